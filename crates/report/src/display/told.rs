@@ -579,6 +579,36 @@ mod tests {
     }
 
     #[test]
+    fn what_a_checker_saw_is_told_by_its_lens_at_every_width() {
+        let contribution = |reading: serde_json::Value| {
+            let mut one: Contribution = serde_json::from_value(serde_json::json!({
+                "agentId": "agent-kiss", "agentRole": "kiss", "type": "check", "content": "1. x",
+                "targetAgentId": "judge", "metadata": {"lens": "facts"},
+            }))
+            .unwrap();
+            one.reading = serde_json::from_value(reading).unwrap();
+            Arc::new(one)
+        };
+        let mut panel = fixture::panel();
+        panel.stages = dialectic_record::protocol::DIALECTIC.infos();
+        let lines = |reading, columns| {
+            let key = fixture::key(dialectic_record::debate::StageId::new("check"), "agent-kiss", Some("judge"));
+            let event =
+                Event::Contributed { key, contribution: contribution(reading), call: Some(fixture::call(None)) };
+            let lines = Call::of(&panel, &event).unwrap().lines(&panel, columns, false);
+            anstream::adapter::strip_str(&lines.join("\n")).to_string()
+        };
+        let points = serde_json::json!({"points": [
+            {"severity": "major", "text": "**MySQL** has no such lock. It has others."}, {"severity": "minor", "text": "y"},
+        ]});
+        insta::assert_snapshot!(lines(points.clone(), 120), @"");
+        insta::assert_snapshot!(lines(points.clone(), 80), @"");
+        insta::assert_snapshot!(lines(points, 50), @"");
+        assert!(lines(serde_json::json!({"points": []}), 120).ends_with("facts: no point"));
+        assert!(lines(serde_json::Value::Null, 120).ends_with("facts: could not be read"));
+    }
+
+    #[test]
     fn names_are_cut_before_what_is_said_of_them() {
         let names = |room| cut_names(vec!["Performance Engineer".to_owned(), "Kiss".to_owned()], room);
         assert_eq!(names(40), ["Performance Engineer", "Kiss"]);

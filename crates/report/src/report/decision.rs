@@ -15,6 +15,8 @@ use dialectic_base::problem::{NO_ANSWER, major_requirements};
 use dialectic_base::sanitize::{one_line, sanitize};
 use dialectic_record::debate::{Answered, Decision, Ledger, Objection, ResultKind};
 
+use super::block::Block;
+use super::markdown::blocks::for_readers;
 use super::prose::{RENDERED_BYTES, gist, leads, options as markdown_options, plain};
 use super::stages::said_in;
 use super::{Participant, View, subject};
@@ -200,10 +202,6 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
     let debate = view.debate;
     writeln!(out, "## More Information\n\n<details>\n<summary>The debate behind this record</summary>\n")?;
     writeln!(out, "- Debate: {}", inline(debate.id.as_str()))?;
-    let protocol = debate.settings.as_ref().map(|settings| inline(&settings.debate.protocol));
-    if let Some(protocol) = protocol {
-        writeln!(out, "- Protocol: {protocol}")?;
-    }
     let rounds = counted(debate.rounds.len() as u64, "round");
     let usage = debate.total_usage();
     if debate.is_offline() {
@@ -218,18 +216,8 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
     } else {
         writeln!(out, "- {rounds}, {}, {}", counted(usage.requests, "call"), named_cost(usage.cost_usd))?;
     }
-    if let Some(outcome) = &debate.outcome {
-        writeln!(out, "- Outcome: {}", outcome.kind.name())?;
-        for reason in &outcome.reasons {
-            writeln!(out, "  - {}", inline(reason))?;
-        }
-    }
-    if let Some(error) = &debate.error {
-        writeln!(out, "- The debate failed: {}", inline(error))?;
-    }
-    if let Some(status) = subject::status(debate) {
-        writeln!(out, "- The answer: {status}")?;
-    }
+    let course = [subject::ending(debate), subject::extent(debate)].concat();
+    writeln!(out, "{}", for_readers(&[Block::List(course)], view).trim_end())?;
     if let Some(confidence) = view.confidence() {
         writeln!(out, "- Confidence of the judge: {} of 100", score(confidence))?;
     }

@@ -478,3 +478,20 @@ fn an_answer_that_nobody_checked_says_so_where_it_could_have_been() {
     debate.stages = debate.stages.iter().filter(|stage| stage.yields != Some(ResultKind::Check)).cloned().collect();
     assert!(!html(&View::new(&debate, &[], None)).contains("ot checked"));
 }
+
+#[test]
+fn critiques_that_could_not_be_read_are_named_and_not_counted_as_agreement() {
+    let mut debate = dialectic_record::debate::fixture::argued();
+    let critiques = debate.rounds.iter_mut().flat_map(|round| &mut round.contributions);
+    let mut critiques = critiques.filter(|one| one.target_agent_id.is_some()).map(std::sync::Arc::make_mut);
+    let unread = critiques.next().and_then(|one| one.reading.as_mut()).unwrap_or_else(|| panic!("a critique"));
+    unread.points = None;
+    let cut = critiques.next().and_then(|one| one.reading.as_mut()).unwrap_or_else(|| panic!("another"));
+    cut.unread = 4;
+    let report = markdown_from(&debate, "## Objections");
+    let named = "Not read, and not among these points:\n\n- the critique of *agent-architect* on *agent-kiss*, round 1\n\
+                 - 4 points more of *agent-kiss* on *agent-architect*, round 1\n";
+    assert_says(&report, &[named]);
+    let text = text_of(&html(&View::new(&debate, &[], None)));
+    assert_says(&text, &["the critique of 1 System Architect on 2 Simplicity Advocate , round 1"]);
+}

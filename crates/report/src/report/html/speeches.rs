@@ -3,13 +3,11 @@
 use maud::{Markup, html};
 
 use crate::report::View;
-use dialectic_base::figures::counted;
 use dialectic_record::debate::{Contribution, ResultKind};
 
-use super::contributions::{cut, figures};
-use super::critiques::beginning;
+use super::contributions::folded;
 use super::participants::Participants;
-use super::text::{markdown, noun, words};
+use super::text::noun;
 
 /// The section of the speeches.
 pub(super) fn speeches(view: &View<'_>, participants: &Participants<'_>) -> Markup {
@@ -39,18 +37,9 @@ fn rounds(view: &View<'_>, participants: &Participants<'_>, belongs: fn(Option<R
 }
 
 fn text(view: &View<'_>, participants: &Participants<'_>, one: &Contribution) -> Markup {
-    html! {
-        details {
-            summary {
-                span {
-                    (participants.chip(&one.agent_id)) " · " (noun(view.debate, one.stage))
-                    @if let Some(target) = &one.target_agent_id { " to " (participants.chip(target)) }
-                }
-                " " span.change { (counted(words(&one.content), "word")) } " " small { (figures(one)) }
-                " " small.beginning { bdi { (beginning(&one.content)) } }
-            }
-            (cut(one))
-            (markdown(&one.content, 4))
-        }
-    }
+    let title = html! {
+        (participants.chip(&one.agent_id)) " · " (noun(view.debate, one.stage))
+        @if let Some(target) = &one.target_agent_id { " to " (participants.chip(target)) }
+    };
+    folded(&title, None, one)
 }

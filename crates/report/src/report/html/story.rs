@@ -16,7 +16,7 @@ use dialectic_record::debate::{
     Standing, Status, Verdict, Voting,
 };
 
-use super::blocks::anchor;
+use super::blocks::{anchor, blocks, line};
 use super::participants::Participants;
 use super::solution::title;
 use super::text::{SHORT, name, noun, plain, words};
@@ -39,6 +39,7 @@ pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, shown: &Sh
         ("Fought over", fought),
         ("Changed", changed(view, participants, &shown.ledger)),
         ("Decided", decided(view, participants)),
+        ("Checked", checked(view.debate)),
         ("Ended", ended(view.debate)),
         ("Still open", still_open(view, participants, &shown.ledger, &named)),
     ];
@@ -317,10 +318,16 @@ fn moved(polls: &Polls<'_>, participants: &Participants<'_>) -> Markup {
 fn decided(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let debate = view.debate;
     html! {
-        @if let Some(verdict) = &debate.verdict { p { (verdict_in_words(view, verdict, participants)) } }
-        @if let Some(voting) = &debate.voting { p { (vote_in_words(voting, participants)) } }
+        @if let Some(verdict) = &debate.verdict { (blocks(&subject::won(view, verdict), participants, 3)) }
+        @if let Some(voting) = &debate.voting { p { (line(&subject::elected(voting), participants)) } }
         (last_words(debate))
     }
+}
+
+/// Whether the answer was checked before it was delivered.
+fn checked(debate: &Debate) -> Markup {
+    let status = subject::status(debate).filter(|_| !debate.checks.is_empty());
+    html! { @if let Some(status) = status { p { "The answer was " a href="#check" { (status) } "." } } }
 }
 
 /// Where it ended, if there is no answer.
@@ -359,46 +366,6 @@ fn last_words(debate: &Debate) -> Markup {
     let stage = cast.first().map(|one| one.stage);
     let plural = stage.map(|stage| debate.words(stage).plural).unwrap_or_default();
     html! { p { "Of the " (plain(&plural, SHORT)) " of round " (round) ", " (list(&said)) "." } }
-}
-
-fn verdict_in_words(view: &View<'_>, verdict: &Verdict, participants: &Participants<'_>) -> Markup {
-    let judged = view.judged();
-    let scores: Vec<String> =
-        judged.iter().filter_map(|id| verdict.scores.get(*id)).map(|value| score(*value)).collect();
-    html! {
-        @match &verdict.winner {
-            Some(winner) => {
-                "The judge decided for " (participants.chip(winner))
-                @if view.has_sides() { @if let Some(side) = view.side_of(winner) { ", " (side.name()) " the motion" } }
-                @if scores.len() > 1 { ", by " (scores.join(" to ")) } "."
-            }
-            None => { "The judge put nobody ahead" @if scores.len() > 1 { ": the scores are " (list(&scores)) } "." }
-        }
-        @if verdict.stable == Some(false) {
-            " The winner changed with the order in which the judge read the " (view.judged_words().several) "."
-        }
-    }
-}
-
-fn vote_in_words(voting: &Voting, participants: &Participants<'_>) -> Markup {
-    let all: u32 = voting.tally.values().sum();
-    html! {
-        @match (&voting.winner, voting.decided_by) {
-            (Some(winner), Decider::Judge) => {
-                (capitalized(voting.undecided_in_words())) "; the judge decided for the text of " (participants.chip(winner)) "."
-            }
-            (Some(winner), Decider::Vote | Decider::Nobody) => {
-                "The text of " (participants.chip(winner)) " won "
-                (voting.tally.get(winner).copied().unwrap_or_default()) " of " (all) " votes."
-            }
-            (None, _) => {
-                @match voting.count.as_ref().and_then(|count| count.undecided) {
-                    Some(why) => { "The vote had no winner: there was " (why.name()) "." }
-                    None => { (capitalized(voting.unbroken_in_words())) "." }
-                }
-            }
-        }
-    }
 }
 
 fn still_open(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger, named: &[&Objection]) -> Markup {

@@ -19,5 +19,5 @@ pub(crate) use participants::{agents, everybody, judge};
 pub(crate) use polls::polls;
 pub(crate) use run::{ending, extent};
 pub(crate) use usage::{scores, usage};
-pub(crate) use verdict::verdict;
-pub(crate) use vote::vote;
+pub(crate) use verdict::{verdict, won};
+pub(crate) use vote::{elected, vote};

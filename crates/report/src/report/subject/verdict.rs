@@ -6,7 +6,7 @@ use dialectic_base::figures::score;
 use dialectic_record::debate::{AgentId, Judgement, Position, Verdict, Winner, WonBy};
 
 use crate::report::View;
-use crate::report::block::{Block, Phrase, TableBlock, TableHead, figure, foreign, joined, line, marked};
+use crate::report::block::{Block, Phrase, Piece, TableBlock, TableHead, figure, foreign, joined, line, marked};
 
 /// What stands where somebody gave nothing, or nobody won.
 const NONE: &str = "none";
@@ -46,9 +46,12 @@ pub(crate) fn verdict<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
 }
 
 /// Who won, and whether that depended on the order in which the judge was shown what it judged.
-fn won<'v>(view: &'v View<'_>, verdict: &'v Verdict) -> Vec<Block<'v>> {
+pub(crate) fn won<'v>(view: &'v View<'_>, verdict: &'v Verdict) -> Vec<Block<'v>> {
     let tie = if verdict.is_tie() { " (the highest means are equal)" } else { "" };
-    let by_scores = winner(verdict.winner.as_ref());
+    let scores = view.judged().into_iter().filter_map(|id| verdict.scores.get(id));
+    let scores = joined(scores.map(|value| line![figure(score(*value))]), " to ");
+    let scores = Piece::Aside(if scores.len() > 1 { [line![", by "], scores].concat() } else { scores });
+    let by_scores = [winner(verdict.winner.as_ref()), vec![scores]].concat();
     let won = match view.debate.winner() {
         Some(elected @ Winner { agent_id, by: WonBy::Vote(_) }) => {
             let by = if elected.is_by_casting_vote() { "by the judge's casting vote" } else { "by the vote" };

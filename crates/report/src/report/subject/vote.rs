@@ -20,17 +20,22 @@ pub(crate) fn vote(voting: &Voting) -> Vec<Block<'_>> {
         let what = if voting.is_tied() { "Tied: " } else { "Open, since ballots failed: " };
         blocks.push(Block::Paragraph([line![what], joined(voting.tied.iter().map(|tied| line![tied]), ", ")].concat()));
     }
+    blocks.push(Block::Paragraph(elected(voting)));
+    blocks.extend(count(voting));
+    blocks.extend(voting.reason.as_ref().map(|reason| Block::said(line!["Reason"], reason)));
+    blocks
+}
+
+/// Whom the vote elected, and by what.
+pub(crate) fn elected(voting: &Voting) -> Phrase<'_> {
     let by = match voting.decided_by {
         Decider::Vote => "by the votes",
         Decider::Judge => "by the judge's casting vote",
         Decider::Nobody if voting.count.is_some() => "the judge's scores decided",
         Decider::Nobody => "nobody broke the tie",
     };
-    let winner: Phrase<'_> = voting.winner.as_ref().map_or_else(|| line!["none"], |winner| line![winner]);
-    blocks.push(Block::Paragraph([line!["Winner: "], winner, line![" (", by, ")"]].concat()));
-    blocks.extend(count(voting));
-    blocks.extend(voting.reason.as_ref().map(|reason| Block::said(line!["Reason"], reason)));
-    blocks
+    let winner = voting.winner.as_ref().map_or_else(|| line!["none"], |winner| line![winner]);
+    [line!["Winner: "], winner, line![" (", by, ")"]].concat()
 }
 
 /// By which rule the votes were counted.
