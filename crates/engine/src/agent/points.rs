@@ -30,7 +30,7 @@ impl Listed {
                 points.retain(|one| one.answer == Answered::Unanswered);
                 Self::new(&points, told)
             }
-            (OutputSpec::Solution(_), ..) => Self::new(&Ledger::of(debate).to_decide(), told),
+            (OutputSpec::Solution(_), ..) => Self::new(&Ledger::of(debate).to_decide(), to_judge),
             (OutputSpec::FollowUp, ..) => {
                 let ledger = Ledger::of(debate);
                 Self::new(&ledger.objections.iter().collect::<Vec<_>>(), |one| with_names(debate, one))
@@ -88,7 +88,15 @@ fn told(one: &Objection) -> String {
         // Writing to a String cannot fail.
         let _ = write!(entry, "\n   {said}");
     }
-    if one.critic.is_none() && one.check.is_none() && one.answer != Answered::Unanswered {
+    entry
+}
+
+/// The same for the judge, who is told also what nobody said.
+fn to_judge(one: &Objection) -> String {
+    let mut entry = told(one);
+    if one.answer == Answered::Unanswered {
+        entry.push_str("\n   not answered");
+    } else if one.critic.is_none() && one.check.is_none() {
         entry.push_str("\n   not rechecked");
     }
     entry
