@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use dialectic_record::debate::{AgentId, Answered, Debate, Found, Happened, Incident, Ledger, Objection, ResultKind};
-use dialectic_record::protocol::{OutputSpec, Step};
+use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step};
 
 /// Characters of a list at most: what a call costs must not grow with all that was ever said.
 const LIST: usize = 24_000;
@@ -30,7 +30,16 @@ impl Listed {
                 points.retain(|one| one.answer == Answered::Unanswered);
                 Self::new(&points, told)
             }
-            (OutputSpec::Solution(_), ..) => Self::new(&Ledger::of(debate).to_decide(), to_judge),
+            (OutputSpec::Solution(_), ..) => {
+                let ledger = Ledger::of(debate);
+                let mut points = ledger.to_decide();
+                // Who writes the final text answers the points of the check, and rules on the others again.
+                let is_answered = matches!(step.answer, OutputSpec::Solution(Authorship::Judge));
+                if step.shows == PromptContext::Draft && is_answered {
+                    points.retain(|one| one.draft.is_none());
+                }
+                Self::new(&points, to_judge)
+            }
             (OutputSpec::FollowUp, ..) => {
                 let ledger = Ledger::of(debate);
                 Self::new(&ledger.objections.iter().collect::<Vec<_>>(), |one| with_names(debate, one))
@@ -51,6 +60,8 @@ impl Listed {
                 | OutputSpec::Choice
                 | OutputSpec::Word(_)
                 | OutputSpec::Judgement
+                | OutputSpec::Check(_)
+                | OutputSpec::Amendment
                 | OutputSpec::Relations
                 | OutputSpec::Kinds
                 | OutputSpec::Scores(_),
