@@ -110,7 +110,9 @@ fn points(debate: &Debate, draft: &Draft<'_>) -> String {
 fn demands(debate: &Debate, step: &Step) -> String {
     let is_input = |one: &Objection| {
         step.inputs.iter().any(|key| {
-            key.round == one.round && key.agent_id == one.critic_id && key.target_agent_id.as_ref() == Some(&one.target_id)
+            key.round == one.round
+                && key.agent_id == one.critic_id
+                && key.target_agent_id.as_ref() == Some(&one.target_id)
         })
     };
     let ledger = Ledger::of(debate);
@@ -134,9 +136,8 @@ fn not_found(debate: &Debate, draft: &Draft<'_>) -> String {
 /// The headings of the sections of a text whose lines are not those of the one before.
 fn changed(before: &str, now: &str) -> Vec<String> {
     let known = sections(before);
-    let is_new = |(heading, lines): &(&str, Vec<&str>)| {
-        !known.iter().any(|(other, before)| other == heading && before == lines)
-    };
+    let is_new =
+        |(heading, lines): &(&str, Vec<&str>)| !known.iter().any(|(other, before)| other == heading && before == lines);
     sections(now).into_iter().filter(is_new).map(|(heading, _)| heading.to_owned()).collect()
 }
 
@@ -172,7 +173,8 @@ mod tests {
     #[test]
     fn sections_that_changed_are_named_and_no_others() {
         let before = "Intro.\n\n# Plan\n\nFirst this.\n\n## Data\n\n```sh\n# no heading\n```\n\n## Risks\nNone.";
-        let now = "Intro.\n\n# Plan\n\nFirst that.\n\n## Data\n```sh\n# no heading\n```\n## Order\n1. a\n\n## Risks\n\nNone.";
+        let now =
+            "Intro.\n\n# Plan\n\nFirst that.\n\n## Data\n```sh\n# no heading\n```\n## Order\n1. a\n\n## Risks\n\nNone.";
         assert_eq!(changed(before, now), ["Plan", "Order"]);
         assert_eq!(changed(before, before), Vec::<String>::new());
     }

@@ -24,6 +24,7 @@ mod written;
 pub use answer::{AnswerError, read_json};
 pub use ask::{Answered, Ask, Delivered, OnReply, Past, Tools, Unreadable, Value, answer};
 pub use call::{Call, SharedPrompt, prepare};
+pub use excerpt::cut_summary;
 pub use labels::Labels;
 pub use model::{facts_of, limits_of, price_of, timeouts_of};
 pub use panel::{Agent, Panel, PanelError};

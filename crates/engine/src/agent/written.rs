@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use dialectic_record::debate::Brief;
+use dialectic_record::debate::{Brief, PartlyFulfilled};
 
 use super::AnswerError;
 use super::mend::{comment_length, object};
@@ -11,8 +11,8 @@ use super::solution::{EXPECTED, percentage_of};
 
 /// The keys of an assessment.
 const KEYS: [&str; 5] = ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions", "confidence"];
-/// Keys that it may have beside them.
-const OTHER_KEYS: [&str; 4] = ["base", "approach", "brief", "rulings"];
+/// Keys that an assessment may have besides.
+const FURTHER_KEYS: [&str; 6] = ["base", "approach", "brief", "partlyFulfilled", "rulings", "title"];
 /// The key by which an assessment is known: nothing else that a solution shows has it.
 const TELLING_KEY: &str = "unfulfilledMajorRequirements";
 /// The key of the solution in answers that are JSON as a whole.
@@ -31,10 +31,14 @@ pub struct Assessment {
     pub recommendations: Vec<String>,
     /// Major requirements that are not fulfilled.
     pub unfulfilled_major_requirements: Vec<String>,
+    /// Those that are fulfilled except in a case, as the answer says it.
+    pub partly_fulfilled: Vec<PartlyFulfilled>,
     /// What is left to be answered.
     pub open_questions: Vec<String>,
     /// What it decides on the points that were open.
     pub(super) rulings: Vec<RawRuling>,
+    /// What it calls the debate.
+    pub title: Option<String>,
     /// Whether it gave up the approach of its draft.
     pub rethought: bool,
     /// What the texts come to, where that was asked for.
@@ -71,8 +75,10 @@ impl Assessment {
             tradeoffs: list("tradeoffs"),
             recommendations: list("recommendations"),
             unfulfilled_major_requirements: list(TELLING_KEY),
+            partly_fulfilled: partly_of(object.get("partlyFulfilled")),
             open_questions: list("openQuestions"),
             rulings: RawRuling::read_all(object.get("rulings")),
+            title: object.get("title").and_then(Value::as_str).map(str::to_owned),
             rethought: is_changed(object),
             brief: object.get("brief").and_then(Value::as_object).map(brief),
             confidence,
@@ -88,6 +94,18 @@ impl Assessment {
         let missing: Vec<String> = unfulfilled.into_iter().chain(unsure).collect();
         (assessment, (!missing.is_empty()).then(|| AnswerError::Unfit { message: missing.join("; ") }))
     }
+}
+
+/// Requirements that are fulfilled in part: objects with the three texts. Plain texts say no more than that something
+/// fails, so they are read as such.
+fn partly_of(items: Option<&Value>) -> Vec<PartlyFulfilled> {
+    let item = |item: &Value| {
+        let text = |key: &str| item.get(key).and_then(Value::as_str).map(str::trim).unwrap_or_default().to_owned();
+        let requirement = item.as_str().map_or_else(|| text("requirement"), |plain| plain.trim().to_owned());
+        let partly = PartlyFulfilled { requirement, holds: text("holds"), fails: text("fails") };
+        (!partly.requirement.is_empty()).then_some(partly)
+    };
+    items.and_then(Value::as_array).into_iter().flatten().filter_map(item).collect()
 }
 
 impl Written {
@@ -232,7 +250,7 @@ fn assessed(content: &str, is_last: bool) -> Option<Content> {
         return (named >= 3).then_some(Content::Damaged);
     };
     let known = KEYS.iter().filter(|key| object.contains_key(**key)).count();
-    let is_pure = object.keys().all(|key| OTHER_KEYS.contains(&key.as_str()) || KEYS.contains(&key.as_str()));
+    let is_pure = object.keys().all(|key| KEYS.iter().chain(&FURTHER_KEYS).any(|known| known == key));
     let is_one = (object.contains_key(TELLING_KEY) && known >= 2)
         || (is_pure && (known >= 3 || (is_last && (object.contains_key("confidence") || known >= 2))));
     is_one.then_some(Content::Assessment(object))

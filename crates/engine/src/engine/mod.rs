@@ -685,7 +685,8 @@ impl Engine {
         let debate = self.debate();
         let leads_on = |stage: &Stage| stage.rows.iter().any(|row| matches!(row.1, Next::Go(_)));
         let is_closing = debate.current_stage == Some(self.protocol.closing);
-        let is_checked = self.protocol.stage(self.protocol.closing).is_some_and(leads_on) && !debate.lenses().is_empty();
+        let is_checked =
+            self.protocol.stage(self.protocol.closing).is_some_and(leads_on) && !debate.lenses().is_empty();
         is_closing && !is_checked
     }
 
@@ -871,7 +872,7 @@ impl Engine {
         if let Some(shared) = &self.shared {
             return Ok(shared.clone());
         }
-        let shared = SharedPrompt::of(self.debate())?;
+        let shared = SharedPrompt::of(self.protocol, self.debate())?;
         self.shared = Some(shared.clone());
         Ok(shared)
     }

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentId, CallKey, CallStatus, DebateId, EMBEDDER, Event, FoldError, Lens, Recorded, ResultKind, Settings, StageId, StageInfo,
-    fold, stage,
+    AgentId, CallKey, CallStatus, DebateId, EMBEDDER, Event, FoldError, Lens, Recorded, ResultKind, Settings, StageId,
+    StageInfo, fold, stage,
 };
 
 /// A place in a debate to branch off at: before the calls of a stage. Written `2.critique`; `start` is before

@@ -37,6 +37,7 @@ mod state;
 mod team;
 mod time;
 mod timeline;
+mod title;
 mod verdict;
 mod voting;
 
@@ -60,7 +61,7 @@ pub use agreement::{
 pub use attachment::Attachment;
 pub use call::{CallKey, CallStatus};
 pub use check::{CheckPoint, Draft, Lens};
-pub use clarification::{AgentClarifications, Clarification};
+pub use clarification::{AgentClarifications, Clarification, Question};
 pub use contribution::{Contribution, Metadata};
 pub use defaults::{default_settings, go_offline};
 pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
@@ -71,8 +72,8 @@ pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_ove
 pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings};
 pub use id::{AgentId, DebateId};
 pub use ledger::{
-    Answered, Change, Counts, Decision, Happened, Incident, Ledger, Move, Objection, Occasion, PointId, Reading, Reads,
-    Recheck, Reply, Ruling, Shown, Tally, Verification,
+    Answered, Change, Counts, Decision, Found, Happened, Incident, Ledger, Move, Objection, Occasion, Point, PointId,
+    Reading, Reads, Recheck, Reply, Response, Ruling, Shown, Standing, Tally, Verification,
 };
 pub use order::shuffled;
 pub use outcome::{Outcome, OutcomeKind};
@@ -81,8 +82,8 @@ pub use polls::{PollChoice, Polls};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use reading::{
-    ANSWERS_HEADING, Found, Point, Raised, ReadAnswers, ReadCritique, Response, Standing, read_answers, read_critique,
-    read_decisions,
+    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, ReadAnswers, ReadCheck, ReadCritique, Said, read_answers, read_check,
+    read_critique, read_decisions, read_review,
 };
 pub use settings::{
     AgentFailurePolicy, AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics,
@@ -92,7 +93,7 @@ pub use settings::{
 };
 pub use signal::{Asked, RoundInProgress, Signal};
 pub use similarity::Lexicon;
-pub use solution::{Brief, Shortened, Solution};
+pub use solution::{Brief, PartlyFulfilled, Shortened, Solution};
 pub use stage::{ResultKind, StageId, StageInfo, Words};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,
@@ -101,5 +102,6 @@ pub use state::{
 pub use team::{Selection, TeamCandidate};
 pub use time::Timestamp;
 pub use timeline::{Moment, timeline};
-pub use verdict::{Judgement, Poll, Verdict, Winner, WonBy};
+pub use title::clean_title;
+pub use verdict::{Advice, Judgement, Poll, Verdict, Winner, WonBy};
 pub use voting::{Count, Decider, Dissent, Undecided, Voting};

@@ -118,7 +118,8 @@ fn checkers<'a>(debate: &'a Debate, author: &AgentId) -> Vec<&'a AgentSettings> 
         let kept: Vec<_> = all.iter().copied().filter(|agent| keep(agent)).collect();
         if kept.is_empty() { all } else { kept }
     };
-    let judge = debate.settings.as_ref().map(|settings| (settings.judge.provider.as_str(), settings.judge.model.as_str()));
+    let judge =
+        debate.settings.as_ref().map(|settings| (settings.judge.provider.as_str(), settings.judge.model.as_str()));
     let others = narrowed(debate.team(), &|agent| agent.id != *author);
     let others = narrowed(others, &|agent| Some((agent.provider.as_str(), agent.model.as_str())) != judge);
     let turn = |at: usize| others[..at].iter().filter(|before| model(before) == model(others[at])).count();

@@ -19,6 +19,7 @@ const SYNTHESIS: StageId = StageId::new("synthesis");
 const PROPOSALS_COMPLETE: Trigger = Trigger("PROPOSALS_COMPLETE");
 const REVIEWS_COMPLETE: Trigger = Trigger("REVIEWS_COMPLETE");
 
+static SYSTEM: Prompt = prompt!("system/council.md", None);
 static PROPOSE: Prompt = prompt!("council/propose.md", Propose);
 static REVIEW_TEXTS: Prompt = prompt!("council/review.md", Critique);
 static SYNTHESIZE: Prompt = prompt!("council/synthesize.md", None);
@@ -40,6 +41,7 @@ pub static COUNCIL: Protocol = Protocol {
     check,
     default_rounds: ROUNDS,
     built_in_agents: None,
+    system: &SYSTEM,
     closing: SYNTHESIS,
     prompts: &[&CLARIFY, &PROPOSE, &REVIEW_TEXTS, &SYNTHESIZE, &READ, &FINALISE],
     stages: &[
@@ -107,7 +109,8 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
         return unfit(problem, "leave out `debate.terminationCondition` and --until, or take the protocol dialectic");
     }
     if rules.synthesis_method != SynthesisMethod::Judge {
-        let problem = "in a council the judge writes the answer: `debate.synthesisMethod` does not hold there".to_owned();
+        let problem =
+            "in a council the judge writes the answer: `debate.synthesisMethod` does not hold there".to_owned();
         return unfit(problem, "leave out `debate.synthesisMethod`, or take the protocol dialectic");
     }
     Ok(())

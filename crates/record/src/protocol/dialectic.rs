@@ -32,6 +32,7 @@ const REFINEMENTS_COMPLETE: Trigger = Trigger("REFINEMENTS_COMPLETE");
 const CONTINUE: Trigger = Trigger("CONTINUE");
 const CONSENSUS_REACHED: Trigger = Trigger("CONSENSUS_REACHED");
 
+static SYSTEM: Prompt = prompt!("system/dialectic.md", None);
 static SUMMARIZE: Prompt = prompt!("phases/summarize.md", Summarize);
 static PROPOSE: Prompt = prompt!("phases/propose.md", Propose);
 static CRITICISE: Prompt = prompt!("phases/critique.md", Critique);
@@ -63,6 +64,7 @@ pub static DIALECTIC: Protocol = Protocol {
     check: |_| Ok(()),
     default_rounds: 3,
     built_in_agents: None,
+    system: &SYSTEM,
     closing: SYNTHESIS,
     prompts: &[
         &CLARIFY,

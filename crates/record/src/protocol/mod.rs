@@ -43,7 +43,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 
 pub use arena::ARENA;
 pub use check::{CHECK, FINAL};
-pub use clarification::{CLARIFY, all_clear, answers, clarification, initialization};
+pub use clarification::{CLARIFY, CLARIFY_AGAIN, all_clear, answers, clarification, initialization};
 pub use council::COUNCIL;
 pub use dialectic::DIALECTIC;
 pub use follow_up::{ANSWER, follow_up, follow_up_info};
@@ -74,7 +74,9 @@ pub struct Protocol {
     pub stages: &'static [Stage],
     /// The stage in which a debate is brought to its answer, which may be checked in those after it; STOP leads there.
     pub closing: StageId,
-    /// What it says to models.
+    /// The system text of all its calls.
+    pub system: &'static Prompt,
+    /// What it says to models in one call or another.
     pub prompts: &'static [&'static Prompt],
     /// Whether it can be run with such settings.
     pub check: fn(&Settings) -> Result<(), Unfit>,

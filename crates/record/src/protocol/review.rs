@@ -7,8 +7,8 @@ use crate::prompt::Prompt;
 
 use super::check::{self, AMEND, APPROACH_CHANGED, CHECK, CHECK_DUE, COMPLETE, POINTS_RAISED, READ};
 use super::{
-    Authorship, BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear, answers,
-    clarification, initialization, is_last_round, key, nothing, with_failure,
+    Authorship, BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit,
+    all_clear, answers, clarification, initialization, is_last_round, key, nothing, with_failure,
 };
 
 const DRAFT: StageId = StageId::new("draft");
@@ -31,6 +31,7 @@ const DEMAND: &str = "rewrite";
 /// A draft, and at least one chance to mend it.
 const FEWEST_ROUNDS: u32 = 2;
 
+static SYSTEM: Prompt = prompt!("system/review.md", None);
 static WRITE_DRAFT: Prompt = prompt!("review/draft.md", Propose);
 static WRITE_REVIEW: Prompt = prompt!("review/review.md", Critique);
 static WRITE_AGAIN: Prompt = prompt!("review/rewrite.md", Refine);
@@ -46,6 +47,7 @@ pub static REVIEW: Protocol = Protocol {
     check,
     default_rounds: 2,
     built_in_agents: None,
+    system: &SYSTEM,
     closing: SYNTHESIS,
     prompts: &[&CLARIFY, &WRITE_DRAFT, &WRITE_REVIEW, &WRITE_AGAIN, &ASSESS, &READ, &AMEND, &ASSESS_AMENDED],
     stages: &[
@@ -97,11 +99,8 @@ pub static REVIEW: Protocol = Protocol {
             &[Row(POINTS_RAISED, Next::Go(AMENDMENT)), Row(COMPLETE, Next::Go(SYNTHESIS))],
         ),
         Stage {
-            info: StageInfo::new(
-                AMENDMENT,
-                ["amendment", "amendments", "amending", "amends", "amended", "amend"],
-            )
-            .yielding(ResultKind::Proposal),
+            info: StageInfo::new(AMENDMENT, ["amendment", "amendments", "amending", "amends", "amended", "amend"])
+                .yielding(ResultKind::Proposal),
             facts: |debate| check::redrafted(debate, unassessed),
             steps: amendment,
             outcome: |debate| Ok(if check::is_unread(debate) { APPROACH_CHANGED } else { AMENDED }),
@@ -259,20 +258,17 @@ fn amendment(debate: &Debate) -> Vec<Step> {
     };
     // Another draft meets the demands already.
     let demands = if draft.number == 1 { demands_of(debate, draft.key.round) } else { Vec::new() };
-    let step = if demands.is_empty() {
-        check::rewrite(debate, AMENDMENT)
-    } else {
-        check::rewrite_of_draft(debate, AMENDMENT)
-    };
+    let step =
+        if demands.is_empty() { check::rewrite(debate, AMENDMENT) } else { check::rewrite_of_draft(debate, AMENDMENT) };
     step.map(|step| step.after(demands)).into_iter().collect()
 }
 
 /// The call that wrote the text which the judge assesses: the amendment, or else the draft that was checked.
 fn delivered(debate: &Debate) -> Option<CallKey> {
     let draft = debate.newest_draft()?;
-    let amended = debate.final_text().map(|text| {
-        CallKey::new(debate.current_round, text.stage, &text.agent_id).pass(draft.number)
-    });
+    let amended = debate
+        .final_text()
+        .map(|text| CallKey::new(debate.current_round, text.stage, &text.agent_id).pass(draft.number));
     Some(amended.unwrap_or(draft.key))
 }
 

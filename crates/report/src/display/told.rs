@@ -552,7 +552,8 @@ mod tests {
                 ..Solution::default()
             };
             let (key, call) = (fixture::key(fixture::SYNTHESIS, "judge", None), fixture::call(None));
-            let event = Event::Synthesized { key: Some(key), text: None, solution: Box::new(solution), call: Some(call) };
+            let event =
+                Event::Synthesized { key: Some(key), text: None, solution: Box::new(solution), call: Some(call) };
             let panel = fixture::panel();
             let lines = Call::of(&panel, &event).unwrap().lines(&panel, 120, true);
             anstream::adapter::strip_str(&lines.join("\n")).to_string()

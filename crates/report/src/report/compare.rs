@@ -126,7 +126,7 @@ impl Figures {
         Self {
             id: debate.id.clone(),
             outcome: debate.outcome.as_ref().map_or(debate.status.name(), |outcome| outcome.kind.name()),
-            problem: debate.title().to_owned(),
+            problem: debate.title().into_owned(),
             rounds: debate.rounds.len(),
             calls: debate.total_usage().requests,
             tokens: debate.total_tokens(),

@@ -181,7 +181,9 @@ impl Budget {
         let none = &[][..];
         let (closing, rest) = match wanted.cost {
             BudgetClass::Closing if wanted.is_second_chance => return Usd::ZERO,
-            BudgetClass::Closing | BudgetClass::Extra | BudgetClass::Round | BudgetClass::Check => (&self.closing[..], &self.rest[..]),
+            BudgetClass::Closing | BudgetClass::Extra | BudgetClass::Round | BudgetClass::Check => {
+                (&self.closing[..], &self.rest[..])
+            }
             BudgetClass::Decision => (&self.closing[..], none),
         };
         let is_itself = |call: &&Planned| call.key == wanted.key && !call.is_second_chance && !wanted.offers_tools;

@@ -6,8 +6,8 @@ use crate::debate::{AgentSettings, CallKey, Debate, Event, Extension, Judgement,
 use super::super::{Authorship, check, verdict, with_failure};
 use super::texts::standing;
 use super::{
-    BudgetClass, EXTEND, FINAL_REFINEMENT, JUDGEMENT, OutputSpec, PromptContext, SCORE, SCORING, SOLVE, Step,
-    Trigger, key, rules, salt,
+    BudgetClass, EXTEND, FINAL_REFINEMENT, JUDGEMENT, OutputSpec, PromptContext, SCORE, SCORING, SOLVE, Step, Trigger,
+    key, rules, salt,
 };
 
 /// What the judge looks at where `judge.criteria` says nothing.

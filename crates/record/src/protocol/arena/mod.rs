@@ -44,6 +44,7 @@ const REFINEMENTS_COMPLETE: Trigger = Trigger("REFINEMENTS_COMPLETE");
 const VOTES_COMPLETE: Trigger = Trigger("VOTES_COMPLETE");
 const EXTEND: Trigger = Trigger("EXTEND");
 
+static SYSTEM: Prompt = prompt!("system/arena.md", None);
 static PROPOSE: Prompt = prompt!("arena/propose.md", Propose);
 static CRITICISE: Prompt = prompt!("arena/critique.md", Critique);
 static REVISE: Prompt = prompt!("arena/revise.md", Refine);
@@ -79,6 +80,7 @@ pub static ARENA: Protocol = Protocol {
     check,
     default_rounds: 3,
     built_in_agents: None,
+    system: &SYSTEM,
     closing: JUDGEMENT,
     prompts: &[
         &CLARIFY, &PROPOSE, &CRITICISE, &REVISE, &REWORK, &REFINE, &RELATE, &QUESTION, &OBSERVE, &VOTE, &SCORE, &SOLVE,
@@ -245,11 +247,7 @@ pub static ARENA: Protocol = Protocol {
             facts: judgement::facts,
             steps: judgement::steps,
             outcome: judgement::outcome,
-            rows: &[
-                Row(COMPLETE, Next::Done),
-                Row(EXTEND, Next::Begin(CRITIQUE)),
-                Row(CHECK_DUE, Next::Go(CHECK)),
-            ],
+            rows: &[Row(COMPLETE, Next::Done), Row(EXTEND, Next::Begin(CRITIQUE)), Row(CHECK_DUE, Next::Go(CHECK))],
         },
         check::check_of_answer(),
         check::final_text(check::finalised),

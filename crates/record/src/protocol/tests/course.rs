@@ -7,10 +7,10 @@ use chrono::DateTime;
 use serde_json::{Value, json};
 
 use crate::debate::{
-    AgentClarifications, AgentId, Argument, CallKey, Challenge, Clarification, Contribution, Created, Debate, DebateId,
-    Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Observation, Outcome, Point, Reading, Reads,
-    Recorded, RelatedPair, Relation, Relations, Settings, Solution, StageId, StopReason, Summary, SummaryMetadata,
-    Timestamp, fold, fork,
+    Advice, AgentClarifications, AgentId, Argument, CallKey, Challenge, Clarification, Contribution, Created, Debate,
+    DebateId, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Observation, Outcome, Point,
+    Reading, Reads, Recorded, RelatedPair, Relation, Relations, Settings, Solution, StageId, StopReason, Summary,
+    SummaryMetadata, Timestamp, fold, fork,
 };
 use dialectic_base::call::CallRecord;
 use dialectic_base::severity::Severity;
@@ -333,6 +333,11 @@ impl Course {
                     by_criterion: BTreeMap::new(),
                     missing: BTreeMap::new(),
                     lacking: Vec::new(),
+                    advice: Advice {
+                        adopt_if: Some("the load grows".to_owned()),
+                        reject_if: Some(format!("pass {} is right", key.pass)),
+                        measure: None,
+                    },
                 };
                 Event::Judged { key, judgement, call: call() }
             }
@@ -347,7 +352,6 @@ impl Course {
                     Authorship::Judge | Authorship::Amended | Authorship::Based(_) => text,
                 };
                 self.delivered(step, &description, false)
-
             }
             (_, Reply::Failed) => {
                 let failure =
@@ -432,6 +436,7 @@ impl Course {
                         .collect(),
                     missing: missing.into_iter().map(|place| (id(place), vec!["a requirement".to_owned()])).collect(),
                     lacking: Vec::new(),
+                    advice: Advice::default(),
                     scores,
                     criteria: BTreeMap::new(),
                     reasoning: String::new(),
@@ -446,7 +451,7 @@ impl Course {
         let id = format!("q{}", step.key.pass);
         let items = question.map(|question| Clarification { id, question, answer: String::new() });
         let settings = self.debate.settings.as_ref().unwrap();
-        let agent = settings.agents.iter().find(|agent| agent.id == step.key.agent_id).unwrap();
+        let agent = settings.everybody().find(|agent| agent.id == step.key.agent_id).unwrap();
         let questions = AgentClarifications {
             agent_id: agent.id.clone(),
             agent_name: agent.name.clone(),
@@ -464,9 +469,7 @@ pub(super) fn good(step: &Step) -> Reply {
         | OutputSpec::Summary
         | OutputSpec::Amendment
         | OutputSpec::Solution(_)
-        | OutputSpec::FollowUp => {
-            Reply::Text(format!("text of {}", step.key.agent_id))
-        }
+        | OutputSpec::FollowUp => Reply::Text(format!("text of {}", step.key.agent_id)),
         OutputSpec::Questions { .. } => Reply::Nothing,
         OutputSpec::Score(_) => Reply::Score(0.0),
         OutputSpec::Choice => Reply::Choice(0),

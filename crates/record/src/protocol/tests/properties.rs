@@ -49,7 +49,9 @@ impl Case {
             | OutputSpec::Amendment
             | OutputSpec::Solution(_)
             | OutputSpec::FollowUp => text(),
-            OutputSpec::Check(_) => Reply::Checked([vec![], vec![Severity::Minor], vec![Severity::Blocking]][place(20, 3)].clone()),
+            OutputSpec::Check(_) => {
+                Reply::Checked([vec![], vec![Severity::Minor], vec![Severity::Blocking]][place(20, 3)].clone())
+            }
             OutputSpec::Choice => Reply::Choice(place(4, 6)),
             OutputSpec::Word(words) => Reply::Word(words[place(5, words.len())]),
             OutputSpec::Judgement => {
