@@ -41,6 +41,7 @@ struct Texts {
     points: String,
     question: String,
     dispute: String,
+    draft: String,
 }
 
 impl Texts {
@@ -52,6 +53,7 @@ impl Texts {
             points: text("points"),
             question: text("asked"),
             dispute: text("dispute"),
+            draft: text("draft"),
         }
     }
 
@@ -72,8 +74,15 @@ impl Texts {
             material: vec![MaterialPart { heading: "Heading", entries: entries.clone() }],
             entries,
             points: Some(&self.points),
-            draft: None,
-            quick: false,
+            draft: Some(CheckedDraft {
+                text: &self.draft,
+                lens: "requirements",
+                accepted: Some(&self.points),
+                points: Some(&self.points),
+                may_rethink: true,
+                changed: &self.named,
+            }),
+            quick: true,
             question: Some(&self.question),
             dispute: Some(&self.dispute),
             decisions: vec![at(3), at(4)],
@@ -92,7 +101,7 @@ impl Texts {
 /// The role that a prompt is for: the judge where it has what the prompt looks for.
 fn role_for<'a>(prompt: &Prompt, role: &'a Role, judge: &'a Role) -> FocusedRole<'a> {
     let is_judges = prompt.file.starts_with("judge/")
-        || ["assess.md", "relate.md", "challenge.md", "observe.md", "score.md", "solve.md"]
+        || ["finalise.md", "synthesize.md", "assess.md", "relate.md", "challenge.md", "observe.md", "score.md", "solve.md"]
             .iter()
             .any(|file| prompt.file.ends_with(file));
     if is_judges { judge.focusing(prompt.focus) } else { role.focusing(prompt.focus) }
@@ -128,6 +137,7 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample>
         sample(&OwnHistory { rounds: &own, own_summary: Some(&summary) }),
         sample(&Assess { candidates: &candidates, points: Some(&points), solution: &solution, role: judge.persona() }),
         sample(&SecondChance { error: &error }),
+        sample(&NoPoints {}),
         sample(&NoSolution {}),
         sample(&EvaluatorClarifications { clarifications: &clarifications }),
         sample(&PlainClarifications { groups: &groups }),
