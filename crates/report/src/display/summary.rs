@@ -218,6 +218,10 @@ mod tests {
           - agent-kiss's critique in round 1 was cut at the output limit
           - round 2 ran into its time limit
           - the convergence score of round 2 could not be read
+          - agent-architect's critique of agent-kiss in round 1 could not be read for
+            points
+          - agent-kiss's critique of agent-architect in round 1 could not be read for
+            points
         ");
     }
 
@@ -275,7 +279,8 @@ mod tests {
         Winner: Simplicity Advocate (by the votes)
 
         Verdict
-        Winner: Simplicity Advocate, by the vote; by the scores: System Architect
+        Winner: Simplicity Advocate, by the vote; by the scores: System Architect, by
+        72.5 to 65
         Stable: no, the winner changed when the texts came in the opposite order
         Agent                      Mean score
         System Architect                 72.5

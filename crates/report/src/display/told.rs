@@ -601,9 +601,12 @@ mod tests {
         let points = serde_json::json!({"points": [
             {"severity": "major", "text": "**MySQL** has no such lock. It has others."}, {"severity": "minor", "text": "y"},
         ]});
-        insta::assert_snapshot!(lines(points.clone(), 120), @"");
-        insta::assert_snapshot!(lines(points.clone(), 80), @"");
-        insta::assert_snapshot!(lines(points, 50), @"");
+        insta::assert_snapshot!(lines(points.clone(), 120), @"✓ r1 check Simplicity Advocate → Judge · 1.2 s · facts: 2 points, such as: MySQL has no such lock.");
+        insta::assert_snapshot!(lines(points.clone(), 80), @"✓ r1 check Simplicity Advocate → Judge · 1.2 s · facts: 2 points, such as: MySQ…");
+        insta::assert_snapshot!(lines(points, 50), @r"
+        ✓ r1 check Simplicity Advocate → Judge · 1.2 s
+            facts: 2 points, such as: MySQL has no such l…
+        ");
         assert!(lines(serde_json::json!({"points": []}), 120).ends_with("facts: no point"));
         assert!(lines(serde_json::Value::Null, 120).ends_with("facts: could not be read"));
     }

@@ -461,7 +461,7 @@ fn the_check_is_reported_with_what_was_read_found_and_changed() {
     let stages: Vec<&str> = texts.iter().rev().take(5).filter_map(|one| Some(one.stage.as_ref()?.as_str())).collect();
     assert_eq!(stages, ["final", "final", "check", "check", "synthesis"]);
     let record = record(&debate);
-    assert_says(&record, &["Fulfilled in part: No gaps", "- The answer: checked by 2 lenses"]);
+    assert_says(&record, &["Fulfilled in part: No gaps", "- Check of the answer: checked by 2 lenses"]);
     assert!(draft_and_final(&debate).is_some_and(|lines| lines.iter().any(|line| line.side == Side::Second)));
 }
 

@@ -9,11 +9,11 @@ use maud::{Markup, html};
 use crate::report::prose::{self, gist};
 use crate::report::stages::{capitalized, is_ballot};
 use crate::report::{View, subject};
-use dialectic_base::figures::{counted, list, score, thousands};
+use dialectic_base::figures::{counted, list, thousands};
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::{
-    AgentId, Answered, Contribution, Counts, Debate, Decider, Ledger, Objection, Polls, ResultKind, Shown, StageId,
-    Standing, Status, Verdict, Voting,
+    AgentId, Answered, Contribution, Counts, Debate, Ledger, Objection, Polls, ResultKind, Shown, StageId, Standing,
+    Status,
 };
 
 use super::blocks::{anchor, blocks, line};
@@ -518,8 +518,8 @@ mod tests {
         });
         let told = story_of(&debate);
         assert!(told.contains("1 System Architect went from undecided to against ."), "{told}");
-        let verdict = "The judge decided for 1 System Architect , by 81 to 74. The winner changed with the order in which \
-                       the judge read the texts.";
+        let verdict = "Winner: 1 System Architect , by 81 to 74 Stable: no, the winner changed when the texts came in the \
+                       opposite order";
         assert!(told.contains(verdict), "{told}");
     }
 }
