@@ -81,7 +81,7 @@ pub use reading::{
     read_decisions,
 };
 pub use settings::{
-    AgentFailurePolicy, AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics,
+    AgentFailurePolicy, AgentSettings, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics,
     DebateSettings, EMBEDDER, ModelLimits, Position, ProviderSettings, Settings, SummarizationSettings,
     SynthesisMethod, TeamSettings, TerminationKind, TerminationSettings, Terms, ToolSettings, TraceTarget, VotingRule,
     VotingSettings,
