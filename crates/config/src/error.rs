@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::NotUtf8;
 use dialectic_base::key_path::KeyPath;
+use serde_json::Value;
 
-use super::place::{Location, Place};
+use super::locate::{Location, Subject};
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +49,7 @@ pub enum ConfigError {
         fault: SyntaxFault,
     },
     /// A value has the wrong type.
-    #[error("the configuration `{}` has a wrong value at {key} ({location}): expected {expected}, found {found}", path.display())]
+    #[error("the configuration `{}` has a wrong value at {key} ({location}): expected {expected}, found {actual}", path.display())]
     WrongType {
         /// The file.
         path: PathBuf,
@@ -59,7 +60,7 @@ pub enum ConfigError {
         /// What belongs there.
         expected: Expected,
         /// What is there.
-        found: Found,
+        actual: Actual,
     },
     /// Values that cannot be used, all of them.
     #[error("the configuration `{}` cannot be used{}", path.display(), Listed(problems))]
@@ -120,37 +121,9 @@ impl fmt::Display for SyntaxFault {
     }
 }
 
-/// What belongs at a place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Expected {
-    /// A number.
-    Number,
-    /// `true` or `false`.
-    Boolean,
-    /// An array.
-    Array,
-    /// A key that is there once only.
-    Once,
-    /// Anything else, in the words of the type: an object, a string, one of some names.
-    Other(String),
-}
-
-impl fmt::Display for Expected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Number => "a number",
-            Self::Boolean => "true or false",
-            Self::Array => "an array",
-            Self::Once => "each key once",
-            Self::Other(words) => words,
-        })
-    }
-}
-
-/// What is at a place instead. Only the kind of a value is kept: the value may be a secret that somebody put into the
-/// wrong place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+/// A kind of JSON value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JsonKind {
     /// A text.
     String,
     /// A number.
@@ -163,15 +136,43 @@ pub enum Found {
     Object,
     /// An array.
     Array,
-    /// A name that is not among those there are, in backquotes.
-    Name(String),
-    /// A second key of this name, in backquotes.
-    Again(String),
-    /// Something that has no name.
-    Other,
 }
 
-impl fmt::Display for Found {
+impl JsonKind {
+    /// The kind of a value.
+    #[must_use]
+    pub fn of(value: &Value) -> Self {
+        match value {
+            Value::String(_) => Self::String,
+            Value::Number(_) => Self::Number,
+            Value::Bool(_) => Self::Boolean,
+            Value::Null => Self::Null,
+            Value::Object(_) => Self::Object,
+            Value::Array(_) => Self::Array,
+        }
+    }
+
+    /// The kind that a JSON Schema calls so.
+    pub(super) fn named(keyword: &str) -> Option<Self> {
+        let all = [Self::String, Self::Number, Self::Boolean, Self::Null, Self::Object, Self::Array];
+        let keyword = if keyword == "integer" { "number" } else { keyword };
+        all.into_iter().find(|kind| kind.keyword() == keyword)
+    }
+
+    /// What JSON Schema calls it.
+    pub(super) fn keyword(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+            Self::Null => "null",
+            Self::Object => "object",
+            Self::Array => "array",
+        }
+    }
+}
+
+impl fmt::Display for JsonKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::String => "a string",
@@ -180,25 +181,65 @@ impl fmt::Display for Found {
             Self::Null => "null",
             Self::Object => "an object",
             Self::Array => "an array",
-            Self::Name(name) => name,
-            Self::Again(key) => return write!(f, "{key} twice"),
-            Self::Other => "something else",
         })
+    }
+}
+
+/// What belongs at a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// A value of this kind.
+    Kind(JsonKind),
+    /// A key that is there once only.
+    Once,
+    /// One of some names or kinds.
+    Words(String),
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kind(kind) => kind.fmt(f),
+            Self::Once => f.write_str("each key once"),
+            Self::Words(words) => f.write_str(words),
+        }
+    }
+}
+
+/// What is at a key instead. Only the kind of a value is kept: the value may be a secret that somebody put into the
+/// wrong place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Actual {
+    /// A value of this kind.
+    Kind(JsonKind),
+    /// A name that is not among those there are, in backquotes.
+    Name(String),
+    /// A second key of this name, in backquotes.
+    Twice(String),
+}
+
+impl fmt::Display for Actual {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kind(kind) => kind.fmt(f),
+            Self::Name(name) => f.write_str(name),
+            Self::Twice(key) => write!(f, "{key} twice"),
+        }
     }
 }
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where.
-    pub place: Place,
-    /// What, to be read after the place; never a secret.
+    /// What about.
+    pub subject: Subject,
+    /// What, to be read after the subject; never a secret.
     pub message: String,
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.message)
+        write!(f, "{}: {}", self.subject, self.message)
     }
 }
 
@@ -226,12 +267,14 @@ impl Diagnostic for ConfigError {
             Self::Syntax { fault: SyntaxFault::Comment, .. } => {
                 "JSON has no comments; keys named `$comment` or `//` are not read and can hold remarks"
             }
-            Self::WrongType { found: Found::String, expected: Expected::Number, .. } => {
-                "write the number without quotes"
-            }
-            Self::WrongType { found: Found::String, expected: Expected::Boolean, .. } => {
-                "write true or false without quotes"
-            }
+            Self::WrongType {
+                actual: Actual::Kind(JsonKind::String), expected: Expected::Kind(JsonKind::Number), ..
+            } => "write the number without quotes",
+            Self::WrongType {
+                actual: Actual::Kind(JsonKind::String),
+                expected: Expected::Kind(JsonKind::Boolean),
+                ..
+            } => "write true or false without quotes",
             Self::WrongType { .. } | Self::Invalid { .. } => {
                 "`dialectic config schema` prints every key with its type; `dialectic config check` checks a file"
             }

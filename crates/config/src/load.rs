@@ -3,21 +3,21 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use dialectic_base::key_path::{KeyPath, Segment};
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::runner::Hooks;
 use dialectic_engine::tools::FILE_TOOLS;
-use dialectic_record::debate::{AgentSettings, Settings};
+use dialectic_record::debate::{AgentSettings, BudgetSettings, Settings};
 
 use super::choice::ModelChoice;
 use super::error::ConfigError;
-use super::file::{ConfigFile, PanelFile};
-use super::findings::unknown;
-use super::hooks;
+use super::findings::{Diagnostics, unknown};
+use super::layers::{Layers, Source};
 use super::overrides::{Overrides, PanelChoice, PanelName, Vocabulary};
-use super::read::{Document, parse, read};
-use super::resolve::{Layers, resolve};
-use super::sources::{Origin, Sources};
-use super::user::{UserConfig, merged, read_user};
+use super::read::{Document, read};
+use super::resolve::{Context, Resolved, resolve};
+use super::user::{UserConfig, read_user};
+use super::{hooks, schema};
 
 /// The file that is read when none is named.
 pub const DEFAULT_PATH: &str = "./debate-config.json";
@@ -50,8 +50,10 @@ pub struct Loaded {
     pub settings: Settings,
     /// What the user should know, in the order found: environment file, unknown keys, values.
     pub warnings: Vec<String>,
-    /// Which layer each value is from.
-    pub sources: Sources,
+    /// What each source says.
+    pub(super) layers: Layers,
+    /// The keys that only the user's own configuration has.
+    pub(super) own: Vec<(String, String)>,
     /// The file, as given; nothing when there was none.
     pub file: Option<PathBuf>,
     /// Whether the settings are the user's or were found.
@@ -76,41 +78,31 @@ pub fn load(
 ) -> Result<Loaded, ConfigError> {
     check_arguments(overrides, vocabulary)?;
     let context_dir = overrides.context_dir.as_deref().map(open_directory).transpose()?;
-    let document = read::<ConfigFile>(path.as_path())?;
-    if let (ConfigPath::Named(path), None) = (path, &document) {
+    let project = read(path.as_path(), &schema::CONFIG)?;
+    if let (ConfigPath::Named(path), None) = (path, &project) {
         return Err(ConfigError::Missing { path: path.clone() });
     }
     let user = read_user(environment, vocabulary)?;
     let panel = match &overrides.panel {
-        Some(PanelChoice::File(path)) => Some((path, read_panel(path)?)),
+        Some(PanelChoice::File(path)) => Some(read_panel(path)?),
         Some(PanelChoice::Named(_)) | None => None,
     };
-    let base_dir = match (&panel, &document, &user) {
-        (Some((path, _)), ..) => parent(path),
-        (None, None, Some(user)) => parent(&user.path),
+    let base_dir = match (&panel, &project, &user) {
+        (Some(panel), ..) => parent(&panel.path),
+        (None, None, Some(user)) => parent(&user.document.path),
         (None, Some(_), _) | (None, None, None) => parent(path.as_path()),
     };
-    let has_roles = panel.is_some() || document.is_some() || user.is_some();
-    let own_roles = if has_roles { role_files(&base_dir) } else { Vec::new() };
-    let usual = user.as_ref().map(|user| user.usual.clone()).unwrap_or_default();
-    let layers = Layers {
-        environment,
-        overrides,
-        vocabulary,
-        own_roles: &own_roles,
-        panel: panel.as_ref().map(|(_, panel)| &panel.content),
-        usual: &usual,
-        has_project: document.is_some(),
-    };
-    let is_elsewhere = panel.is_some() && document.is_some();
-    let mut loaded = assemble(path, document, user.as_ref(), &layers)?;
-    if let Some((file, panel)) = &panel {
-        loaded.warnings.extend(panel.warnings.iter().map(|warning| format!("{warning} ({})", file.display())));
+    let files = Files { path, project, user, panel };
+    let own_roles = if files.are_none() { Vec::new() } else { role_files(&base_dir) };
+    let mut loaded = assemble(&files, environment, overrides, vocabulary, &own_roles)?;
+    if files.panel.is_some() {
         loaded.provenance = loaded.provenance.and_panel(&loaded.settings, &base_dir);
-        if is_elsewhere {
-            let summary = &mut loaded.settings.debate.summarization.prompt_path;
-            *summary = summary.take().map(|relative| parent(path.as_path()).join(relative));
-        }
+        let summary = &mut loaded.settings.debate.summarization.prompt_path;
+        *summary = summary.take().map(|relative| parent(path.as_path()).join(relative));
+    }
+    if let ConfigPath::Named(_) = path {
+        let shown = base_dir.display().to_string().into();
+        loaded.layers.set(Source::Option("--config"), &KeyPath::root().key("baseDir"), shown);
     }
     loaded.settings.base_dir = Some(base_dir);
     // Without `--context` file tools see the working directory, and prompts have to say so.
@@ -121,8 +113,8 @@ pub fn load(
     Ok(loaded)
 }
 
-fn read_panel(path: &Path) -> Result<Document<PanelFile>, ConfigError> {
-    if let Some(panel) = read::<PanelFile>(path)? {
+fn read_panel(path: &Path) -> Result<Document, ConfigError> {
+    if let Some(panel) = read(path, &schema::PANEL)? {
         return Ok(panel);
     }
     let name = path.display().to_string();
@@ -131,50 +123,89 @@ fn read_panel(path: &Path) -> Result<Document<PanelFile>, ConfigError> {
     Err(ConfigError::Argument { option: "--panel", message })
 }
 
+/// The files that a configuration is made of.
+pub(super) struct Files<'a> {
+    pub(super) path: &'a ConfigPath,
+    /// The file at that path.
+    pub(super) project: Option<Document>,
+    pub(super) user: Option<UserConfig>,
+    /// What `--panel` names.
+    pub(super) panel: Option<Document>,
+}
+
+impl Files<'_> {
+    fn are_none(&self) -> bool {
+        self.project.is_none() && self.user.is_none() && self.panel.is_none()
+    }
+
+    /// What they say, the lowest first.
+    fn layers(&self) -> Layers {
+        let mut layers = Layers::default();
+        if let Some(user) = &self.user {
+            let is_below = self.project.is_some() || self.panel.is_some();
+            let tree = if is_below { user.tree_for_project() } else { user.document.tree.clone() };
+            layers.push(Source::File(user.document.path.clone()), tree);
+        }
+        if let Some(project) = &self.project {
+            layers.push(Source::File(project.path.clone()), project.tree.clone());
+        }
+        if let Some(panel) = &self.panel {
+            layers.take_section("agents");
+            layers.take_section("judge");
+            layers.push(Source::File(panel.path.clone()), panel.tree.clone());
+        }
+        layers
+    }
+
+    /// Refuses files with problems, each problem where it is written. Hands back the warnings.
+    fn refuse(&self, mut findings: Diagnostics) -> Result<Vec<String>, ConfigError> {
+        if let Some(panel) = &self.panel {
+            let of_panel = findings.take_problems(|path| {
+                matches!(path.0.first(), Some(Segment::Key(section)) if section == "agents" || section == "judge")
+            });
+            panel.refuse(of_panel)?;
+        }
+        match self.project.as_ref().or(self.user.as_ref().map(|user| &user.document)) {
+            Some(document) => document.refuse(findings),
+            None if findings.problems.is_empty() => Ok(findings.warnings),
+            None => {
+                Err(ConfigError::Invalid { path: self.path.as_path().to_owned(), problems: findings.located(|_| None) })
+            }
+        }
+    }
+}
+
 /// [`load`](load()) without the file system.
 pub(super) fn assemble(
-    path: &ConfigPath,
-    document: Option<Document<ConfigFile>>,
-    user: Option<&UserConfig>,
-    layers: &Layers,
+    files: &Files,
+    environment: &Environment,
+    overrides: &Overrides,
+    vocabulary: &Vocabulary,
+    own_roles: &[String],
 ) -> Result<Loaded, ConfigError> {
-    let mut warnings = layers.environment.warnings().to_vec();
-    let file = document.is_some().then(|| path.as_path().to_owned());
-    if file.is_none() && user.is_none() {
+    let Files { path, project, user, panel } = files;
+    let mut warnings = environment.warnings().to_vec();
+    if project.is_none() && user.is_none() {
         let path = path.as_path().display();
         warnings.push(format!("Config not found at {path}. Using built-in defaults."));
     }
-    let content = match (&document, user) {
-        (None, None) => None,
-        (Some(document), None) => Some(document.content.clone()),
-        (None, Some(user)) => Some(user.document.content.clone()),
-        (Some(document), Some(user)) => {
-            let all = merged(user.defaults(), &document.value).to_string();
-            Some(parse::<ConfigFile>(path.as_path(), all.as_bytes())?.content)
-        }
-    };
-    let mut resolved = resolve(content, layers);
-    if let Some(refusal) = resolved.findings.refusal {
+    let usual = user.as_ref().map(|user| user.usual.clone()).unwrap_or_default();
+    let is_expected = project.is_some() || panel.is_some();
+    let context = Context { environment, overrides, vocabulary, own_roles, usual: &usual, is_expected };
+    let mut findings = Diagnostics::default();
+    for document in project.iter().chain(panel) {
+        findings.problems.extend(document.findings().problems);
+    }
+    let Resolved { mut settings, mut layers, mut findings, choice } = resolve(files.layers(), &context, findings);
+    if let Some(refusal) = findings.refusal.take() {
         return Err(refusal);
     }
-    if !resolved.findings.problems.is_empty() {
-        let (path, document) = match (&document, user) {
-            (Some(document), _) => (path.as_path().to_owned(), Some(document)),
-            (None, Some(user)) => (user.path.clone(), Some(&user.document)),
-            (None, None) => (path.as_path().to_owned(), None),
-        };
-        resolved.findings.locate(|key| document?.locate(key));
-        return Err(ConfigError::Invalid { path, problems: resolved.findings.problems });
-    }
-    let hooks = hooks::allowed(path, document.as_ref(), user, &mut warnings);
-    let document = document.unwrap_or_default();
-    warnings.extend(document.warnings);
-    warnings.extend(user.iter().flat_map(|user| &user.warnings).cloned());
-    warnings.extend(resolved.findings.warnings);
-    let choice = resolved.choice;
-    let origin = Origin { path, agents: resolved.origins, file: document.value, choice: choice.clone(), user };
-    let sources = Sources::new(origin, layers.overrides);
-    let is_found = *path == ConfigPath::Default && file.is_some();
+    let of_values = files.refuse(findings)?;
+    let hooks = hooks::allowed(path, project.as_ref(), user.as_ref(), &mut warnings);
+    warnings.extend(project.iter().flat_map(|project| project.warnings.clone()));
+    warnings.extend(user.iter().flat_map(|user| user.warnings.clone()));
+    warnings.extend(of_values);
+    let is_found = **path == ConfigPath::Default && project.is_some();
     let mut provenance = if is_found { Trust::of_found_config(path.as_path()) } else { Trust::of_user() };
     if let Some(user) = user {
         provenance = provenance.and_own(&user.settings);
@@ -182,18 +213,36 @@ pub(super) fn assemble(
             provenance = provenance.and_directory(&prompt);
         }
     }
-    let mut settings = resolved.settings;
     if is_found {
-        provenance.tighten(&mut settings.debate.budget);
-        // The command line is the user's word.
-        settings.debate.budget.max_cost_usd = layers.overrides.max_cost.or(settings.debate.budget.max_cost_usd);
-        settings.debate.budget.warn_cost_usd = layers.overrides.warn_cost.or(settings.debate.budget.warn_cost_usd);
+        tighten(&mut settings.debate.budget, &provenance, overrides, &mut layers);
     } else if matches!(path, ConfigPath::Named(_)) {
         provenance = provenance.and_own(&settings);
     }
-    provenance.set_terms(&mut settings, layers.environment);
+    provenance.set_terms(&mut settings, environment);
     warnings.extend(provenance.overruled_prices(&settings));
-    Ok(Loaded { settings, warnings, sources, file, provenance, choice, hooks })
+    if let Some(panel) = panel {
+        warnings.extend(panel.warnings.iter().map(|warning| format!("{warning} ({})", panel.path.display())));
+    }
+    let own = user.as_ref().map(UserConfig::own).unwrap_or_default();
+    let file = project.as_ref().map(|project| project.path.clone());
+    Ok(Loaded { settings, warnings, layers, own, file, provenance, choice, hooks })
+}
+
+/// Has a found configuration tighten the user's standing limits of the cost, but not raise them. The command line is
+/// the user's word.
+fn tighten(budget: &mut BudgetSettings, provenance: &Trust, overrides: &Overrides, layers: &mut Layers) {
+    let mut tight = *budget;
+    provenance.tighten(&mut tight);
+    let path = KeyPath::root().key("debate").key("budget");
+    for (key, limit, tight, by_option) in [
+        ("maxCostUsd", &mut budget.max_cost_usd, tight.max_cost_usd, overrides.max_cost),
+        ("warnCostUsd", &mut budget.warn_cost_usd, tight.warn_cost_usd, overrides.warn_cost),
+    ] {
+        if by_option.is_none() && *limit != tight {
+            *limit = tight;
+            layers.forget(&path.key(key));
+        }
+    }
 }
 
 /// The command line's own mistakes, which are not the file's.
