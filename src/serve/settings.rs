@@ -187,7 +187,7 @@ impl Workplace {
 
     fn load(&self, choices: &Choices) -> Result<Loaded, Problem> {
         let overrides = Overrides {
-            protocol: choices.protocol().cloned(),
+            protocol: choices.protocol(),
             offline: if choices.offline { Switch::On } else { Switch::AsConfigured },
             ..Overrides::default()
         };
@@ -290,18 +290,18 @@ impl Workplace {
         let agents = choices.agents.iter().flatten().enumerate();
         let agents = agents.map(|(place, agent)| (format!("agents[{place}]"), agent));
         for (place, member) in agents.chain(choices.judge.iter().map(|judge| ("judge".to_owned(), judge))) {
-            if let Some(role) = member.role.as_ref().filter(|role| !roles.contains(*role)) {
+            if let Some(role) = member.text("role").filter(|role| !roles.contains(*role)) {
                 let roles: Vec<String> = roles.into_iter().collect();
                 let detail = format!("`{role}` is no role here; there are {}", roles.join(", "));
                 return Err(Problem::key(format!("{place}.role"), detail));
             }
             let named = |of: &ModelInfo| {
-                member.provider.as_ref().is_none_or(|provider| of.provider == *provider)
-                    && member.model.as_ref().is_none_or(|model| of.model == *model)
+                member.text("provider").is_none_or(|provider| of.provider == provider)
+                    && member.text("model").is_none_or(|model| of.model == model)
             };
             if !models.iter().any(named) {
                 let all: Vec<String> = models.iter().map(|of| format!("{} of {}", of.model, of.provider)).collect();
-                let key = if member.model.is_some() { "model" } else { "provider" };
+                let key = if member.text("model").is_some() { "model" } else { "provider" };
                 let detail = format!("the server's configuration has no such model; there are {}", all.join(", "));
                 return Err(Problem::key(format!("{place}.{key}"), detail));
             }

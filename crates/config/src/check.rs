@@ -130,26 +130,31 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
                 }
             }
         }
+        for key in node["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            if entries.get(key).is_none_or(Value::is_null) {
+                self.problem(&path.key(key), "is missing".to_owned());
+            }
+        }
         Ok(read.into())
     }
 
     /// A whole number; `300000.0` and `3e5` are, as they are for JavaScript. Null where it cannot be read.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and within bounds")]
+    #[expect(clippy::cast_possible_truncation, reason = "whole and within bounds")]
     fn whole(&mut self, node: &Value, number: &Number, path: &KeyPath) -> Value {
         let written = number.as_f64().unwrap_or(f64::MAX);
-        let least = node["minimum"].as_f64().unwrap_or_default();
-        let bound = |is_narrow: bool, most: f64| if is_narrow { most } else { f64::MAX };
-        let of_type = bound(node["format"] == "uint32", u32::MAX.into());
+        let least = node["minimum"].as_f64().unwrap_or(f64::MIN);
+        let of_type = if node["format"] == "uint32" { u32::MAX.into() } else { f64::MAX };
         let most = node["maximum"].as_f64().unwrap_or(f64::MAX);
         let shown = Written(written);
         if written.fract() != 0.0 || !(least..=LARGEST_WHOLE).contains(&written) {
-            self.problem(path, format!("must be a whole number of at least {least}, not {shown}"));
+            let at_least = if least > f64::MIN { format!(" of at least {least}") } else { String::new() };
+            self.problem(path, format!("must be a whole number{at_least}, not {shown}"));
         } else if written > of_type {
             self.problem(path, format!("is too large: {shown}"));
         } else if written > most {
             self.problem(path, format!("must be at most {most}, not {shown}"));
         } else {
-            return (written as u64).into();
+            return (written as i64).into();
         }
         Value::Null
     }

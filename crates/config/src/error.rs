@@ -268,7 +268,9 @@ impl Diagnostic for ConfigError {
                 "JSON has no comments; keys named `$comment` or `//` are not read and can hold remarks"
             }
             Self::WrongType {
-                actual: Actual::Kind(JsonKind::String), expected: Expected::Kind(JsonKind::Number), ..
+                actual: Actual::Kind(JsonKind::String),
+                expected: Expected::Kind(JsonKind::Number),
+                ..
             } => "write the number without quotes",
             Self::WrongType {
                 actual: Actual::Kind(JsonKind::String),

@@ -50,7 +50,7 @@ pub use layers::Source;
 pub use load::{ConfigPath, DEFAULT_PATH, Loaded, load, role_files};
 pub use locate::{Location, Subject};
 pub use overrides::{Overrides, PanelChoice, PanelName, Switch, Vocabulary};
-pub use schema::schema;
+pub use schema::{part_of, schema};
 pub use show::{Row, show};
 pub use starter::starter;
 pub use suggest::nearest;

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-
 use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
 use dialectic_engine::access::provider_names;
 use dialectic_record::debate::{DebateSettings, ProviderSettings, defaults};
@@ -93,8 +92,7 @@ pub(super) fn roster(
             one.lend(&choice.dealt(places.next().unwrap_or_default()), Source::Chosen(choice.because.clone()));
         }
     }
-    let of_first =
-        agents.first().map_or_else(|| Served::like(&defaults::judge()), |first| Served::like(&first.agent));
+    let of_first = agents.first().map_or_else(|| Served::like(&defaults::judge()), |first| Served::like(&first.agent));
     let mut judge = if let Some(entry) = judge_entry {
         agents::judge(entry, &of_first, &scope, layers, findings)
     } else {

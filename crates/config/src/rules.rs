@@ -9,13 +9,11 @@ use dialectic_base::money::Price;
 use dialectic_base::provider::OFFLINE;
 use dialectic_engine::access::{headers, url_fault};
 use dialectic_llm::presets::preset;
-use dialectic_record::debate::{
-    ArenaSettings, DebateSettings, ModelLimits, ProviderSettings, ResultKind, defaults,
-};
+use dialectic_record::debate::{ArenaSettings, DebateSettings, ModelLimits, ProviderSettings, ResultKind, defaults};
 use dialectic_record::protocol::Protocol;
 
 use super::findings::Diagnostics;
-use super::layers::{at, laid_over};
+use super::layers::laid_over;
 use super::overrides::Vocabulary;
 
 /// The `debate` of a tree, over what is built in.
@@ -99,8 +97,9 @@ pub(super) fn providers(section: &Value, findings: &mut Diagnostics) -> BTreeMap
 
 /// The configured limits of models.
 pub(super) fn models(section: &Value, findings: &mut Diagnostics) -> BTreeMap<String, ModelLimits> {
-    let limits =
-        |(name, entry, path): (&String, &Value, KeyPath)| (name.clone(), laid_over(&ModelLimits::default(), entry, &path, findings));
+    let limits = |(name, entry, path): (&String, &Value, KeyPath)| {
+        (name.clone(), laid_over(&ModelLimits::default(), entry, &path, findings))
+    };
     entries(section, &KeyPath::root().key("models")).map(limits).collect()
 }
 
@@ -108,11 +107,6 @@ pub(super) fn models(section: &Value, findings: &mut Diagnostics) -> BTreeMap<St
 pub(super) fn prices(section: &Value, findings: &mut Diagnostics) -> BTreeMap<String, Price> {
     let mut prices = BTreeMap::new();
     for (model, entry, path) in entries(section, &KeyPath::root().key("prices")) {
-        for key in ["inputPerMTok", "outputPerMTok"] {
-            if at(entry, &KeyPath::root().key(key)).is_none() {
-                findings.problem(path.key(key), "is missing");
-            }
-        }
         let price = laid_over(&Price::flat(0.0, None, 0.0), entry, &path, findings);
         // A cost limit takes the price of input as the most that input can cost.
         if price.cached_input_per_m_tok.is_some_and(|cached| cached > price.input_per_m_tok) {

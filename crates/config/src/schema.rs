@@ -16,6 +16,10 @@ use super::overrides::{PanelName, Vocabulary};
 /// What a project's configuration may say.
 pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = schema_of::<Settings>();
+    // What the types want is there by then; only prices have no defaults.
+    let required = schema["$defs"]["Price"]["required"].clone();
+    strip(&mut schema, &["default", "required"]);
+    schema["$defs"]["Price"]["required"] = required;
     schema["properties"]["hooks"] = json!({
         "description":
             "Commands of the user's. They run only from a file that the user named, or from the user's own configuration.",
@@ -27,6 +31,7 @@ pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
             "items": { "type": "string", "minLength": 1 },
         } },
     });
+    schema.sort_all_objects();
     schema
 });
 
@@ -39,6 +44,7 @@ pub(super) static OF_USER: LazyLock<Value> = LazyLock::new(|| {
     keys["panel"] = json!({ "enum": PanelName::ALL.map(PanelName::name) });
     keys["directory"] = json!({ "type": "string" });
     keys["color"] = json!({ "enum": ["auto", "always", "never"] });
+    schema.sort_all_objects();
     schema
 });
 
@@ -62,6 +68,7 @@ pub(super) fn schema_of<T: JsonSchema>() -> Value {
 #[must_use]
 pub fn schema(vocabulary: &Vocabulary) -> Value {
     let mut schema = CONFIG.clone();
+    strip(&mut schema, &["format", "required"]);
     open(&mut schema);
     for definition in schema["$defs"].as_object_mut().into_iter().flat_map(Map::values_mut) {
         open(definition);
@@ -83,17 +90,56 @@ pub fn schema(vocabulary: &Vocabulary) -> Value {
     schema
 }
 
-/// Says that every key may be left out or be null, and that unknown keys are allowed: they are warned of, not refused.
+/// The schema of some keys of a definition, without references: of a part that others may say.
+#[must_use]
+pub fn part_of(definition: &str, keys: &[&str]) -> Value {
+    let mut part = inlined(&CONFIG["$defs"][definition]);
+    if let Some(properties) = part["properties"].as_object_mut() {
+        properties.retain(|key, _| keys.contains(&key.as_str()));
+        properties.values_mut().for_each(or_null);
+    }
+    part
+}
+
+fn inlined(node: &Value) -> Value {
+    match node {
+        Value::Object(keywords) => {
+            let mut all = match follow(&CONFIG, node) {
+                definition if std::ptr::eq(definition, node) => Map::new(),
+                definition => inlined(definition).as_object().cloned().unwrap_or_default(),
+            };
+            let own = keywords.iter().filter(|(keyword, _)| *keyword != "$ref");
+            all.extend(own.map(|(keyword, value)| (keyword.clone(), inlined(value))));
+            all.into()
+        }
+        Value::Array(elements) => elements.iter().map(inlined).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Takes keywords out of a schema, wherever they stand.
+fn strip(node: &mut Value, keywords: &[&str]) {
+    match node {
+        Value::Object(all) => {
+            all.retain(|keyword, _| !keywords.contains(&keyword.as_str()));
+            all.values_mut().for_each(|value| strip(value, keywords));
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(|element| strip(element, keywords)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Says that every key may be null, and that unknown keys are allowed: they are warned of, not refused.
 fn open(node: &mut Value) {
     let Some(object) = node.as_object_mut() else { return };
-    for keyword in ["required", "format", "default"] {
-        object.remove(keyword);
-    }
-    if object.get("additionalProperties").is_some_and(Value::is_object) {
+    if let Some(entry) = object.get_mut("additionalProperties").filter(|entry| entry.is_object()) {
+        or_null(entry);
         object.insert("patternProperties".to_owned(), json!({ r"^(\$schema$|\$comment|//)": true }));
-        or_null(&mut object["additionalProperties"]);
     } else if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
-        properties.values_mut().for_each(or_null);
+        for property in properties.values_mut() {
+            open(property);
+            or_null(property);
+        }
         object.insert("additionalProperties".to_owned(), true.into());
     }
     if let Some(items) = object.get_mut("items").filter(|items| items.get("$ref").is_some()) {
@@ -102,18 +148,22 @@ fn open(node: &mut Value) {
 }
 
 fn or_null(node: &mut Value) {
-    open(node);
+    let null = json!({ "type": "null" });
     if let Some(Value::String(kind)) = node.get("type").cloned() {
         node["type"] = json!([kind, "null"]);
         if let Some(names) = node.get_mut("enum").and_then(Value::as_array_mut) {
             names.push(Value::Null);
         }
-    } else if let Some(reference) = node.as_object_mut().and_then(|object| object.remove("$ref")) {
-        node["anyOf"] = json!([{ "$ref": reference }, { "type": "null" }]);
-    } else if let Some(choices) = node.get_mut("anyOf").and_then(Value::as_array_mut)
-        && !choices.contains(&json!({ "type": "null" }))
-    {
-        choices.push(json!({ "type": "null" }));
+    } else if let Some(choices) = node.get_mut("anyOf").and_then(Value::as_array_mut) {
+        if !choices.contains(&null) {
+            choices.push(null);
+        }
+    } else if let Some(object) = node.as_object_mut() {
+        for keyword in ["$ref", "oneOf"] {
+            if let Some(value) = object.remove(keyword) {
+                object.insert("anyOf".to_owned(), json!([{ keyword: value }, null]));
+            }
+        }
     }
 }
 

@@ -79,7 +79,8 @@ fn add_endpoint(provider: &str, loaded: &Loaded, environment: &Environment, rows
     let path = KeyPath::root().key("endpoints").key(provider);
     let entry = KeyPath::root().key("providers").key(provider);
     let moved = outline.moved_by().filter(|name| environment.has(name));
-    let mut row = |path: KeyPath, value: String, source: Source| rows.push(Row { path: path.to_string(), value, source });
+    let mut row =
+        |path: KeyPath, value: String, source: Source| rows.push(Row { path: path.to_string(), value, source });
     row(
         path.key("baseUrl"),
         outline.base_url(environment).unwrap_or_default().to_owned(),

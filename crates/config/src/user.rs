@@ -49,7 +49,9 @@ pub fn user_path(environment: &Environment) -> Option<PathBuf> {
 pub fn debates_directory(environment: &Environment) -> Result<PathBuf, ConfigError> {
     let document = document(environment)?;
     let directory = document.as_ref().and_then(|document| document.tree["directory"].as_str());
-    let Some(directory) = directory.filter(|directory| !directory.trim().is_empty()) else { return Ok(DIRECTORY.into()) };
+    let Some(directory) = directory.filter(|directory| !directory.trim().is_empty()) else {
+        return Ok(DIRECTORY.into());
+    };
     // `~/x` is below the home directory.
     let home = directory.strip_prefix("~/").and_then(|rest| Some((environment.home()?, rest)));
     Ok(home.map_or_else(|| PathBuf::from(directory), |(home, rest)| home.join(rest)))

@@ -537,7 +537,7 @@ pub struct SummarizationSettings {
     /// The length of a summary at most, in characters.
     #[schemars(range(min = 1))]
     pub max_length: usize,
-    /// How.
+    /// How it is condensed.
     pub method: String,
     /// A file in place of the role's prompt for summaries, relative to the configuration's directory.
     #[serde(default)]
