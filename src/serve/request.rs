@@ -237,7 +237,7 @@ pub(super) fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, 
     let fault = |error| Problem::validation(format!("the body is not a JSON object: {error}"));
     let body: Map<String, Value> = serde_json::from_slice(bytes).map_err(fault)?;
     let checked = check(&schema_for!(T).to_value(), &body.into(), |_| false).map_err(|wrong| {
-        let detail = format!("{}: expected {}, found {}", wrong.path, wrong.expected, wrong.actual);
+        let detail = format!("{}: expected {}, found {}", wrong.path, wrong.expected, wrong.found);
         Problem::key(wrong.path.to_string(), detail)
     })?;
     if let Some((path, _)) = checked.unknown.first() {

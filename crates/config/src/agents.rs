@@ -9,7 +9,7 @@ use dialectic_record::debate::{AgentId, AgentSettings, SummarizationSettings, To
 use super::choice::Served;
 use super::findings::{Diagnostics, unknown};
 use super::layers::{Layers, Source, laid_over};
-use super::overrides::Vocabulary;
+use super::names;
 use super::rules::check_summarization;
 
 /// Above this answers tend to become erratic, which is allowed but rarely meant.
@@ -19,7 +19,6 @@ const FALLBACK_ROLE: &str = "architect";
 
 /// What agents are resolved against.
 pub(super) struct AgentScope<'a> {
-    pub(super) vocabulary: &'a Vocabulary<'a>,
     /// Roles that the user has files for.
     pub(super) own_roles: &'a [String],
     pub(super) providers: &'a [&'a str],
@@ -29,7 +28,7 @@ pub(super) struct AgentScope<'a> {
 
 impl AgentScope<'_> {
     fn roles(&self) -> Vec<&str> {
-        self.vocabulary.roles.iter().copied().chain(self.own_roles.iter().map(String::as_str)).collect()
+        names::built_in_roles().into_iter().chain(self.own_roles.iter().map(String::as_str)).collect()
     }
 
     /// An agent that is built in.
@@ -154,8 +153,8 @@ fn agent(
         layers.forget(&path.key("role"));
         FALLBACK_ROLE.to_owned()
     });
-    agent.tools = self::tools(tools.as_array().map_or(&[], Vec::as_slice), path, scope, findings);
-    check_summarization(&entry, path, scope.vocabulary, findings);
+    agent.tools = self::tools(tools.as_array().map_or(&[], Vec::as_slice), path, findings);
+    check_summarization(&entry, path, findings);
     agent.criteria = agent.criteria.and_then(|criteria| criteria_of(&criteria, &path.key("criteria"), findings));
     agent
 }
@@ -173,17 +172,17 @@ fn criteria_of(written: &[String], path: &KeyPath, findings: &mut Diagnostics) -
 /// A role as it is known, or what to say of one that is not.
 fn role(written: &str, scope: &AgentScope) -> Result<String, String> {
     let own = scope.own_roles.iter().map(String::as_str).find(|own| *own == written);
-    let built_in = scope.vocabulary.roles.iter().copied().find(|known| known.eq_ignore_ascii_case(written.trim()));
+    let built_in = names::built_in_roles().into_iter().find(|known| known.eq_ignore_ascii_case(written.trim()));
     own.or(built_in).map(str::to_owned).ok_or_else(|| unknown("role", written, &scope.roles()))
 }
 
-fn tools(entries: &[Value], path: &KeyPath, scope: &AgentScope, findings: &mut Diagnostics) -> Vec<ToolSettings> {
+fn tools(entries: &[Value], path: &KeyPath, findings: &mut Diagnostics) -> Vec<ToolSettings> {
     let mut tools: Vec<ToolSettings> = Vec::new();
     let path = path.key("tools");
     for (index, entry) in entries.iter().enumerate().filter(|(_, entry)| !entry.is_null()) {
         let name = entry["name"].as_str().unwrap_or_default();
-        if !scope.vocabulary.tools.contains(&name) {
-            let unknown = unknown("tool", name, scope.vocabulary.tools);
+        if !names::TOOLS.contains(&name) {
+            let unknown = unknown("tool", name, names::TOOLS);
             findings.warn(format!("{unknown} at `{}` is skipped", path.index(index)));
         } else if tools.iter().all(|tool| tool.name != name) {
             tools.push(ToolSettings { name: name.to_owned() });

@@ -13,7 +13,8 @@ use super::error::{ConfigError, Problem};
 use super::findings::Diagnostics;
 use super::layers::{Layers, Source, at};
 use super::load::role_files;
-use super::overrides::{Overrides, Vocabulary};
+use super::names;
+use super::overrides::Overrides;
 use super::resolve::{Context, Resolved, Usual, resolve};
 use super::schema::{self, keys_at};
 use super::suggest::suggestion;
@@ -51,23 +52,21 @@ impl FromStr for Change {
 ///
 /// # Errors
 /// A key is unknown, or a value cannot be used or would change nothing.
-pub fn change(
+pub fn change_settings(
     settings: &Settings,
     changes: &[Change],
     overrides: &Overrides,
     environment: &Environment,
-    vocabulary: &Vocabulary,
 ) -> Result<Changed, ConfigError> {
     let mut own_roles = settings.base_dir.as_deref().map(role_files).unwrap_or_default();
     for agent in settings.agents.iter().chain([&settings.judge]) {
         // A role whose file is gone is missed when the panel is built; it must not become another one here.
-        if !vocabulary.roles.contains(&agent.role.as_str()) && !own_roles.contains(&agent.role) {
+        if !names::built_in_roles().contains(&agent.role.as_str()) && !own_roles.contains(&agent.role) {
             own_roles.push(agent.role.clone());
         }
     }
     let usual = Usual::default();
-    let context =
-        Context { environment, overrides, vocabulary, own_roles: &own_roles, usual: &usual, is_expected: true };
+    let context = Context { environment, overrides, own_roles: &own_roles, usual: &usual, is_expected: true };
     let before = as_file(settings);
     let mut file = before.clone();
     let mut paths = Vec::new();
@@ -165,7 +164,7 @@ fn put(file: &mut Value, path: &KeyPath, new: &Value) -> Result<(), ConfigError>
 /// The settings that a file leads to, and warnings.
 fn resolved(file: &Value, context: &Context) -> Result<(Settings, Vec<String>), ConfigError> {
     let checked = check(&schema::CONFIG, file, |_| false)
-        .map_err(|wrong| fault(format!("{}: expected {}, found {}", wrong.path, wrong.expected, wrong.actual)))?;
+        .map_err(|wrong| fault(format!("{}: expected {}, found {}", wrong.path, wrong.expected, wrong.found)))?;
     if !checked.unknown.is_empty() {
         let unknown = checked.unknown.iter().map(|(path, near)| format!("unknown key `{path}` {near}"));
         return Err(fault(unknown.collect::<Vec<_>>().join("; ")));
@@ -210,19 +209,13 @@ fn has_no_effect(effective: &Value, file: &Value, path: &KeyPath, value: &Value)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suggest::list;
     use dialectic_record::debate::default_settings;
-
-    const VOCABULARY: Vocabulary<'static> = Vocabulary {
-        roles: &["architect", "performance", "kiss", "generalist", "security"],
-        tools: &["file_read"],
-        protocols: &["dialectic"],
-        summarization_methods: &["length-based"],
-    };
 
     fn changed(changes: &[&str]) -> Result<Changed, String> {
         let changes: Result<Vec<Change>, String> = changes.iter().map(|text| text.parse()).collect();
         let (overrides, environment) = (Overrides::default(), Environment::default());
-        change(&default_settings(), &changes?, &overrides, &environment, &VOCABULARY).map_err(|error| error.to_string())
+        change_settings(&default_settings(), &changes?, &overrides, &environment).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -276,7 +269,8 @@ mod tests {
             "debate.rounds",
             "=4",
         ];
-        let said = said.map(|text| changed(&[text]).unwrap_err());
+        let known = list(names::built_in_roles());
+        let said = said.map(|text| changed(&[text]).unwrap_err().replace(&known, "roles"));
         insta::assert_snapshot!(said.join("\n"), @r#"
         --set debate.round: unknown key `round` (did you mean `rounds`?)
         --set debates.rounds: unknown key `debates` (did you mean `debate`?)
@@ -288,7 +282,7 @@ mod tests {
         --set agents.agent-kis.model: there is no agent `agent-kis` (did you mean `agent-kiss`?)
         --set agents[9].model: agents has no element 9
         --set agents[2].temperature: must be from 0 to 2, not 3
-        --set agents[2].role has no effect as "alchemist": unknown role `alchemist` (known: `architect`, `performance`, `kiss`, `generalist`, `security`) at `agents[2].role`; architect is used
+        --set agents[2].role has no effect as "alchemist": unknown role `alchemist` (known: roles) at `agents[2].role`; architect is used
         --set agents[2].id: `agent-architect` is already the id of `agents[0]`
         --set judge.model: expected a string, found a number
         --set baseDir: unknown key `baseDir` (known: `agents`, `debate`, `hooks`, `judge`, `models`, `prices`, `providers`)

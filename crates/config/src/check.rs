@@ -5,11 +5,10 @@ use serde_json::{Map, Number, Value};
 
 use dialectic_base::key_path::KeyPath;
 
-use super::error::{Actual, Expected, JsonKind};
 use super::suggest::suggestion;
 
-/// A name that is longer is not shown: it is rather a text in the wrong place, perhaps a key.
-const LONGEST_NAME: usize = 24;
+/// A name that is longer is not shown.
+const LONGEST_NAME: usize = 22;
 /// Above this a float no longer tells neighbouring whole numbers apart.
 const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 
@@ -19,9 +18,9 @@ pub struct Mismatch {
     /// Where.
     pub path: KeyPath,
     /// What belongs there.
-    pub expected: Expected,
+    pub expected: String,
     /// What is there.
-    pub actual: Actual,
+    pub found: String,
 }
 
 /// A tree that was checked.
@@ -59,31 +58,33 @@ struct Checker<'a, R> {
 
 impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
     fn value(&mut self, node: &'a Value, value: &Value, path: &KeyPath) -> Result<Value, Box<Mismatch>> {
-        let choices = choices(self.schema, node);
+        let all = choices(self.schema, node);
         let wrong = || {
-            let expected = expected(&choices);
-            let actual = match value {
-                Value::String(text) if matches!(expected, Expected::Words(_)) && text.len() + 2 <= LONGEST_NAME => {
-                    Actual::Name(format!("`{text}`"))
+            let found = match value {
+                // Others are rather texts in the wrong place, perhaps keys.
+                Value::String(text)
+                    if all.iter().any(|node| names(node).is_some()) && text.len() <= LONGEST_NAME =>
+                {
+                    format!("`{text}`")
                 }
-                other => Actual::Kind(JsonKind::of(other)),
+                other => words(kind_of(other)).to_owned(),
             };
-            Box::new(Mismatch { path: path.clone(), expected, actual })
+            Box::new(Mismatch { path: path.clone(), expected: expected(&all), found })
         };
-        let node = *choices.iter().find(|node| fits(node, value)).ok_or_else(wrong)?;
+        let node = *all.iter().find(|node| fits(node, value)).ok_or_else(wrong)?;
         Ok(match value {
             Value::Object(entries) => self.object(node, entries, path)?,
             Value::Array(elements) => {
                 let items = &node["items"];
                 // An agent or a tool may be left out with `null`; a text may not.
-                let may_be_null = choices_of_kind(self.schema, items, JsonKind::Object);
+                let may_be_null = choices(self.schema, items).iter().any(|node| kind_wanted(node) == "object");
                 let mut read = |(index, element): (usize, &Value)| match element {
                     Value::Null if may_be_null => Ok(Value::Null),
                     element => self.value(items, element, &path.index(index)),
                 };
                 elements.iter().enumerate().map(&mut read).collect::<Result<_, _>>()?
             }
-            Value::Number(number) if node_kind(node) == Some("integer") => self.whole(node, number, path),
+            Value::Number(number) if kind_wanted(node) == "integer" => self.whole(node, number, path),
             Value::Number(number) => {
                 self.within(node, number.as_f64().unwrap_or_default(), path);
                 value.clone()
@@ -116,8 +117,8 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
                     self.checked.unknown.push((below, suggestion(key, known)));
                 }
                 Some(_) if named.is_none() && (self.is_repeated)(&below) => {
-                    let (expected, actual) = (Expected::Once, Actual::Twice(format!("`{key}`")));
-                    return Err(Box::new(Mismatch { path: below, expected, actual }));
+                    let (expected, found) = ("each key once".to_owned(), format!("`{key}` twice"));
+                    return Err(Box::new(Mismatch { path: below, expected, found }));
                 }
                 Some(_) if value.is_null() => {}
                 Some(node) => {
@@ -187,10 +188,6 @@ fn choices<'a>(schema: &'a Value, node: &'a Value) -> Vec<&'a Value> {
     }
 }
 
-fn choices_of_kind(schema: &Value, node: &Value, kind: JsonKind) -> bool {
-    choices(schema, node).iter().any(|node| node_kind(node) == Some(kind.keyword()))
-}
-
 /// The definition behind a reference.
 pub(super) fn follow<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
     let reference = node.get("$ref").and_then(Value::as_str);
@@ -198,12 +195,36 @@ pub(super) fn follow<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
 }
 
 /// The type that a schema without alternatives wants, but for null.
-fn node_kind(node: &Value) -> Option<&str> {
+fn kind_wanted(node: &Value) -> &str {
     match &node["type"] {
-        Value::String(kind) => Some(kind),
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
-        // A choice of names that are described one by one.
-        _ => node.get("oneOf").or(node.get("enum")).or(node.get("const")).map(|_| "string"),
+        Value::String(kind) => kind,
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or_default(),
+        // A choice of names.
+        _ => "string",
+    }
+}
+
+/// What JSON Schema calls a value.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "string",
+        Value::Number(_) => "number",
+        Value::Bool(_) => "boolean",
+        Value::Null => "null",
+        Value::Object(_) => "object",
+        Value::Array(_) => "array",
+    }
+}
+
+/// What people call a type.
+fn words(kind: &str) -> &str {
+    match kind {
+        "string" => "a string",
+        "number" | "integer" => "a number",
+        "boolean" => "true or false",
+        "object" => "an object",
+        "array" => "an array",
+        other => other,
     }
 }
 
@@ -220,32 +241,26 @@ fn names(node: &Value) -> Option<Vec<&str>> {
 }
 
 fn fits(node: &Value, value: &Value) -> bool {
-    let kind = node_kind(node);
+    let wanted = kind_wanted(node);
     match value {
-        Value::String(text) => kind == Some("string") && names(node).is_none_or(|names| names.contains(&text.as_str())),
-        Value::Number(_) => matches!(kind, Some("integer" | "number")),
-        other => kind == Some(JsonKind::of(other).keyword()),
+        Value::String(text) => wanted == "string" && names(node).is_none_or(|names| names.contains(&text.as_str())),
+        Value::Number(_) => matches!(wanted, "integer" | "number"),
+        other => wanted == kind_of(other),
     }
 }
 
 /// What belongs where these are the alternatives.
-fn expected(choices: &[&Value]) -> Expected {
-    if let [node] = choices
-        && names(node).is_none()
-        && let Some(kind) = node_kind(node).and_then(JsonKind::named)
-    {
-        return Expected::Kind(kind);
-    }
-    let words = choices.iter().flat_map(|node| match names(node) {
+fn expected(choices: &[&Value]) -> String {
+    let all = choices.iter().flat_map(|node| match names(node) {
         Some(names) => names.into_iter().map(|name| format!("`{name}`")).collect(),
-        None => vec![node_kind(node).and_then(JsonKind::named).map(|kind| kind.to_string()).unwrap_or_default()],
+        None => vec![words(kind_wanted(node)).to_owned()],
     });
-    let words: Vec<String> = words.collect();
-    Expected::Words(match words.as_slice() {
+    let all: Vec<String> = all.collect();
+    match all.as_slice() {
         [one] => one.clone(),
         [one, other] => format!("{one} or {other}"),
         all => format!("one of {}", all.join(", ")),
-    })
+    }
 }
 
 /// Shows a number in about as many digits as somebody would write.

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::NotUtf8;
 use dialectic_base::key_path::KeyPath;
-use serde_json::Value;
 
 use super::locate::{Location, Subject};
 
@@ -49,7 +48,7 @@ pub enum ConfigError {
         fault: SyntaxFault,
     },
     /// A value has the wrong type.
-    #[error("the configuration `{}` has a wrong value at {key} ({location}): expected {expected}, found {actual}", path.display())]
+    #[error("the configuration `{}` has a wrong value at {key} ({location}): expected {expected}, found {found}", path.display())]
     WrongType {
         /// The file.
         path: PathBuf,
@@ -58,9 +57,9 @@ pub enum ConfigError {
         /// The value's key.
         key: KeyPath,
         /// What belongs there.
-        expected: Expected,
-        /// What is there.
-        actual: Actual,
+        expected: String,
+        /// What is there: only the kind of a value, which may be a secret that somebody put into the wrong place.
+        found: String,
     },
     /// Values that cannot be used, all of them.
     #[error("the configuration `{}` cannot be used{}", path.display(), Listed(problems))]
@@ -121,113 +120,6 @@ impl fmt::Display for SyntaxFault {
     }
 }
 
-/// A kind of JSON value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JsonKind {
-    /// A text.
-    String,
-    /// A number.
-    Number,
-    /// `true` or `false`.
-    Boolean,
-    /// `null`.
-    Null,
-    /// An object.
-    Object,
-    /// An array.
-    Array,
-}
-
-impl JsonKind {
-    /// The kind of a value.
-    #[must_use]
-    pub fn of(value: &Value) -> Self {
-        match value {
-            Value::String(_) => Self::String,
-            Value::Number(_) => Self::Number,
-            Value::Bool(_) => Self::Boolean,
-            Value::Null => Self::Null,
-            Value::Object(_) => Self::Object,
-            Value::Array(_) => Self::Array,
-        }
-    }
-
-    /// The kind that a JSON Schema calls so.
-    pub(super) fn named(keyword: &str) -> Option<Self> {
-        let all = [Self::String, Self::Number, Self::Boolean, Self::Null, Self::Object, Self::Array];
-        let keyword = if keyword == "integer" { "number" } else { keyword };
-        all.into_iter().find(|kind| kind.keyword() == keyword)
-    }
-
-    /// What JSON Schema calls it.
-    pub(super) fn keyword(self) -> &'static str {
-        match self {
-            Self::String => "string",
-            Self::Number => "number",
-            Self::Boolean => "boolean",
-            Self::Null => "null",
-            Self::Object => "object",
-            Self::Array => "array",
-        }
-    }
-}
-
-impl fmt::Display for JsonKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::String => "a string",
-            Self::Number => "a number",
-            Self::Boolean => "true or false",
-            Self::Null => "null",
-            Self::Object => "an object",
-            Self::Array => "an array",
-        })
-    }
-}
-
-/// What belongs at a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Expected {
-    /// A value of this kind.
-    Kind(JsonKind),
-    /// A key that is there once only.
-    Once,
-    /// One of some names or kinds.
-    Words(String),
-}
-
-impl fmt::Display for Expected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kind(kind) => kind.fmt(f),
-            Self::Once => f.write_str("each key once"),
-            Self::Words(words) => f.write_str(words),
-        }
-    }
-}
-
-/// What is at a key instead. Only the kind of a value is kept: the value may be a secret that somebody put into the
-/// wrong place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Actual {
-    /// A value of this kind.
-    Kind(JsonKind),
-    /// A name that is not among those there are, in backquotes.
-    Name(String),
-    /// A second key of this name, in backquotes.
-    Twice(String),
-}
-
-impl fmt::Display for Actual {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kind(kind) => kind.fmt(f),
-            Self::Name(name) => f.write_str(name),
-            Self::Twice(key) => write!(f, "{key} twice"),
-        }
-    }
-}
-
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -267,16 +159,12 @@ impl Diagnostic for ConfigError {
             Self::Syntax { fault: SyntaxFault::Comment, .. } => {
                 "JSON has no comments; keys named `$comment` or `//` are not read and can hold remarks"
             }
-            Self::WrongType {
-                actual: Actual::Kind(JsonKind::String),
-                expected: Expected::Kind(JsonKind::Number),
-                ..
-            } => "write the number without quotes",
-            Self::WrongType {
-                actual: Actual::Kind(JsonKind::String),
-                expected: Expected::Kind(JsonKind::Boolean),
-                ..
-            } => "write true or false without quotes",
+            Self::WrongType { expected, found, .. } if found == "a string" && expected == "a number" => {
+                "write the number without quotes"
+            }
+            Self::WrongType { expected, found, .. } if found == "a string" && expected == "true or false" => {
+                "write true or false without quotes"
+            }
             Self::WrongType { .. } | Self::Invalid { .. } => {
                 "`dialectic config schema` prints every key with its type; `dialectic config check` checks a file"
             }

@@ -1,7 +1,10 @@
 //! Loading: the file system around the pure resolution.
 
+use std::cell::OnceCell;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use dialectic_base::key_path::{KeyPath, Segment};
 use dialectic_engine::access::{Environment, Trust};
@@ -13,11 +16,11 @@ use super::choice::ModelChoice;
 use super::error::ConfigError;
 use super::findings::{Diagnostics, unknown};
 use super::layers::{Layers, Source};
-use super::overrides::{Overrides, PanelChoice, PanelName, Vocabulary};
+use super::overrides::{Overrides, PanelChoice, PanelName};
 use super::read::{Document, read};
 use super::resolve::{Context, Resolved, resolve};
 use super::user::{UserConfig, read_user};
-use super::{hooks, schema};
+use super::{names, schema};
 
 /// The file that is read when none is named.
 pub const DEFAULT_PATH: &str = "./debate-config.json";
@@ -64,53 +67,113 @@ pub struct Loaded {
     pub hooks: Hooks,
 }
 
-/// Reads and resolves all layers. API keys are not asked for here but by [`missing_keys`](dialectic_engine::access::missing_keys()):
-/// a configuration can be looked at without them.
-///
-/// # Errors
-/// The file cannot be used (all its problems in one error), or a value of the command line cannot:
-/// [`Diagnostic::blame`](dialectic_base::diagnostic::Diagnostic::blame) tells which.
-pub fn load(
-    path: &ConfigPath,
-    environment: &Environment,
-    overrides: &Overrides,
-    vocabulary: &Vocabulary,
-) -> Result<Loaded, ConfigError> {
-    check_arguments(overrides, vocabulary)?;
-    let context_dir = overrides.context_dir.as_deref().map(open_directory).transpose()?;
-    let project = read(path.as_path(), &schema::CONFIG)?;
-    if let (ConfigPath::Named(path), None) = (path, &project) {
-        return Err(ConfigError::Missing { path: path.clone() });
+/// The configuration files of a run: each is read when it is first needed, and once.
+pub struct ConfigFiles<'a> {
+    path: ConfigPath,
+    environment: &'a Environment,
+    project: OnceCell<Option<Document>>,
+    user: OnceCell<Option<UserConfig>>,
+}
+
+impl<'a> ConfigFiles<'a> {
+    /// The files that hold in this environment.
+    #[must_use]
+    pub fn new(path: ConfigPath, environment: &'a Environment) -> Self {
+        Self { path, environment, project: OnceCell::new(), user: OnceCell::new() }
     }
-    let user = read_user(environment, vocabulary)?;
-    let panel = match &overrides.panel {
-        Some(PanelChoice::File(path)) => Some(read_panel(path)?),
-        Some(PanelChoice::Named(_)) | None => None,
-    };
-    let base_dir = match (&panel, &project, &user) {
-        (Some(panel), ..) => parent(&panel.path),
-        (None, None, Some(user)) => parent(&user.document.path),
-        (None, Some(_), _) | (None, None, None) => parent(path.as_path()),
-    };
-    let files = Files { path, project, user, panel };
-    let own_roles = if files.are_none() { Vec::new() } else { role_files(&base_dir) };
-    let mut loaded = assemble(&files, environment, overrides, vocabulary, &own_roles)?;
-    if files.panel.is_some() {
-        loaded.provenance = loaded.provenance.and_panel(&loaded.settings, &base_dir);
-        let summary = &mut loaded.settings.debate.summarization.prompt_path;
-        *summary = summary.take().map(|relative| parent(path.as_path()).join(relative));
+
+    /// Which file is the project's.
+    #[must_use]
+    pub fn path(&self) -> &ConfigPath {
+        &self.path
     }
-    if let ConfigPath::Named(_) = path {
-        let shown = base_dir.display().to_string().into();
-        loaded.layers.set(Source::Option("--config"), &KeyPath::root().key("baseDir"), shown);
+
+    fn user(&self) -> Result<Option<&UserConfig>, ConfigError> {
+        if self.user.get().is_none() {
+            let _ = self.user.set(read_user(self.environment)?);
+        }
+        Ok(self.user.get().and_then(Option::as_ref))
     }
-    loaded.settings.base_dir = Some(base_dir);
-    // Without `--context` file tools see the working directory, and prompts have to say so.
-    let reads_files = |agent: &AgentSettings| agent.tools.iter().any(|tool| FILE_TOOLS.contains(&tool.name.as_str()));
-    let working_dir =
-        || loaded.settings.agents.iter().any(reads_files).then(|| open_directory(Path::new(".")).ok()).flatten();
-    loaded.settings.context_dir = context_dir.or_else(working_dir);
-    Ok(loaded)
+
+    fn project(&self) -> Result<Option<&Document>, ConfigError> {
+        if self.project.get().is_none() {
+            let project = read(self.path.as_path(), &schema::CONFIG)?;
+            if let (ConfigPath::Named(path), None) = (&self.path, &project) {
+                return Err(ConfigError::Missing { path: path.clone() });
+            }
+            let _ = self.project.set(project);
+        }
+        Ok(self.project.get().and_then(Option::as_ref))
+    }
+
+    /// Reads and resolves all layers. API keys are not asked for here but by
+    /// [`missing_keys`](dialectic_engine::access::missing_keys()): a configuration can be looked at without them.
+    ///
+    /// # Errors
+    /// The file cannot be used (all its problems in one error), or a value of the command line cannot:
+    /// [`Diagnostic::blame`](dialectic_base::diagnostic::Diagnostic::blame) tells which.
+    pub fn load(&self, overrides: &Overrides) -> Result<Loaded, ConfigError> {
+        check_arguments(overrides)?;
+        let context_dir = overrides.context_dir.as_deref().map(open_directory).transpose()?;
+        let (project, user) = (self.project()?, self.user()?);
+        let panel = match &overrides.panel {
+            Some(PanelChoice::File(path)) => Some(read_panel(path)?),
+            Some(PanelChoice::Named(_)) | None => None,
+        };
+        let path = &self.path;
+        let base_dir = match (&panel, project, user) {
+            (Some(panel), ..) => parent(&panel.path),
+            (None, None, Some(user)) => parent(&user.document.path),
+            (None, Some(_), _) | (None, None, None) => parent(path.as_path()),
+        };
+        let files = Files { path, project, user, panel: panel.as_ref() };
+        let own_roles = if files.are_none() { Vec::new() } else { role_files(&base_dir) };
+        let mut loaded = assemble(&files, self.environment, overrides, &own_roles)?;
+        if files.panel.is_some() {
+            loaded.provenance = loaded.provenance.and_panel(&loaded.settings, &base_dir);
+            let summary = &mut loaded.settings.debate.summarization.prompt_path;
+            *summary = summary.take().map(|relative| parent(path.as_path()).join(relative));
+        }
+        if let ConfigPath::Named(_) = path {
+            let shown = base_dir.display().to_string().into();
+            loaded.layers.set(Source::Option("--config"), &KeyPath::root().key("baseDir"), shown);
+        }
+        loaded.settings.base_dir = Some(base_dir);
+        // Without `--context` file tools see the working directory, and prompts have to say so.
+        let reads_files =
+            |agent: &AgentSettings| agent.tools.iter().any(|tool| FILE_TOOLS.contains(&tool.name.as_str()));
+        let working_dir =
+            || loaded.settings.agents.iter().any(reads_files).then(|| open_directory(Path::new(".")).ok()).flatten();
+        loaded.settings.context_dir = context_dir.or_else(working_dir);
+        Ok(loaded)
+    }
+
+    /// The commands that may run after a debate that was saved: those of a configuration that the user names, else the
+    /// user's own.
+    ///
+    /// # Errors
+    /// The configuration cannot be used.
+    pub fn hooks(&self) -> Result<Hooks, ConfigError> {
+        match self.path {
+            ConfigPath::Named(_) => Ok(self.load(&Overrides::default())?.hooks),
+            ConfigPath::Default => Ok(self.user()?.and_then(|user| commands(&user.document.tree)).unwrap_or_default()),
+        }
+    }
+
+    /// What a record may do by its own word, by that of the user's own configuration, and by that of one that the user
+    /// named.
+    ///
+    /// # Errors
+    /// A configuration cannot be used.
+    pub fn vouch(&self, mut provenance: Trust) -> Result<Trust, ConfigError> {
+        if let Some(user) = self.user()? {
+            provenance = provenance.and_own(&user.settings);
+        }
+        if let ConfigPath::Named(_) = self.path {
+            provenance = provenance.and_config(&self.load(&Overrides::default())?.settings);
+        }
+        Ok(provenance)
+    }
 }
 
 fn read_panel(path: &Path) -> Result<Document, ConfigError> {
@@ -127,10 +190,10 @@ fn read_panel(path: &Path) -> Result<Document, ConfigError> {
 pub(super) struct Files<'a> {
     pub(super) path: &'a ConfigPath,
     /// The file at that path.
-    pub(super) project: Option<Document>,
-    pub(super) user: Option<UserConfig>,
+    pub(super) project: Option<&'a Document>,
+    pub(super) user: Option<&'a UserConfig>,
     /// What `--panel` names.
-    pub(super) panel: Option<Document>,
+    pub(super) panel: Option<&'a Document>,
 }
 
 impl Files<'_> {
@@ -165,7 +228,7 @@ impl Files<'_> {
             });
             panel.refuse(of_panel)?;
         }
-        match self.project.as_ref().or(self.user.as_ref().map(|user| &user.document)) {
+        match self.project.or(self.user.map(|user| &user.document)) {
             Some(document) => document.refuse(findings),
             None if findings.problems.is_empty() => Ok(findings.warnings),
             None => {
@@ -175,25 +238,24 @@ impl Files<'_> {
     }
 }
 
-/// [`load`](load()) without the file system.
+/// [`ConfigFiles::load`] without the file system.
 pub(super) fn assemble(
     files: &Files,
     environment: &Environment,
     overrides: &Overrides,
-    vocabulary: &Vocabulary,
     own_roles: &[String],
 ) -> Result<Loaded, ConfigError> {
-    let Files { path, project, user, panel } = files;
+    let &Files { path, project, user, panel } = files;
     let mut warnings = environment.warnings().to_vec();
     if project.is_none() && user.is_none() {
         let path = path.as_path().display();
         warnings.push(format!("Config not found at {path}. Using built-in defaults."));
     }
-    let usual = user.as_ref().map(|user| user.usual.clone()).unwrap_or_default();
+    let usual = user.map(|user| user.usual.clone()).unwrap_or_default();
     let is_expected = project.is_some() || panel.is_some();
-    let context = Context { environment, overrides, vocabulary, own_roles, usual: &usual, is_expected };
+    let context = Context { environment, overrides, own_roles, usual: &usual, is_expected };
     let mut findings = Diagnostics::default();
-    for document in project.iter().chain(panel) {
+    for document in [project, panel].into_iter().flatten() {
         findings.problems.extend(document.findings().problems);
     }
     let Resolved { mut settings, mut layers, mut findings, choice } = resolve(files.layers(), &context, findings);
@@ -201,11 +263,11 @@ pub(super) fn assemble(
         return Err(refusal);
     }
     let of_values = files.refuse(findings)?;
-    let hooks = hooks::allowed(path, project.as_ref(), user.as_ref(), &mut warnings);
-    warnings.extend(project.iter().flat_map(|project| project.warnings.clone()));
-    warnings.extend(user.iter().flat_map(|user| user.warnings.clone()));
+    let hooks = allowed_hooks(files, &mut warnings);
+    warnings.extend(project.into_iter().flat_map(|project| project.warnings.clone()));
+    warnings.extend(user.into_iter().flat_map(|user| user.warnings.clone()));
     warnings.extend(of_values);
-    let is_found = **path == ConfigPath::Default && project.is_some();
+    let is_found = *path == ConfigPath::Default && project.is_some();
     let mut provenance = if is_found { Trust::of_found_config(path.as_path()) } else { Trust::of_user() };
     if let Some(user) = user {
         provenance = provenance.and_own(&user.settings);
@@ -223,9 +285,31 @@ pub(super) fn assemble(
     if let Some(panel) = panel {
         warnings.extend(panel.warnings.iter().map(|warning| format!("{warning} ({})", panel.path.display())));
     }
-    let own = user.as_ref().map(UserConfig::own).unwrap_or_default();
-    let file = project.as_ref().map(|project| project.path.clone());
+    let own = user.map(UserConfig::own).unwrap_or_default();
+    let file = project.map(|project| project.path.clone());
     Ok(Loaded { settings, warnings, layers, own, file, provenance, choice, hooks })
+}
+
+/// The commands of a file that the user named, else the user's own. Those of a file that was found are left out, with a
+/// warning: looking into a stranger's directory must not run the stranger's commands.
+fn allowed_hooks(files: &Files, warnings: &mut Vec<String>) -> Hooks {
+    let of_file = files.project.and_then(|project| commands(&project.tree));
+    match (files.path, of_file) {
+        (ConfigPath::Named(_), Some(hooks)) => return hooks,
+        (ConfigPath::Default, Some(hooks)) if !hooks.after_debate.is_empty() => {
+            let path = files.path.as_path().display();
+            warnings.push(format!(
+                "the commands in `hooks` are left out: {path} was found, not named; to run them: -c {path}"
+            ));
+        }
+        (ConfigPath::Named(_) | ConfigPath::Default, _) => {}
+    }
+    files.user.and_then(|user| commands(&user.document.tree)).unwrap_or_default()
+}
+
+fn commands(tree: &Value) -> Option<Hooks> {
+    let commands = tree["hooks"]["afterDebate"].as_array()?;
+    Some(Hooks { after_debate: commands.iter().filter_map(Value::as_str).map(str::to_owned).collect() })
 }
 
 /// Has a found configuration tighten the user's standing limits of the cost, but not raise them. The command line is
@@ -246,7 +330,7 @@ fn tighten(budget: &mut BudgetSettings, provenance: &Trust, overrides: &Override
 }
 
 /// The command line's own mistakes, which are not the file's.
-fn check_arguments(overrides: &Overrides, vocabulary: &Vocabulary) -> Result<(), ConfigError> {
+fn check_arguments(overrides: &Overrides) -> Result<(), ConfigError> {
     let fault = |option, message: String| Err(ConfigError::Argument { option, message });
     if overrides.rounds == Some(0) {
         return fault("--rounds", "must be a whole number of at least 1".to_owned());
@@ -255,8 +339,8 @@ fn check_arguments(overrides: &Overrides, vocabulary: &Vocabulary) -> Result<(),
         return fault("--agents", "names no role".to_owned());
     }
     match &overrides.protocol {
-        Some(name) if !vocabulary.protocols.contains(&name.as_str()) => {
-            fault("--protocol", format!("names an {}", unknown("protocol", name, vocabulary.protocols)))
+        Some(name) if !names::protocols().contains(&name.as_str()) => {
+            fault("--protocol", format!("names an {}", unknown("protocol", name, &names::protocols())))
         }
         _ => Ok(()),
     }
@@ -277,8 +361,7 @@ pub(super) fn parent(path: &Path) -> PathBuf {
 }
 
 /// The roles that the user has files for. A directory that is missing or closed has none.
-#[must_use]
-pub fn role_files(base_dir: &Path) -> Vec<String> {
+pub(super) fn role_files(base_dir: &Path) -> Vec<String> {
     let role = |entry: io::Result<std::fs::DirEntry>| {
         let path = entry.ok()?.path();
         let is_role = path.extension().is_some_and(|extension| extension == "md") && path.is_file();

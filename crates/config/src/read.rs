@@ -86,7 +86,7 @@ pub(super) fn parse(path: &Path, bytes: &[u8], schema: &Value) -> Result<Documen
         location: offsets.locate(text, &mismatch.path).unwrap_or(Location { line: 1, column: 1 }),
         key: mismatch.path,
         expected: mismatch.expected,
-        actual: mismatch.actual,
+        found: mismatch.found,
     })?;
     let unknown = unknown.iter().map(|(key, nearest)| format!("unknown key `{key}` is ignored {nearest}"));
     let warnings = unknown.map(|warning| warning.trim_end().to_owned()).collect();

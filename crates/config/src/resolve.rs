@@ -13,15 +13,14 @@ use dialectic_record::protocol::Protocol;
 use super::choice::{ModelChoice, ModelPreference};
 use super::findings::Diagnostics;
 use super::layers::Layers;
-use super::overrides::{Overrides, PanelChoice, PanelName, Vocabulary};
+use super::overrides::{Overrides, PanelChoice, PanelName};
 use super::roster::{Roster, roster};
 use super::rules;
 
-/// What layers are read with, and what names mean.
+/// What layers are read with.
 pub(super) struct Context<'a> {
     pub(super) environment: &'a Environment,
     pub(super) overrides: &'a Overrides,
-    pub(super) vocabulary: &'a Vocabulary<'a>,
     /// Roles that the user has files for.
     pub(super) own_roles: &'a [String],
     /// What the user's own configuration says where nothing else does.
@@ -66,7 +65,7 @@ pub(super) fn resolve(mut layers: Layers, context: &Context, mut findings: Diagn
     let prices = rules::prices(&layers.section("prices"), &mut findings);
     let models = rules::models(&layers.section("models"), &mut findings);
     let of_files = layers.section("debate");
-    rules::check_debate(&of_files, context.vocabulary, &mut findings);
+    rules::check_debate(&of_files, &mut findings);
     layers.push_options(overrides);
     let section = layers.section("debate");
     let mut debate = rules::debate(&section, &mut findings);

@@ -33,12 +33,7 @@ pub(super) fn roster(
     findings: &mut Diagnostics,
 ) -> Roster {
     let names = provider_names(configured);
-    let scope = AgentScope {
-        vocabulary: context.vocabulary,
-        own_roles: context.own_roles,
-        providers: &names,
-        summarization: &debate.summarization,
-    };
+    let scope = AgentScope { own_roles: context.own_roles, providers: &names, summarization: &debate.summarization };
     let overrides = context.overrides;
     let (entries, judge) = (layers.section("agents"), layers.section("judge"));
     let entries = entries.as_array().map_or(&[][..], |entries| entries);

@@ -14,7 +14,7 @@ use dialectic_record::protocol::Protocol;
 
 use super::findings::Diagnostics;
 use super::layers::laid_over;
-use super::overrides::Vocabulary;
+use super::names;
 
 /// The `debate` of a tree, over what is built in.
 pub(super) fn debate(tree: &Value, findings: &mut Diagnostics) -> DebateSettings {
@@ -22,17 +22,17 @@ pub(super) fn debate(tree: &Value, findings: &mut Diagnostics) -> DebateSettings
 }
 
 /// Checks the names in `debate`.
-pub(super) fn check_debate(tree: &Value, vocabulary: &Vocabulary, findings: &mut Diagnostics) {
+pub(super) fn check_debate(tree: &Value, findings: &mut Diagnostics) {
     let path = KeyPath::root().key("debate");
-    findings.check_name(path.key("protocol"), tree["protocol"].as_str(), "protocol", vocabulary.protocols);
-    check_summarization(tree, &path, vocabulary, findings);
+    findings.check_name(path.key("protocol"), tree["protocol"].as_str(), "protocol", &names::protocols());
+    check_summarization(tree, &path, findings);
 }
 
 /// Checks the names in the `summarization` of the debate or of an agent.
-pub(super) fn check_summarization(of: &Value, path: &KeyPath, vocabulary: &Vocabulary, findings: &mut Diagnostics) {
+pub(super) fn check_summarization(of: &Value, path: &KeyPath, findings: &mut Diagnostics) {
     let method = of["summarization"]["method"].as_str();
     let path = path.key("summarization").key("method");
-    findings.check_name(path, method, "summarization method", vocabulary.summarization_methods);
+    findings.check_name(path, method, "summarization method", names::METHODS);
 }
 
 /// Warns of settings that the protocol takes no notice of, and that somebody may count on.

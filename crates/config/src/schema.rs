@@ -11,7 +11,8 @@ use dialectic_llm::presets::PRESETS;
 use dialectic_record::debate::{Settings, default_settings};
 
 use super::check::follow;
-use super::overrides::{PanelName, Vocabulary};
+use super::names;
+use super::overrides::PanelName;
 
 /// What a project's configuration may say.
 pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
@@ -66,7 +67,7 @@ pub(super) fn schema_of<T: JsonSchema>() -> Value {
 
 /// The JSON Schema (2020-12) of the configuration file, for `config schema` and editors.
 #[must_use]
-pub fn schema(vocabulary: &Vocabulary) -> Value {
+pub fn schema() -> Value {
     let mut schema = CONFIG.clone();
     strip(&mut schema, &["format", "required"]);
     open(&mut schema);
@@ -76,11 +77,11 @@ pub fn schema(vocabulary: &Vocabulary) -> Value {
     add_defaults(&mut schema, &default_settings());
     let providers: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
     for (definition, key, keyword, names) in [
-        ("Agent", "role", "examples", vocabulary.roles),
-        ("Agent", "provider", "examples", &providers),
-        ("Tool", "name", "examples", vocabulary.tools),
-        ("Debate", "protocol", "enum", vocabulary.protocols),
-        ("Summarization", "method", "enum", vocabulary.summarization_methods),
+        ("Agent", "role", "examples", names::built_in_roles().as_slice()),
+        ("Agent", "provider", "examples", providers.as_slice()),
+        ("Tool", "name", "examples", names::TOOLS),
+        ("Debate", "protocol", "enum", names::protocols().as_slice()),
+        ("Summarization", "method", "enum", names::METHODS),
     ] {
         let null = (keyword == "enum").then_some(Value::Null);
         schema["$defs"][definition]["properties"][key][keyword] =

@@ -18,19 +18,12 @@ mod damage;
 mod files;
 mod rules;
 
-const VOCABULARY: Vocabulary<'static> = Vocabulary {
-    roles: &["architect", "performance", "security", "testing", "kiss", "datamodeling", "generalist"],
-    tools: &["context_search", "file_read", "list_files"],
-    protocols: &["dialectic", "arena"],
-    summarization_methods: &["length-based"],
-};
-
 /// Loads from bytes, with a command line and an environment.
 fn load_with(bytes: &[u8], overrides: &Overrides, environment: &Environment) -> Result<Loaded, ConfigError> {
     let path = ConfigPath::Named("c.json".into());
-    let project = Some(parse(path.as_path(), bytes, &schema::CONFIG)?);
-    let files = Files { path: &path, project, user: None, panel: None };
-    assemble(&files, environment, overrides, &VOCABULARY, &["skeptic".to_owned()])
+    let project = parse(path.as_path(), bytes, &schema::CONFIG)?;
+    let files = Files { path: &path, project: Some(&project), user: None, panel: None };
+    assemble(&files, environment, overrides, &["skeptic".to_owned()])
 }
 
 fn load_text(text: &str) -> Result<Loaded, ConfigError> {

@@ -12,7 +12,7 @@ use super::choice::ModelPreference;
 use super::error::ConfigError;
 use super::layers::{Layers, Source};
 use super::load::{parent, role_files};
-use super::overrides::{Overrides, PanelName, Vocabulary};
+use super::overrides::{Overrides, PanelName};
 use super::read::{Document, read};
 use super::resolve::{Context, Usual, resolve};
 use super::schema;
@@ -64,20 +64,12 @@ pub fn usual_color(environment: &Environment) -> Option<String> {
     document(environment).ok()??.tree["color"].as_str().map(str::to_owned)
 }
 
-/// The settings of the user's own configuration by itself: what it says of providers is the user's word.
-///
-/// # Errors
-/// It cannot be used.
-pub fn user_settings(environment: &Environment, vocabulary: &Vocabulary) -> Result<Option<Settings>, ConfigError> {
-    Ok(read_user(environment, vocabulary)?.map(|user| user.settings))
-}
-
 fn document(environment: &Environment) -> Result<Option<Document>, ConfigError> {
     user_path(environment).map_or(Ok(None), |path| read(&path, &schema::OF_USER))
 }
 
 /// Reads and checks a user's own configuration. Nothing when there is none.
-pub(super) fn read_user(environment: &Environment, vocabulary: &Vocabulary) -> Result<Option<UserConfig>, ConfigError> {
+pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>, ConfigError> {
     let Some(document) = document(environment)? else { return Ok(None) };
     let path = document.path.clone();
     let text = |key: &str| document.tree[key].as_str().map(str::to_owned);
@@ -88,7 +80,6 @@ pub(super) fn read_user(environment: &Environment, vocabulary: &Vocabulary) -> R
         // What the environment of the day says is no matter of the file's.
         environment: &Environment::default(),
         overrides: &Overrides::default(),
-        vocabulary,
         own_roles: &role_files(&parent(&path)),
         usual: &Usual::default(),
         is_expected: false,
