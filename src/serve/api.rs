@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use dialectic_base::figures::list;
+use dialectic_base::figures;
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_base::sanitize::escaped_json;
 use dialectic_engine::runner::{Controls, SpendingLock};
@@ -317,7 +317,7 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
             let names: Vec<String> = one.items.iter().map(|(group, _)| group.agent_name.clone()).collect();
             Some(Question {
                 agent_id: group.agent_id.to_string(),
-                agent_name: list(&names),
+                agent_name: figures::list(&names),
                 question_id: item.id.clone(),
                 question: one.text.to_owned(),
             })
