@@ -223,13 +223,7 @@ impl<'a> Shown<'a> {
             PromptContext::Draft => {
                 let draft = DraftTexts::of(debate, step);
                 let length = draft.as_ref().map_or(0, DraftTexts::length);
-                Self {
-                    inputs,
-                    points: points(),
-                    draft,
-                    length,
-                    ..Self::default()
-                }
+                Self { inputs, points: points(), draft, length, ..Self::default() }
             }
             PromptContext::EarlierRounds => {
                 let mut entries = earlier_texts(debate, Earlier::ToBeCondensed);

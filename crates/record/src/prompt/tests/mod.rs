@@ -101,9 +101,18 @@ impl Texts {
 /// The role that a prompt is for: the judge where it has what the prompt looks for.
 fn role_for<'a>(prompt: &Prompt, role: &'a Role, judge: &'a Role) -> FocusedRole<'a> {
     let is_judges = prompt.file.starts_with("judge/")
-        || ["finalise.md", "synthesize.md", "assess.md", "relate.md", "challenge.md", "observe.md", "score.md", "solve.md"]
-            .iter()
-            .any(|file| prompt.file.ends_with(file));
+        || [
+            "finalise.md",
+            "synthesize.md",
+            "assess.md",
+            "relate.md",
+            "challenge.md",
+            "observe.md",
+            "score.md",
+            "solve.md",
+        ]
+        .iter()
+        .any(|file| prompt.file.ends_with(file));
     if is_judges { judge.focusing(prompt.focus) } else { role.focusing(prompt.focus) }
 }
 
