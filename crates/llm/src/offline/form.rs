@@ -2,52 +2,123 @@
 
 use serde_json::{Value, json};
 
-use super::agent::Agent;
-use super::words::one_line;
+use dialectic_base::markdown::truncate;
 
-/// What is said where a text is asked for and no rule knows one.
-const NOTHING_KNOWN: &str = "By rule, without a model: no rule has anything to say here.";
+use super::mixed;
+use super::prompt::Fenced;
+use super::script::{part, point_in};
+use super::task::{Agent, TEXTS};
+use super::text::{Listed, listed};
 
-impl Agent<'_> {
-    /// An instance of `schema`: the values of the task at hand by the names of the properties, plausible ones for what
-    /// no rule knows.
+/// The score that everybody gets where a protocol cannot go on without one.
+const EQUAL: u8 = 50;
+/// How a judge says that it claims no confidence: one that is absent would be asked for again.
+const NONE_CLAIMED: &str = "none";
+
+impl<'a> Agent<'a> {
+    /// An instance of `schema`: the values of the task at hand by the names of the properties, neutral ones for the rest.
     pub(super) fn form(&self, schema: &Value) -> Value {
         instance("", schema, &self.values(schema))
     }
 
     fn values(&self, schema: &Value) -> Value {
+        let (judge, verdict) = (part("Judge"), part("verdict"));
+        let numbers = |count: usize, row: fn(usize) -> Value| (1..=count).map(row).collect::<Value>();
+        let unweighed = judge.get("unweighed");
         match self.task {
             "clarify" => {
-                let questions = (1..).zip(self.questions());
-                let questions = questions.map(|(number, text)| json!({ "id": format!("q{number}"), "text": text }));
-                json!({ "questions": questions.collect::<Value>() })
+                // Once; and the judge, who asks a second time, has no question.
+                let question = self.part.get("ask");
+                let is_asked = self.prompt.of_kinds(&["question"]).any(|asked| asked.text.trim() == question);
+                let question = Some(question).filter(|question| !is_asked && !question.is_empty());
+                json!({ "questions": question.iter().map(|text| json!({ "id": "q1", "text": text })).collect::<Value>() })
             }
-            "vote" => ballot(self.vote()),
-            "poll" => ballot(self.poll()),
+            "vote" => json!({ "choice": self.chosen().map(|text| label(&text)), "reason": unweighed }),
+            "poll" => {
+                let has_begun = self.prompt.of_kinds(&["contribution"]).next().is_some();
+                let is_for = mixed(self.seed, self.part.title).is_multiple_of(2);
+                let choice = if !has_begun {
+                    "undecided"
+                } else if is_for {
+                    "for"
+                } else {
+                    "against"
+                };
+                json!({ "choice": choice, "reason": verdict.get("poll") })
+            }
             "review" => {
-                let (choice, reason) = self.review();
-                ballot((choice, 100, reason))
+                let earlier = self.points();
+                let reason = self.criticism(self.at_hand().text, &earlier);
+                let is_accepted = !earlier.is_empty() || reason == "No objections.";
+                json!({ "choice": if is_accepted { "accept" } else { "rewrite" }, "reason": reason })
             }
-            "score the consensus" => json!({ "confidence": self.consensus() }),
-            "score the best solution" => json!({ "confidence": self.best_quality() }),
-            "judge the debate" => self.verdict(schema),
-            "relate the decisions" => self.relations(),
-            "challenge the agreement" => self.challenge(),
-            "score the candidates" => self.scores(schema),
-            "mark the kinds of argument" => self.kinds(),
-            "assess" => {
-                let solution = self.prompt.texts().rfind(|text| matches!(text.kind, "solution" | "draft"));
-                self.assessment(solution.map_or("", |text| text.text))
+            "judge the debate" => json!({
+                "score": EQUAL, "winner": "none", "assessment": verdict.get("assessment"),
+                "reasoning": verdict.get("reasoning"),
+            }),
+            "relate the decisions" => {
+                let decisions = listed(self.prompt.of_kinds(&["decisions"]).next_back().unwrap_or_default().text);
+                let row = |number| json!({ "decision": number, "same": [], "opposite": [], "requirement": 0 });
+                json!({ "decisions": numbers(decisions.len(), row) })
             }
+            "mark the kinds of argument" => {
+                json!({ "texts": numbers(self.texts().count(), |number| json!({ "text": number, "kinds": [] })) })
+            }
+            "assess" => self.assessment(self.texts().next_back().unwrap_or_default().text),
             // Evaluators may have prompts of their own; what they are asked for shows in the schema.
-            _ if schema.to_string().contains("\"functional_completeness\"") => self.evaluation(),
-            _ => Value::Null,
+            _ if schema.to_string().contains("\"functional_completeness\"") => {
+                json!({ "score": null, "overall_score": null, "reasoning": unweighed })
+            }
+            _ => json!({ "score": EQUAL, "confidence": EQUAL, "reason": unweighed, "reasoning": unweighed }),
         }
+    }
+
+    /// The text to choose: nobody weighed them, so role and seed decide.
+    pub(super) fn chosen(&self) -> Option<Fenced<'a>> {
+        self.prompt.of_kinds(&TEXTS).max_by_key(|text| mixed(self.seed, &format!("{} {}", self.part.title, text.text)))
+    }
+
+    /// What there is to say of a solution; no confidence.
+    pub(super) fn assessment(&self, solution: &str) -> Value {
+        let get = |name| part("Judge").get(name);
+        let all = |name| get(name).split(" | ").map(Value::from).collect::<Value>();
+        let partly = |asked| json!({ "requirement": asked, "holds": get("holds"), "fails": get("breaks") });
+        let mut assessment = json!({
+            "base": self.chosen().map(|text| label(&text)),
+            "approach": "kept",
+            "tradeoffs": all("tradeoff"),
+            "recommendations": all("advice"),
+            "unfulfilledMajorRequirements": [],
+            "partlyFulfilled": self.problem.requirements.iter().take(1).map(partly).collect::<Value>(),
+            "openQuestions": all("open"),
+            "rulings": self.points().iter().map(|point| self.ruling(point, solution)).collect::<Value>(),
+            "title": self.problem.title(),
+            "confidence": NONE_CLAIMED,
+        });
+        if let Some(values) = assessment.as_object_mut() {
+            values.retain(|name, _| !["base", "approach", "rulings"].contains(&name.as_str()) || self.names(name));
+        }
+        assessment
+    }
+
+    fn ruling(&self, Listed { number, text }: &Listed, solution: &str) -> Value {
+        let known = point_in(text);
+        let get = |name| known.map_or("", |point| point.get(name));
+        let place = known.filter(|point| self.holds(solution, point)).map_or("", |point| point.section);
+        let (decision, reason) = match (place, get("remains"), get("dismiss")) {
+            ("", _, "") => ("notMet", "Nothing was prepared for it in this rehearsal."),
+            ("", _, reason) => ("dismissed", reason),
+            (_, "", _) => ("met", "It is right, and that section says it."),
+            _ => ("partly", "It is right, and that section goes a part of the way."),
+        };
+        let remains = if decision == "notMet" { reason } else { get("remains") };
+        json!({ "point": number, "where": place, "remains": remains, "reason": reason, "decision": decision })
     }
 }
 
-fn ballot<C: Into<Value>>((choice, confidence, reason): (C, u32, String)) -> Value {
-    json!({ "choice": choice.into(), "confidence": confidence, "reason": reason })
+/// The label of a text in its heading: `Text 2`.
+fn label<'a>(text: &Fenced<'a>) -> &'a str {
+    text.title.rsplit(' ').next().unwrap_or_default()
 }
 
 /// An instance of a schema, which stands under this name: what is known of that, as far as the schema allows it.
@@ -57,53 +128,33 @@ fn instance(name: &str, schema: &Value, known: &Value) -> Value {
     if let Some(value) = value.or_else(|| allowed?.first()) {
         return value.clone();
     }
+    let properties = |of: &Value| of.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     // Of several types the first is the one that says something.
     match schema.get("type").and_then(|kind| kind.get(0).unwrap_or(kind).as_str()).unwrap_or_default() {
         "object" => {
-            let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-            properties.map(|(name, schema)| (name.clone(), instance(name, schema, known))).collect()
+            let values = properties(schema).into_iter().map(|(name, of)| (name.clone(), instance(&name, &of, known)));
+            values.collect()
         }
-        "array" => json!([]),
-        // Where nothing is known, nothing is to be had for it.
+        // A row for each of the names that its rows may have.
+        "array" => {
+            let rows = properties(&schema["items"]);
+            let names = rows.iter().find_map(|(key, of)| Some((key, of.get("enum")?.as_array()?)));
+            let named = |(key, names): (&String, &Vec<Value>)| {
+                let row = |name: &Value| {
+                    let mut row = instance("", &schema["items"], known);
+                    row[key] = name.clone();
+                    row
+                };
+                names.iter().map(row).collect()
+            };
+            names.map_or_else(|| json!([]), named)
+        }
         "integer" | "number" => schema.get("minimum").cloned().unwrap_or_else(|| json!(0)),
         "boolean" => json!(false),
         "null" => Value::Null,
         _ => {
             let most = schema.get("maxLength").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
-            json!(one_line(NOTHING_KNOWN, most.unwrap_or(usize::MAX)))
+            json!(truncate(part("Judge").get("unweighed"), most.unwrap_or(usize::MAX)))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use dialectic_base::markdown::fenced;
-
-    #[test]
-    fn an_unknown_task_gets_an_instance_of_its_schema() {
-        let prompt = format!(
-            "# Problem\n\n{}\n\n# Candidates\n\n## Candidate A\n\n{}\n\n## Candidate B\n\n{}\n\n# Your task: rank",
-            fenced("problem", "Design a queue"),
-            fenced("candidate", "Nothing that is known."),
-            fenced("candidate", "- **Restore drills.** Do them.")
-        );
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "mood": { "enum": ["calm", "cross"] },
-                "why": { "type": "string", "maxLength": 30 },
-                "inner": { "type": "object", "properties": { "count": { "type": "integer" } } },
-                "none": { "type": "array", "items": { "type": "string" } },
-                "share": { "type": ["number", "null"], "minimum": 1, "maximum": 10 },
-                "is_final": { "type": "boolean" },
-            },
-        });
-        let form = Agent::new(&prompt, 0).form(&schema);
-        let expected = json!({
-            "mood": "calm", "why": "By rule, without a model: no r…", "inner": { "count": 0 }, "none": [],
-            "share": 1, "is_final": false,
-        });
-        assert_eq!(form, expected);
     }
 }
