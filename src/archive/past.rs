@@ -43,7 +43,7 @@ impl Past {
 /// Whether an objection turned out to be right, and the answer heeds it.
 fn is_evidence(one: &Objection) -> bool {
     match &one.ruling {
-        Some(ruling) => ruling.decision == Decision::Upheld && !ruling.is_unmet(),
+        Some(ruling) => ruling.decision != Decision::Dismissed && !ruling.leaves_something(),
         None => matches!(one.answer, Answered::Accepted | Answered::Partly) && !one.open,
     }
 }

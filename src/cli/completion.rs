@@ -68,7 +68,7 @@ fn debates(current: &OsStr) -> Vec<CompletionCandidate> {
         let short = names.name(&id);
         let name = if !typed.is_empty() && id.as_str().starts_with(&*typed) { id.as_str() } else { short };
         let problem = (index < DESCRIBED).then(|| read_state(&entry.state).ok()).flatten();
-        let problem = problem.map(|debate| truncate(&one_line(debate.title()), PROBLEM).to_owned());
+        let problem = problem.map(|debate| truncate(&one_line(&debate.title()), PROBLEM).to_owned());
         is_plain(name).then(|| CompletionCandidate::new(name).help(problem.map(Into::into)).display_order(Some(index)))
     });
     let all = newest.into_iter().chain(known);

@@ -30,6 +30,8 @@ pub(super) enum Asked {
 
 /// A question on its way to the user.
 struct Question {
+    /// Its number among all questions of the debate.
+    number: usize,
     /// Whom the answer goes to: several agents may ask the same.
     items: Vec<(AgentId, String)>,
     /// Who asks, as people call them.
@@ -74,9 +76,13 @@ pub(super) async fn ask(
         }
         Asked::Interrupted
     };
-    let total = questions.len();
-    'questions: for (index, question) in questions.into_iter().enumerate() {
-        let (number, from) = (index + 1, list(&question.from));
+    if !on_terminal && !questions.is_empty() {
+        let said = "\nEach line of standard input answers a question. An empty line skips it; the end skips the rest.\n";
+        drop(messages.say(said));
+    }
+    let total = questions.iter().map(|question| question.number).max().unwrap_or_default();
+    'questions: for question in questions {
+        let (number, from) = (question.number, list(&question.from));
         let shown = messages.say(&format!("\n{kind} {number} of {total}, from {from}:\n{}\n", question.text));
         let mut shown = Some(shown);
         let answer = loop {
@@ -118,29 +124,21 @@ pub(super) async fn ask(
     Ok(Asked::Answered)
 }
 
-/// The open questions, each once: what several agents ask in the same words is one question.
+/// The open questions, each once.
 fn questions(debate: &Debate) -> Vec<Question> {
-    let mut questions: Vec<Question> = Vec::new();
-    for (group, item) in debate.open_questions() {
-        let from = one_line(&format!("{} ({})", group.agent_name, group.role));
-        let to = (group.agent_id.clone(), item.id.clone());
-        match questions.iter_mut().find(|question| in_words(&question.text) == in_words(&item.question)) {
-            Some(asked) => {
-                asked.items.push(to);
-                if !asked.from.contains(&from) {
-                    asked.from.push(from);
-                }
+    let open = debate.questions().into_iter().filter(|question| question.answer.is_empty());
+    let question = |asked: dialectic_record::debate::Question<'_>| {
+        let mut from: Vec<String> = Vec::new();
+        for (group, _) in &asked.items {
+            let name = one_line(&format!("{} ({})", group.agent_name, group.role));
+            if !from.contains(&name) {
+                from.push(name);
             }
-            None => questions.push(Question { items: vec![to], from: vec![from], text: item.question.clone() }),
         }
-    }
-    questions
-}
-
-/// The words of a question, without what makes no difference to what is asked.
-fn in_words(question: &str) -> String {
-    let words: String = question.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
-    words.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+        let items = asked.items.iter().map(|(group, item)| (group.agent_id.clone(), item.id.clone()));
+        Question { number: asked.number, items: items.collect(), from, text: asked.text.to_owned() }
+    };
+    open.map(question).collect()
 }
 
 /// Which pass of questions this is, when it is not the first: `second pass, 2 of at most 3`.
@@ -178,7 +176,7 @@ impl Source {
     fn read(&mut self, question: &str) -> io::Result<Line> {
         match self {
             Self::Terminal(lines) => {
-                match lines.read("Answer (empty: none, Ctrl-G: editor, Ctrl-D: skip the rest): ") {
+                match lines.read("Answer (empty line: skip, Ctrl-G: editor, Ctrl-D: skip the rest): ") {
                     Ok(Typed::Line(text)) => Ok(Line::Text(text)),
                     Ok(Typed::Editor(text)) => match edit(&text, question) {
                         Ok(text) => Ok(Line::Text(text)),
@@ -198,17 +196,5 @@ impl Source {
                 Ok(if read == 0 { Line::End } else { Line::Text(String::from_utf8_lossy(&bytes).into_owned()) })
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn questions_are_alike_whatever_their_case_and_marks() {
-        assert_eq!(in_words("How many  users, roughly?"), in_words("how many users – roughly"));
-        assert_ne!(in_words("How many users?"), in_words("How many user?"));
-        assert_ne!(in_words("Wie groß?"), in_words("Wie groß ist es?"));
     }
 }

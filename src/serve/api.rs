@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::timeout;
 
+use dialectic_base::figures::list;
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_base::sanitize::escaped_json;
 use dialectic_engine::runner::{Controls, SpendingLock};
@@ -25,7 +26,7 @@ use dialectic_report::report::{Detail, View, decision_record, html, markdown};
 use super::catalogue::{Row, Standing, entry_of, row_of};
 use super::problem::{Kind, Problem};
 use super::registry::Whereabouts;
-use super::request::{Answers, Feedback, Fork, NewDebate, SignIn, read};
+use super::request::{Answer, Answers, Feedback, Fork, NewDebate, SignIn, read};
 use super::server::App;
 use super::settings::{Admission, Foreseen, Setup};
 use super::stream::{Form, of_debate, of_several};
@@ -310,11 +311,16 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
     let shown = app.blocking(move |app| {
         let entry = found(app, &id)?;
         let saved = entry.load(Wanted::State)?;
-        let questions = saved.debate.open_questions().map(|(group, item)| Question {
-            agent_id: group.agent_id.to_string(),
-            agent_name: group.agent_name.clone(),
-            question_id: item.id.clone(),
-            question: item.question.clone(),
+        let open = saved.debate.questions().into_iter().filter(|one| one.answer.is_empty());
+        let questions = open.filter_map(|one| {
+            let (group, item) = one.items.first()?;
+            let names: Vec<String> = one.items.iter().map(|(group, _)| group.agent_name.clone()).collect();
+            Some(Question {
+                agent_id: group.agent_id.to_string(),
+                agent_name: list(&names),
+                question_id: item.id.clone(),
+                question: one.text.to_owned(),
+            })
         });
         let view = View::new(&saved.debate, &[], None).with_sides(side);
         let sides = view.agents.iter().filter(|_| view.has_sides());
@@ -417,9 +423,11 @@ pub(super) async fn answer(
             }
         }
         app.hall.tell(&debate.id, |run| {
-            for one in answers {
-                let answer = if one.answer.trim().is_empty() { NO_ANSWER.to_owned() } else { one.answer };
-                run.answer(AgentId::new(one.agent_id), one.question_id, answer);
+            for one in &answers {
+                let answer = if one.answer.trim().is_empty() { NO_ANSWER } else { &one.answer };
+                for (agent_id, question_id) in alike(&debate, &answers, one) {
+                    run.answer(agent_id, question_id, answer.to_owned());
+                }
             }
             if end {
                 run.end_questions();
@@ -428,6 +436,23 @@ pub(super) async fn answer(
     })
     .await??;
     Ok(accepted())
+}
+
+/// Whose questions `one` answers: its own, and the open ones of other agents that are shown together with it and have no
+/// answer of their own among `answers`.
+fn alike(debate: &Debate, answers: &[Answer], one: &Answer) -> Vec<(AgentId, String)> {
+    let is_answered_by = |answer: &Answer, agent: &AgentId, id: &str| {
+        answer.agent_id == agent.as_str() && answer.question_id == id
+    };
+    let questions = debate.questions();
+    let items = questions.iter().map(|question| &question.items);
+    let mut shown = items.filter(|items| items.iter().any(|(group, item)| is_answered_by(one, &group.agent_id, &item.id)));
+    let items = shown.next().into_iter().flatten();
+    let meant = items.filter(|(group, item)| {
+        let id = (&group.agent_id, item.id.as_str());
+        is_answered_by(one, id.0, id.1) || !answers.iter().any(|other| is_answered_by(other, id.0, id.1))
+    });
+    meant.map(|(group, item)| (group.agent_id.clone(), item.id.clone())).collect()
 }
 
 fn accepted() -> Response {

@@ -47,7 +47,7 @@ pub(super) enum Standing {
 pub(super) struct Row {
     /// Its id.
     pub(super) id: String,
-    /// The first line of its problem.
+    /// What it is called: the judge's title, else the first sentence of its problem.
     pub(super) title: String,
     /// Where it stands.
     pub(super) status: Standing,
@@ -157,14 +157,12 @@ fn read_row(entry: &Entry) -> Row {
 }
 
 fn of_debate(id: &str, debate: &Debate) -> Row {
-    let mut lines = debate.problem.lines().map(|line| line.trim().trim_start_matches('#').trim());
-    let title = lines.find(|line| !line.is_empty()).unwrap_or_default();
     let settings = debate.settings.as_ref();
     // Older debates did not keep what they cost.
     let cost = if debate.usage.is_empty() { None } else { debate.total_cost() };
     Row {
         id: id.to_owned(),
-        title: one_line(dialectic_base::markdown::truncate(title, TITLE)),
+        title: one_line(&debate.title()),
         status: match debate.status {
             // Whether it still does is asked anew each time.
             Status::Pending | Status::Running => Standing::Interrupted,

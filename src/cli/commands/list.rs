@@ -36,7 +36,10 @@ struct Row {
     rounds: usize,
     confidence: Option<f64>,
     cost_usd: Option<Usd>,
+    /// The problem's first line.
     problem: String,
+    /// What the debate is called.
+    title: String,
     protocol: Option<String>,
     winner: Option<String>,
     /// Whether the winner stayed the same when the judge read everything in the opposite order.
@@ -95,6 +98,7 @@ fn row(entry: &Entry, args: &ListArgs) -> Option<Row> {
             confidence: None,
             cost_usd: None,
             problem: String::new(),
+            title: String::new(),
             protocol: None,
             winner: None,
             winner_stable: None,
@@ -117,6 +121,7 @@ fn of_debate(debate: &Debate) -> Row {
         confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),
         cost_usd,
         problem: one_line(debate.first_line()),
+        title: one_line(&debate.title()),
         protocol: debate.settings.as_ref().map(|settings| one_line(&settings.debate.protocol)),
         winner_stable: debate.winner().and_then(|winner| winner.is_stable()),
         winner: debate.winner().map(|winner| one_line(winner.agent_id.as_str())),
@@ -188,7 +193,7 @@ fn for_people(rows: &[Row], names: &ShortNames) -> Table {
         let mut cells = vec![
             Cell::styled(one_line(names.name(&id)), Style::new().bold()),
             Cell::styled(status, style_of(status)),
-            Cell::plain(row.problem.trim_start_matches('#').trim_start()),
+            Cell::plain(&*row.title),
             Cell::styled(or_nothing(row.created_at.map(when)), Style::new().dimmed()),
             Cell::plain(or_nothing(row.cost_usd.map(short_cost))),
         ];

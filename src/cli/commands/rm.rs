@@ -66,5 +66,5 @@ fn described(entry: &Entry) -> String {
 }
 
 fn summary(debate: &Debate) -> String {
-    format!("{}  {}", debate.status.name(), truncate(&one_line(debate.title()), PROBLEM_WIDTH))
+    format!("{}  {}", debate.status.name(), truncate(&one_line(&debate.title()), PROBLEM_WIDTH))
 }

@@ -1,32 +1,36 @@
 //! From a step to a call: what is asked, and what is needed to read the answer.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dialectic_base::problem::major_requirements;
 use dialectic_llm::{AnswerSchema, Request};
-use dialectic_record::debate::{AgentId, CallKey, Contribution, Debate, Objection, Position, Reads};
+use dialectic_record::debate::{AgentId, CallKey, Contribution, Debate, Objection, Position, Reads, shuffled};
 use dialectic_record::prompt::{
     self, Assess, Attached, Authored, Beginning, Candidate, Clarification, Entry, Fill, History, MaterialPart,
     OwnHistory, PromptError, Values,
 };
 use dialectic_record::protocol::motion::debaters;
-use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step, criteria, criteria_or, side};
+use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Protocol, Step, criteria, criteria_or, side};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
 use super::dispute::dispute;
 use super::excerpt::{Titled, bounded, length, shorten, total};
 use super::points::Listed;
+use super::labels::TEXT;
 use super::reply::{self, Ballot, Questions, RawJudgement, Score};
 use super::texts::{
-    Earlier, anonymous, anonymous_transcript, earlier_answers, earlier_texts, final_texts, history, material,
-    newest_summary, own_rounds, transcript, who_is_who, whole_length,
+    Earlier, anonymous_transcript, earlier_answers, earlier_texts, final_texts, has_points, history, material,
+    newest_summary, number, own_rounds, speeches, text_label, transcript, wants_histories, who_is_who, whole_length,
 };
-use super::{Agent, Labels, Panel, shuffled};
+use super::{Agent, Labels, Panel};
 
 /// Characters that texts may take which are only mentioned.
 const MENTIONS: usize = 8000;
 /// Characters of a text that is looked through for its kinds of argument, and of all of them together.
 const OBSERVED: usize = 24_000;
+/// Characters of a word with the space after it, about: models count words better.
+const CHARACTERS_PER_WORD: usize = 7;
 /// Where the texts belong in a summary prompt of the user's.
 const CONTENT: &str = "{content}";
 
@@ -70,20 +74,16 @@ pub struct Call {
 pub(super) type MakeAssessment = Arc<dyn Fn(&str) -> Result<Request, PromptError> + Send + Sync>;
 
 impl SharedPrompt {
-    /// With what the debate has been told until now.
+    /// Of a debate by `protocol`, with what it has been told until now.
     ///
     /// # Errors
     /// A defect of the template.
-    pub fn of(debate: &Debate) -> Result<Self, PromptError> {
-        let groups = || debate.clarifications.iter().flatten();
-        let answered = groups().flat_map(|group| group.items.iter().map(move |item| (group, item)));
-        let clarifications: Vec<_> = answered
-            .filter(|(_, item)| !item.answer.is_empty())
-            .map(|(group, item)| Clarification {
-                agent: &group.agent_name,
-                question: &item.question,
-                answer: &item.answer,
-            })
+    pub fn of(protocol: &Protocol, debate: &Debate) -> Result<Self, PromptError> {
+        let questions = debate.questions();
+        let clarifications: Vec<_> = questions
+            .iter()
+            .filter(|one| !one.answer.is_empty())
+            .map(|one| Clarification { question: one.text, answer: one.answer })
             .collect();
         let context_dir = debate.settings.as_ref().and_then(|settings| settings.context_dir.as_ref());
         let context_dir = context_dir.map(|path| path.display().to_string());
@@ -101,7 +101,7 @@ impl SharedPrompt {
             gathered: &gathered,
             clarifications: &clarifications,
         };
-        Ok(Self { system: prompt::system(), beginning: beginning.render()?.into() })
+        Ok(Self { system: protocol.system.render_bare()?.into(), beginning: beginning.render()?.into() })
     }
 
     fn request(&self, agent: &Agent, history: Option<&str>, body: &str, answer: Option<Arc<AnswerSchema>>) -> Request {
@@ -143,14 +143,19 @@ struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     /// What `step` shows. Of the texts that can be shortened there is room for so many characters.
-    fn of(debate: &'a Debate, step: &Step, room: usize) -> Result<Self, PromptError> {
+    fn of(
+        debate: &'a Debate,
+        step: &Step,
+        room: usize,
+        numbers: &'a BTreeMap<AgentId, String>,
+    ) -> Result<Self, PromptError> {
         let (agent, round) = (&step.key.agent_id, step.key.round);
         let inputs: Vec<&Arc<Contribution>> = step.inputs.iter().filter_map(|key| debate.contribution(key)).collect();
         let own_summary = || newest_summary(debate, agent).map(|(_, summary)| summary.summary.as_ref());
         let points = |label: &dyn Fn(&AgentId) -> Option<String>| Listed::of(debate, step, label);
         Ok(match step.shows {
             PromptContext::Inputs => {
-                Self { inputs: unread(inputs, step), points: points(&|_| None), ..Self::default() }
+                Self { inputs: unread(inputs), points: points(&|_| None), ..Self::default() }
             }
             PromptContext::InputsAndHistory => {
                 let (texts, limit) = history(debate, agent, round);
@@ -161,11 +166,11 @@ impl<'a> Shown<'a> {
                     let entries: Vec<_> = texts.iter().map(Titled::entry).collect();
                     Some(History { entries: &entries }.render()?)
                 };
-                let inputs = unread(inputs, step);
+                let inputs = unread(inputs);
                 Self { inputs, points: points(&|_| None), own_summary: own_summary(), history, ..Self::default() }
             }
             PromptContext::InputsAndDispute => Self {
-                inputs: unread(inputs, step),
+                inputs: unread(inputs),
                 points: points(&|_| None),
                 dispute: dispute(debate, agent, round),
                 ..Self::default()
@@ -177,20 +182,17 @@ impl<'a> Shown<'a> {
                 if matches!(step.shows, PromptContext::CandidatesReversed { .. }) {
                     order.reverse();
                 }
-                let labels = Labels::of(order.iter().map(|one| one.agent_id.clone()));
+                let numbered = |one: &&Arc<Contribution>| (number(debate, &one.agent_id), one.agent_id.clone());
+                let labels = Labels::of_texts(order.iter().map(numbered));
                 let named = labels.iter().map(|(label, _)| label.to_owned()).zip(&order);
                 let mut candidates: Vec<_> = named.map(|(label, one)| Titled::new(label, &*one.content)).collect();
                 let length = total(&candidates);
                 shorten(&mut candidates, room);
-                let label = |author: &AgentId| {
-                    let (letter, _) = labels.iter().find(|(_, known)| *known == author)?;
-                    Some(format!("Candidate {letter}"))
-                };
-                let points = points(&label);
+                let points = points(&|author| labels.label(author).map(|number| format!("{TEXT} {number}")));
                 Self { points, labels, candidates, length, ..Self::default() }
             }
             PromptContext::OwnTexts => {
-                let rounds = own_rounds(debate, agent, round);
+                let rounds = own_rounds(debate, agent, round, numbers);
                 let length = debate.own_text_length(agent, round);
                 Self { rounds, own_summary: own_summary(), length, ..Self::default() }
             }
@@ -200,11 +202,11 @@ impl<'a> Shown<'a> {
             }
             PromptContext::AnonymousTranscript { reversed } => {
                 let debaters = debaters(debate, reversed);
-                let speakers: Vec<_> = debaters.iter().map(|agent| agent.id.clone()).collect();
-                let mut entries = anonymous_transcript(debate, &speakers);
+                let labels = Labels::of_debaters(debaters);
+                let mut entries = anonymous_transcript(debate, &labels);
                 let length = total(&entries);
                 shorten(&mut entries, room);
-                Self { labels: Labels::of_agents(debaters), entries, length, ..Self::default() }
+                Self { labels, entries, length, ..Self::default() }
             }
             PromptContext::EarlierRounds => {
                 let mut entries = earlier_texts(debate, Earlier::ToBeCondensed);
@@ -212,26 +214,32 @@ impl<'a> Shown<'a> {
                 Self { entries, length: debate.earlier_text_length(), ..Self::default() }
             }
             PromptContext::WholeDebate => {
-                let points = points(&|author| Some(anonymous(debate, author)));
+                let points = points(&|author| Some(text_label(debate, author)));
                 Self { points, parts: whole_debate(debate, room), length: whole_length(debate), ..Self::default() }
             }
-            PromptContext::Record => {
-                let mut behind = vec![("Who is who", vec![Titled::new("The agents", who_is_who(debate))])];
-                if let Some(solution) = &debate.final_solution {
-                    behind.push(("The solution", vec![Titled::new("As the user has it", &*solution.description)]));
-                }
-                let number = usize::from(step.key.pass);
-                let (earlier, asked) =
-                    debate.follow_ups.split_at(number.saturating_sub(1).min(debate.follow_ups.len()));
-                behind.push(("What the user asked before", earlier_answers(earlier)));
-                behind.retain(|(_, texts)| !texts.is_empty());
-                let taken: usize = behind.iter().map(|(_, texts)| total(texts)).sum();
-                let mut parts = whole_debate(debate, room.saturating_sub(taken));
-                parts.extend(behind);
-                let question = asked.first().map(|asked| &*asked.question);
-                Self { question, parts, length: whole_length(debate) + taken, ..Self::default() }
-            }
+            PromptContext::Record => Self::of_record(debate, step, room),
         })
+    }
+
+    /// The finished debate for a question about it: with names, since nothing is decided any more.
+    fn of_record(debate: &'a Debate, step: &Step, room: usize) -> Self {
+        let number = usize::from(step.key.pass);
+        let (earlier, asked) = debate.follow_ups.split_at(number.saturating_sub(1).min(debate.follow_ups.len()));
+        let mut parts = vec![("Who took part", vec![Titled::new("By name", who_is_who(debate))])];
+        if let Some(solution) = &debate.final_solution {
+            parts.push(("The solution", vec![Titled::new("As the user has it", &*solution.description)]));
+        }
+        parts.push(("What the user asked before", earlier_answers(earlier)));
+        let points = Listed::of(debate, step, |author| Some(text_label(debate, author)));
+        let taken: usize = parts.iter().map(|(_, texts)| total(texts)).sum();
+        let taken = taken + points.as_ref().map_or(0, |points| length(&points.text));
+        let mut speeches = speeches(debate);
+        let length = total(&speeches) + taken;
+        shorten(&mut speeches, room.saturating_sub(taken));
+        parts.insert(1, ("Speeches", speeches));
+        parts.retain(|(_, texts)| !texts.is_empty());
+        let question = asked.first().map(|asked| &*asked.question);
+        Self { question, parts, points, length, ..Self::default() }
     }
 
     /// What the inputs of a step decide.
@@ -246,7 +254,7 @@ impl<'a> Shown<'a> {
     fn of_numbered(debate: &'a Debate, step: &Step, room: usize) -> Self {
         let there: Vec<_> = step.inputs.iter().filter_map(|key| Some((key, debate.contribution(key)?))).collect();
         let title = |(number, (_, one)): (usize, &(&CallKey, &'a Arc<Contribution>))| {
-            Titled::new(format!("Text {number}: {}", debate.words(one.stage).noun), one.without_answers())
+            Titled::new(format!("Contribution {number}: {}", debate.words(one.stage).noun), one.without_answers())
         };
         let mut entries: Vec<_> = (1..).zip(&there).map(title).collect();
         let length = total(&entries);
@@ -307,7 +315,9 @@ fn question(
     step: &Step,
     room: usize,
 ) -> Result<Call, PromptError> {
-    let shown = Shown::of(debate, step, room)?;
+    let numbers = numbers(debate);
+    let number_of = |id: &AgentId| numbers.get(id).map_or_else(|| id.to_string(), String::clone);
+    let shown = Shown::of(debate, step, room, &numbers)?;
     let mut role = agent.role.focusing(step.prompt.focus);
     let focus;
     // A summary prompt of the user's may say where the texts belong; then they stand there and nowhere else.
@@ -321,7 +331,7 @@ fn question(
         if let OutputSpec::Scores(default) = &step.answer { criteria_or(settings, default) } else { criteria(settings) }
     });
     let criteria = criteria.unwrap_or_default();
-    let texts: Vec<_> = shown.inputs.iter().map(|one| (one.agent_id.as_str(), one.without_answers())).collect();
+    let texts: Vec<_> = shown.inputs.iter().map(|one| (number_of(&one.agent_id), one.without_answers())).collect();
     let values = Values {
         role,
         inputs: texts.iter().map(|(author, text)| Authored { author, text }).collect(),
@@ -345,7 +355,7 @@ fn question(
         debaters: shown.labels.iter().map(|(label, _)| label).collect(),
         criteria: criteria.clone(),
         max_questions: if let OutputSpec::Questions { most } = step.answer { most } else { 0 },
-        max_length: agent.settings.summarization.max_length,
+        max_words: agent.settings.summarization.max_length / CHARACTERS_PER_WORD,
     };
     let body = step.prompt.render(&values)?;
     let answer = match &step.answer {
@@ -413,7 +423,8 @@ fn base_of<'a>(step: &Step, labels: &'a Labels) -> Option<&'a str> {
 
 /// The last round and what came before it, in parts. There is room for so many characters.
 fn whole_debate(debate: &Debate, room: usize) -> Vec<(&'static str, Vec<Titled<'_>>)> {
-    let mut last = final_texts(debate);
+    let histories = wants_histories(debate);
+    let mut last = final_texts(debate, histories);
     let left = room.saturating_sub(total(&last));
     shorten(&mut last, room);
     let limit = debate.settings.as_ref().map_or(usize::MAX, |settings| settings.debate.history_limit);
@@ -421,23 +432,24 @@ fn whole_debate(debate: &Debate, room: usize) -> Vec<(&'static str, Vec<Titled<'
         Some(summary) if length(&summary.summary) <= left => {
             vec![Titled::new("Your summary of them", &*summary.summary)]
         }
-        None if left > MENTIONS => bounded(earlier_texts(debate, Earlier::Whole), limit.min(left - MENTIONS)),
+        None if histories && left > MENTIONS => bounded(earlier_texts(debate, Earlier::Whole), limit.min(left - MENTIONS)),
         Some(_) | None => Vec::new(),
     };
-    let mut parts = vec![("Earlier rounds", earlier), ("The final round", last)];
+    let mut parts = vec![("Earlier rounds", earlier), ("The texts", last)];
     parts.retain(|(_, texts)| !texts.is_empty());
     parts
 }
 
-/// The texts of a step without the earlier critiques that its list of points says everything of: a critic looks at
-/// points, not at old texts.
-fn unread<'a>(mut inputs: Vec<&'a Arc<Contribution>>, step: &Step) -> Vec<&'a Arc<Contribution>> {
-    let Some(target) = &step.key.target_agent_id else { return inputs };
-    let has_points = |one: &Contribution| {
-        one.reading.as_ref().and_then(|reading| reading.points.as_ref()).is_some_and(|points| !points.is_empty())
-    };
-    inputs.retain(|one| one.target_agent_id.as_ref() != Some(target) || !has_points(one));
+/// The texts of a step without the critiques whose points stand in a list of its prompt.
+fn unread<'a>(mut inputs: Vec<&'a Arc<Contribution>>) -> Vec<&'a Arc<Contribution>> {
+    inputs.retain(|one| one.target_agent_id.is_none() || !has_points(one));
     inputs
+}
+
+/// The number of each agent's text, as prompts show it.
+fn numbers(debate: &Debate) -> BTreeMap<AgentId, String> {
+    let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
+    agents.map(|agent| (agent.id.clone(), number(debate, &agent.id))).collect()
 }
 
 /// What asks for the assessment of a solution alone.

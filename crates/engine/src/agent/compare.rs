@@ -9,7 +9,7 @@ use serde_json::json;
 
 use dialectic_llm::AnswerSchema;
 use dialectic_record::debate::{
-    AgentId, Argument, CallKey, Challenge, Judgement, NeglectedPoint, Objection, Observation, RelatedPair, Relation,
+    Advice, AgentId, Argument, CallKey, Challenge, Judgement, NeglectedPoint, Objection, Observation, RelatedPair, Relation,
     Relations,
 };
 
@@ -106,8 +106,8 @@ pub(super) struct RawChallenge {
     claims: Vec<String>,
     /// Numbers of listed points.
     #[serde(default)]
-    #[schemars(length(max = 30))]
-    points: Vec<usize>,
+    #[schemars(length(max = 30), inner(length(max = 20)))]
+    points: Vec<String>,
 }
 
 impl RawChallenge {
@@ -119,8 +119,8 @@ impl RawChallenge {
         let Self { claims, points } = read_json(text)?;
         let mut neglected: Vec<NeglectedPoint> = Vec::new();
         for number in points {
-            let place = number.checked_sub(1).and_then(|place| listed.get(place));
-            let point = place.ok_or_else(|| unfit(format!("there is no point {number}")))?;
+            let point = listed.iter().find(|point| point.number() == number.trim());
+            let point = point.ok_or_else(|| unfit(format!("there is no point {number}")))?;
             if !neglected.iter().any(|known| known.point == point.id) {
                 neglected.push(NeglectedPoint {
                     point: point.id.clone(),
@@ -137,21 +137,21 @@ impl RawChallenge {
 /// Scores of candidates on each criterion.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct RawScores {
-    #[schemars(length(max = 30))]
-    candidates: Vec<CandidateScores>,
     #[serde(default)]
     #[schemars(length(max = 3000))]
     reasoning: String,
+    #[schemars(length(max = 30))]
+    candidates: Vec<CandidateScores>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 struct CandidateScores {
     candidate: String,
-    #[schemars(length(max = 20))]
-    scores: Vec<CriterionScore>,
     #[serde(default)]
     #[schemars(length(max = 12), inner(length(max = 600)))]
     missing: Vec<String>,
+    #[schemars(length(max = 20))]
+    scores: Vec<CriterionScore>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -187,7 +187,7 @@ impl RawScores {
                 let known = known.ok_or_else(|| unfit(format!("`{criterion}` is none of the criteria")))?;
                 let scores = by_criterion.entry(author.clone()).or_default();
                 if scores.insert((*known).to_owned(), *score).is_some() {
-                    return Err(unfit(format!("candidate {} has two scores on {known}", row.candidate)));
+                    return Err(unfit(format!("text {} has two scores on {known}", row.candidate)));
                 }
             }
             let lacks = row.missing.iter().map(|one| one.trim().to_owned()).filter(|one| !one.is_empty());
@@ -200,7 +200,7 @@ impl RawScores {
             let given = by_criterion.get(author);
             let lacking = criteria.iter().find(|known| given.is_none_or(|given| !given.contains_key(**known)));
             if let Some(criterion) = lacking {
-                return Err(unfit(format!("candidate {label} has no score on {criterion}")));
+                return Err(unfit(format!("text {label} has no score on {criterion}")));
             }
         }
         #[expect(clippy::cast_precision_loss, reason = "there are few criteria")]
@@ -210,9 +210,9 @@ impl RawScores {
         let highest = scores.values().copied().fold(0.0, f64::max);
         let mut leading = scores.iter().filter(|(_, score)| **score >= highest).map(|(id, _)| id);
         let winner = leading.next().filter(|_| leading.next().is_none()).cloned();
-        let reasoning = labels.reveal("candidate", &labels.reveal("Candidate", &reasoning));
-        let (criteria, lacking) = (BTreeMap::new(), Vec::new());
-        Ok(Judgement { pass, winner, scores, criteria, reasoning, by_criterion, missing, lacking })
+        let reasoning = labels.reveal_texts(&reasoning);
+        let (criteria, lacking, advice) = (BTreeMap::new(), Vec::new(), Advice::default());
+        Ok(Judgement { pass, winner, scores, criteria, reasoning, by_criterion, missing, lacking, advice })
     }
 }
 

@@ -1,12 +1,9 @@
-//! Points of critics as prompts list them, and the judge's rulings on those that are open.
+//! Points of critics as prompts list them.
 
 use std::fmt::Write;
 
-use serde_json::{Map, Value};
-
 use dialectic_base::markdown::truncate;
-use dialectic_base::severity::Severity;
-use dialectic_record::debate::{AgentId, Answered, Debate, Decision, Ledger, Objection, ResultKind, Ruling, Standing};
+use dialectic_record::debate::{AgentId, Answered, Debate, Ledger, Objection, ResultKind};
 use dialectic_record::protocol::{OutputSpec, Step};
 
 /// Characters of a list at most: what a call costs must not grow with all that was ever said.
@@ -128,68 +125,4 @@ fn short(text: &str, chars: usize) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let shown = truncate(&words, chars);
     if shown.len() < words.len() { format!("{}…", shown.trim_end()) } else { words }
-}
-
-/// A ruling as the judge writes it: the point by its number in the list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RawRuling {
-    point: usize,
-    decision: Decision,
-    handled_in: String,
-    reason: String,
-}
-
-impl RawRuling {
-    /// The rulings of an assessment; what is none is left out, which counts as no ruling.
-    pub(super) fn read_all(rulings: Option<&Value>) -> Vec<Self> {
-        rulings.and_then(Value::as_array).into_iter().flatten().filter_map(|one| Self::read(one.as_object()?)).collect()
-    }
-
-    fn read(ruling: &Map<String, Value>) -> Option<Self> {
-        let text = |keys: [&str; 2]| {
-            let value = keys.iter().find_map(|key| ruling.get(*key))?.as_str()?;
-            Some(value.trim().to_owned())
-        };
-        let point = match ruling.get("point")? {
-            Value::Number(number) => usize::try_from(number.as_u64()?).ok()?,
-            Value::String(text) => {
-                text.trim().trim_start_matches(['#', 'P', 'p']).trim_end_matches('.').parse().ok()?
-            }
-            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
-        };
-        let decision = match text(["decision", "ruling"])?.to_lowercase().as_str() {
-            "upheld" | "uphold" => Decision::Upheld,
-            "dismissed" | "dismiss" => Decision::Dismissed,
-            _ => return None,
-        };
-        let handled_in = text(["handledIn", "handled_in"]).unwrap_or_default();
-        let is_nowhere = matches!(handled_in.to_lowercase().as_str(), "none" | "nowhere" | "n/a" | "-" | "not handled");
-        let handled_in = if is_nowhere { String::new() } else { handled_in };
-        Some(Self { point, decision, handled_in, reason: text(["reason", "why"]).unwrap_or_default() })
-    }
-
-    /// A ruling on each of the points that were listed. One that is missing counts as upheld, and met nowhere.
-    pub(super) fn on(rulings: &[Self], listed: &[Objection]) -> Vec<Ruling> {
-        let ruling = |(number, point): (usize, &Objection)| {
-            let found = rulings.iter().find(|one| one.point == number);
-            Ruling {
-                point: point.id.clone(),
-                decision: found.map_or(Decision::Upheld, |one| one.decision),
-                handled_in: found.map(|one| one.handled_in.clone()).unwrap_or_default(),
-                reason: found.map(|one| one.reason.clone()).unwrap_or_default(),
-                missing: found.is_none(),
-            }
-        };
-        (1..).zip(listed).map(ruling).collect()
-    }
-}
-
-/// The blocking points that are right and that the solution does not meet: those that count against the judge's
-/// confidence, and those that are only told. One that no critic looked at again is told where the judge itself upheld it,
-/// and never counts.
-pub(super) fn unmet<'a>(listed: &'a [Objection], rulings: &[Ruling]) -> Vec<(&'a Objection, bool)> {
-    let blocking = listed.iter().zip(rulings).filter(|(point, _)| point.point.severity == Severity::Blocking);
-    let unmet = blocking.filter(|(_, ruling)| ruling.is_unmet());
-    let told = unmet.filter(|(point, ruling)| point.critic.is_some() || !ruling.missing);
-    told.map(|(point, _)| (point, point.critic == Some(Standing::Maintained))).collect()
 }

@@ -2,13 +2,17 @@
 
 use serde_json::{Map, Value};
 
+use dialectic_record::debate::PartlyFulfilled;
+
 use super::AnswerError;
 use super::mend::{comment_length, object};
-use super::points::RawRuling;
+use super::ruling::RawRuling;
 use super::solution::{EXPECTED, percentage_of};
 
 /// The keys of an assessment.
 const KEYS: [&str; 5] = ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions", "confidence"];
+/// Keys that an assessment may have besides.
+const FURTHER_KEYS: [&str; 5] = ["base", "approach", "partlyFulfilled", "rulings", "title"];
 /// The key by which an assessment is known: nothing else that a solution shows has it.
 const TELLING_KEY: &str = "unfulfilledMajorRequirements";
 /// The key of the solution in answers that are JSON as a whole.
@@ -27,10 +31,14 @@ pub struct Assessment {
     pub recommendations: Vec<String>,
     /// Major requirements that are not fulfilled.
     pub unfulfilled_major_requirements: Vec<String>,
+    /// Those that are fulfilled except in a case, as the answer says it.
+    pub partly_fulfilled: Vec<PartlyFulfilled>,
     /// What is left to be answered.
     pub open_questions: Vec<String>,
     /// What it decides on the points that were open.
     pub(super) rulings: Vec<RawRuling>,
+    /// What it calls the debate.
+    pub title: Option<String>,
     /// How sure it is; absent when its answer does not say so.
     pub confidence: Option<f64>,
 }
@@ -63,8 +71,10 @@ impl Assessment {
             tradeoffs: list("tradeoffs"),
             recommendations: list("recommendations"),
             unfulfilled_major_requirements: list(TELLING_KEY),
+            partly_fulfilled: partly_of(object.get("partlyFulfilled")),
             open_questions: list("openQuestions"),
             rulings: RawRuling::read_all(object.get("rulings")),
+            title: object.get("title").and_then(Value::as_str).map(str::to_owned),
             confidence,
         };
         // Silence on the requirements does not say that all are fulfilled.
@@ -78,6 +88,18 @@ impl Assessment {
         let missing: Vec<String> = unfulfilled.into_iter().chain(unsure).collect();
         (assessment, (!missing.is_empty()).then(|| AnswerError::Unfit { message: missing.join("; ") }))
     }
+}
+
+/// Requirements that are fulfilled in part: objects with the three texts. Plain texts say no more than that something
+/// fails, so they are read as such.
+fn partly_of(items: Option<&Value>) -> Vec<PartlyFulfilled> {
+    let item = |item: &Value| {
+        let text = |key: &str| item.get(key).and_then(Value::as_str).map(str::trim).unwrap_or_default().to_owned();
+        let requirement = item.as_str().map_or_else(|| text("requirement"), |plain| plain.trim().to_owned());
+        let partly = PartlyFulfilled { requirement, holds: text("holds"), fails: text("fails") };
+        (!partly.requirement.is_empty()).then_some(partly)
+    };
+    items.and_then(Value::as_array).into_iter().flatten().filter_map(item).collect()
 }
 
 impl Written {
@@ -196,7 +218,7 @@ fn assessed(content: &str, is_last: bool) -> Option<Content> {
         return (named >= 3).then_some(Content::Damaged);
     };
     let known = KEYS.iter().filter(|key| object.contains_key(**key)).count();
-    let is_pure = object.keys().all(|key| key == "base" || KEYS.contains(&key.as_str()));
+    let is_pure = object.keys().all(|key| KEYS.iter().chain(&FURTHER_KEYS).any(|known| known == key));
     let is_one = (object.contains_key(TELLING_KEY) && known >= 2)
         || (is_pure && (known >= 3 || (is_last && (object.contains_key("confidence") || known >= 2))));
     is_one.then_some(Content::Assessment(object))

@@ -204,8 +204,14 @@ fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>
         assumptions.push(format!("no tool is called; each call of an agent with tools can become up to {}", limit + 1));
     }
     if debate.interactive_clarifications {
-        let most = debate.clarifications_max_iterations;
-        assumptions.push(format!("agents are asked once what is unclear; with answers up to {most} times"));
+        assumptions.push(match debate.clarifications_max_iterations {
+            0 | 1 => "agents are asked once what is unclear".to_owned(),
+            most => {
+                let more = most - 1;
+                let times = if more == 1 { "once".to_owned() } else { format!("up to {more} times") };
+                format!("agents are asked once what is unclear, and the judge {times} after your answers")
+            }
+        });
     }
     if debate.synthesis_method == SynthesisMethod::Voting {
         assumptions.push("the vote has a winner; a tie takes a call of the judge more".to_owned());
@@ -267,7 +273,7 @@ fn rehearse(
     length: Length,
     demanding: bool,
 ) -> Result<BTreeMap<CallKey, usize>, ForecastError> {
-    let shared = SharedPrompt::of(begun).map_err(EngineError::from)?;
+    let shared = SharedPrompt::of(protocol, begun).map_err(EngineError::from)?;
     let bytes = |agent: &AgentSettings| length.bytes_of(length.answer_of(agent));
     let answers = Answers { bytes: &bytes, demanding, extends: demanding };
     let mut rehearsal = Rehearsal::new(protocol, panel, &shared, begun, answers);

@@ -856,7 +856,7 @@ impl Engine {
         if let Some(shared) = &self.shared {
             return Ok(shared.clone());
         }
-        let shared = SharedPrompt::of(self.debate())?;
+        let shared = SharedPrompt::of(self.protocol, self.debate())?;
         self.shared = Some(shared.clone());
         Ok(shared)
     }

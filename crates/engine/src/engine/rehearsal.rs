@@ -360,7 +360,7 @@ fn filler_reading(yields: ResultKind, key: &CallKey, differ: bool) -> Reading {
     match (yields, &key.target_agent_id) {
         (ResultKind::Critique | ResultKind::Ballot, Some(_)) => {
             let text = "x".repeat(POINT_BYTES);
-            let point = Point { severity: Severity::Major, about: None, text, resolution: None };
+            let point = Point { severity: Severity::Major, about: None, text, resolution: None, target: None };
             Reading { points: Some(vec![point; POINTS]), ..Reading::default() }
         }
         (ResultKind::Proposal, None) => Reading {

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::agent::{Answered, Call, Tools, Value, limits_of};
+use crate::agent::{Answered, Call, Tools, Value, cut_summary, limits_of};
 use crate::tools::{ContextDirectory, ToolContext, Toolbox};
 use dialectic_base::call::{CallRecord, Cut};
 use dialectic_base::figures::thousands;
-use dialectic_base::markdown::truncate;
+
 use dialectic_llm::{FailedCall, ModelError};
 use dialectic_record::debate::{
     AgentClarifications, AgentFailurePolicy, AgentId, AgentSettings, CallKey, Clarification, Contribution, Evaluation,
@@ -345,7 +345,7 @@ impl Engine {
 /// What an agent or the judge made of `before_chars` characters, cut at the length that its settings allow.
 fn summary(settings: &AgentSettings, text: &str, answered: &Answered, before_chars: usize) -> Summary {
     let whole = text.trim();
-    let text = truncate(whole, settings.summarization.max_length);
+    let text = cut_summary(whole, settings.summarization.max_length);
     Summary {
         agent_id: settings.id.clone(),
         agent_role: settings.role.as_str().into(),

@@ -20,6 +20,7 @@ mod history;
 mod id;
 mod ledger;
 mod number;
+mod order;
 mod outcome;
 mod participants;
 mod polls;
@@ -35,6 +36,7 @@ mod state;
 mod team;
 mod time;
 mod timeline;
+mod title;
 mod verdict;
 mod voting;
 
@@ -57,7 +59,7 @@ pub use agreement::{
 };
 pub use attachment::Attachment;
 pub use call::{CallKey, CallStatus};
-pub use clarification::{AgentClarifications, Clarification};
+pub use clarification::{AgentClarifications, Clarification, Question};
 pub use contribution::{Contribution, Metadata};
 pub use defaults::{default_settings, go_offline};
 pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
@@ -68,16 +70,17 @@ pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_ove
 pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings};
 pub use id::{AgentId, DebateId};
 pub use ledger::{
-    Answered, Change, Counts, Decision, Ledger, Move, Objection, PointId, Reading, Reads, Recheck, Reply, Ruling,
-    Shown, Tally,
+    Answered, Change, Counts, Decision, Happened, Incident, Ledger, Move, Objection, Occasion, PointId, Reading, Reads,
+    Recheck, Reply, Ruling, Shown, Tally, Verification,
 };
+pub use order::shuffled;
 pub use outcome::{Outcome, OutcomeKind};
 pub use participants::{PanelInfo, Participant, Spent};
 pub use polls::{PollChoice, Polls};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use reading::{
-    ANSWERS_HEADING, Point, Raised, ReadAnswers, ReadCritique, Response, Standing, read_answers, read_critique,
+    ANSWERS_HEADING, Found, Point, Raised, ReadAnswers, ReadCritique, Response, Standing, read_answers, read_critique,
     read_decisions,
 };
 pub use settings::{
@@ -88,7 +91,7 @@ pub use settings::{
 };
 pub use signal::{Asked, RoundInProgress, Signal};
 pub use similarity::Lexicon;
-pub use solution::{Shortened, Solution};
+pub use solution::{PartlyFulfilled, Shortened, Solution};
 pub use stage::{ResultKind, StageId, StageInfo, Words};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,
@@ -97,5 +100,6 @@ pub use state::{
 pub use team::{Selection, TeamCandidate};
 pub use time::Timestamp;
 pub use timeline::{Moment, timeline};
-pub use verdict::{Judgement, Poll, Verdict, Winner, WonBy};
+pub use title::clean_title;
+pub use verdict::{Advice, Judgement, Poll, Verdict, Winner, WonBy};
 pub use voting::{Count, Decider, Dissent, Undecided, Voting};

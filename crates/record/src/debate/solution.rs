@@ -10,6 +10,9 @@ use super::{AgentId, Ruling};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Solution {
+    /// What the judge calls the debate: plain text on one line. Use [`Debate::title`](super::Debate::title) to show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The whole answer as Markdown, the judge's assessment included.
     pub description: String,
     /// Never written by this program; kept from older files.
@@ -30,6 +33,9 @@ pub struct Solution {
     /// Major requirements that the solution does not fulfil.
     #[serde(default)]
     pub unfulfilled_major_requirements: Vec<String>,
+    /// Major requirements that the solution fulfils except in a named case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partly_fulfilled: Vec<PartlyFulfilled>,
     /// What is left to be answered.
     #[serde(default)]
     pub open_questions: Vec<String>,
@@ -48,6 +54,17 @@ pub struct Solution {
     /// How much of the debate's texts the judge was shown, where not all of them fit its model's context window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortened: Option<Shortened>,
+}
+
+/// A major requirement that holds except in a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartlyFulfilled {
+    /// The requirement, in the user's words.
+    pub requirement: String,
+    /// When it is fulfilled.
+    pub holds: String,
+    /// The case in which it is not.
+    pub fails: String,
 }
 
 /// What was left of texts that were too long, in characters.

@@ -453,7 +453,7 @@ impl Debate {
 
     /// The same without the marks of a heading.
     #[must_use]
-    pub fn title(&self) -> &str {
+    pub fn heading_of_problem(&self) -> &str {
         self.first_line().trim_start_matches('#').trim()
     }
 

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use dialectic_base::call::CallRecord;
 
+use super::ledger::Fold;
 use super::stage::place_of;
-use super::{CallKey, CallStatus, Event, Ledger, Recorded, RoundInProgress, Signal, StageId, StageInfo};
+use super::{CallKey, CallStatus, Event, Recorded, RoundInProgress, Signal, StageId, StageInfo};
 
 /// A signal in its time.
 #[derive(Debug, Clone)]
@@ -37,11 +38,11 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
     };
     let rank = |id: StageId| stages.iter().position(|stage| stage.id == id).unwrap_or(stages.len());
     let mut placed: Vec<(Place, Signal)> = Vec::new();
-    let (mut in_progress, mut ledger) = (RoundInProgress::default(), Ledger::default());
+    let (mut in_progress, mut ledger) = (RoundInProgress::default(), Fold::without_numbers());
     for (index, recorded) in events.iter().enumerate() {
         let at = clock.time(index);
         if let Some(round) = in_progress.ended_by(&recorded.event, stages) {
-            placed.push((Place { at, index, rank: Rank::RoundEnded }, Signal::round_ended(round, &ledger)));
+            placed.push((Place { at, index, rank: Rank::RoundEnded }, Signal::round_ended(round, &ledger.ledger)));
         }
         if let Event::Contributed { key, contribution, .. } = &recorded.event {
             ledger.take(key.round, contribution);

@@ -22,10 +22,10 @@ pub struct FocusedRole<'a> {
     pub focus: &'a str,
 }
 
-/// A text and the agent that wrote it.
+/// A text and its author's number.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Authored<'a> {
-    /// The agent, as other agents know it.
+    /// The number of the author's own text, as prompts show it.
     pub author: &'a str,
     /// The text.
     pub text: &'a str,
@@ -51,10 +51,10 @@ pub struct Entry<'a> {
     pub text: &'a str,
 }
 
-/// An anonymised text to choose from.
+/// A text to choose from.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Candidate<'a> {
-    /// Its label: `A`, `B`, and so on.
+    /// Its number, as prompts show it.
     pub label: &'a str,
     /// The text.
     pub text: &'a str,
@@ -85,8 +85,6 @@ pub struct AskedItem<'a> {
 /// A question that was put to the user.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Clarification<'a> {
-    /// The agent that asked.
-    pub agent: &'a str,
     /// The question.
     pub question: &'a str,
     /// The user's answer, `NA` where there is none.

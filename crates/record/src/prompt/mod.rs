@@ -19,7 +19,7 @@ mod version;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 pub use catalog::{PromptError, Template};
 pub use evaluator::{EvaluatorValues, SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user};
@@ -34,14 +34,6 @@ pub use values::{
     SecondChance,
 };
 pub use version::version;
-
-/// The system text: one for all agents, the judge and all calls.
-#[must_use]
-pub fn system() -> Arc<str> {
-    static SYSTEM: LazyLock<Arc<str>> =
-        LazyLock::new(|| Arc::from(include_str!("../../../../prompts/system.md").trim_end()));
-    Arc::clone(&SYSTEM)
-}
 
 /// A request's prompt: the rendered foundation, the history where there is one, and the call's body, in this order
 /// and with a blank line between them.

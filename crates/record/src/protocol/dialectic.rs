@@ -1,8 +1,8 @@
 //! The default protocol: propose, criticise, refine, in rounds, then a synthesis.
 
 use crate::debate::{
-    AgentSettings, CallKey, CallStatus, Critics, Debate, DebateSettings, Evaluation, Event, ResultKind, Settings,
-    StageId, StageInfo, StopReason, SynthesisMethod, TerminationKind, TerminationSettings,
+    AgentSettings, CallKey, CallStatus, Debate, DebateSettings, Evaluation, Event, ResultKind, Settings, StageId,
+    StageInfo, StopReason, SynthesisMethod, TerminationKind, TerminationSettings,
 };
 use crate::prompt::Prompt;
 
@@ -32,6 +32,7 @@ const CONTINUE: Trigger = Trigger("CONTINUE");
 const CONSENSUS_REACHED: Trigger = Trigger("CONSENSUS_REACHED");
 const COMPLETE: Trigger = Trigger("COMPLETE");
 
+static SYSTEM: Prompt = prompt!("system/dialectic.md", None);
 static SUMMARIZE: Prompt = prompt!("phases/summarize.md", Summarize);
 static PROPOSE: Prompt = prompt!("phases/propose.md", Propose);
 static CRITICISE: Prompt = prompt!("phases/critique.md", Critique);
@@ -63,6 +64,7 @@ pub static DIALECTIC: Protocol = Protocol {
     check: |_| Ok(()),
     default_rounds: 3,
     built_in_agents: None,
+    system: &SYSTEM,
     prompts: &[
         &CLARIFY,
         &SUMMARIZE,
@@ -271,32 +273,24 @@ fn enough_proposals(debate: &Debate) -> Result<Trigger, String> {
     Ok(complete_or_fallback(debate, PROPOSAL, PROPOSALS_COMPLETE))
 }
 
-/// Who criticises the proposal of the agent at `place`: all others, or so many of them, who move on by their number
-/// from round to round, so that everybody is heard by everybody in time. The seed decides who begins.
-pub(super) fn critics_of<'a>(debate: &Debate, agents: &[&'a AgentSettings], place: usize) -> Vec<&'a AgentSettings> {
-    let others = agents.len().saturating_sub(1);
-    let wanted = match rules(debate).map(|rules| rules.critics) {
-        Some(Critics::Number(number)) => others.min(number as usize),
-        Some(Critics::All) | None => others,
-    };
-    let moved = debate.current_round.saturating_sub(1) as usize * wanted;
-    let first = debate.seed.unwrap_or_default() as usize % others.max(1) + moved;
-    let chosen = |other: &usize| wanted == others || (0..wanted).any(|turn| (first + turn) % others + 1 == *other);
-    let mut places: Vec<usize> = (1..=others).filter(chosen).map(|other| (place + other) % agents.len()).collect();
-    places.sort_unstable();
-    places.into_iter().map(|place| agents[place]).collect()
+/// Who criticises the proposal of an agent in this round, in the order of the panel.
+pub(super) fn critics_of<'a>(debate: &'a Debate, target: &AgentSettings) -> Vec<&'a AgentSettings> {
+    let critics = debate.critics_of(&target.id, debate.current_round);
+    let mut panel = debate.team();
+    panel.retain(|agent| critics.iter().any(|critic| critic.id == agent.id));
+    panel
 }
 
 /// Everybody's proposal is criticised that is there or may still come.
 fn critiques(debate: &Debate) -> Vec<Step> {
     let mut steps = Vec::new();
     let team = debate.team();
-    for (place, target) in team.iter().enumerate() {
+    for target in &team {
         let proposal = key(debate, PROPOSAL, target);
         if debate.has_failed(&proposal) {
             continue;
         }
-        for critic in critics_of(debate, &team, place) {
+        for critic in critics_of(debate, target) {
             let critique = text(key(debate, CRITIQUE, critic).about(&target.id), &CRITICISE);
             steps.push(critique.after([proposal.clone()]).after(own_summary(debate, critic)));
         }
@@ -307,10 +301,10 @@ fn critiques(debate: &Debate) -> Vec<Step> {
 /// Everybody refines its own proposal with the critiques of it, those that failed left out.
 fn refinements(debate: &Debate) -> Vec<Step> {
     let team = debate.team();
-    let authors = team.iter().enumerate().filter(|(_, agent)| !debate.has_failed(&key(debate, PROPOSAL, agent)));
-    let step = |(place, agent): (usize, &&AgentSettings)| {
+    let authors = team.iter().filter(|agent| !debate.has_failed(&key(debate, PROPOSAL, agent)));
+    let step = |agent: &&AgentSettings| {
         let critiques =
-            critics_of(debate, &team, place).into_iter().map(|critic| key(debate, CRITIQUE, critic).about(&agent.id));
+            critics_of(debate, agent).into_iter().map(|critic| key(debate, CRITIQUE, critic).about(&agent.id));
         let refinement = text(key(debate, REFINEMENT, agent), &REFINE).after([key(debate, PROPOSAL, agent)]);
         refinement.after(critiques).after(own_summary(debate, agent))
     };

@@ -4,7 +4,7 @@ use crate::debate::{AgentSettings, CallKey, Debate, Position, ResultKind, StageI
 use crate::prompt::Prompt;
 
 use super::motion::{
-    CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, check_rounds, closing, closing_info, on_side,
+    CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, SYSTEM, check_rounds, closing, closing_info, on_side,
     opening, opening_info, rebuttal, rebuttal_info, speakers, speech,
 };
 use super::verdict::{JUDGE, VERDICT, verdict};
@@ -29,6 +29,7 @@ pub static LINCOLN_DOUGLAS: Protocol = Protocol {
     check,
     default_rounds: DEFAULT_ROUNDS,
     built_in_agents: Some(2),
+    system: &SYSTEM,
     prompts: &[&CLARIFY, &OPEN, &QUESTION, &ANSWER, &REBUT, &CLOSE, &JUDGE],
     stages: &[
         initialization(),

@@ -40,7 +40,7 @@ use crate::prompt::Prompt;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 
 pub use arena::ARENA;
-pub use clarification::{CLARIFY, all_clear, answers, clarification, initialization};
+pub use clarification::{CLARIFY, CLARIFY_AGAIN, all_clear, answers, clarification, initialization};
 pub use dialectic::DIALECTIC;
 pub use follow_up::{ANSWER, follow_up, follow_up_info};
 pub use format1::{Upgrade, upgrade_state};
@@ -69,7 +69,9 @@ pub struct Protocol {
     /// Its stages, in the order in which they are shown. The first is where a debate starts, the last where it is
     /// brought to its answer; STOP leads there.
     pub stages: &'static [Stage],
-    /// What it says to models.
+    /// The system text of all its calls.
+    pub system: &'static Prompt,
+    /// What it says to models in one call or another.
     pub prompts: &'static [&'static Prompt],
     /// Whether it can be run with such settings.
     pub check: fn(&Settings) -> Result<(), Unfit>,

@@ -9,7 +9,7 @@ use crate::prompt::Prompt;
 use dialectic_base::markdown::{cell, inline};
 
 use super::motion::{
-    CLOSE, CLOSING, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, check_rounds, closing, closing_info,
+    CLOSE, CLOSING, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, SYSTEM, check_rounds, closing, closing_info,
     on_side, opening, opening_info, rebuttal, rebuttal_info, speeches,
 };
 use super::verdict::{JUDGE, VERDICT, verdict};
@@ -38,6 +38,7 @@ pub static OXFORD: Protocol = Protocol {
     check,
     default_rounds: DEFAULT_ROUNDS,
     built_in_agents: None,
+    system: &SYSTEM,
     prompts: &[&CLARIFY, &VOTE, &OPEN, &REBUT, &CLOSE, &JUDGE],
     stages: &[
         initialization(),

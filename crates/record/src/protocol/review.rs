@@ -27,6 +27,7 @@ const DEMAND: &str = "rewrite";
 /// A draft, and at least one chance to mend it.
 const FEWEST_ROUNDS: u32 = 2;
 
+static SYSTEM: Prompt = prompt!("system/review.md", None);
 static WRITE_DRAFT: Prompt = prompt!("review/draft.md", Propose);
 static WRITE_REVIEW: Prompt = prompt!("review/review.md", Critique);
 static WRITE_AGAIN: Prompt = prompt!("review/rewrite.md", Refine);
@@ -41,6 +42,7 @@ pub static REVIEW: Protocol = Protocol {
     check,
     default_rounds: 3,
     built_in_agents: None,
+    system: &SYSTEM,
     prompts: &[&CLARIFY, &WRITE_DRAFT, &WRITE_REVIEW, &WRITE_AGAIN, &ASSESS],
     stages: &[
         initialization(),

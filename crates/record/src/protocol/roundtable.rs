@@ -1,7 +1,7 @@
 //! A motion without sides: everybody speaks in turn, each knowing what was said before.
 
 use super::motion::{
-    CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, check_rounds, closing, closing_info, opening,
+    CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, SYSTEM, check_rounds, closing, closing_info, opening,
     opening_info, rebuttal, rebuttal_info, speeches,
 };
 use super::verdict::{JUDGE, VERDICT, verdict};
@@ -25,6 +25,7 @@ pub static ROUNDTABLE: Protocol = Protocol {
     },
     default_rounds: DEFAULT_ROUNDS,
     built_in_agents: None,
+    system: &SYSTEM,
     prompts: &[&CLARIFY, &OPEN, &REBUT, &CLOSE, &JUDGE],
     stages: &[
         initialization(),

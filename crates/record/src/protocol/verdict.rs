@@ -1,10 +1,10 @@
-//! The verdict on a debate of speeches: the judge scores the debaters twice, in opposite orders.
+//! The verdict on a debate of speeches: the judge reads it twice, with the debaters' labels swapped, and scores them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::debate::{
-    AgentId, AgentSettings, Debate, Event, Judgement, Position, ResultKind, Settings, Solution, StageId, StageInfo,
+    Advice, AgentId, AgentSettings, Debate, Event, Judgement, Position, ResultKind, Settings, Solution, StageId, StageInfo,
     StopReason, Verdict,
 };
 use crate::prompt::Prompt;
@@ -41,8 +41,8 @@ pub fn criteria_or<'a>(settings: &'a Settings, default: &[&'static str]) -> Vec<
     }
 }
 
-/// Those who spoke, as the judge is shown them, by the label of their place: A, B, and so on. They come in the order of
-/// the configuration, `reversed` in the second pass.
+/// Those who spoke, in the order in which the judge's reading labels them: that of the configuration, `reversed` in the
+/// second reading.
 #[must_use]
 pub fn debaters(debate: &Debate, reversed: bool) -> Vec<&AgentSettings> {
     let said = debate.rounds.iter().flat_map(|round| &round.contributions);
@@ -180,17 +180,17 @@ fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
     let _ = match debate.judgements.as_slice() {
         [first, second, ..] if first.winner != second.winner => writeln!(
             text,
-            "\n**This verdict is unstable**: the judge named {} in one order of the debaters and {} in the opposite \
-             one.{}",
+            "\n**This verdict is unstable**: the judge named {} in its first reading and {} in the second, in which \
+             the debaters' labels were swapped.{}",
             named(first),
             named(second),
             if verdict.winner.is_some() { " Who is ahead follows from the mean scores." } else { "" }
         ),
         [Judgement { winner: None, .. }, _, ..] => {
-            writeln!(text, "\nThe judge put nobody ahead in either order of the debaters.")
+            writeln!(text, "\nThe judge put nobody ahead in either reading.")
         }
-        [first, _, ..] => writeln!(text, "\nThe judge named {} in both orders of the debaters.", named(first)),
-        [] | [_] => writeln!(text, "\nThe debaters were judged in one order only."),
+        [first, _, ..] => writeln!(text, "\nThe judge named {} in both readings.", named(first)),
+        [] | [_] => writeln!(text, "\nThe judge read the debate only once."),
     };
     let passes: Vec<&str> = debate.judgements.iter().map(|one| order(one.pass)).collect();
     let rule = " ---: |".repeat(passes.len());
@@ -215,15 +215,38 @@ fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
         let _ = writeln!(text, "- **{}**: {assessment}", inline(criterion));
     }
     let _ = writeln!(text, "\n### Reasoning\n\n{}", verdict.reasoning.trim());
-    if let (Some(false), Some(second)) = (verdict.stable, debate.judgements.get(1)) {
-        let _ = writeln!(text, "\n### Reasoning in the opposite order\n\n{}", second.reasoning.trim());
+    if let Some(second) = debate.judgements.get(1).filter(|second| !second.reasoning.trim().is_empty()) {
+        let _ = writeln!(text, "\n### Reasoning of the second reading\n\n{}", second.reasoning.trim());
     }
     text.push_str(&oxford::describe(debate));
+    text.truncate(text.trim_end().len());
+    text.push_str(&advice(&debate.judgements));
     text.trim_end().to_owned()
 }
 
 fn order(pass: u8) -> &'static str {
-    if pass == 2 { "opposite order" } else { "first order" }
+    if pass == 2 { "second reading" } else { "first reading" }
+}
+
+/// What the verdict means for the user, from all readings: the last thing that it says.
+fn advice(judgements: &[Judgement]) -> String {
+    let parts: [(&str, fn(&Advice) -> &Option<String>); 3] = [
+        ("Adopt if", |advice| &advice.adopt_if),
+        ("Reject if", |advice| &advice.reject_if),
+        ("Measure", |advice| &advice.measure),
+    ];
+    let mut items: Vec<String> = Vec::new();
+    for (heading, part) in parts {
+        for judgement in judgements {
+            let Some(said) = part(&judgement.advice) else { continue };
+            let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            let item = format!("- **{heading}**: {said}");
+            if !items.contains(&item) {
+                items.push(item);
+            }
+        }
+    }
+    if items.is_empty() { String::new() } else { format!("\n\n### What to do\n\n{}", items.join("\n")) }
 }
 
 fn for_side(settings: &Settings, debater: &AgentId) -> &'static str {

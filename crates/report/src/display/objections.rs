@@ -128,7 +128,7 @@ impl Page {
     }
 
     fn ruled(&mut self, one: &Objection, ruling: &Ruling) {
-        let section = one_line(&ruling.handled_in);
+        let section = one_line(ruling.place());
         let met = if section.is_empty() { String::new() } else { format!(" in {section}") };
         self.said(&format!("Judge, {}{met}", one.ruling_in_words().unwrap_or_default()), Some(&ruling.reason));
     }

@@ -126,7 +126,7 @@ impl Figures {
         Self {
             id: debate.id.clone(),
             outcome: debate.outcome.as_ref().map_or(debate.status.name(), |outcome| outcome.kind.name()),
-            problem: debate.title().to_owned(),
+            problem: debate.title().into_owned(),
             rounds: debate.rounds.len(),
             calls: debate.total_usage().requests,
             tokens: debate.total_tokens(),
@@ -215,6 +215,9 @@ fn outcome(one: &Objection) -> String {
         Some(Decision::Dismissed) => "dismissed by the judge".to_owned(),
         Some(Decision::Upheld) if one.is_upheld_and_unmet() => "upheld by the judge, not met".to_owned(),
         Some(Decision::Upheld) => "upheld by the judge, met".to_owned(),
+        Some(Decision::Met | Decision::Partly | Decision::NotMet) => {
+            format!("{}, as the judge ruled", one.ruling_in_words().unwrap_or_default())
+        }
         None => format!("{}, {}", one.answer_in_words(), if one.open { "open" } else { "settled" }),
     }
 }

@@ -177,8 +177,9 @@ fn rejection(view: &View<'_>, one: &Objection) -> Option<(String, String)> {
         Some(ruling) if ruling.is_unmet() => {
             fates.push("The judge upheld it all the same, and the solution does not meet it.".to_owned());
         }
-        Some(ruling) => fates
-            .push(format!("The judge upheld it all the same; it is met in {}", inline(&sentence(&ruling.handled_in)))),
+        Some(ruling) => {
+            fates.push(format!("The judge upheld it all the same; it is met in {}", inline(&sentence(ruling.place()))));
+        }
         None => {}
     }
     Some((point, fates.join(" ")))

@@ -22,9 +22,13 @@ const ITEM: usize = 300;
 #[must_use]
 pub fn overview(view: &View<'_>, name: &str) -> String {
     let debate = view.debate;
-    let mut page = format!("# {}\n\n{}", heading(debate.title()), facts(debate));
+    let given = debate.given_title();
+    let title = given.unwrap_or_else(|| debate.heading_of_problem());
+    let mut page = format!("# {}\n\n{}", heading(title), facts(debate));
     let ledger = Ledger::shown(debate).ledger;
-    let rest = debate.problem.trim().split_once('\n').map(|(_, rest)| rest.trim()).unwrap_or_default();
+    let problem = debate.problem.trim();
+    let below = problem.split_once('\n').map(|(_, rest)| rest.trim()).unwrap_or_default();
+    let rest = if given.is_some() { problem } else { below };
     if !rest.is_empty() {
         section(&mut page, "The problem", &beginning(rest));
     }

@@ -106,7 +106,7 @@ fn newest(directory: &Directory, runner: &Runner, terminal: &mut Terminal) -> Re
 
 /// `“Design a queue”, paused in round 2`
 fn described(debate: &Debate) -> String {
-    let problem = one_line(debate.title());
+    let problem = one_line(&debate.title());
     let shown = truncate(&problem, PROBLEM_WIDTH);
     let more = if shown.len() < problem.len() { "…" } else { "" };
     // Nobody runs it: it was killed.

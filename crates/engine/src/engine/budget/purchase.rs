@@ -27,7 +27,7 @@ pub fn check_purchase(purchase: &Purchase) -> Result<(), BudgetError> {
 pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> Result<Option<Purchase>, EngineError> {
     let Some(settings) = &debate.settings else { return Ok(None) };
     let Some(budget) = Budget::of(settings, &panel.routed, &[]) else { return Ok(None) };
-    let shared = SharedPrompt::of(debate)?;
+    let shared = SharedPrompt::of(protocol, debate)?;
     let rounds = settings.debate.rounds;
     // A branch of a debate may have its round already.
     let last_of_round = debate.stages.iter().rfind(|stage| stage.in_round && stage.is_essential).map(|stage| stage.id);

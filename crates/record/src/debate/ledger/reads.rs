@@ -50,7 +50,7 @@ impl Reads {
             (Some(target), ResultKind::Critique | ResultKind::Ballot) => {
                 let ledger = Ledger::seen_by(debate, target, key.round, inputs);
                 let unsettled = ledger.against(target).filter(|one| !one.is_settled());
-                Some(Self::Critique { earlier: unsettled.map(|one| (one.label, one.id.clone())).collect() })
+                Some(Self::Critique { earlier: unsettled.map(|one| (one.label(), one.id.clone())).collect() })
             }
             (None, ResultKind::Proposal) => {
                 let ledger = Ledger::seen_by(debate, &key.agent_id, key.round, inputs);
@@ -66,11 +66,11 @@ impl Reads {
                     if place.is_none() && !one.open {
                         return None;
                     }
-                    let number = one.id.0.rsplit('/').next().and_then(|number| number.parse().ok());
+                    let number = one.id.to_string().rsplit('/').next().and_then(|number| number.parse().ok());
                     Some(Answerable {
                         id: one.id.clone(),
                         critique: place.map(|place| (place + 1, one.critic_id.to_string())),
-                        number: if place.is_some() { number? } else { one.label },
+                        number: if place.is_some() { number? } else { one.label() },
                         text: one.point.text.clone(),
                     })
                 });
@@ -106,7 +106,7 @@ impl Reads {
                 let ReadCritique { points, rechecks } = read_critique(text, &labels);
                 let rechecks = rechecks.into_iter().filter_map(|(label, standing, reason)| {
                     let (_, point) = earlier.iter().find(|(known, _)| *known == label)?;
-                    Some(Recheck { point: point.clone(), standing, reason })
+                    Some(Recheck { point: point.clone(), standing, section: None, reason })
                 });
                 Reading { points, rechecks: rechecks.collect(), ..Reading::default() }
             }
@@ -116,7 +116,7 @@ impl Reads {
                 let read = asked.then(|| read_answers(text, &raised));
                 let ReadAnswers { answers, section } = read.unwrap_or_default();
                 let answers = answers.into_iter().filter_map(|(place, answer, reason)| {
-                    Some(Reply { point: points.get(place)?.id.clone(), answer, reason })
+                    Some(Reply { point: points.get(place)?.id.clone(), answer, section: None, reason })
                 });
                 let (answers, now) = (answers.collect(), without(text, section.as_ref()));
                 // Where there was nothing to answer, what changed is nobody's doing.
@@ -153,7 +153,7 @@ impl Change {
     }
 }
 
-fn lines(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 

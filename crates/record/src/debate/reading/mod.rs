@@ -22,6 +22,8 @@ use words::Verdict;
 
 use dialectic_base::severity::Severity;
 
+use crate::debate::AgentId;
+
 pub use decisions::read_decisions;
 
 /// The heading that prompts name for an author's answers to critics.
@@ -40,6 +42,9 @@ pub struct Point {
     /// What would resolve it, where the text says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<String>,
+    /// Whose text it is about, where one critique is about several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<AgentId>,
 }
 
 impl Point {
@@ -65,14 +70,52 @@ pub enum Response {
     Rejected,
 }
 
+impl Response {
+    /// The name on the wire and in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Partly => "partly",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+/// What a checker finds of a point that was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Found {
+    /// The change is in the text.
+    Verified,
+    /// It is not.
+    NotFound,
+    /// The text has changed so that the point concerns nothing any more.
+    Moot,
+}
+
+impl Found {
+    /// The name in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Verified => "verified",
+            Self::NotFound => "not found",
+            Self::Moot => "moot",
+        }
+    }
+}
+
 /// What a critic makes of a point that was raised before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
     /// It still holds.
     Maintained,
-    /// It is settled.
+    /// It is taken back.
     Withdrawn,
+    /// The text meets it now.
+    Verified,
 }
 
 impl Standing {
@@ -82,6 +125,7 @@ impl Standing {
         match self {
             Self::Maintained => "maintained",
             Self::Withdrawn => "withdrawn",
+            Self::Verified => "verified",
         }
     }
 }

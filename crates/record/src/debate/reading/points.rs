@@ -919,7 +919,7 @@ fn point(page: &Page, one: &Found) -> (Point, Option<Grade>) {
     let some = |range: &Range<usize>| {
         Some(page.text.get(range.clone())?.trim().to_owned()).filter(|text| text.contains(char::is_alphanumeric))
     };
-    let draft = |about, text, resolution| Point { severity: Severity::Major, about, text, resolution };
+    let draft = |about, text, resolution| Point { severity: Severity::Major, about, text, resolution, target: None };
     if let Some(Cells { about, objection, resolution }) = &one.cells {
         let objection: Vec<String> = objection.iter().filter_map(some).collect();
         return (draft(some(about), objection.join(" – "), some(resolution)), one.grade.or(one.section));

@@ -44,6 +44,7 @@ const VOTES_COMPLETE: Trigger = Trigger("VOTES_COMPLETE");
 const EXTEND: Trigger = Trigger("EXTEND");
 const COMPLETE: Trigger = Trigger("COMPLETE");
 
+static SYSTEM: Prompt = prompt!("system/arena.md", None);
 static PROPOSE: Prompt = prompt!("arena/propose.md", Propose);
 static CRITICISE: Prompt = prompt!("arena/critique.md", Critique);
 static REVISE: Prompt = prompt!("arena/revise.md", Refine);
@@ -79,6 +80,7 @@ pub static ARENA: Protocol = Protocol {
     check,
     default_rounds: 3,
     built_in_agents: None,
+    system: &SYSTEM,
     prompts: &[
         &CLARIFY, &PROPOSE, &CRITICISE, &REVISE, &REWORK, &REFINE, &RELATE, &QUESTION, &OBSERVE, &VOTE, &SCORE, &SOLVE,
     ],
@@ -319,9 +321,9 @@ fn critiques(debate: &Debate) -> Vec<Step> {
     }
     let team = debate.team();
     let mut steps = Vec::new();
-    for (place, target) in team.iter().enumerate() {
+    for target in &team {
         let Some(target_text) = text_before(debate, target) else { continue };
-        for critic in critics_of(debate, &team, place) {
+        for critic in critics_of(debate, target) {
             let key = key(debate, CRITIQUE, critic).about(&target.id);
             steps.push(text(key, vec![target_text.clone()], &CRITICISE));
         }
@@ -333,11 +335,11 @@ fn critiques(debate: &Debate) -> Vec<Step> {
 fn revisions(debate: &Debate) -> Vec<Step> {
     let team = debate.team();
     let mut steps = Vec::new();
-    for (place, agent) in team.iter().enumerate() {
+    for agent in &team {
         let Some(own) = text_before(debate, agent) else { continue };
         let mut inputs = vec![own];
         let prompt = if is_criticised(debate) {
-            let critics = critics_of(debate, &team, place).into_iter();
+            let critics = critics_of(debate, agent).into_iter();
             inputs.extend(critics.map(|critic| key(debate, CRITIQUE, critic).about(&agent.id)));
             &REVISE
         } else {

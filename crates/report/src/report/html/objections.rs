@@ -166,7 +166,7 @@ fn ruled(one: &Objection, ruling: &Ruling) -> Markup {
     if ruling.missing {
         return html! { p { strong { "The judge was asked and did not rule on it, which counts as upheld and not met." } } };
     }
-    let section = ruling.handled_in.trim();
+    let section = ruling.place();
     let head = html! {
         "The judge: " (one.ruling_in_words().unwrap_or_default())
         @if !section.is_empty() { " in " (name(&plain(section, ID))) }

@@ -274,9 +274,13 @@ fn fates(one: &Objection) -> String {
     let critics = one.critic.map(|standing| match standing {
         Standing::Maintained => "maintained by the critics",
         Standing::Withdrawn => "withdrawn",
+        Standing::Verified => "verified in a later text",
     });
     let judge = one.ruling.as_ref().filter(|ruling| !ruling.missing).map(|ruling| match ruling.decision {
         Decision::Dismissed => "dismissed by the judge",
+        Decision::Met => "met by the solution",
+        Decision::Partly => "met in part by the solution",
+        Decision::NotMet => "not met by the solution",
         Decision::Upheld if ruling.is_unmet() => "upheld by the judge but not met",
         Decision::Upheld => "upheld by the judge and met by the solution",
     });

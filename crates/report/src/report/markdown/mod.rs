@@ -55,7 +55,7 @@ fn head(out: &mut Document<'_>, view: &View<'_>) {
     let first_line = problem.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let created = view.debate.created_at;
     let time = created.map(|at| at.utc().with_timezone(&Local).format("%Y-%m-%d %H:%M:%S").to_string());
-    out.line(format_args!("# Debate: {}", heading(first_line)));
+    out.line(format_args!("# Debate: {}", heading(view.debate.given_title().unwrap_or(first_line))));
     out.line(format_args!("Time: {}\n", time.as_deref().unwrap_or(UNKNOWN)));
     out.line("## Problem Description");
     out.fenced(problem);

@@ -69,8 +69,8 @@ fn ruled(out: &mut Document<'_>, ruling: &Ruling) {
         out.line("The judge was asked and did not rule on it, which counts as upheld and not met.\n");
         return;
     }
-    let met = match ruling.handled_in.trim() {
-        _ if !ruling.is_unmet() && ruling.handled_in.trim().is_empty() => String::new(),
+    let met = match ruling.place() {
+        _ if !ruling.is_unmet() && ruling.place().is_empty() => String::new(),
         "" => ", not met by the solution".to_owned(),
         section => format!(", met in {}", id(section)),
     };
