@@ -47,7 +47,7 @@ impl<'a> Agent<'a> {
                 json!({ "choice": choice, "reason": verdict.get("poll") })
             }
             "review" => {
-                let earlier = self.points();
+                let earlier = self.points(false);
                 let reason = self.criticism(self.at_hand().text, &earlier);
                 let is_accepted = !earlier.is_empty() || reason == "No objections.";
                 json!({ "choice": if is_accepted { "accept" } else { "rewrite" }, "reason": reason })
@@ -83,20 +83,25 @@ impl<'a> Agent<'a> {
         let get = |name| part("Judge").get(name);
         let all = |name| get(name).split(" | ").map(Value::from).collect::<Value>();
         let partly = |asked| json!({ "requirement": asked, "holds": get("holds"), "fails": get("breaks") });
+        let name = self.problem.fill("{problem}");
+        let title = name.trim_end_matches('…').split_whitespace().take(8);
         let mut assessment = json!({
             "base": self.chosen().map(|text| label(&text)),
             "approach": "kept",
+            "brief": { "agree": get("agree"), "differ": get("differ"), "objection": get("objection") },
             "tradeoffs": all("tradeoff"),
             "recommendations": all("advice"),
             "unfulfilledMajorRequirements": [],
             "partlyFulfilled": self.problem.requirements.iter().take(1).map(partly).collect::<Value>(),
             "openQuestions": all("open"),
-            "rulings": self.points().iter().map(|point| self.ruling(point, solution)).collect::<Value>(),
-            "title": self.problem.title(),
+            "rulings": self.points(true).iter().map(|point| self.ruling(point, solution)).collect::<Value>(),
+            "title": title.collect::<Vec<_>>().join(" "),
             "confidence": NONE_CLAIMED,
         });
         if let Some(values) = assessment.as_object_mut() {
-            values.retain(|name, _| !["base", "approach", "rulings"].contains(&name.as_str()) || self.names(name));
+            values.retain(|name, _| {
+                !["base", "approach", "brief", "rulings"].contains(&name.as_str()) || self.names(name)
+            });
         }
         assessment
     }

@@ -1,6 +1,5 @@
 //! The prepared debate as `prompts/offline` has it, and the words of the problem that go into its sentences.
 
-use std::mem::replace;
 use std::sync::LazyLock;
 
 use dialectic_base::markdown::truncate;
@@ -45,7 +44,7 @@ pub(super) fn debaters() -> impl Iterator<Item = &'static Part> {
 
 /// The point that a line makes or repeats.
 pub(super) fn point_in(line: &str) -> Option<&'static Part> {
-    PARTS.iter().flat_map(|part| &part.points).find(|point| line.contains(point.title))
+    PARTS.iter().flat_map(|part| &part.points).find(|point| line.contains(&format!("{}: ", point.title)))
 }
 
 impl Part {
@@ -74,7 +73,10 @@ pub(super) struct Problem {
 impl Problem {
     /// Reads any text.
     pub(super) fn read(text: &str) -> Self {
-        let sentences: Vec<String> = text.lines().flat_map(sentences).collect();
+        let broken = |text: String, end: &str| text.replace(end, &format!("{}\n", end.trim_end()));
+        let lines = [". ", "! ", "? ", "; ", "。", "！", "？"].into_iter().fold(text.to_owned(), broken);
+        let lines = lines.lines().map(quotable);
+        let sentences: Vec<String> = lines.filter(|line| line.chars().any(char::is_alphabetic)).collect();
         let is_required = |sentence: &&String| states_major_requirement(sentence) && !sentence.ends_with('?');
         let requirements = sentences.iter().filter(is_required).take(REQUIREMENTS).cloned().collect();
         Self { name: sentences.into_iter().next().unwrap_or_else(|| "the problem".to_owned()), requirements }
@@ -90,24 +92,6 @@ impl Problem {
         }
         filled
     }
-
-    /// Its first words.
-    pub(super) fn title(&self) -> String {
-        let words: Vec<&str> = self.name.split_whitespace().take(7).collect();
-        words.join(" ").trim_end_matches([',', ':', '…']).to_owned()
-    }
-}
-
-/// The sentences of a line, ready to be quoted.
-fn sentences(line: &str) -> impl Iterator<Item = String> {
-    let is_end = |at: usize, c: char| match c {
-        '.' | '!' | '?' | ';' => line[at + 1..].starts_with(' '),
-        _ => "。！？".contains(c),
-    };
-    let ends = line.char_indices().filter(move |(at, c)| is_end(*at, *c)).map(|(at, c)| at + c.len_utf8());
-    let mut from = 0;
-    let sentences = ends.chain([line.len()]).map(move |end| quotable(&line[replace(&mut from, end)..end]));
-    sentences.filter(|sentence| sentence.chars().any(char::is_alphabetic))
 }
 
 /// A text on one line, cut at a word, without marks that would end a quotation or make a list, a heading or a link.
@@ -115,10 +99,9 @@ pub(super) fn quotable(text: &str) -> String {
     let plain: String = text.chars().filter(|c| !"*`\"“”„«»<>[]|{}".contains(*c)).collect();
     let line = plain.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = line.trim_start_matches(['#', '-', '+', '•', ' ']).trim_end_matches(['.', ';', '。', ' ']);
-    let cut = truncate(line, QUOTED);
-    if cut.len() == line.len() {
-        return line.to_owned();
+    match truncate(line, QUOTED) {
+        cut if cut.len() == line.len() => line.to_owned(),
+        // A language without spaces has no words to cut at.
+        cut => format!("{}…", cut.rsplit_once(' ').map_or(cut, |(words, _)| words)),
     }
-    // A language without spaces has no words to cut at.
-    format!("{}…", cut.rsplit_once(' ').map_or(cut, |(words, _)| words))
 }

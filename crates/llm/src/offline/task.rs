@@ -42,14 +42,14 @@ impl<'a> Agent<'a> {
     pub(super) fn text(&self) -> String {
         match self.task {
             "propose" | "draft" => self.own_text(),
-            "critique" => self.criticism(self.at_hand().text, &self.points()),
+            "critique" => self.criticism(self.at_hand().text, &self.points(false)),
             "review the texts" => {
                 let review = |text: Fenced<'a>| section(text.title, &self.criticism(text.text, &[]));
                 paragraphs(self.prompt.of_kinds(&TEXTS).map(review))
             }
             "check" => self.check(),
-            "refine" | "rewrite" | "revise" | "rework" | "write your last word" => self.revision(),
-            "finalise" | "amend" => self.finish(),
+            "refine" | "rewrite" | "revise" | "rework" | "write your last word" => self.revision(RESPONSE),
+            "finalise" | "amend" => self.revision(CHECKED),
             "open" | "rebut" | "question" | "answer" | "close" => self.speech(),
             _ if self.names("unfulfilledMajorRequirements") => self.solution(),
             task => {
@@ -81,9 +81,10 @@ impl<'a> Agent<'a> {
         self.prompt.texts().filter(|text| !BESIDE.contains(&text.kind))
     }
 
-    /// The points that the program lists.
-    pub(super) fn points(&self) -> Vec<Listed> {
-        self.prompt.of_kinds(&["points"]).flat_map(|points| listed(points.text)).collect()
+    /// The points that the program lists: those that the judge rules on, or those to answer and to look for.
+    pub(super) fn points(&self, are_open: bool) -> Vec<Listed> {
+        let points = self.prompt.of_kinds(&["points"]).filter(|points| points.title.starts_with("Open ") == are_open);
+        points.flat_map(|points| listed(points.text)).collect()
     }
 
     /// Whether `text` holds what the point would change.
@@ -172,26 +173,26 @@ impl<'a> Agent<'a> {
             Some(_) => format!("- {number} not found: no section says it."),
             None => format!("- {number} moot: nothing was prepared for it in this rehearsal."),
         };
-        let accepted: Vec<String> = self.points().iter().map(look).collect();
+        let accepted: Vec<String> = self.points(false).iter().map(look).collect();
         let is_seen = |point: &&Part| point.get("lens") == lens && draft.contains(planted());
         let found = self.objections(part("Judge").points.iter().filter(is_seen));
-        paragraphs([section("Accepted points", &accepted.join("\n")), found])
+        if accepted.is_empty() {
+            return found;
+        }
+        paragraphs([section("Accepted points", &accepted.join("\n")), section("New points", &found)])
     }
 
-    /// The own text with every point taken up or answered.
-    fn revision(&self) -> String {
+    /// The own text, or the draft, with every point taken up or answered in a section of this heading.
+    fn revision(&self, heading: &str) -> String {
         let own = self.at_hand().text;
         let own = if own.is_empty() { self.own_text() } else { own.to_owned() };
         let (text, answers) = self.answered(&own);
-        paragraphs([text, self.decisions(), COLOPHON.to_owned(), section(RESPONSE, &answers)])
-    }
-
-    /// The final text: the draft with the faults repaired that the check found, and an answer to each.
-    fn finish(&self) -> String {
-        let (text, answers) = self.answered(self.at_hand().text);
-        let heading = if self.names(CHECKED) { CHECKED } else { RESPONSE };
-        let text = paragraphs([text, COLOPHON.to_owned(), section(heading, &answers)]);
-        if self.names("unfulfilledMajorRequirements") { self.assessed(&text) } else { text }
+        let text = paragraphs([text, self.decisions(), COLOPHON.to_owned(), section(heading, &answers)]);
+        match (self.names("unfulfilledMajorRequirements"), self.names("approach")) {
+            (true, _) => self.assessed(&text),
+            (false, true) => format!("{text}\n\n{{\"approach\":\"kept\"}}"),
+            (false, false) => text,
+        }
     }
 
     /// `text` with what the listed points change, without what it says beside its solution; and an answer to each point.
@@ -213,7 +214,7 @@ impl<'a> Agent<'a> {
             let left = if reason.is_empty() { String::new() } else { format!(" The rest is left out: {reason}") };
             format!("- {number} {word} ({}): {change}{left}", point.section)
         };
-        let answers: Vec<String> = self.points().iter().map(answer).collect();
+        let answers: Vec<String> = self.points(false).iter().map(answer).collect();
         (text, answers.join("\n"))
     }
 
@@ -221,10 +222,10 @@ impl<'a> Agent<'a> {
     fn solution(&self) -> String {
         let base = self.chosen().filter(|_| self.names("base")).map(|text| bare(text.text));
         let mut text = with_item(&base.unwrap_or_else(|| self.written(part("Judge"))), "Proof", planted());
-        let listed = self.points();
+        let listed = self.points(true);
         let is_right = |point: &Part| !point.get("answer").starts_with("rejected") || point.get("again") == "accepted";
         for point in debaters().flat_map(|part| &part.points) {
-            let is_listed = listed.iter().any(|one| one.text.contains(point.title));
+            let is_listed = listed.iter().filter_map(|one| point_in(&one.text)).any(|one| one.title == point.title);
             if is_listed && is_right(point) || self.texts().any(|text| self.holds(text.text, point)) {
                 text = self.changed(&text, point);
             }
