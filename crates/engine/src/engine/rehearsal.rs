@@ -9,7 +9,7 @@ use dialectic_base::call::CallRecord;
 use dialectic_base::severity::Severity;
 use dialectic_llm::{Request, Turn, request_bytes};
 use dialectic_record::debate::{
-    AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Debate, Evaluation, Event, Judgement,
+    Advice, AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Debate, Evaluation, Event, Judgement,
     Metadata, Point, Reading, Recorded, RelatedPair, Relation, Relations, ResultKind, Solution, StageId, StopReason,
     Summary, SummaryMetadata, Timestamp,
 };
@@ -273,6 +273,7 @@ impl<'a> Rehearsal<'a> {
                     by_criterion: BTreeMap::new(),
                     missing: self.missing(step),
                     lacking: Vec::new(),
+                    advice: Advice::default(),
                 };
                 Event::Judged { key, judgement, call }
             }

@@ -7,7 +7,7 @@ use chrono::DateTime;
 use serde_json::{Value, json};
 
 use crate::debate::{
-    AgentClarifications, AgentId, Argument, CallKey, Challenge, Clarification, Contribution, Created, Debate, DebateId,
+    Advice, AgentClarifications, AgentId, Argument, CallKey, Challenge, Clarification, Contribution, Created, Debate, DebateId,
     Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Observation, Outcome, Reading, Reads,
     Recorded, RelatedPair, Relation, Relations, Settings, Solution, StageId, StopReason, Summary, SummaryMetadata,
     Timestamp, fold, fork,
@@ -305,6 +305,11 @@ impl Course {
                     by_criterion: BTreeMap::new(),
                     missing: BTreeMap::new(),
                     lacking: Vec::new(),
+                    advice: Advice {
+                        adopt_if: Some("the load grows".to_owned()),
+                        reject_if: Some(format!("pass {} is right", key.pass)),
+                        measure: None,
+                    },
                 };
                 Event::Judged { key, judgement, call: call() }
             }
@@ -375,6 +380,7 @@ impl Course {
                         .collect(),
                     missing: missing.into_iter().map(|place| (id(place), vec!["a requirement".to_owned()])).collect(),
                     lacking: Vec::new(),
+                    advice: Advice::default(),
                     scores,
                     criteria: BTreeMap::new(),
                     reasoning: String::new(),

@@ -49,10 +49,10 @@ fn bare<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
         base: None,
         side,
         target: Some("TARGET"),
-        debaters: vec!["A", "B"],
+        debaters: vec!["Indigo", "Amber"],
         criteria: vec!["logic", "charm"],
         max_questions: 9,
-        max_length: 2345,
+        max_words: 2345,
     }
 }
 
@@ -201,13 +201,13 @@ fn each_prompt_of_a_motion_and_a_review_has_these_headings() {
         "# Speeches|## Opening of Ada, for|## Opening of Ben|# Your role: Judge|# Criteria|# Your task: judge the debate"
     );
     assert_eq!(headings("review/draft.md"), "# Your role: Judge|# Your task: draft");
-    let reviews = "# Draft of Ada|# Reviews|## Review 1, by Ben|## Review 2, by Cleo|";
+    let critiques = "# Critiques|## Critique 1, by the author of Text Ben|## Critique 2, by the author of Text Cleo";
     for (file, points, task) in [
-        ("review/review.md", "Earlier points", "review"),
-        ("review/rewrite.md", "Earlier points", "rewrite"),
-        ("review/assess.md", "Open objections", "assess"),
+        ("review/review.md", format!("{critiques}|# Points to recheck"), "review"),
+        ("review/rewrite.md", format!("# Points to answer|{critiques}"), "rewrite"),
+        ("review/assess.md", format!("{critiques}|# Open points"), "assess"),
     ] {
-        assert_eq!(headings(file), format!("{reviews}# {points}|# Your role: Judge|# Your task: {task}"));
+        assert_eq!(headings(file), format!("# Text Ada|{points}|# Your role: Judge|# Your task: {task}"));
     }
 }
 
@@ -232,24 +232,23 @@ fn keys_and_choices_are_named_where_json_is_asked_for() {
     for (file, needed) in [
         (
             "motion/poll.md",
-            vec![r#"{"choice":"for","confidence":0,"reason":"..."}"#, "`for`, `against` or `undecided`"],
+            vec![r#"{"reason":"...","choice":"for","confidence":0}"#, "`for`, `against` or `undecided`"],
         ),
         (
             "motion/verdict.md",
             vec![
-                r#"{"scores":[{"debater":"A","score":0}],"criteria":[{"name":"logic","assessment":"..."}],"reasoning":"...","winner":"A"}"#,
+                r#"{"criteria":[{"name":"logic","assessment":"..."}],"reasoning":"...","adoptIf":"...","rejectIf":"...","measure":"...","scores":[{"debater":"Indigo","score":0}],"winner":"Indigo"}"#,
                 "`none`",
                 "- charm\n",
                 "- logic: do the conclusions",
-                "The debaters are A and B.",
+                "The debaters are Indigo and Amber.",
             ],
         ),
-        ("review/review.md", vec![r#"{"choice":"rewrite","confidence":0,"reason":"..."}"#, "`accept` or `rewrite`"]),
+        ("review/review.md", vec![r#"{"reason":"...","choice":"rewrite","confidence":0}"#, "`accept` or `rewrite`"]),
         (
             "review/assess.md",
             vec![
-                r#""openQuestions":[],"rulings":[{"point":1,"decision":"upheld","handledIn":"","reason":"..."}],"confidence":0}"#,
-                "at most 40",
+                r#""openQuestions":[],"rulings":[{"point":"2.7","where":"...","remains":"...","reason":"...","decision":"met"}],"title":"...","confidence":0}"#,
             ],
         ),
         ("review/rewrite.md", vec!["`## Response to critiques`", "`## Requirements Coverage`"]),
@@ -279,11 +278,12 @@ fn prompts_about_the_same_texts_begin_alike() {
         one.chars().take(same).collect::<String>()
     };
     assert!(shared("phases/critique.md", "phases/refine.md").contains("INPUT-1"));
+    assert!(shared("arena/critique.md", "arena/revise.md").contains("INPUT-1"));
     for file in ["rebut", "close", "question", "answer", "poll", "verdict"] {
         assert!(shared("motion/open.md", &format!("motion/{file}.md")).contains("ENTRY-2"), "{file}");
     }
     for file in ["rewrite", "assess"] {
-        assert!(shared("review/review.md", &format!("review/{file}.md")).contains("INPUT-3"), "{file}");
+        assert!(shared("review/review.md", &format!("review/{file}.md")).contains("INPUT-1"), "{file}");
     }
 }
 
