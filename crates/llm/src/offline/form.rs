@@ -69,7 +69,8 @@ impl<'a> Agent<'a> {
             _ if schema.to_string().contains("\"functional_completeness\"") => {
                 json!({ "score": null, "overall_score": null, "reasoning": unweighed })
             }
-            _ => json!({ "score": EQUAL, "confidence": EQUAL, "reason": unweighed, "reasoning": unweighed }),
+            "score the consensus" | "score the best solution" => json!({ "confidence": EQUAL, "reason": unweighed }),
+            _ => json!({ "score": EQUAL, "reason": unweighed, "reasoning": unweighed }),
         }
     }
 
@@ -154,9 +155,9 @@ fn instance(name: &str, schema: &Value, known: &Value) -> Value {
             };
             names.map_or_else(|| json!([]), named)
         }
-        "integer" | "number" => schema.get("minimum").cloned().unwrap_or_else(|| json!(0)),
+        "integer" | "number" if name != "confidence" => schema.get("minimum").cloned().unwrap_or_else(|| json!(0)),
         "boolean" => json!(false),
-        "null" => Value::Null,
+        "integer" | "number" | "null" => Value::Null,
         _ => {
             let most = schema.get("maxLength").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
             json!(truncate(part("Judge").get("unweighed"), most.unwrap_or(usize::MAX)))

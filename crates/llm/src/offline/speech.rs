@@ -21,7 +21,7 @@ impl Agent<'_> {
 
     /// Whether somebody has said it in a speech.
     fn is_said(&self, line: &str) -> bool {
-        self.texts().any(|speech| speech.text.contains(line))
+        !line.is_empty() && self.texts().any(|speech| speech.text.contains(line))
     }
 
     fn of_side(&self, own: &str, other: &str) -> String {

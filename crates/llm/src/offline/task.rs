@@ -38,9 +38,9 @@ impl<'a> Agent<'a> {
         Self { part: part(prompt.named("Your role:").0), prompt, task, brief, problem, seed }
     }
 
-    /// The answer where free text is wanted.
+    /// The answer where free text is wanted. None is empty: that would count as a failure.
     pub(super) fn text(&self) -> String {
-        match self.task {
+        let text = match self.task {
             "propose" | "draft" => self.own_text(),
             "critique" => self.criticism(self.at_hand().text, &self.points(false)),
             "review the texts" => {
@@ -52,15 +52,15 @@ impl<'a> Agent<'a> {
             "finalise" | "amend" => self.revision(CHECKED),
             "open" | "rebut" | "question" | "answer" | "close" => self.speech(),
             _ if self.names("unfulfilledMajorRequirements") => self.solution(),
-            task => {
-                let question = self.prompt.of_kinds(&["follow-up"]).next_back();
-                let asked = quotable(question.map_or(task, |question| question.text));
-                let start =
-                    format!("This is a rehearsal: no model was called, and nothing was prepared for “{asked}”.");
-                self.problem
-                    .fill(&format!("{start} A model would answer from all that stands here about “{{problem}}”."))
-            }
+            _ => String::new(),
+        };
+        if !text.is_empty() {
+            return text;
         }
+        let question = self.prompt.of_kinds(&["follow-up"]).next_back();
+        let asked = quotable(question.map_or(self.task, |question| question.text));
+        let start = format!("This is a rehearsal: no model was called, and nothing was prepared for “{asked}”.");
+        self.problem.fill(&format!("{start} A model would answer from all that stands here about “{{problem}}”."))
     }
 
     /// Whether the task asks for something of this name.
@@ -203,7 +203,8 @@ impl<'a> Agent<'a> {
                 return format!("- {number} rejected: nothing was prepared for this point, since this is a rehearsal.");
             };
             let again = point.get("again");
-            let answer = if again.is_empty() || !listed.contains("maintained") { point.get("answer") } else { again };
+            let is_repeated = listed.contains("maintained") || listed.contains("accepted");
+            let answer = if is_repeated && !again.is_empty() { again } else { point.get("answer") };
             let (word, reason) = answer.split_once(": ").unwrap_or((answer, ""));
             if word == "rejected" {
                 return format!("- {number} rejected: {reason}");
