@@ -291,35 +291,39 @@ mod tests {
         assert!(kinds(r#"{"texts":[{"text":1,"kinds":["evidence","evidence"]}]}"#).is_ok());
         assert!(kinds(r#"{"texts":[]}"#).is_err());
         assert!(kinds(r#"{"texts":[{"text":2,"kinds":[]}]}"#).is_err());
-        assert!(RawChallenge::read(r#"{"claims":[" "],"points":[1]}"#, &[]).is_err());
+        assert!(RawChallenge::read(r#"{"claims":[" "],"points":["2.1"]}"#, &[]).is_err());
         assert!(RawChallenge::read(r#"{"claims":[" "]}"#, &[]).unwrap().is_empty());
+    }
+
+    fn labels() -> Labels {
+        Labels::of_texts([("1", "ann"), ("2", "bob")].map(|(number, id)| (number.to_owned(), id.into())))
     }
 
     #[test]
     fn scores_are_means_and_every_one_has_to_be_there() {
-        let labels = Labels::of(["ann", "bob"].map(AgentId::new));
+        let labels = labels();
         let criteria = ["soundness", "clarity"];
         let answer = r#"{"candidates":[
-            {"candidate":"A","scores":[{"criterion":"soundness","score":80},{"criterion":"Clarity","score":"70%"}]},
-            {"candidate":"B","scores":[{"criterion":"soundness","score":90},{"criterion":"clarity","score":20}],
-             "missing":["EU only"]}],"reasoning":"Candidate A is clear."}"#;
+            {"candidate":"1","scores":[{"criterion":"soundness","score":80},{"criterion":"Clarity","score":"70%"}]},
+            {"candidate":"Text 2","scores":[{"criterion":"soundness","score":90},{"criterion":"clarity","score":20}],
+             "missing":["EU only"]}],"reasoning":"Text 1 is clear."}"#;
         let judgement = RawScores::read(answer, &labels, &criteria, 2).unwrap();
         assert_eq!(judgement.scores.values().copied().collect::<Vec<_>>(), [75.0, 55.0]);
         assert_eq!(judgement.winner, Some(AgentId::new("ann")));
         assert_eq!(judgement.missing[&AgentId::new("bob")], ["EU only"]);
-        assert_eq!((judgement.reasoning.as_str(), judgement.pass), ("ann is clear.", 2));
-        let half = r#"{"candidates":[{"candidate":"A","scores":[{"criterion":"soundness","score":80}]}]}"#;
+        assert_eq!((judgement.reasoning.as_str(), judgement.pass), ("Text 1 (ann) is clear.", 2));
+        let half = r#"{"candidates":[{"candidate":"1","scores":[{"criterion":"soundness","score":80}]}]}"#;
         let error = RawScores::read(half, &labels, &criteria, 1).unwrap_err().to_string();
-        assert_eq!(error, "candidate A has no score on clarity");
+        assert_eq!(error, "text 1 has no score on clarity");
         let twice = answer.replace("Clarity", "soundness");
         let error = RawScores::read(&twice, &labels, &criteria, 1).unwrap_err().to_string();
-        assert_eq!(error, "candidate A has two scores on soundness");
+        assert_eq!(error, "text 1 has two scores on soundness");
     }
 
     #[test]
     fn schemas_name_what_can_be_said() {
-        let schema = RawScores::schema(&Labels::of(["ann"].map(AgentId::new)), &["soundness"]).schema.to_string();
-        assert!(schema.contains(r#""enum":["A"]"#) && schema.contains(r#""enum":["soundness"]"#), "{schema}");
+        let schema = RawScores::schema(&labels(), &["soundness"]).schema.to_string();
+        assert!(schema.contains(r#""enum":["1","2"]"#) && schema.contains(r#""enum":["soundness"]"#), "{schema}");
         let schema = |has| RawRelations::schema(has).schema.to_string();
         assert!(schema(true).contains("requirement") && !schema(false).contains("requirement"), "{}", schema(false));
     }

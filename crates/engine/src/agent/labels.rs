@@ -64,18 +64,18 @@ impl Labels {
     /// What the judge wrote about debaters with their names, as Markdown, in place of the colours: nobody else knows
     /// them.
     pub(super) fn reveal_debaters(&self, text: &str) -> String {
-        let name = |known: &Label| inline(&known.name).into_owned();
-        let with_nouns = |noun: &str| self.0.iter().map(|known| (format!("{noun} {}", known.label), name(known))).collect();
-        let bare = self.0.iter().map(|known| (known.label.clone(), name(known))).collect();
-        let all: Vec<(String, String)> = [with_nouns(DEBATER), with_nouns("debater"), bare].concat();
-        replaced(text, &all.iter().map(|(label, name)| (label.as_str(), name.clone())).collect::<Vec<_>>())
+        let called = |known: &Label| [DEBATER, "debater", ""].map(|noun| format!("{noun} {}", known.label));
+        let named = self.0.iter().flat_map(|known| called(known).map(|called| (called, inline(&known.name).into_owned())));
+        let mut named: Vec<(String, String)> = named.collect();
+        named.sort_by_key(|(called, _)| std::cmp::Reverse(called.len()));
+        replaced(text, &named.iter().map(|(called, name)| (called.trim_start(), name.clone())).collect::<Vec<_>>())
     }
 
     /// What the judge wrote about texts, with each author after the label.
     pub(super) fn reveal_texts(&self, text: &str) -> String {
-        let author = |known: &Label| (format!("{TEXT} {}", known.label), format!("{TEXT} {} ({})", known.label, known.author));
-        let all: Vec<(String, String)> = self.0.iter().map(author).collect();
-        replaced(text, &all.iter().map(|(label, name)| (label.as_str(), name.clone())).collect::<Vec<_>>())
+        let called: Vec<String> = self.0.iter().map(|known| format!("{TEXT} {}", known.label)).collect();
+        let pairs = called.iter().zip(&self.0).map(|(called, known)| (&**called, format!("{called} ({})", known.author)));
+        replaced(text, &pairs.collect::<Vec<_>>())
     }
 
     /// Whose label it is: `2`, `**2**`, `Text 2`, `2: its title`.

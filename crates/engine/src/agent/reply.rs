@@ -61,7 +61,6 @@ impl Questions {
 pub(super) struct Score {
     #[serde(default)]
     #[schemars(length(max = 800))]
-    #[expect(dead_code, reason = "nothing of the record has a place for it")]
     reason: String,
     /// 0 to 100.
     #[serde(deserialize_with = "percentage")]

@@ -78,7 +78,7 @@ impl Debate {
 }
 
 /// Words that do not tell one question from another.
-const STOP_WORDS: &str = " what which how is are was were do does did the an of for to in on at by and or we you your \
+const STOP_WORDS: &str = " what which how is are was were do does did the a an of for to in on at by and or we you your \
                           our us it this that there be should must may can will would has have had with any please \
                           roughly about exactly currently many much ";
 
@@ -94,11 +94,13 @@ fn are_alike(one: &str, other: &str) -> bool {
 fn content_words(question: &str) -> BTreeSet<String> {
     let stemmer = Stemmer::create(Algorithm::English);
     let words = question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let words: Vec<String> = words.map(str::to_lowercase).collect();
+    // `A` and `B` are names, `a` is an article.
+    let spelled = |word: &str| if word.len() == 1 { word.to_owned() } else { word.to_lowercase() };
+    let words: BTreeSet<String> = words.map(spelled).collect();
     let says_something = |word: &&String| !STOP_WORDS.contains(&format!(" {word} "));
     let content: BTreeSet<String> =
         words.iter().filter(says_something).map(|word| stemmer.stem(word).into_owned()).collect();
-    if content.is_empty() { words.into_iter().collect() } else { content }
+    if content.is_empty() { words } else { content }
 }
 
 #[cfg(test)]

@@ -70,8 +70,8 @@ pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_ove
 pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings};
 pub use id::{AgentId, DebateId};
 pub use ledger::{
-    Answered, Change, Counts, Decision, Happened, Incident, Ledger, Move, Objection, Occasion, PointId, Reading, Reads,
-    Recheck, Reply, Ruling, Shown, Tally, Verification,
+    Answered, Change, Counts, Decision, Found, Happened, Incident, Ledger, Move, Objection, Occasion, Point, PointId,
+    Reading, Reads, Recheck, Reply, Response, Ruling, Shown, Standing, Tally, Verification,
 };
 pub use order::shuffled;
 pub use outcome::{Outcome, OutcomeKind};
@@ -80,8 +80,8 @@ pub use polls::{PollChoice, Polls};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use reading::{
-    ANSWERS_HEADING, Found, Point, Raised, ReadAnswers, ReadCritique, Response, Standing, read_answers, read_critique,
-    read_decisions,
+    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, ReadAnswers, ReadCheck, ReadCritique, Said, read_answers, read_check,
+    read_critique, read_decisions, read_review,
 };
 pub use settings::{
     AgentFailurePolicy, AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics,

@@ -8,10 +8,11 @@ use super::Focus;
 use super::material::{FocusedRole, Persona};
 
 /// The built-in roles: name, file.
-pub(super) const BUILT_IN: [(&str, &str); 7] = [
+pub(super) const BUILT_IN: [(&str, &str); 8] = [
     ("architect", include_str!("../../../../prompts/roles/architect.md")),
     ("performance", include_str!("../../../../prompts/roles/performance.md")),
     ("security", include_str!("../../../../prompts/roles/security.md")),
+    ("operations", include_str!("../../../../prompts/roles/operations.md")),
     ("testing", include_str!("../../../../prompts/roles/testing.md")),
     ("kiss", include_str!("../../../../prompts/roles/kiss.md")),
     ("datamodeling", include_str!("../../../../prompts/roles/datamodeling.md")),

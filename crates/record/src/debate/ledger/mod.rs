@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use dialectic_base::severity::Severity;
 
-use super::{AgentId, CallKey, Contribution, Debate, Found, Point, ResultKind, Standing};
+use super::{AgentId, CallKey, Contribution, Debate, ResultKind};
 
 mod fold;
 mod moves;
@@ -15,6 +15,7 @@ mod reads;
 mod said;
 mod shown;
 mod story;
+mod words;
 
 pub(super) use fold::Fold;
 pub use moves::{Move, Tally};
@@ -22,6 +23,7 @@ pub use reads::Reads;
 pub use said::{Answered, Change, Decision, PointId, Reading, Recheck, Reply, Ruling, Verification};
 pub use shown::{Counts, Shown};
 pub use story::{Happened, Incident, Occasion};
+pub use words::{Found, Point, Response, Standing};
 
 /// A point with all that became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::debate::{AgentId, Found, Point, Response, Standing};
+use crate::debate::AgentId;
+
+use super::{Found, Point, Response, Standing};
 
 /// Which point of the debate: `r1/agent-kiss/agent-architect/2` is the second that `agent-kiss` raised against
 /// `agent-architect` in round 1, `check1/facts/agent-kiss/2` the second that it raised against the first draft. It
@@ -55,6 +57,9 @@ pub struct Reading {
     /// Points of a critique beyond those that are read.
     #[serde(skip_serializing_if = "is_zero")]
     pub unread: usize,
+    /// Texts of which a review of several says nothing that could be read.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unread_texts: usize,
     /// What a critique says of earlier points.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rechecks: Vec<Recheck>,

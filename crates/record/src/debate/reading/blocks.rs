@@ -6,8 +6,6 @@ use comrak::nodes::{Node, NodeValue, Sourcepos};
 use comrak::{Arena, Options, parse_document};
 use memchr::{memchr3, memmem};
 
-use super::words;
-
 /// Bytes of list markers, quote marks and indentation at the beginning of a line. What nests deeper than they allow is
 /// prose: parsers need time in proportion to the depth for every line.
 const DEEPEST: usize = 40;
@@ -64,7 +62,7 @@ impl Page {
         let mut walk = Walk { text: &text, starts, lines: Vec::new() };
         walk.children(document, 0, None);
         let lines = walk.lines;
-        Self { lower: words::lower(&text), text, lines }
+        Self { lower: text.to_ascii_lowercase(), text, lines }
     }
 }
 

@@ -395,7 +395,7 @@ impl Course {
         let id = format!("q{}", step.key.pass);
         let items = question.map(|question| Clarification { id, question, answer: String::new() });
         let settings = self.debate.settings.as_ref().unwrap();
-        let agent = settings.agents.iter().find(|agent| agent.id == step.key.agent_id).unwrap();
+        let agent = settings.everybody().find(|agent| agent.id == step.key.agent_id).unwrap();
         let questions = AgentClarifications {
             agent_id: agent.id.clone(),
             agent_name: agent.name.clone(),

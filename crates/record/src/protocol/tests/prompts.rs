@@ -204,7 +204,7 @@ fn each_prompt_of_a_motion_and_a_review_has_these_headings() {
     let critiques = "# Critiques|## Critique 1, by the author of Text Ben|## Critique 2, by the author of Text Cleo";
     for (file, points, task) in [
         ("review/review.md", format!("{critiques}|# Points to recheck"), "review"),
-        ("review/rewrite.md", format!("# Points to answer|{critiques}"), "rewrite"),
+        ("review/rewrite.md", format!("{critiques}|# Points to answer"), "rewrite"),
         ("review/assess.md", format!("{critiques}|# Open points"), "assess"),
     ] {
         assert_eq!(headings(file), format!("# Text Ada|{points}|# Your role: Judge|# Your task: {task}"));
@@ -326,7 +326,7 @@ fn what_is_paid_on_every_call_stays_short() {
     for prompt in prompts() {
         let of_judge = prompt.file.starts_with("judge/") || OF_JUDGE.contains(&prompt.file);
         let (most, whose) =
-            if of_judge { (2500, "the judge's") } else { (1500, "an agent's, as it is not in OF_JUDGE") };
+            if of_judge { (3700, "the judge's") } else { (2400, "an agent's, as it is not in OF_JUDGE") };
         for role in roles().filter(|role| (role.name == "judge") == of_judge) {
             for side in ["for", "neutral"] {
                 let text = prompt.render(&full(&role, prompt.focus, side)).unwrap();
