@@ -161,7 +161,7 @@ pub(super) struct DebateArgs {
     #[arg(help_heading = "Debate", long)]
     pub(super) clarify: bool,
 
-    /// Call no model: all answers come from the embedded rule-based rehearsal, without key, network or cost
+    /// Call no model: a rehearsal with prepared texts, without key, network or cost
     #[arg(help_heading = "Who debates", long)]
     pub(super) offline: bool,
 
@@ -343,7 +343,7 @@ pub(super) struct EvalArgs {
     #[arg(short, long)]
     pub(super) verbose: bool,
 
-    /// Call no model: the scores come from rules, without key, network or cost
+    /// Call no model: a rehearsal that scores nothing, without key, network or cost
     #[arg(long)]
     pub(super) offline: bool,
 }
@@ -389,7 +389,7 @@ pub(super) struct ForkArgs {
     #[command(flatten)]
     pub(super) models: ModelArgs,
 
-    /// Call no model: all answers come from the embedded rule-based rehearsal, without key, network or cost
+    /// Call no model: a rehearsal with prepared texts, without key, network or cost
     #[arg(long)]
     pub(super) offline: bool,
 

@@ -103,8 +103,8 @@ fn the_help_of_debate() {
       -a, --agents <ROLES>   The roles that debate, separated by commas: the configuration's agents of
                              that role, else built-in ones
       -c, --config <PATH>    The configuration file [default: ./debate-config.json]
-          --offline          Call no model: all answers come from the embedded rule-based rehearsal,
-                             without key, network or cost
+          --offline          Call no model: a rehearsal with prepared texts, without key, network or
+                             cost
       -e, --env-file <PATH>  The environment file with the keys [default: .env, if it is there]
 
     Debate:

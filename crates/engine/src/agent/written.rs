@@ -82,6 +82,8 @@ impl Assessment {
         let unfulfilled = unfulfilled.then(|| "it has no `unfulfilledMajorRequirements`".to_owned());
         let unsure = match (confidence, object.get("confidence")) {
             (Some(_), _) => None,
+            // Whoever says that there is none has not forgotten it.
+            (None, Some(Value::String(word))) if word == "none" => None,
             (None, Some(_)) => Some(format!("`confidence`: {EXPECTED}")),
             (None, None) => Some("it has no `confidence`".to_owned()),
         };
@@ -458,6 +460,8 @@ mod tests {
         assert_eq!((tradeoffs.len(), confidence), (0, Some(90.0)));
         assert_eq!((recommendations, unfulfilled_major_requirements), (vec!["measure".into()], vec!["300 ms".into()]));
         assert!(open_questions == ["why?: all"] || open_questions == ["all: why?"], "{open_questions:?}");
+        let none = Written::read(&BLOCK.replace("82", "\"none\""));
+        assert_eq!((none.assessment.confidence, none.missing), (None, None), "a rehearsal says that it claims none");
         for confidence in ["null", "101", "-1", "\"high\"", "\"\""] {
             let text = BLOCK.replace("82", confidence);
             let written = Written::read(&text);
