@@ -77,7 +77,8 @@ pub(super) async fn ask(
         Asked::Interrupted
     };
     if !on_terminal && !questions.is_empty() {
-        let said = "\nEach line of standard input answers a question. An empty line skips it; the end skips the rest.\n";
+        let said =
+            "\nEach line of standard input answers a question. An empty line skips it; the end skips the rest.\n";
         drop(messages.say(said));
     }
     let total = questions.iter().map(|question| question.number).max().unwrap_or_default();

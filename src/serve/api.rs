@@ -441,12 +441,12 @@ pub(super) async fn answer(
 /// Whose questions `one` answers: its own, and the open ones of other agents that are shown together with it and have no
 /// answer of their own among `answers`.
 fn alike(debate: &Debate, answers: &[Answer], one: &Answer) -> Vec<(AgentId, String)> {
-    let is_answered_by = |answer: &Answer, agent: &AgentId, id: &str| {
-        answer.agent_id == agent.as_str() && answer.question_id == id
-    };
+    let is_answered_by =
+        |answer: &Answer, agent: &AgentId, id: &str| answer.agent_id == agent.as_str() && answer.question_id == id;
     let questions = debate.questions();
     let items = questions.iter().map(|question| &question.items);
-    let mut shown = items.filter(|items| items.iter().any(|(group, item)| is_answered_by(one, &group.agent_id, &item.id)));
+    let mut shown =
+        items.filter(|items| items.iter().any(|(group, item)| is_answered_by(one, &group.agent_id, &item.id)));
     let items = shown.next().into_iter().flatten();
     let meant = items.filter(|(group, item)| {
         let id = (&group.agent_id, item.id.as_str());

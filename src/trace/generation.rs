@@ -229,7 +229,9 @@ fn output(event: &DebateEvent) -> Option<String> {
         DebateEvent::Evaluated { evaluation, .. } => evaluation.score.map(|score| score.to_string()),
         DebateEvent::Polled { reason, .. } => Some(reason.clone()),
         DebateEvent::Judged { judgement, .. } => Some(json!(judgement).to_string()),
-        DebateEvent::Synthesized { solution, .. } => Some(solution.description.clone()),
+        DebateEvent::Drafted { solution, .. } | DebateEvent::Synthesized { solution, .. } => {
+            Some(solution.description.clone())
+        }
         _ => None,
     }
 }

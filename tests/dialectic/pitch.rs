@@ -23,6 +23,7 @@ pub(crate) static PITCHING: Protocol = Protocol {
     check: |_| Ok(()),
     default_rounds: 1,
     built_in_agents: None,
+    closing: REPORT,
     stages: &[
         initialization(),
         clarification(&all_clear(Next::Begin(PITCH))),

@@ -169,6 +169,8 @@ fn debate(
             Some(CriticsEntry::Word(AllCritics::All)) => Critics::All,
             Some(CriticsEntry::Number(number)) => Critics::Number(findings.whole(at("critics"), Some(number), 1, 1)),
         },
+        check: default.check,
+        quick: default.quick,
         synthesis_method: section.synthesis_method.unwrap_or(default.synthesis_method),
         include_full_history: section.include_full_history.unwrap_or(default.include_full_history),
         history_limit: findings.whole(at("historyLimit"), section.history_limit, 0, default.history_limit),

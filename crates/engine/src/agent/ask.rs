@@ -1,5 +1,6 @@
 //! A question to a model up to a usable answer: one call, or more where what comes back cannot be read.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -13,10 +14,11 @@ use dialectic_record::debate::{
     AgentId, Challenge, Judgement, Metadata, Observation, Reading, Relations, Solution, StoredReply,
 };
 use dialectic_record::prompt::{Fill, NoSolution, PromptError, SecondChance};
-use dialectic_record::protocol::{Authorship, OutputSpec};
+use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
 use super::reply::{Ballot, Cast, Questions, RawJudgement, Score};
+use super::written::without_approach;
 use super::{AnswerError, Assessment, Call, Written};
 
 /// Told of each reply that is paid for but not yet a result, so that it can be kept before anything else happens.
@@ -137,10 +139,21 @@ pub enum Value {
     Kinds(Vec<Observation>),
     /// Scores of the debaters, or of their texts.
     Judgement(Judgement),
-    /// The answer of the debate. Some of its assessment may be missing, which it says.
-    Solution(Box<Solution>),
+    /// The answer of the debate.
+    Solution(Box<Delivered>),
     /// JSON that could not be read, also when it was asked for once more.
     Unreadable(AnswerError),
+}
+
+/// A solution, with its bare text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delivered {
+    /// The solution. Some of its assessment may be missing, which it says.
+    pub solution: Solution,
+    /// What was written, its answers to the check included, without the assessment.
+    pub text: Arc<str>,
+    /// Whether the approach of the draft was given up.
+    pub rethought: bool,
 }
 
 /// Makes a call, up to a usable answer.
@@ -150,7 +163,7 @@ pub enum Value {
 pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
     let answered = value(ask, call, judge).await?;
     let text = match &answered.value {
-        Value::Text(text) if call.step.answer == OutputSpec::Text => Some(text.as_ref()),
+        Value::Text(text) if matches!(call.step.answer, OutputSpec::Text | OutputSpec::Check(_)) => Some(text.as_ref()),
         Value::Word(cast) => Some(cast.reason.as_str()),
         Value::Text(_)
         | Value::Questions(_)
@@ -163,14 +176,25 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, 
         | Value::Solution(_)
         | Value::Unreadable(_) => None,
     };
-    let reading = text.zip(call.reads.as_ref()).map(|(text, reads)| reads.read(text));
-    Ok(Answered { reading: reading.filter(Reading::says_something).map(Box::new), ..answered })
+    let Some((text, reads)) = text.zip(call.reads.as_ref()) else { return Ok(answered) };
+    let reading = Some(reads.read(text)).filter(Reading::says_something).map(Box::new);
+    Ok(Answered { reading, ..answered })
 }
 
 async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
     let labels = &call.labels;
     match &call.step.answer {
-        OutputSpec::Text | OutputSpec::Summary | OutputSpec::FollowUp => {
+        OutputSpec::Amendment => {
+            let Said { text, call: record, metadata } = ask.text().await?;
+            let (whole, rethought) = without_approach(&text);
+            let (value, reading) = match rewritten(call, whole, record.cut()) {
+                Ok((_, reading)) => (Value::Text(whole.into()), reading),
+                Err(error) => (Value::Unreadable(error), None),
+            };
+            let metadata = Metadata { rethought: rethought && may_rethink(call), ..metadata };
+            Ok(Answered { value, call: record, metadata, reading: reading.map(Box::new) })
+        }
+        OutputSpec::Text | OutputSpec::Summary | OutputSpec::Check(_) | OutputSpec::FollowUp => {
             let Said { text, call, metadata } = ask.text().await?;
             Ok(Answered { value: Value::Text(text), call, metadata, reading: None })
         }
@@ -206,7 +230,8 @@ async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, Faile
             let author = Some(key.agent_id.clone());
             let solution =
                 Solution { base: author.clone(), synthesized_by: author, ..written.into_solution(judge, &call.listed) };
-            Ok(Answered::of(Value::Solution(Box::new(solution)), record))
+            let delivered = Delivered { solution, text: Arc::clone(&call.kept), rethought: false };
+            Ok(Answered::of(Value::Solution(Box::new(delivered)), record))
         }
         OutputSpec::Solution(authorship) => {
             let is_amended = *authorship == Authorship::Amended;
@@ -217,6 +242,16 @@ async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, Faile
                 (true, None) => Err(AnswerError::Unfit { message: "it has no `base`".to_owned() }),
             };
             let (Solved { mut written, cut }, record) = ask.written(assess, check).await?;
+            let text: Arc<str> = written.solution.as_str().into();
+            let rethought = written.assessment.rethought && may_rethink(call);
+            let mut reading = None;
+            if call.step.shows == PromptContext::Draft {
+                let whole = if is_without_solution(written.missing.as_ref()) { "" } else { &*text };
+                match rewritten(call, whole, cut) {
+                    Ok((bare, read)) => (written.solution, reading) = (bare, read),
+                    Err(error) => return Ok(Answered::of(Value::Unreadable(error), record)),
+                }
+            }
             let is_amended = if let Authorship::Based(base) = authorship {
                 let label = labels.iter().find(|(_, author)| **author == base.agent_id);
                 written.assessment.base = label.map(|(label, _)| label.to_owned());
@@ -229,8 +264,38 @@ async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, Faile
             } else {
                 written.into_solution(judge, &call.listed)
             };
-            Ok(Answered::of(Value::Solution(Box::new(Solution { cut, ..solution })), record))
+            let delivered = Delivered { solution: Solution { cut, ..solution }, text, rethought };
+            let answered = Answered::of(Value::Solution(Box::new(delivered)), record);
+            Ok(Answered { reading: reading.map(Box::new), ..answered })
         }
+    }
+}
+
+/// Whether who writes a draft anew may give up its approach.
+fn may_rethink(call: &Call) -> bool {
+    call.step.delivery == Delivery::DraftIfRethought
+}
+
+/// Whether all that is known of a judge's answer is that it has no solution.
+fn is_without_solution(missing: Option<&AnswerError>) -> bool {
+    let none = AnswerError::NoSolution.to_string();
+    match missing {
+        Some(AnswerError::NoSolution) => true,
+        Some(AnswerError::NoSecondChance { error, .. }) => *error == none,
+        _ => false,
+    }
+}
+
+/// A text that takes the place of a draft, without its answers, and what they were read to say. One that is not whole
+/// takes nobody's place.
+fn rewritten(call: &Call, text: &str, cut: Option<Cut>) -> Result<(String, Option<Reading>), AnswerError> {
+    let reading = call.reads.as_ref().map(|reads| reads.read(text)).filter(Reading::says_something);
+    let bare = reading.as_ref().map_or(Cow::Borrowed(text), |reading| reading.without_answers(text)).into_owned();
+    let is_nothing = bare.trim().is_empty();
+    match cut {
+        _ if is_nothing => Err(AnswerError::NoSolution.of_answer(cut)),
+        Some(cut) => Err(AnswerError::Cut { error: "it is not whole".to_owned(), cut }),
+        None => Ok((bare, reading)),
     }
 }
 

@@ -15,9 +15,10 @@ use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Protocol
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
 use super::dispute::dispute;
+use super::draft::DraftTexts;
 use super::excerpt::{Titled, bounded, length, shorten, total};
-use super::points::Listed;
 use super::labels::TEXT;
+use super::points::Listed;
 use super::reply::{self, Ballot, Questions, RawJudgement, Score};
 use super::texts::{
     Earlier, anonymous_transcript, earlier_answers, earlier_texts, final_texts, has_points, history, material,
@@ -105,7 +106,19 @@ impl SharedPrompt {
     }
 
     fn request(&self, agent: &Agent, history: Option<&str>, body: &str, answer: Option<Arc<AnswerSchema>>) -> Request {
-        let (own_system, settings) = (agent.role.own_system.as_deref(), &agent.settings);
+        self.request_as(agent, agent.role.own_system.as_deref(), history, body, answer)
+    }
+
+    /// The same in the name of nobody, where `own_system` is absent.
+    fn request_as(
+        &self,
+        agent: &Agent,
+        own_system: Option<&str>,
+        history: Option<&str>,
+        body: &str,
+        answer: Option<Arc<AnswerSchema>>,
+    ) -> Request {
+        let settings = &agent.settings;
         Request {
             model: settings.model.as_str().into(),
             temperature: settings.temperature,
@@ -134,6 +147,7 @@ struct Shown<'a> {
     entries: Vec<Titled<'a>>,
     parts: Vec<(&'static str, Vec<Titled<'a>>)>,
     question: Option<&'a str>,
+    draft: Option<DraftTexts>,
     dispute: Option<String>,
     decisions: Vec<String>,
     requirements: Vec<String>,
@@ -154,9 +168,7 @@ impl<'a> Shown<'a> {
         let own_summary = || newest_summary(debate, agent).map(|(_, summary)| summary.summary.as_ref());
         let points = |label: &dyn Fn(&AgentId) -> Option<String>| Listed::of(debate, step, label);
         Ok(match step.shows {
-            PromptContext::Inputs => {
-                Self { inputs: unread(inputs), points: points(&|_| None), ..Self::default() }
-            }
+            PromptContext::Inputs => Self { inputs: unread(inputs), points: points(&|_| None), ..Self::default() },
             PromptContext::InputsAndHistory => {
                 let (texts, limit) = history(debate, agent, round);
                 let history = if texts.is_empty() {
@@ -176,6 +188,7 @@ impl<'a> Shown<'a> {
                 ..Self::default()
             },
             PromptContext::Decisions => Self::of_decisions(debate, step),
+            PromptContext::Texts => Self::of_texts(debate, step, room),
             PromptContext::Numbered => Self::of_numbered(debate, step, room),
             PromptContext::Candidates { salt } | PromptContext::CandidatesReversed { salt } => {
                 let mut order = shuffled(inputs, debate.seed.unwrap_or_default(), salt);
@@ -207,6 +220,17 @@ impl<'a> Shown<'a> {
                 let length = total(&entries);
                 shorten(&mut entries, room);
                 Self { labels, entries, length, ..Self::default() }
+            }
+            PromptContext::Draft => {
+                let draft = DraftTexts::of(debate, step);
+                let length = draft.as_ref().map_or(0, DraftTexts::length);
+                Self {
+                    inputs,
+                    points: points(&|author| Some(anonymous(debate, author))),
+                    draft,
+                    length,
+                    ..Self::default()
+                }
             }
             PromptContext::EarlierRounds => {
                 let mut entries = earlier_texts(debate, Earlier::ToBeCondensed);
@@ -248,6 +272,20 @@ impl<'a> Shown<'a> {
         let decisions: Vec<String> = wordings.into_iter().map(|wording| wording.decision).collect();
         let length = decisions.iter().map(|decision| length(decision)).sum();
         Self { decisions, requirements: major_requirements(&debate.problem), length, ..Self::default() }
+    }
+
+    /// The inputs of a step under their numbers in the debate, without their authors.
+    fn of_texts(debate: &'a Debate, step: &Step, room: usize) -> Self {
+        let there = step.inputs.iter().filter_map(|key| debate.contribution(key));
+        let number = |one: &Contribution| debate.text_number(&one.agent_id).unwrap_or_default();
+        let mut numbered: Vec<_> = there.map(|one| (number(one), one)).collect();
+        numbered.sort_by_key(|(number, _)| *number);
+        let titled =
+            |(number, one): (u32, &'a Arc<Contribution>)| Titled::new(format!("Text {number}"), one.without_answers());
+        let mut entries: Vec<_> = numbered.into_iter().map(titled).collect();
+        let length = total(&entries);
+        shorten(&mut entries, room);
+        Self { entries, length, ..Self::default() }
     }
 
     /// The inputs of a step under numbers.
@@ -345,6 +383,8 @@ fn question(
             .map(|(heading, texts)| MaterialPart { heading, entries: texts.iter().map(Titled::entry).collect() })
             .collect(),
         points: shown.listed(),
+        draft: shown.draft.as_ref().map(DraftTexts::shown),
+        quick: debate.settings.as_ref().is_some_and(|settings| settings.debate.quick),
         question: shown.question,
         dispute: shown.dispute.as_deref(),
         decisions: shown.decisions.iter().map(String::as_str).collect(),
@@ -362,6 +402,8 @@ fn question(
         OutputSpec::Text
         | OutputSpec::Summary
         | OutputSpec::FollowUp
+        | OutputSpec::Check(_)
+        | OutputSpec::Amendment
         | OutputSpec::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => None,
         // The judge adds its assessment to a text that stands as it is.
         OutputSpec::Solution(Authorship::Kept(_)) => Some(reply::assessment(false, shown.points.is_some())),
@@ -375,7 +417,9 @@ fn question(
         OutputSpec::Judgement => Some(Arc::new(RawJudgement::schema(&shown.labels, &criteria))),
         OutputSpec::Scores(_) => Some(Arc::new(RawScores::schema(&shown.labels, &criteria))),
     };
-    let request = shared.request(agent, shown.history.as_deref(), &body, answer);
+    // Who checks a draft has no role.
+    let own_system = agent.role.own_system.as_deref().filter(|_| !matches!(step.answer, OutputSpec::Check(_)));
+    let request = shared.request_as(agent, own_system, shown.history.as_deref(), &body, answer);
     let (kept, assess) = match &step.answer {
         OutputSpec::Solution(Authorship::Kept(key)) => {
             (debate.contribution(key).map(|text| text.without_answers().into()), None)
@@ -384,6 +428,8 @@ fn question(
         OutputSpec::Text
         | OutputSpec::Summary
         | OutputSpec::FollowUp
+        | OutputSpec::Check(_)
+        | OutputSpec::Amendment
         | OutputSpec::Questions { .. }
         | OutputSpec::Score(_)
         | OutputSpec::Choice
@@ -432,7 +478,9 @@ fn whole_debate(debate: &Debate, room: usize) -> Vec<(&'static str, Vec<Titled<'
         Some(summary) if length(&summary.summary) <= left => {
             vec![Titled::new("Your summary of them", &*summary.summary)]
         }
-        None if histories && left > MENTIONS => bounded(earlier_texts(debate, Earlier::Whole), limit.min(left - MENTIONS)),
+        None if histories && left > MENTIONS => {
+            bounded(earlier_texts(debate, Earlier::Whole), limit.min(left - MENTIONS))
+        }
         Some(_) | None => Vec::new(),
     };
     let mut parts = vec![("Earlier rounds", earlier), ("The texts", last)];

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use dialectic_llm::AnswerSchema;
 use dialectic_record::debate::{
-    Advice, AgentId, Argument, CallKey, Challenge, Judgement, NeglectedPoint, Objection, Observation, RelatedPair, Relation,
-    Relations,
+    Advice, AgentId, Argument, CallKey, Challenge, Judgement, NeglectedPoint, Objection, Observation, RelatedPair,
+    Relation, Relations,
 };
 
 use super::solution::percentage;

@@ -10,9 +10,8 @@ pub(super) const TEXT: &str = "Text";
 /// What stands before the colour of a debater, where the judge reads what was said.
 pub(super) const DEBATER: &str = "Debater";
 /// The colours: words that speeches seldom use for anything else.
-const COLOURS: [&str; 12] = [
-    "Indigo", "Amber", "Teal", "Crimson", "Olive", "Violet", "Coral", "Slate", "Saffron", "Magenta", "Cobalt", "Jade",
-];
+const COLOURS: [&str; 12] =
+    ["Indigo", "Amber", "Teal", "Crimson", "Olive", "Violet", "Coral", "Slate", "Saffron", "Magenta", "Cobalt", "Jade"];
 
 /// Labels in place of authors.
 #[derive(Debug, Clone, Default)]
@@ -65,7 +64,8 @@ impl Labels {
     /// them.
     pub(super) fn reveal_debaters(&self, text: &str) -> String {
         let called = |known: &Label| [DEBATER, "debater", ""].map(|noun| format!("{noun} {}", known.label));
-        let named = self.0.iter().flat_map(|known| called(known).map(|called| (called, inline(&known.name).into_owned())));
+        let named =
+            self.0.iter().flat_map(|known| called(known).map(|called| (called, inline(&known.name).into_owned())));
         let mut named: Vec<(String, String)> = named.collect();
         named.sort_by_key(|(called, _)| std::cmp::Reverse(called.len()));
         replaced(text, &named.iter().map(|(called, name)| (called.trim_start(), name.clone())).collect::<Vec<_>>())
@@ -74,7 +74,8 @@ impl Labels {
     /// What the judge wrote about texts, with each author after the label.
     pub(super) fn reveal_texts(&self, text: &str) -> String {
         let called: Vec<String> = self.0.iter().map(|known| format!("{TEXT} {}", known.label)).collect();
-        let pairs = called.iter().zip(&self.0).map(|(called, known)| (&**called, format!("{called} ({})", known.author)));
+        let pairs =
+            called.iter().zip(&self.0).map(|(called, known)| (&**called, format!("{called} ({})", known.author)));
         replaced(text, &pairs.collect::<Vec<_>>())
     }
 
@@ -85,9 +86,9 @@ impl Labels {
     pub(super) fn author(&self, label: &str) -> Result<&AgentId, AnswerError> {
         let labels: Vec<&str> = self.iter().map(|(label, _)| label).collect();
         let found = chosen(label, &labels).and_then(|place| self.0.get(place));
-        found.map(|known| &known.author).ok_or_else(|| AnswerError::Unfit {
-            message: format!("`{label}` is not one of {}", labels.join(", ")),
-        })
+        found
+            .map(|known| &known.author)
+            .ok_or_else(|| AnswerError::Unfit { message: format!("`{label}` is not one of {}", labels.join(", ")) })
     }
 }
 
@@ -142,10 +143,9 @@ pub(super) fn chosen(text: &str, options: &[&str]) -> Option<usize> {
         // Another option after the colon is a second choice, but `A` before a noun is an article, and `3` a number.
         let is_joint = |word: &&str| ["or", "and", "not"].contains(word) || options.contains(word);
         let counts = |at: usize| words[at] == "A" || words[at].chars().all(|c| c.is_ascii_digit());
-        let follows = |at: usize| at > 0 && (is_joint(&words[at - 1]) || NOUNS.contains(&words[at - 1].to_lowercase().as_str()));
-        let is_part = |at: usize| {
-            counts(at) && !follows(at) && words.get(at + 1).is_some_and(|next| !is_joint(next))
-        };
+        let follows =
+            |at: usize| at > 0 && (is_joint(&words[at - 1]) || NOUNS.contains(&words[at - 1].to_lowercase().as_str()));
+        let is_part = |at: usize| counts(at) && !follows(at) && words.get(at + 1).is_some_and(|next| !is_joint(next));
         let is_other =
             |at: usize| options.iter().enumerate().any(|(other, option)| other != place && *option == words[at]);
         (0..words.len()).all(|at| !is_other(at) || is_part(at)).then_some(place)
@@ -259,6 +259,9 @@ mod tests {
     #[test]
     fn authors_stand_after_the_labels_of_their_texts() {
         let labels = Labels::of_texts([("1".to_owned(), "x".into()), ("2".to_owned(), "y".into())]);
-        assert_eq!(labels.reveal_texts("Text 1 beats Text 2, Text 12 and Context 2."), "Text 1 (x) beats Text 2 (y), Text 12 and Context 2.");
+        assert_eq!(
+            labels.reveal_texts("Text 1 beats Text 2, Text 12 and Context 2."),
+            "Text 1 (x) beats Text 2 (y), Text 12 and Context 2."
+        );
     }
 }

@@ -8,6 +8,7 @@ mod ask;
 mod call;
 mod compare;
 mod dispute;
+mod draft;
 mod excerpt;
 mod labels;
 mod mend;
@@ -21,7 +22,7 @@ mod texts;
 mod written;
 
 pub use answer::{AnswerError, read_json};
-pub use ask::{Answered, Ask, OnReply, Past, Tools, Unreadable, Value, answer};
+pub use ask::{Answered, Ask, Delivered, OnReply, Past, Tools, Unreadable, Value, answer};
 pub use call::{Call, SharedPrompt, prepare};
 pub use excerpt::cut_summary;
 pub use labels::Labels;

@@ -145,7 +145,11 @@ impl Panel {
         };
         let judge = Agent { settings: settings.judge.clone(), role: Arc::new(role), caller: caller(&settings.judge) };
         let routed = settings.everybody().map(|agent| agent.provider.clone()).collect();
-        let sources = PromptSources { version: Some(version(&[protocol.prompts, &[protocol.system]].concat())), agents: sources, judge: judge_source };
+        let sources = PromptSources {
+            version: Some(version(&[protocol.prompts, &[protocol.system]].concat())),
+            agents: sources,
+            judge: judge_source,
+        };
         Ok(Self {
             agents,
             judge,

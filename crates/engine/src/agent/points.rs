@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use dialectic_base::markdown::truncate;
 use dialectic_record::debate::{AgentId, Answered, Debate, Ledger, Objection, ResultKind};
-use dialectic_record::protocol::{OutputSpec, Step};
+use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step};
 
 /// Characters of a list at most: what a call costs must not grow with all that was ever said.
 const LIST: usize = 8000;
@@ -38,7 +38,12 @@ impl Listed {
             }
             (OutputSpec::Solution(_), ..) => {
                 let ledger = Ledger::of(debate);
-                let points = ledger.to_decide();
+                let mut points = ledger.to_decide();
+                // Who writes the final text answers the points of the check, and rules on the others again.
+                let is_answered = matches!(step.answer, OutputSpec::Solution(Authorship::Judge));
+                if step.shows == PromptContext::Draft && is_answered {
+                    points.retain(|one| one.draft.is_none());
+                }
                 Self::new(&points, |number, one| {
                     let on = label(&one.target_id).map(|label| format!("{label}: ")).unwrap_or_default();
                     format!("{number}. [{}] {on}", one.point.severity.name())
@@ -70,6 +75,8 @@ impl Listed {
                 | OutputSpec::Word(_)
                 | OutputSpec::Judgement
                 | OutputSpec::FollowUp
+                | OutputSpec::Check(_)
+                | OutputSpec::Amendment
                 | OutputSpec::Relations
                 | OutputSpec::Kinds
                 | OutputSpec::Scores(_),

@@ -58,6 +58,8 @@ impl Written {
             mut open_questions,
             rulings,
             title,
+            rethought: _,
+            brief,
             confidence,
         } = assessment;
         // What holds never, or fails always, is not fulfilled in part.
@@ -113,6 +115,7 @@ impl Written {
             partly_fulfilled,
             open_questions,
             rulings,
+            brief,
             parse_error: missing.map(|error| error.to_string()),
             ..Solution::default()
         }
@@ -212,7 +215,9 @@ mod tests {
                      off.\n";
         assert!(solution.description.contains(shown), "{}", solution.description);
         assert!(partly("at night", "always when the queue is full").unfulfilled_major_requirements.is_empty());
-        for (holds, fails) in [("", "on failover"), ("Never.", "on failover"), ("at night", "Always."), ("x", "in all cases, so far")] {
+        for (holds, fails) in
+            [("", "on failover"), ("Never.", "on failover"), ("at night", "Always."), ("x", "in all cases, so far")]
+        {
             let solution = partly(holds, fails);
             assert_eq!(solution.confidence, Some(40.0), "{holds} {fails}");
             assert!(solution.partly_fulfilled.is_empty());

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dialectic_record::debate::{
-    AgentId, AgentSettings, Contribution, Debate, DebateSettings, FollowUp, Material, MaterialSource, Position, ResultKind, Round,
-    Summary,
+    AgentId, AgentSettings, Contribution, Debate, DebateSettings, FollowUp, Material, MaterialSource, Position,
+    ResultKind, Round, Summary,
 };
 use dialectic_record::prompt::{Authored, OwnRound};
 use dialectic_record::protocol::side;
@@ -127,6 +127,7 @@ pub(super) fn own_rounds<'a>(
                     | ResultKind::Speech
                     | ResultKind::Ballot
                     | ResultKind::Score
+                    | ResultKind::Check
                     | ResultKind::Verdict
                     | ResultKind::Solution,
                 )
@@ -172,6 +173,7 @@ fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<
         | ResultKind::Questions
         | ResultKind::Summary
         | ResultKind::Score
+        | ResultKind::Check
         | ResultKind::Verdict
         | ResultKind::Solution => None,
     };

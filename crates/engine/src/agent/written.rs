@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use dialectic_record::debate::PartlyFulfilled;
+use dialectic_record::debate::{Brief, PartlyFulfilled};
 
 use super::AnswerError;
 use super::mend::{comment_length, object};
@@ -12,7 +12,7 @@ use super::solution::{EXPECTED, percentage_of};
 /// The keys of an assessment.
 const KEYS: [&str; 5] = ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions", "confidence"];
 /// Keys that an assessment may have besides.
-const FURTHER_KEYS: [&str; 5] = ["base", "approach", "partlyFulfilled", "rulings", "title"];
+const FURTHER_KEYS: [&str; 6] = ["base", "approach", "brief", "partlyFulfilled", "rulings", "title"];
 /// The key by which an assessment is known: nothing else that a solution shows has it.
 const TELLING_KEY: &str = "unfulfilledMajorRequirements";
 /// The key of the solution in answers that are JSON as a whole.
@@ -39,6 +39,10 @@ pub struct Assessment {
     pub(super) rulings: Vec<RawRuling>,
     /// What it calls the debate.
     pub title: Option<String>,
+    /// Whether it gave up the approach of its draft.
+    pub rethought: bool,
+    /// What the texts come to, where that was asked for.
+    pub brief: Option<Brief>,
     /// How sure it is; absent when its answer does not say so.
     pub confidence: Option<f64>,
 }
@@ -75,6 +79,8 @@ impl Assessment {
             open_questions: list("openQuestions"),
             rulings: RawRuling::read_all(object.get("rulings")),
             title: object.get("title").and_then(Value::as_str).map(str::to_owned),
+            rethought: is_changed(object),
+            brief: object.get("brief").and_then(Value::as_object).map(brief),
             confidence,
         };
         // Silence on the requirements does not say that all are fulfilled.
@@ -133,6 +139,32 @@ impl Written {
             }
         }
     }
+}
+
+/// Whether a writer says that it gave up the approach of its draft.
+fn is_changed(object: &Map<String, Value>) -> bool {
+    let approach = object.get("approach").and_then(Value::as_str);
+    approach.is_some_and(|approach| approach.trim().eq_ignore_ascii_case("changed"))
+}
+
+fn brief(object: &Map<String, Value>) -> Brief {
+    let text = |key: &str| object.get(key).map(text_of).unwrap_or_default();
+    Brief { agree: text("agree"), differ: text("differ"), objection: text("objection") }
+}
+
+/// A text that may end with what its writer made of the approach of its draft: the text alone, and whether that was given
+/// up.
+pub(super) fn without_approach(text: &str) -> (&str, bool) {
+    let whole = text.trim_end();
+    let found = whole.rfind('{').and_then(|start| Some((start, object(&whole[start..])?)));
+    let Some((start, object)) = found.filter(|(_, object)| object.contains_key("approach")) else {
+        return (whole, false);
+    };
+    let before = whole[..start].trim_end();
+    // The fence that the object stood in.
+    let (rest, last) = before.rsplit_once('\n').unwrap_or(("", before));
+    let before = if fence_of(last).is_some() { rest } else { before };
+    (before.trim_end().trim_end_matches('`').trim_end(), is_changed(&object))
 }
 
 /// Where in an answer the assessment stands, and what it holds.

@@ -150,7 +150,7 @@ fn deciders(protocol: &Protocol, settings: &Settings, rounds: Span<u32>) -> Vec<
         let info = &stage.info;
         info.in_round && stage.rows.len() > 1 && matches!(info.yields, Some(ResultKind::Agreement | ResultKind::Ballot))
     };
-    let closing = protocol.stage(protocol.closing()).filter(|_| rounds.high > settings.debate.rounds);
+    let closing = protocol.stage(protocol.closing).filter(|_| rounds.high > settings.debate.rounds);
     let deciding = protocol.stages.iter().filter(decides).chain(closing);
     let words: Vec<String> = deciding.map(|stage| format!("the {}", stage.info.words.plural)).collect();
     if words.is_empty() { vec!["the choices".to_owned()] } else { words }
@@ -168,7 +168,7 @@ fn outcomes(protocol: &Protocol, settings: &Settings, calls: &[PlannedCall], rou
         outcomes.push(format!("at the most the {} send back every agreement that they may", challenge.words.plural));
     }
     let further = rounds.high.saturating_sub(settings.debate.rounds);
-    if let Some(closing) = protocol.stage(protocol.closing()).filter(|_| further > 0) {
+    if let Some(closing) = protocol.stage(protocol.closing).filter(|_| further > 0) {
         let (words, added) = (&closing.info.words.plural, counted(further.into(), "round"));
         outcomes.push(format!("at the most the {words} find something missing and add {added}"));
     }

@@ -311,7 +311,7 @@ impl Engine {
         }
         self.plan_costs(self.debate().current_round.max(1))?;
         // What was in flight is tried again. A run that was killed behind the decision to stop had not left its stage.
-        let stops = self.is_stopping() && reached != self.protocol.closing();
+        let stops = self.has_to_leave(reached);
         let again = if stops { Trigger::STOP } else { Trigger::RETRY };
         let Next::Go(mut stage) = self.protocol.next(reached, again)? else {
             return Err(NoTransition { protocol: self.protocol.name, stage: reached, trigger: again }.into());
@@ -362,7 +362,7 @@ impl Engine {
         self.plan_costs_of(&ahead, round)?;
         if !self.is_plan_affordable() {
             self.stop_for_budget()?;
-            return Ok(self.protocol.closing());
+            return Ok(self.protocol.closing);
         }
         self.append(Event::RoundBegun { round, stage })?;
         self.start_the_clock();
@@ -386,21 +386,21 @@ impl Engine {
     /// their end.
     async fn visit(&mut self, id: StageId) -> Result<Trigger, EngineError> {
         self.gather(id).await?;
-        let is_closing = id == self.protocol.closing();
-        if is_closing {
+        if self.protocol.is_closing(id) {
             // What the answer rests on is there: from here on only the closing is needed.
             self.plan_costs(0)?;
         } else if self.makes_calls_around_rounds(id) {
             // What it reads is there: it need not be kept for as if it were as long as it could be.
             self.plan_costs(self.debate().current_round.max(1))?;
         }
+        self.forgo_check(id)?;
         if self.protocol.stage(id).is_some_and(|stage| stage.info.in_round) && self.silence.is_none() {
             self.start_the_clock();
         }
         let mut is_stale = true;
         loop {
             self.drain_commands()?;
-            if self.is_stopping() && !is_closing || self.is_pausing {
+            if self.has_to_leave(id) || self.is_pausing {
                 self.open.clear();
                 match self.next_arrival().await? {
                     Some(arrival) => {
@@ -663,8 +663,7 @@ impl Engine {
                 self.warn("there is nothing yet that the debate could be closed with: it goes on");
             }
             Command::Stop => {
-                let is_closing = self.debate().current_stage == Some(self.protocol.closing());
-                if !is_closing && !self.is_stopping() {
+                if !self.is_stopping() && !self.is_at_its_end() {
                     self.append(Event::Stopping { reason: StopReason::User })?;
                 }
             }
@@ -672,6 +671,23 @@ impl Engine {
             Command::EndQuestions => self.end_questions()?,
         }
         Ok(())
+    }
+
+    /// Whether a debate that was told to close leaves a stage before it is over: not the one that closes it, and not the
+    /// check of its answer, unless it is the user who wants no more.
+    fn has_to_leave(&self, stage: StageId) -> bool {
+        let is_over_money = self.is_out_of_money() && self.protocol.is_closing(stage);
+        self.is_stopping() && stage != self.protocol.closing && !is_over_money
+    }
+
+    /// Whether the debate is being closed, and nothing is to be done after that.
+    fn is_at_its_end(&self) -> bool {
+        let debate = self.debate();
+        let leads_on = |stage: &Stage| stage.rows.iter().any(|row| matches!(row.1, Next::Go(_)));
+        let is_closing = debate.current_stage == Some(self.protocol.closing);
+        let is_checked =
+            self.protocol.stage(self.protocol.closing).is_some_and(leads_on) && !debate.lenses().is_empty();
+        is_closing && !is_checked
     }
 
     /// Puts on record that the user has taken notice of what the debate costs.

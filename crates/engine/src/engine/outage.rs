@@ -323,6 +323,7 @@ impl Engine {
                 PromptContext::Transcript
                 | PromptContext::AnonymousTranscript { .. }
                 | PromptContext::WholeDebate
+                | PromptContext::Draft
                 | PromptContext::Record => true,
                 PromptContext::InputsAndHistory => is_summary && step.key.agent_id == failed.agent_id,
                 PromptContext::Inputs
@@ -331,6 +332,7 @@ impl Engine {
                 | PromptContext::InputsAndDispute
                 | PromptContext::Decisions
                 | PromptContext::Numbered
+                | PromptContext::Texts
                 | PromptContext::OwnTexts
                 | PromptContext::EarlierRounds => false,
             };

@@ -105,6 +105,8 @@ pub fn debate() -> DebateSettings {
         rounds: 3,
         termination_condition: TerminationSettings { kind: TerminationKind::Fixed, threshold: 80.0, min_rounds: 1 },
         critics: Critics::All,
+        check: DebateSettings::DEFAULT_CHECK,
+        quick: false,
         synthesis_method: SynthesisMethod::Judge,
         include_full_history: false,
         history_limit: DebateSettings::DEFAULT_HISTORY_LIMIT,

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentId, CallStatus, DebateId, EMBEDDER, Event, FoldError, Recorded, ResultKind, Settings, StageId, StageInfo,
-    fold, stage,
+    AgentId, CallKey, CallStatus, DebateId, EMBEDDER, Event, FoldError, Lens, Recorded, ResultKind, Settings, StageId,
+    StageInfo, fold, stage,
 };
 
 /// A place in a debate to branch off at: before the calls of a stage. Written `2.critique`; `start` is before
@@ -204,6 +204,13 @@ impl Ranks<'_> {
         self.0.iter().rposition(|stage| stage.in_round && stage.is_essential).unwrap_or(0)
     }
 
+    /// The stage that brings a debate to its answer: the one without which there is none.
+    fn closing(&self) -> usize {
+        let is_answer = |stage: &StageInfo| stage.yields == Some(ResultKind::Solution) && stage.is_essential;
+        let last = self.0.len().saturating_sub(1);
+        self.0.iter().position(|stage| stage.is_place && is_answer(stage)).unwrap_or(last)
+    }
+
     /// The place at which a stage was entered when `round` rounds had begun. Those ahead of the rounds that come back
     /// between them follow the whole round.
     fn entered(&self, round: u32, stage: StageId) -> Place {
@@ -260,6 +267,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
     let begin = (round, ranks.begin(stage));
     let is_before = |place: Place| place < begin;
     let (mut current, mut entered) = (0, 0);
+    let is_check = |key: &CallKey| debate.stage(key.stage).is_some_and(|of| of.yields == Some(ResultKind::Check));
     let mut kept = Vec::new();
     for recorded in parent {
         let keep = match &recorded.event {
@@ -280,9 +288,11 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             Event::CallFailed { failure, .. } => {
                 is_before((failure.key.round, ranks.of(failure.key.stage))) && debate.failures.contains(failure)
             }
+            // Of another draft, which is made anew.
+            Event::Contributed { key, .. } if is_check(key) && usize::from(key.pass) > Lens::ALL.len() => false,
             Event::QuestionsAsked { key, .. }
-            | Event::Summarized { key, .. }
             | Event::Contributed { key, .. }
+            | Event::Summarized { key, .. }
             | Event::Evaluated { key, .. }
             | Event::Polled { key, .. }
             | Event::Related { key, .. }
@@ -294,8 +304,11 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             Event::Measured { round, .. } => {
                 ranks.yielding(ResultKind::Agreement).is_some_and(|rank| is_before((*round, rank)))
             }
+            Event::Drafted { key, .. } => is_before(key.as_ref().map_or((current, entered), |key| (key.round, ranks.of(key.stage)))),
             // What follows from calls belongs to the stage that the debate was in.
-            Event::Voted { .. } | Event::Decided { .. } | Event::Extended { .. } => is_before((current, entered)),
+            Event::Voted { .. } | Event::Decided { .. } | Event::Extended { .. } | Event::CheckForgone => {
+                is_before((current, entered))
+            }
             // The answer is made anew; and the rest is the parent's bill, like the calls of what is taken over.
             Event::Synthesized { .. }
             | Event::CostReserved { .. }
@@ -378,7 +391,7 @@ fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError>
 fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<Place> {
     let mut round = 0;
     let mut places = Vec::new();
-    let closing = ranks.0.len().saturating_sub(1);
+    let closing = ranks.closing();
     for recorded in events {
         match &recorded.event {
             Event::RoundBegun { round: begun, .. } => {

@@ -7,6 +7,7 @@
 mod agreement;
 mod attachment;
 mod call;
+mod check;
 mod clarification;
 mod contribution;
 pub mod defaults;
@@ -59,6 +60,7 @@ pub use agreement::{
 };
 pub use attachment::Attachment;
 pub use call::{CallKey, CallStatus};
+pub use check::{CheckPoint, Draft, Lens};
 pub use clarification::{AgentClarifications, Clarification, Question};
 pub use contribution::{Contribution, Metadata};
 pub use defaults::{default_settings, go_offline};
@@ -91,7 +93,7 @@ pub use settings::{
 };
 pub use signal::{Asked, RoundInProgress, Signal};
 pub use similarity::Lexicon;
-pub use solution::{PartlyFulfilled, Shortened, Solution};
+pub use solution::{Brief, PartlyFulfilled, Shortened, Solution};
 pub use stage::{ResultKind, StageId, StageInfo, Words};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,

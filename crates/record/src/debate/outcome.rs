@@ -112,6 +112,15 @@ impl Outcome {
             let order = if judgement.pass > 1 { "in the opposite order " } else { "" };
             reasons.push(format!("the judge {order}said nothing on {}", list(&judgement.lacking)));
         }
+        if debate.check_forgone {
+            reasons.push("the answer was not checked: the cost limit had no room for that".to_owned());
+        }
+        let unread = debate.unread_lenses().into_iter();
+        reasons.extend(unread.map(|lens| format!("the answer was not checked for {}", lens.subject())));
+        for one in &debate.checks {
+            let Some(cut) = one.metadata.cut().filter(|_| one.metadata.lens.is_some()) else { continue };
+            reasons.push(format!("{}'s {} was cut {}", one.agent_id, debate.words(one.stage).noun, cut.how()));
+        }
         if let Some(solution) = &debate.final_solution {
             if let Some(Shortened { from, to }) = solution.shortened {
                 let (from, to) = (thousands(from as u64), thousands(to as u64));

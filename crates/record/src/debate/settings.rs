@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use dialectic_base::money::{Price, Usd};
 use dialectic_base::provider::ApiKind;
 
-use super::{AgentId, StageId};
+use super::{AgentId, Lens, StageId};
 
 /// What the model of embeddings is called in records of earlier versions.
 pub const EMBEDDER: &str = "embedder";
@@ -165,6 +165,12 @@ pub struct DebateSettings {
     /// How many agents criticise each proposal.
     #[serde(default)]
     pub critics: Critics,
+    /// How many calls read the draft of the answer before it is delivered, one for each [`Lens`](super::Lens).
+    #[serde(default)]
+    pub check: u32,
+    /// Whether answers are to be short, and the approach stays after the check.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quick: bool,
     /// How the solution is made.
     pub synthesis_method: SynthesisMethod,
     /// Whether agents without a summary see the finished rounds.
@@ -223,6 +229,8 @@ impl DebateSettings {
     /// The most rounds that a configuration or a command line may ask for. A forecast of as many is made at once, and
     /// debates settle long before.
     pub const MOST_ROUNDS: u32 = 100;
+    /// [`check`](Self::check) where nothing is configured: every lens there is.
+    pub const DEFAULT_CHECK: u32 = Lens::ALL.len() as u32;
     /// [`idle_timeout`](Self::idle_timeout) where nothing is configured, and in states of before there was one.
     pub const DEFAULT_IDLE_TIMEOUT: u64 = 60_000;
     /// [`history_limit`](Self::history_limit) where nothing is configured, and in states of before there was one.

@@ -51,9 +51,40 @@ pub struct Solution {
     /// How the text was cut, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
+    /// What of it nobody has read since it was written, or nobody has mended, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unverified: Vec<String>,
+    /// What the texts of a quick debate come to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brief: Option<Brief>,
     /// How much of the debate's texts the judge was shown, where not all of them fit its model's context window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortened: Option<Shortened>,
+}
+
+impl Solution {
+    /// With what of it is unverified, there and at the end of what the user reads.
+    #[must_use]
+    pub fn with_unverified(mut self, unverified: Vec<String>) -> Self {
+        if !unverified.is_empty() {
+            let lines: Vec<String> = unverified.iter().map(|line| format!("- {line}\n")).collect();
+            let before = self.description.trim_end();
+            self.description = format!("{before}\n\n### Not verified\n\n{}", lines.concat());
+            self.unverified = unverified;
+        }
+        self
+    }
+}
+
+/// What the texts of a debate come to, in a sentence each.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Brief {
+    /// Where they agree.
+    pub agree: String,
+    /// Where they differ.
+    pub differ: String,
+    /// The strongest objection.
+    pub objection: String,
 }
 
 /// A major requirement that holds except in a case.

@@ -167,6 +167,8 @@ pub enum ResultKind {
     Kinds,
     /// Scores of the debaters, and who won.
     Verdict,
+    /// What is wrong with a draft of the answer.
+    Check,
     /// The answer of the debate.
     Solution,
 }

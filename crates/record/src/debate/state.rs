@@ -56,6 +56,16 @@ pub struct Debate {
     /// Whether the user answers no further questions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub questions_ended: bool,
+    /// The newest draft of the answer with its assessment, where it is checked, or was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft: Option<Solution>,
+    /// Whether the cost limit had no room for the check of the newest draft.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub check_forgone: bool,
+    /// The check of the answer: for each draft its text, then what each lens made of it, in the order of the lenses; last
+    /// the text that took the place of a draft, with its answers. Every text is a contribution of the stage that wrote it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Arc<Contribution>>,
     /// The answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_solution: Option<Solution>,
@@ -509,11 +519,13 @@ impl Debate {
     /// The text that a call brought.
     #[must_use]
     pub fn contribution(&self, key: &CallKey) -> Option<&Arc<Contribution>> {
-        self.round(key.round)?.contributions.iter().find(|one| {
+        let is_meant = |one: &&Arc<Contribution>| {
             one.stage == key.stage
                 && one.agent_id == key.agent_id
                 && (key.target_agent_id.is_none() || one.target_agent_id == key.target_agent_id)
-        })
+        };
+        let in_round = self.round(key.round).and_then(|round| round.contributions.iter().find(is_meant));
+        in_round.or_else(|| self.checked().find(|(one, pass)| *pass == key.pass && is_meant(one)).map(|(one, _)| one))
     }
 
     /// Where each agent stands at the end of a round: the last of its own solutions there, in the stored order.

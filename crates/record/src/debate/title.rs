@@ -69,7 +69,8 @@ fn cut(text: &str) -> Option<String> {
     }
     let end = text.char_indices().nth(CHARACTERS - 1).map_or(text.len(), |(at, _)| at);
     let kept = &text[..end];
-    let whole = if text[end..].starts_with(' ') { kept } else { kept.rsplit_once(' ').map_or(kept, |(whole, _)| whole) };
+    let whole =
+        if text[end..].starts_with(' ') { kept } else { kept.rsplit_once(' ').map_or(kept, |(whole, _)| whole) };
     Some(format!("{}…", whole.trim_end_matches(|c: char| c.is_whitespace() || ",;:–-".contains(c))))
 }
 

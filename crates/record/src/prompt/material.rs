@@ -110,3 +110,21 @@ pub struct MaterialPart<'a> {
     /// Its texts.
     pub entries: Vec<Entry<'a>>,
 }
+
+/// A draft of the answer, as its checkers see it, and who writes it anew.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct CheckedDraft<'a> {
+    /// Its text.
+    pub text: &'a str,
+    /// Through which lens it is read: `requirements`, `execute` or `facts`; empty where it is written anew.
+    pub lens: &'static str,
+    /// For the first lens the points that were accepted on the way to it; for who writes it anew those that the check
+    /// did not find in it.
+    pub accepted: Option<&'a str>,
+    /// The points of its checkers, under their numbers.
+    pub points: Option<&'a str>,
+    /// Whether its writer may give up its approach.
+    pub may_rethink: bool,
+    /// The sections of its text that are new since somebody else read it.
+    pub changed: &'a [String],
+}

@@ -7,7 +7,7 @@ use minijinja::value::Serde;
 use serde::Serialize;
 
 use super::catalog::{PromptError, environment};
-use super::material::{Authored, Candidate, Entry, FocusedRole, MaterialPart, OwnRound};
+use super::material::{Authored, Candidate, CheckedDraft, Entry, FocusedRole, MaterialPart, OwnRound};
 
 /// A prompt of a protocol: a template over [`Values`], or its system text, a template over nothing.
 #[derive(Debug)]
@@ -58,6 +58,10 @@ pub struct Values<'a> {
     /// Points that critics raised, as a list under their numbers: for a critic those to recheck, for an author those to
     /// answer, for the judge those that are open. Absent where there is none.
     pub points: Option<&'a str>,
+    /// A draft of the answer, where it is checked or written anew.
+    pub draft: Option<CheckedDraft<'a>>,
+    /// Whether answers are to be short.
+    pub quick: bool,
     /// What the user asks about the finished debate.
     pub question: Option<&'a str>,
     /// What keeps the texts from agreeing.

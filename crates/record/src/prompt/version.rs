@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
+use super::Prompt;
 use super::catalog::{PARTS, Template};
 use super::evaluator::{SYSTEM, USER};
 use super::role::{BUILT_IN, JUDGE, Role};
-use super::Prompt;
 
 /// Bytes of the hash that are kept: enough to tell versions apart, short enough to read out.
 const KEPT_BYTES: usize = 6;

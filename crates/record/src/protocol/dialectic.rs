@@ -6,6 +6,7 @@ use crate::debate::{
 };
 use crate::prompt::Prompt;
 
+use super::check::{self, AMEND, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
 use super::{
     Authorship, BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, all_clear,
     answers, clarification, complete_or_fallback, initialization, is_last_round, key, no_place, no_steps, nothing,
@@ -30,7 +31,6 @@ const CRITIQUES_COMPLETE: Trigger = Trigger("CRITIQUES_COMPLETE");
 const REFINEMENTS_COMPLETE: Trigger = Trigger("REFINEMENTS_COMPLETE");
 const CONTINUE: Trigger = Trigger("CONTINUE");
 const CONSENSUS_REACHED: Trigger = Trigger("CONSENSUS_REACHED");
-const COMPLETE: Trigger = Trigger("COMPLETE");
 
 static SYSTEM: Prompt = prompt!("system/dialectic.md", None);
 static SUMMARIZE: Prompt = prompt!("phases/summarize.md", Summarize);
@@ -60,11 +60,12 @@ pub static DIALECTIC: Protocol = Protocol {
     name: "dialectic",
     about: "agents propose, criticise each other and refine, round by round; the judge brings it together",
     suits: "a design question that deserves several perspectives",
-    calls: "n + r·n² + 1, and the judge's summary of what came before the last round",
+    calls: "n + r·n² + 1, and 4 for the check",
     check: |_| Ok(()),
     default_rounds: 3,
     built_in_agents: None,
     system: &SYSTEM,
+    closing: SYNTHESIS,
     prompts: &[
         &CLARIFY,
         &SUMMARIZE,
@@ -77,6 +78,9 @@ pub static DIALECTIC: Protocol = Protocol {
         &CAST_BALLOT,
         &SYNTHESIZE,
         &MERGE,
+        &READ,
+        &FINALISE,
+        &AMEND,
     ],
     stages: &[
         initialization(),
@@ -187,12 +191,18 @@ pub static DIALECTIC: Protocol = Protocol {
             .essential(),
             facts: |debate| {
                 let by_vote = method(debate) == Some(SynthesisMethod::Voting);
-                if by_vote { voting::facts(debate, &ballots(debate)) } else { Vec::new() }
+                let voted = if by_vote { voting::facts(debate, &ballots(debate)) } else { Vec::new() };
+                if voted.is_empty() { check::stands(debate, false) } else { voted }
             },
             steps: closing,
             outcome: answered,
-            rows: &[Row(COMPLETE, Next::Done)],
+            rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],
         },
+        check::check_of_answer(),
+        check::final_text(|debate| {
+            let finalised = check::finalised(debate);
+            if finalised.is_empty() { voting::amended(debate, &ballots(debate)) } else { finalised }
+        }),
     ],
 };
 
@@ -395,7 +405,8 @@ fn closing(debate: &Debate) -> Vec<Step> {
             let solution =
                 Step::new(key(debate, SYNTHESIS, &settings.judge), &MERGE, OutputSpec::Solution(Authorship::Amended));
             let shows = PromptContext::Candidates { salt: salt::MERGE };
-            vec![solution.after(final_positions(debate)).showing(shows).paid(BudgetClass::Closing)]
+            let solution = solution.after(final_positions(debate)).showing(shows).paid(BudgetClass::Closing);
+            vec![solution.delivered(check::delivery(debate))]
         }
         SynthesisMethod::Voting => match &debate.voting {
             Some(voting) if voting.winner.is_none() => {
@@ -434,6 +445,7 @@ fn judged(debate: &Debate, settings: &Settings, notice: Option<String>) -> Vec<S
             .after(summary.iter().map(|step| step.key.clone()))
             .showing(PromptContext::WholeDebate)
             .paid(BudgetClass::Closing)
+            .delivered(check::delivery(debate))
             .saying(notice);
     summary.into_iter().chain([solution]).collect()
 }
@@ -449,8 +461,8 @@ fn judge_summary(debate: &Debate) -> Option<Step> {
 }
 
 fn answered(debate: &Debate) -> Result<Trigger, String> {
-    if debate.final_solution.is_some() {
-        return Ok(COMPLETE);
+    if let Some(trigger) = check::drafted(debate) {
+        return Ok(trigger);
     }
     if debate.final_round().is_none() {
         return Err("no round came far enough to close the debate on".to_owned());

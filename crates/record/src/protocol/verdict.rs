@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::debate::{
-    Advice, AgentId, AgentSettings, Debate, Event, Judgement, Position, ResultKind, Settings, Solution, StageId, StageInfo,
-    StopReason, Verdict,
+    Advice, AgentId, AgentSettings, Debate, Event, Judgement, Position, ResultKind, Settings, Solution, StageId,
+    StageInfo, StopReason, Verdict,
 };
 use crate::prompt::Prompt;
 use dialectic_base::figures::score;
@@ -103,7 +103,7 @@ fn facts(debate: &Debate) -> Vec<Event> {
         synthesized_by: Some(settings.judge.id.clone()),
         ..Solution::default()
     };
-    vec![Event::Synthesized { key: None, solution: Box::new(solution), call: None }]
+    vec![Event::Synthesized { key: None, text: None, solution: Box::new(solution), call: None }]
 }
 
 fn outcome(debate: &Debate) -> Result<Trigger, String> {

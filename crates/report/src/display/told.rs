@@ -299,7 +299,7 @@ impl<'a> Call<'a> {
                 }
                 None => "the score could not be read".to_owned(),
             },
-            Event::Synthesized { solution, .. } => {
+            Event::Drafted { solution, .. } | Event::Synthesized { solution, .. } => {
                 if let Some(author) = solution.synthesized_by.as_ref().filter(|by| *by != &key.agent_id) {
                     // The text is somebody else's, which was kept as it is: who was called only assessed it.
                     about = Some(author);
@@ -317,6 +317,7 @@ impl<'a> Call<'a> {
             // What was carried over took no call.
             Event::Contributed { call: None, .. }
             | Event::Created(_)
+            | Event::CheckForgone
             | Event::StageEntered { .. }
             | Event::RoundBegun { .. }
             | Event::Gathered { .. }
@@ -551,7 +552,8 @@ mod tests {
                 ..Solution::default()
             };
             let (key, call) = (fixture::key(fixture::SYNTHESIS, "judge", None), fixture::call(None));
-            let event = Event::Synthesized { key: Some(key), solution: Box::new(solution), call: Some(call) };
+            let event =
+                Event::Synthesized { key: Some(key), text: None, solution: Box::new(solution), call: Some(call) };
             let panel = fixture::panel();
             let lines = Call::of(&panel, &event).unwrap().lines(&panel, 120, true);
             anstream::adapter::strip_str(&lines.join("\n")).to_string()

@@ -102,6 +102,7 @@ impl Marks {
                     | ResultKind::Speech
                     | ResultKind::Ballot
                     | ResultKind::Score
+                    | ResultKind::Check
                     | ResultKind::Verdict,
                 )
                 | None => self.free_letter(&name, answers),
@@ -246,6 +247,7 @@ pub(super) fn preposition(debate: &Debate, stage: StageId) -> &'static str {
             | ResultKind::Proposal
             | ResultKind::Critique
             | ResultKind::Score
+            | ResultKind::Check
             | ResultKind::Verdict
             | ResultKind::Solution,
         )

@@ -273,7 +273,10 @@ impl Budget {
         let rounds: Vec<Usd> = rounds.collect();
         let further = rounds.last().map_or(Usd::ZERO, |last| last.times(f64::from(full.further)));
         let beside = |of: fn(&Outlook) -> &Vec<Foreseen>| cost(&Planned::merge(of(least), of(full)));
-        let beside = beside(|view| &view.around) + beside(|view| &view.closing) + beside(|view| &view.decisions);
+        let beside = beside(|view| &view.around)
+            + beside(|view| &view.closing)
+            + beside(|view| &view.decisions)
+            + beside(|view| &view.check);
         rounds.into_iter().sum::<Usd>() + further + beside
     }
 
@@ -294,7 +297,8 @@ impl Budget {
         let likely = self.likely_cost(&all.least, &all.full, level) + self.margin_of_closing(all, level);
         let kept = [near.merged(Outlook::needed), near.merged(Outlook::spare)].concat();
         let closing = Planned::merge(&near.least.closing, &near.full.closing);
-        likely.max(self.need(kept.iter().chain(&closing), level, None))
+        let check = Planned::merge(&near.least.check, &near.full.check);
+        likely.max(self.need(kept.iter().chain(&closing).chain(&check), level, None))
     }
 }
 

@@ -22,7 +22,9 @@ use dialectic_base::call::CallRecord;
 use dialectic_base::figures::list;
 use dialectic_base::money::Usd;
 use dialectic_llm::{Request, Reserved, request_bytes};
-use dialectic_record::debate::{AgentSettings, CallKey, Debate, Event, Recorded, Settings, Status, StopReason};
+use dialectic_record::debate::{
+    AgentSettings, CallKey, Debate, Event, Recorded, ResultKind, Settings, StageId, Status, StopReason,
+};
 use dialectic_record::protocol::{Authorship, BudgetClass, OutputSpec, Protocol, Step};
 use dialectic_record::store::StoreError;
 
@@ -44,6 +46,8 @@ pub(super) struct Budget {
     rest: Vec<Planned>,
     /// The calls that close the debate.
     closing: Vec<Planned>,
+    /// The calls that check the answer; none where the limit does not buy all of them.
+    check: Vec<Planned>,
     /// The calls until then that the debate could do without, where the limit buys them.
     spare: Vec<Planned>,
     /// How long answers may be, so that all of the debate is likely to fit.
@@ -72,7 +76,11 @@ impl Wanted {
         let goes_on = !request.turns.is_empty();
         let is_second_chance = match &step.answer {
             // Tools answer in turns of their own.
-            OutputSpec::Text | OutputSpec::Summary | OutputSpec::FollowUp => false,
+            OutputSpec::Text
+            | OutputSpec::Summary
+            | OutputSpec::Check(_)
+            | OutputSpec::Amendment
+            | OutputSpec::FollowUp => false,
             // A solution comes as text; what asks for JSON is after its assessment alone.
             OutputSpec::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => {
                 goes_on || request.answer.is_some()
@@ -122,6 +130,7 @@ impl Budget {
             ledger: Ledger::default(),
             rest: Vec::new(),
             closing: Vec::new(),
+            check: Vec::new(),
             spare: Vec::new(),
             level: Level::FULL,
             written: Level::LEAST,
@@ -172,12 +181,14 @@ impl Budget {
         let none = &[][..];
         let (closing, rest) = match wanted.cost {
             BudgetClass::Closing if wanted.is_second_chance => return Usd::ZERO,
-            BudgetClass::Closing | BudgetClass::Extra | BudgetClass::Round => (&self.closing[..], &self.rest[..]),
+            BudgetClass::Closing | BudgetClass::Extra | BudgetClass::Round | BudgetClass::Check => {
+                (&self.closing[..], &self.rest[..])
+            }
             BudgetClass::Decision => (&self.closing[..], none),
         };
         let is_itself = |call: &&Planned| call.key == wanted.key && !call.is_second_chance && !wanted.offers_tools;
         let spare = if spares { &self.spare[..] } else { none };
-        let others = closing.iter().chain(rest).chain(spare).filter(|call| !is_itself(call));
+        let others = closing.iter().chain(rest).chain(&self.check).chain(spare).filter(|call| !is_itself(call));
         self.need(others, written, Some(wanted))
     }
 
@@ -211,8 +222,11 @@ impl Budget {
     fn kept_at_least(&self, wanted: &Wanted) -> Option<Usd> {
         match wanted.cost {
             BudgetClass::Closing => Some(Usd::ZERO),
+            BudgetClass::Check => Some(self.need(self.closing.iter(), self.written, Some(wanted))),
             BudgetClass::Round if !wanted.offers_tools => {
-                Some(self.need(self.closing.iter(), self.written, Some(wanted)))
+                // Nothing but the first round is worth more than the check of what comes of it.
+                let check = if wanted.key.round > 1 { &self.check[..] } else { &[][..] };
+                Some(self.need(self.closing.iter().chain(check), self.written, Some(wanted)))
             }
             // What the debate can do without is not paid from what it needs.
             BudgetClass::Round | BudgetClass::Extra | BudgetClass::Decision => None,
@@ -264,22 +278,34 @@ impl Budget {
             };
             self.rest.retain(|call| !is_paid(call));
             self.closing.retain(|call| !is_paid(call));
+            self.check.retain(|call| !is_paid(call));
             self.spare.retain(|call| !is_paid(call));
         }
     }
 
     /// Sets what is needed until a round is over and the debate closed: the calls with answers as short and as long as
     /// they may be. `spares` says whether the limit buys what the debate could do without, too.
-    fn plan(&mut self, near: &Views, spares: bool) {
+    fn plan(&mut self, near: &Views, spares: bool, is_first_round: bool) {
         self.rest = near.merged(Outlook::needed);
         self.closing = Planned::merge(&near.least.closing, &near.full.closing);
+        self.check = near.merged(|view| view.check.iter().collect());
+        if !self.is_check_affordable(is_first_round) {
+            self.check.clear();
+        }
         self.spare = if spares { near.merged(Outlook::spare) } else { Vec::new() };
         self.written = Level::LEAST;
     }
 
+    /// Whether the limit buys the whole check beside the closing; in the first round, beside what is left of that too.
+    fn is_check_affordable(&self, is_first_round: bool) -> bool {
+        let rest = if is_first_round { &self.rest[..] } else { &[][..] };
+        let calls = rest.iter().chain(&self.closing).chain(&self.check);
+        self.need(calls, Level::LEAST, None) <= self.room()
+    }
+
     /// Whether what is needed fits.
     fn is_need_met(&self) -> bool {
-        self.need(self.rest.iter().chain(&self.closing), Level::LEAST, None) <= self.room()
+        self.need(self.rest.iter().chain(&self.closing).chain(&self.check), Level::LEAST, None) <= self.room()
     }
 }
 
@@ -362,12 +388,15 @@ impl Engine {
         let further = if self.is_stopping() || last == until { None } else { Some(views(last)?) };
         let all = further.as_ref().unwrap_or(&near);
         let level = budget.highest_level(&near, all);
-        let left_out = if level.is_some() { Vec::new() } else { all.dispensable(debate) };
+        let mut left_out = if level.is_some() { Vec::new() } else { all.dispensable(debate) };
         let lowered = self.panel.agents.iter().map(|agent| &agent.settings.id);
         let lowered = budget.payees.lowered(lowered, level.unwrap_or(Level::LEAST));
         if let Some(budget) = &mut self.budget {
-            budget.plan(&near, level.is_some());
+            budget.plan(&near, level.is_some(), debate.current_round <= 1);
             budget.level = level.unwrap_or(Level::LEAST);
+            if budget.check.is_empty() {
+                left_out.extend(near.checking(debate));
+            }
         }
         if !self.is_stopping() {
             self.say_left_out(&left_out);
@@ -388,6 +417,22 @@ impl Engine {
             "the cost limit of {limit} has no room for {left_out}: they are left out unless the rest takes less than it \
              can"
         ));
+    }
+
+    /// Puts on record that the answer is not checked, where the limit does not buy all the calls that `stage` makes for
+    /// that and none has been made.
+    pub(super) fn forgo_check(&mut self, stage: StageId) -> Result<(), EngineError> {
+        let Some(budget) = self.budget.as_ref().filter(|budget| budget.check.is_empty()) else { return Ok(()) };
+        let debate = self.debate();
+        let declared = self.protocol.stage(stage);
+        let steps = declared.filter(|stage| stage.info.yields == Some(ResultKind::Check));
+        let steps = steps.map(|stage| (stage.steps)(debate)).unwrap_or_default();
+        if steps.is_empty() || steps.iter().any(|step| debate.settled(&step.key).is_some()) {
+            return Ok(());
+        }
+        let limit = budget.limit;
+        self.warn(format!("the cost limit of {limit} has no room for the check of the answer: it stands as it is"));
+        Ok(self.append(Event::CheckForgone)?)
     }
 
     /// Whether what was planned for the next round fits, the closing behind it included.
@@ -439,6 +484,8 @@ pub(super) struct Outlook {
     closing: Vec<Foreseen>,
     /// What is decided beside those, when it is not told to.
     decisions: Vec<Foreseen>,
+    /// What checks the answer.
+    check: Vec<Foreseen>,
 }
 
 impl Outlook {
@@ -462,6 +509,7 @@ impl Outlook {
             match call.cost {
                 // Some of it may be made beside the last round.
                 BudgetClass::Closing => outlook.closing.push(call),
+                BudgetClass::Check => outlook.check.push(call),
                 BudgetClass::Round | BudgetClass::Decision | BudgetClass::Extra if call.in_round => {
                     let place = call.key.round.saturating_sub(first) as usize;
                     if outlook.rounds.len() <= place {
@@ -473,7 +521,8 @@ impl Outlook {
             }
         }
         let regular = rehearsal.closing(None)?;
-        outlook.decisions.extend(regular.into_iter().filter(|call| call.cost == BudgetClass::Decision));
+        outlook.decisions.extend(regular.iter().filter(|call| call.cost == BudgetClass::Decision).cloned());
+        outlook.check.extend(regular.into_iter().filter(|call| call.cost == BudgetClass::Check));
         let early = rehearsal.closing(Some(StopReason::Budget))?;
         outlook.closing.extend(early.into_iter().filter(|call| call.cost == BudgetClass::Closing));
         Ok(outlook)
@@ -524,6 +573,14 @@ impl Views {
     fn dispensable(&self, debate: &Debate) -> Vec<String> {
         let spare = self.merged(Outlook::spare);
         let stages = debate.stages.iter().filter(|stage| spare.iter().any(|call| call.key.stage == stage.id));
+        stages.map(|stage| stage.words.plural.to_string()).collect()
+    }
+}
+
+impl Views {
+    /// The check of the answer, in the words of its stages.
+    fn checking(&self, debate: &Debate) -> Vec<String> {
+        let stages = debate.stages.iter().filter(|stage| self.full.check.iter().any(|call| call.key.stage == stage.id));
         stages.map(|stage| stage.words.plural.to_string()).collect()
     }
 }

@@ -113,6 +113,7 @@ impl Reads {
                 | ResultKind::Summary
                 | ResultKind::Score
                 | ResultKind::Verdict
+                | ResultKind::Check
                 | ResultKind::Solution,
             ) => None,
         }
@@ -251,7 +252,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The text without a part of it.
-fn without<'a>(text: &'a str, part: Option<&Range<usize>>) -> Cow<'a, str> {
+pub(super) fn without<'a>(text: &'a str, part: Option<&Range<usize>>) -> Cow<'a, str> {
     let parts = part.and_then(|part| Some((text.get(..part.start)?, text.get(part.end..)?)));
     parts.map_or(Cow::Borrowed(text), |(before, behind)| {
         [before.trim_end(), behind.trim()].join("\n\n").trim().to_owned().into()

@@ -1,5 +1,6 @@
 //! What texts and the judge were read to say of objections, as the record keeps it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::debate::AgentId;
 
 use super::{Found, Point, Response, Standing};
+
+use super::reads::without;
 
 /// Which point of the debate: `r1/agent-kiss/agent-architect/2` is the second that `agent-kiss` raised against
 /// `agent-architect` in round 1, `check1/facts/agent-kiss/2` the second that it raised against the first draft. It
@@ -86,6 +89,12 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl Reading {
+    /// `text`, which this was read of, without its answers.
+    #[must_use]
+    pub fn without_answers<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        without(text, self.answers_at.as_ref())
+    }
+
     /// Whether anything was read at all.
     #[must_use]
     pub fn says_something(&self) -> bool {

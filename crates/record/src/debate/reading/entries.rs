@@ -93,20 +93,23 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
             let Some((point, after)) = self.number(word) else { break };
             points.push(point);
             rest = after;
-            // `2.1, 2.3 and 2.4`
+            // `2.1, 2.3 and 2.4`, `2.1-2.4`
             let next =
-                rest.trim_start_matches(|c: char| c.is_whitespace() || DECORATION.contains(c) || ",&/".contains(c));
+                rest.trim_start_matches(|c: char| c.is_whitespace() || DECORATION.contains(c) || ",&/–-".contains(c));
             let next = after_marks(strip_word(next, "and").unwrap_or(next));
-            if next.len() == rest.len() || self.number(next).is_none() {
-                break;
+            let Some((last, _)) = self.number(next).filter(|_| next.len() < rest.len()) else { break };
+            if rest[..rest.len() - next.len()].contains(['-', '–']) {
+                points.extend(point + 1..last);
             }
             rest = next;
         }
         if points.is_empty() {
             return None;
         }
-        let spoken = after_marks(rest);
-        let verdict = self.verdict(spoken);
+        let spoken = |text| strip_word(spoken(text), "is").map_or_else(|| self::spoken(text), self::spoken);
+        // `2.7 (Failover): maintained`
+        let titled = || closing(rest.trim_start().strip_prefix(['(', '['])?).map(|end| &rest.trim_start()[end + 2..]);
+        let verdict = self.verdict(spoken(rest)).or_else(|| self.verdict(spoken(titled()?)));
         // `2.7 accepted risks` says nothing of a point.
         let verdict = verdict.filter(|(_, after)| ends_a_verdict(after));
         let (verdict, rest) = verdict.map_or((None, rest), |(verdict, after)| (Some(verdict), after));
@@ -189,6 +192,11 @@ pub(super) fn without_bullet(text: &str) -> &str {
         Some(rest) if rest.starts_with(char::is_whitespace) => rest.trim_start(),
         Some(_) | None => text.trim_start(),
     }
+}
+
+/// The text from its first word on.
+fn spoken(text: &str) -> &str {
+    text.trim_start_matches(|c: char| !c.is_alphanumeric())
 }
 
 fn after_marks(text: &str) -> &str {

@@ -12,21 +12,24 @@ const MOST: usize = 30;
 const ABOUT: usize = 120;
 const RESOLVED_BY: &str = "resolved by";
 /// All that a critique without a point says.
-const NONE: [&str; 8] = [
+const NONE: [&str; 10] = [
     "no objections",
     "no objection",
     "no further objections",
     "no new objections",
     "no new points",
     "no points",
+    "no further points",
+    "i have no further points",
     "no objections at all",
     "none",
 ];
 /// Sections of a critique that hold no points.
-const ASIDE: [&str; 9] = [
+const ASIDE: [&str; 10] = [
     "strengths",
     "what works",
     "what works well",
+    "what i liked",
     "requirements coverage",
     "coverage",
     "coverage check",
@@ -60,9 +63,9 @@ pub(super) fn read(page: &Page, lines: &[Line], is_said: impl Fn(&Line) -> bool)
             }
             continue;
         }
-        let lead = if is_aside { None } else { lead(page, line, in_section) };
+        let lead = lead(page, line, in_section).filter(|_| !is_aside || matches!(line.kind, Kind::Heading(_)));
         let Some((severity, start)) = lead else {
-            if let Some(title) = title(page, line) {
+            if let Some(title) = title(page, line).filter(|title| !NONE.contains(&title.as_str())) {
                 (is_aside, in_section) = (ASIDE.contains(&title.as_str()), severity_of_title(&title));
             } else if line.kind != Kind::Rule {
                 rest.push_str(&page.text[line.start..line.end]);
@@ -70,16 +73,17 @@ pub(super) fn read(page: &Page, lines: &[Line], is_said: impl Fn(&Line) -> bool)
             }
             continue;
         };
+        is_aside = false;
         let mut end = line.end;
         while let Some(next) = lines.get(at) {
             let is_more = belongs(line, next) || goes_on(page, line, next);
-            if !is_more || self::lead(page, next, None).is_some_and(|_| !is_nested(line, next)) || is_said(next) {
+            if !is_more || self::lead(page, next, in_section).is_some_and(|_| !is_nested(line, next)) || is_said(next) {
                 break;
             }
             end = next.end;
             at += 1;
         }
-        points.extend(point(&page.text[start..end], severity));
+        points.extend(point(&page.text[start..end], severity, in_section));
     }
     let unread = points.len().saturating_sub(MOST);
     points.truncate(MOST);
@@ -107,15 +111,16 @@ fn next_words<'a>(page: &'a Page, line: &Line) -> &'a str {
 
 /// The severity of the point that a line begins, and where its words begin. Every numbered item at the top is one; an
 /// item with a bullet, and a paragraph, where it begins with a tag.
-fn lead(page: &Page, line: &Line, in_section: Option<Severity>) -> Option<(Severity, usize)> {
+fn lead(page: &Page, line: &Line, in_section: Option<Severity>) -> Option<(Option<Severity>, usize)> {
     if line.depth > 1 || !line.first || !matches!(line.kind, Kind::Item | Kind::Text | Kind::Heading(_)) {
         return None;
     }
     let text = &page.text[line.start..line.end];
     let (is_numbered, rest) = after_number(text);
+    let is_item = line.kind == Kind::Item && in_section.is_some() || line.kind != Kind::Text && is_numbered;
     let (severity, rest) = match tag(rest) {
-        Some((severity, rest)) => (severity, rest),
-        None if is_numbered && line.kind != Kind::Text => (in_section.unwrap_or(Severity::Major), rest),
+        Some((severity, rest)) => (Some(severity), rest),
+        None if is_item => (None, rest),
         None => return None,
     };
     let is_title = matches!(line.kind, Kind::Heading(_)) && !is_numbered && rest.trim().is_empty();
@@ -126,15 +131,14 @@ fn lead(page: &Page, line: &Line, in_section: Option<Severity>) -> Option<(Sever
 fn after_number(text: &str) -> (bool, &str) {
     let marks = |c: char| c.is_whitespace() || "#-*+•".contains(c);
     let rest = text.trim_start_matches(marks);
-    let opened = rest.strip_prefix('(').unwrap_or(rest);
-    let opened = strip_word(opened, "point").map_or(opened, str::trim_start);
+    let opened = rest.trim_start_matches(['(', '*', '_']);
     let after = opened.trim_start_matches(|c: char| c.is_ascii_digit());
-    let digits = opened.len() - after.len();
-    match after.strip_prefix(['.', ')', ':']) {
+    let is_number = after.len() < opened.len();
+    match after.strip_prefix(['.', ')']) {
         // `2.7` is the number of an earlier point.
-        Some(after) if (1..=3).contains(&digits) && !after.starts_with(|c: char| c.is_ascii_digit()) => {
-            (true, after.trim_start())
-        }
+        Some(after) if is_number && !after.starts_with(|c: char| c.is_ascii_digit()) => (true, after.trim_start()),
+        // `#1 [major]`
+        None if is_number && text.starts_with('#') => (true, after.trim_start()),
         Some(_) | None => (false, rest),
     }
 }
@@ -170,11 +174,34 @@ fn severity_of_title(title: &str) -> Option<Severity> {
     })
 }
 
+/// The severity that stands behind the title of a point: `Title (minor)`, `Severity: minor`.
+fn tag_within(text: &str) -> Option<Severity> {
+    let lower = text.to_ascii_lowercase();
+    let is_tag = |at: usize, name: &str| {
+        let (before, after) = (
+            lower[..at].trim_end_matches(['*', '_', '`']),
+            lower[at + name.len()..].trim_start_matches(['*', '_', '`']),
+        );
+        let is_named = before
+            .trim_end_matches([' ', '*', '_'])
+            .strip_suffix(':')
+            .is_some_and(|name| name.trim_end_matches(['*', '_']).ends_with("severity"));
+        is_named || before.ends_with(['(', '[']) && after.starts_with([')', ']'])
+    };
+    let places = Severity::ALL
+        .into_iter()
+        .flat_map(|one| lower.match_indices(one.name()).map(move |(at, name)| (at, name, one)));
+    places.filter(|(at, name, _)| is_tag(*at, name)).min_by_key(|(at, ..)| *at).map(|(.., severity)| severity)
+}
+
 /// A point, told apart into its parts, each word for word.
-fn point(text: &str, severity: Severity) -> Option<Point> {
+fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -> Option<Point> {
+    let severity = severity.or(in_section).or_else(|| tag_within(text)).unwrap_or(Severity::Major);
     let (text, resolution) = resolution(text);
     let text = tidy(text);
-    if !text.contains(char::is_alphanumeric) {
+    // An answer that was cut ends within a tag.
+    let is_cut = text.starts_with('[') && !text.contains(']');
+    if is_cut || !text.contains(char::is_alphanumeric) {
         return None;
     }
     let (about, text) = match about(&text) {
@@ -217,7 +244,7 @@ fn about(text: &str) -> Option<(String, &str)> {
         (inner, rest.strip_prefix("**")?)
     };
     let bare = about.strip_prefix("**").and_then(|inner| inner.strip_suffix("**")).unwrap_or(about);
-    let rest = rest.trim_start();
+    let rest = after_separator(rest);
     let is_telling = bare.contains(char::is_alphanumeric) && rest.contains(char::is_alphanumeric);
     (is_name && is_apart && is_telling).then(|| (bare.trim().to_owned(), rest))
 }

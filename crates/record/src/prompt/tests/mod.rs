@@ -72,6 +72,8 @@ impl Texts {
             material: vec![MaterialPart { heading: "Heading", entries: entries.clone() }],
             entries,
             points: Some(&self.points),
+            draft: None,
+            quick: false,
             question: Some(&self.question),
             dispute: Some(&self.dispute),
             decisions: vec![at(3), at(4)],

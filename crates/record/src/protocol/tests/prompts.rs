@@ -1,10 +1,14 @@
 //! What each protocol says to models: headings, sides, keys of JSON, and tidy text.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::super::*;
-use crate::prompt::{Authored, Candidate, Entry, Focus, FocusedRole, MaterialPart, OwnRound, Prompt, Role, Values};
+use crate::prompt::{
+    Authored, Candidate, CheckedDraft, Entry, Focus, FocusedRole, MaterialPart, OwnRound, Prompt, Role, Values,
+};
+
+static CHANGED: OnceLock<Vec<String>> = OnceLock::new();
 
 fn prompts() -> Vec<&'static Prompt> {
     let mut seen = BTreeSet::new();
@@ -42,6 +46,15 @@ fn bare<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
         entries: Vec::new(),
         material: Vec::new(),
         points: None,
+        draft: Some(CheckedDraft {
+            text: "DRAFT",
+            lens: "facts",
+            accepted: None,
+            points: None,
+            may_rethink: false,
+            changed: &[],
+        }),
+        quick: false,
         question: None,
         dispute: None,
         decisions: Vec::new(),
@@ -74,6 +87,15 @@ fn full<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
         material: vec![MaterialPart { heading: "The final round", entries: entries.clone() }],
         entries,
         points: Some("POINTS"),
+        draft: Some(CheckedDraft {
+            text: "DRAFT",
+            lens: "requirements",
+            accepted: Some("ACCEPTED"),
+            points: Some("RAISED"),
+            may_rethink: true,
+            changed: CHANGED.get_or_init(|| vec!["SECTION".to_owned()]),
+        }),
+        quick: true,
         dispute: Some("DISPUTE"),
         decisions: vec!["DECISION"],
         requirements: vec!["REQUIREMENT".to_owned()],

@@ -112,7 +112,7 @@ fn a_pair_leads_where_its_row_says_and_no_other_pair_leads_anywhere() {
             }
         }
     }
-    let error = DIALECTIC.next(DIALECTIC.closing(), Trigger("ALL_CLEAR")).unwrap_err();
+    let error = DIALECTIC.next(DIALECTIC.closing, Trigger("ALL_CLEAR")).unwrap_err();
     assert_eq!(error.to_string(), "protocol dialectic has no way on from synthesis after ALL_CLEAR");
 }
 
@@ -148,7 +148,7 @@ fn the_common_events_work_in_every_stage() {
             assert_eq!(next(Trigger::FALLBACK), Ok(stage.rows[0].1));
             assert_eq!(next(Trigger::FAILED), Ok(Next::Fail));
             assert_eq!(next(Trigger::PAUSE), Ok(Next::Pause));
-            assert_eq!(next(Trigger::STOP), Ok(Next::Go(protocol.closing())));
+            assert_eq!(next(Trigger::STOP), Ok(Next::Go(protocol.closing)));
         }
         for stage in protocol.stages.iter().filter(|stage| !stage.info.is_place) {
             assert!(Trigger::COMMON.iter().all(|trigger| protocol.next(stage.info.id, *trigger).is_err()));

@@ -31,6 +31,7 @@ pub(super) fn others(view: &View<'_>, participants: &Participants<'_>) -> Markup
             | ResultKind::Questions
             | ResultKind::Summary
             | ResultKind::Score
+            | ResultKind::Check
             | ResultKind::Verdict
             | ResultKind::Solution,
         )

@@ -59,6 +59,7 @@ fn who(debate: &Debate, contribution: &Contribution) -> String {
                 | ResultKind::Questions
                 | ResultKind::Summary
                 | ResultKind::Score
+                | ResultKind::Check
                 | ResultKind::Verdict
                 | ResultKind::Solution,
             ),
