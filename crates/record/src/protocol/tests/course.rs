@@ -272,6 +272,7 @@ impl Course {
                     about: None,
                     text: format!("It breaks in {}.", lens.name()),
                     resolution: None,
+                    target: None,
                 });
                 let reading = Reading { points: Some(points.collect()), ..Reading::default() };
                 let metadata = Metadata { lens: Some(*lens), ..Metadata::default() };
