@@ -11,9 +11,9 @@ use dialectic_base::call::{CallRecord, Cut};
 use dialectic_base::tool_call::{ToolCall, ToolResult};
 use dialectic_llm::{Caller, FailedCall, ModelError, Request, Turn};
 use dialectic_record::debate::{
-    AgentId, Challenge, Judgement, Metadata, Observation, Reading, Relations, Solution, StoredReply,
+    AgentId, Challenge, Judgement, Metadata, Observation, Reading, Reads, Relations, Solution, StoredReply,
 };
-use dialectic_record::prompt::{Fill, NoSolution, PromptError, SecondChance};
+use dialectic_record::prompt::{Fill, NoPoints, NoSolution, PromptError, SecondChance};
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
@@ -67,13 +67,16 @@ impl ToolLog {
         self.records.push(record);
     }
 
-    fn into_metadata(self) -> Metadata {
-        Metadata {
+    /// The text that the last call brought.
+    fn into_said(mut self, text: String, call: CallRecord) -> Said {
+        self.records.push(call.clone());
+        let metadata = Metadata {
             tool_calls: self.calls,
             tool_results: self.results,
             tool_call_iterations: (self.iterations > 0).then_some(self.iterations),
             ..Metadata::of_calls(&self.records)
-        }
+        };
+        Said { text: text.into(), call, metadata, records: self.records }
     }
 }
 
@@ -94,6 +97,19 @@ struct Said {
     pub call: CallRecord,
     /// How it came about, all calls together.
     pub metadata: Metadata,
+    /// What all calls took.
+    records: Vec<CallRecord>,
+}
+
+impl Said {
+    /// With a further call, and the text that stands then.
+    fn and(mut self, text: Arc<str>, call: CallRecord) -> Self {
+        self.records.push(call.clone());
+        let Metadata { tool_calls, tool_results, tool_call_iterations, .. } = self.metadata;
+        let of_calls = Metadata::of_calls(&self.records);
+        let metadata = Metadata { tool_calls, tool_results, tool_call_iterations, ..of_calls };
+        Self { text, call, metadata, records: self.records }
+    }
 }
 
 /// An answer that stayed unreadable after a second chance.
@@ -176,16 +192,18 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, 
         | Value::Solution(_)
         | Value::Unreadable(_) => None,
     };
-    let Some((text, reads)) = text.zip(call.reads.as_ref()) else { return Ok(answered) };
+    let Some((text, reads)) = text.zip(call.reads.as_ref()).filter(|_| answered.reading.is_none()) else {
+        return Ok(answered);
+    };
     let reading = Some(reads.read(text)).filter(Reading::says_something).map(Box::new);
     Ok(Answered { reading, ..answered })
 }
 
-async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
+async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
     let labels = &call.labels;
     match &call.step.answer {
         OutputSpec::Amendment => {
-            let Said { text, call: record, metadata } = ask.text().await?;
+            let Said { text, call: record, metadata, .. } = ask.text().await?;
             let (whole, rethought) = without_approach(&text);
             let (value, reading) = match rewritten(call, whole, record.cut()) {
                 Ok((_, reading)) => (Value::Text(whole.into()), reading),
@@ -195,8 +213,11 @@ async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, Faile
             Ok(Answered { value, call: record, metadata, reading: reading.map(Box::new) })
         }
         OutputSpec::Text | OutputSpec::Summary | OutputSpec::Check(_) | OutputSpec::FollowUp => {
-            let Said { text, call, metadata } = ask.text().await?;
-            Ok(Answered { value: Value::Text(text), call, metadata, reading: None })
+            let (Said { text, call, metadata, .. }, reading) = match &call.reads {
+                Some(reads) if reads.asks_for_points() => ask.points(reads).await?,
+                Some(_) | None => (ask.text().await?, None),
+            };
+            Ok(Answered { value: Value::Text(text), call, metadata, reading: reading.map(Box::new) })
         }
         OutputSpec::Questions { .. } => ask.value(Questions::read, Value::Questions).await,
         OutputSpec::Score(_) => ask.value(Score::read, Value::Score).await,
@@ -311,12 +332,8 @@ impl Ask {
     ///
     /// # Errors
     /// When a call fails for good.
-    async fn text(mut self) -> Result<Said, FailedCall> {
-        let mut log = ToolLog::default();
-        for (reply, record) in std::mem::take(&mut self.past) {
-            log.note(&reply, record);
-            self.go_on(reply);
-        }
+    async fn text(&mut self) -> Result<Said, FailedCall> {
+        let mut log = self.past_calls();
         loop {
             let offered = self.tools.as_ref().filter(|tools| log.iterations < tools.limit);
             self.request.tools = offered.map(|tools| tools.toolbox.specs()).unwrap_or_default();
@@ -336,8 +353,7 @@ impl Ask {
                     let spent = self.caller.discard(&error, call);
                     return Err(FailedCall { error, attempts, spent });
                 }
-                log.records.push(call.clone());
-                return Ok(Said { text: reply.text.into(), call, metadata: log.into_metadata() });
+                return Ok(log.into_said(reply.text, call));
             };
             let tool_results = run_all(toolbox, &reply.tool_calls).await;
             let stored =
@@ -346,6 +362,67 @@ impl Ask {
             log.note(&stored, call);
             self.go_on(stored);
         }
+    }
+
+    /// The calls of tools that an earlier run paid for, which stand behind the question then.
+    fn past_calls(&mut self) -> ToolLog {
+        let mut log = ToolLog::default();
+        for (reply, record) in std::mem::take(&mut self.past) {
+            log.note(&reply, record);
+            self.go_on(reply);
+        }
+        log
+    }
+
+    /// Asks for a text with points, and once more for these where none can be read. Whatever becomes of the second
+    /// call, the first answer was paid for and is kept.
+    ///
+    /// # Errors
+    /// When the first call fails for good.
+    async fn points(mut self, reads: &Reads) -> Result<(Said, Option<Reading>), FailedCall> {
+        let unread = self.past.iter().position(|(reply, _)| reply.parse_error.is_some());
+        let mut unread = unread.map(|at| self.past.split_off(at)).unwrap_or_default();
+        let is_kept = !unread.is_empty();
+        let first = if is_kept {
+            let (reply, record) = unread.swap_remove(0);
+            self.past_calls().into_said(reply.text, record)
+        } else {
+            self.text().await?
+        };
+        let reading = reads.read(&first.text);
+        let said = |reading: Reading| Some(reading).filter(Reading::says_something);
+        if !reads.lacks_points(&reading) {
+            return Ok((first, said(reading)));
+        }
+        if !is_kept {
+            let reply = StoredReply {
+                text: first.text.to_string(),
+                tool_calls: Vec::new(),
+                tool_results: Vec::new(),
+                parse_error: Some("it has no points in the form that was asked for".to_owned()),
+            };
+            (self.on_reply)(reply, first.call.clone());
+        }
+        // The template is tested; were it defective, the form alone says enough.
+        let again = NoPoints {}.render().unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned());
+        go_on(&mut self.request, &first.text, again);
+        self.request.tools = Arc::new([]);
+        let call = match self.caller.call(&self.request).await {
+            Ok(second) => {
+                let more = reads.read(&second.reply.text);
+                let is_better = more.points.is_some() && more.unread_texts <= reading.unread_texts;
+                if is_better {
+                    let text = format!("{}\n\n{}", first.text.trim_end(), second.reply.text.trim()).into();
+                    return Ok((first.and(text, second.record), said(reading.with_points_of(more))));
+                }
+                second.record
+            }
+            // What was said is kept: it is asked again when the server is back.
+            Err(failed) if failed.is_server_gone() => return Err(failed),
+            Err(failed) => failed_call(&self.caller, &self.request, &failed),
+        };
+        let text = Arc::clone(&first.text);
+        Ok((first.and(text, call), said(reading)))
     }
 
     /// Puts a reply that called tools, and what they answered, behind the question.
@@ -525,16 +602,20 @@ impl Replies {
         }
     }
 
-    /// What a call took that failed for good.
     fn failed(&self, request: &Request, failed: &FailedCall) -> CallRecord {
-        let unsent = self.caller.unsent(request);
-        match failed.spent.as_deref() {
-            Some(spent) => {
-                CallRecord { tokens: spent.tokens, cost_usd: spent.cost_usd, attempts: failed.attempts, ..unsent }
-            }
-            // It was never sent, or what its attempts took is in the books.
-            None => unsent,
+        failed_call(&self.caller, request, failed)
+    }
+}
+
+/// What a call took that failed for good.
+fn failed_call(caller: &Caller, request: &Request, failed: &FailedCall) -> CallRecord {
+    let unsent = caller.unsent(request);
+    match failed.spent.as_deref() {
+        Some(spent) => {
+            CallRecord { tokens: spent.tokens, cost_usd: spent.cost_usd, attempts: failed.attempts, ..unsent }
         }
+        // It was never sent, or what its attempts took is in the books.
+        None => unsent,
     }
 }
 

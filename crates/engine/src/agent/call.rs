@@ -226,7 +226,7 @@ impl<'a> Shown<'a> {
                 let length = draft.as_ref().map_or(0, DraftTexts::length);
                 Self {
                     inputs,
-                    points: points(&|author| Some(anonymous(debate, author))),
+                    points: points(&|author| Some(text_label(debate, author))),
                     draft,
                     length,
                     ..Self::default()

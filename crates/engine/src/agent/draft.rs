@@ -3,9 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use dialectic_record::debate::{
-    Answered, CheckPoint, Debate, Draft, Found, Ledger, Lens, Objection, Point, Standing, Verification,
-};
+use dialectic_record::debate::{CheckPoint, Debate, Draft, Found, Ledger, Lens, Objection, Point, Verification};
 use dialectic_record::prompt::CheckedDraft;
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, Step};
 
@@ -84,11 +82,8 @@ impl DraftTexts {
 /// The points of the debate that were accepted, whole, each with what its author says was changed.
 fn accepted(debate: &Debate) -> String {
     let ledger = Ledger::of(debate);
-    let is_accepted = |one: &&Objection| {
-        matches!(one.answer, Answered::Accepted | Answered::Partly) && one.critic != Some(Standing::Withdrawn)
-    };
     let mut list = String::new();
-    for one in ledger.objections.iter().filter(is_accepted) {
+    for one in ledger.to_verify(debate) {
         let section = one.section.as_deref().filter(|section| !section.is_empty());
         let section = section.map(|section| format!(" ({})", flat(section))).unwrap_or_default();
         let reason = one.reason.as_deref().map(|reason| format!(": {}", flat(reason))).unwrap_or_default();

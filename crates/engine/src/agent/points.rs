@@ -2,15 +2,12 @@
 
 use std::fmt::Write;
 
-use dialectic_base::markdown::truncate;
 use dialectic_record::debate::{AgentId, Answered, Debate, Ledger, Objection, ResultKind};
 use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step};
 
-/// Characters of a list at most: what a call costs must not grow with all that was ever said.
-const LIST: usize = 8000;
-/// Characters of a point, and of a reason, in a list.
-const POINT: usize = 320;
-const REASON: usize = 160;
+/// Characters of a list at most: what a call costs must not grow with all that was ever said. Points that do not fit are
+/// left out whole.
+const LIST: usize = 24_000;
 
 /// Points that a prompt lists.
 #[derive(Debug, Clone, Default)]
@@ -31,10 +28,7 @@ impl Listed {
                 let ledger = Ledger::of(debate);
                 let mut points = ledger.to_decide();
                 points.retain(|one| one.answer == Answered::Unanswered);
-                Self::new(&points, |number, one| {
-                    let on = label(&one.target_id).map(|label| format!("{label}: ")).unwrap_or_default();
-                    format!("{number}. [{}] {on}", one.point.severity.name())
-                })
+                Self::new(&points, label)
             }
             (OutputSpec::Solution(_), ..) => {
                 let ledger = Ledger::of(debate);
@@ -44,27 +38,15 @@ impl Listed {
                 if step.shows == PromptContext::Draft && is_answered {
                     points.retain(|one| one.draft.is_none());
                 }
-                Self::new(&points, |number, one| {
-                    let on = label(&one.target_id).map(|label| format!("{label}: ")).unwrap_or_default();
-                    format!("{number}. [{}] {on}", one.point.severity.name())
-                })
+                Self::new(&points, label)
             }
             (OutputSpec::Text | OutputSpec::Word(_), Some(target), Some(ResultKind::Critique | ResultKind::Ballot)) => {
                 let ledger = Ledger::seen_by(debate, target, key.round, &step.inputs);
-                Self::labelled(&ledger.against(target).filter(|one| !one.is_settled()).collect::<Vec<_>>())
+                Self::new(&ledger.to_recheck(debate, &key.agent_id, target, key.round), |_| None)
             }
             (OutputSpec::Text, None, Some(ResultKind::Proposal)) => {
-                let author = &key.agent_id;
-                let ledger = Ledger::seen_by(debate, author, key.round, &step.inputs);
-                // The prompt shows the critiques among its inputs whole.
-                let is_input = |one: &Objection| {
-                    step.inputs.iter().any(|input| {
-                        input.round == one.round
-                            && input.agent_id == one.critic_id
-                            && input.target_agent_id.as_ref() == Some(author)
-                    })
-                };
-                Self::labelled(&ledger.against(author).filter(|one| one.open && !is_input(one)).collect::<Vec<_>>())
+                let ledger = Ledger::seen_by(debate, &key.agent_id, key.round, &step.inputs);
+                Self::new(&ledger.to_answer(&key.agent_id), |_| None)
             }
             (
                 OutputSpec::Text
@@ -86,50 +68,56 @@ impl Listed {
         (!listed.points.is_empty()).then_some(listed)
     }
 
-    fn labelled(points: &[&Objection]) -> Self {
-        Self::new(points, |_, one| format!("- P{} [{}] ", one.label(), one.point.severity.name()))
-    }
-
     /// As many as fit, the gravest and newest of them, in the order in which they were given.
-    fn new(points: &[&Objection], mark: impl Fn(usize, &Objection) -> String) -> Self {
+    fn new(points: &[&Objection], label: impl Fn(&AgentId) -> Option<String>) -> Self {
         let mut by_weight: Vec<usize> = (0..points.len()).collect();
         by_weight.sort_by_key(|place| (points[*place].point.severity, std::cmp::Reverse(points[*place].round)));
         let (mut room, mut kept) = (LIST, Vec::new());
         for place in by_weight {
-            let life = life(points[place]);
-            let Some(left) = room.checked_sub(life.chars().count()) else { break };
+            let entry = entry(points[place], label(&points[place].target_id).as_deref());
+            let Some(left) = room.checked_sub(entry.chars().count()) else { break };
             room = left;
-            kept.push((place, life));
+            kept.push((place, entry));
         }
         kept.sort_unstable_by_key(|(place, _)| *place);
         let left_out = points.len() - kept.len();
-        let lines = (1..).zip(&kept).map(|(number, (place, life))| mark(number, points[*place]) + life);
+        let entries = kept.iter().map(|(_, entry)| entry.clone());
         let more = (left_out > 0).then(|| format!("And {left_out} more, which are older or weigh less."));
-        let text = lines.chain(more).collect::<Vec<_>>().join("\n");
+        let text = entries.chain(more).collect::<Vec<_>>().join("\n");
         Self { text, points: kept.iter().map(|(place, _)| points[*place].clone()).collect() }
     }
 }
 
-/// A point and what became of it, on one line.
-fn life(one: &Objection) -> String {
-    let mut line = short(&one.point.in_words(), POINT);
-    let because = |reason: &Option<String>| reason.as_ref().map(|why| format!(": {}", short(why, REASON)));
-    // Writing to a String cannot fail.
-    let _ = write!(line, " - {}{}", one.answer.name(), because(&one.reason).unwrap_or_default());
-    if one.answer != Answered::Unanswered && one.is_bare_acceptance() {
-        line.push_str(" without saying what was changed");
+/// A point and what became of it, word for word: the point, the answer and the last word of its critic, a line each.
+fn entry(one: &Objection, on: Option<&str>) -> String {
+    let mut entry = format!("- {} [{}] ", one.number(), one.point.severity.name());
+    if let Some(on) = on {
+        entry =
+            format!("{entry}against {}{on}: ", if one.is_of_earlier_text() { "an earlier version of " } else { "" });
     }
-    match one.critic {
-        Some(standing) => {
-            let _ = write!(line, " - {}{}", standing.name(), because(&one.critic_reason).unwrap_or_default());
-        }
-        None => line.push_str(" - not rechecked"),
+    entry.push_str(&one.point.in_words());
+    if let Some(remedy) = &one.point.resolution {
+        entry = format!("{entry} Resolved by: {remedy}");
     }
-    line
-}
-
-fn short(text: &str, chars: usize) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let shown = truncate(&words, chars);
-    if shown.len() < words.len() { format!("{}…", shown.trim_end()) } else { words }
+    let mut say = |what: &str, verdict: &str, section: Option<&String>, reason: Option<&String>| {
+        let section = section.filter(|section| !section.is_empty()).map(|section| format!(" ({section})"));
+        let reason = reason.map(|reason| format!(": {reason}"));
+        // Writing to a String cannot fail.
+        let _ = write!(entry, "\n{what}: {verdict}{}{}", section.unwrap_or_default(), reason.unwrap_or_default());
+    };
+    if one.answer != Answered::Unanswered {
+        let bare = if one.is_bare_acceptance() { ", no section named" } else { "" };
+        say("Answer", &format!("{}{bare}", one.answer.name()), one.section.as_ref(), one.reason.as_ref());
+    } else if one.was_shown_to_its_author() {
+        say("Answer", "none", None, None);
+    }
+    if let Some(standing) = one.critic {
+        let past = if one.is_of_earlier_text() { " of an earlier version" } else { "" };
+        say(&format!("Recheck{past}"), standing.name(), one.critic_section.as_ref(), one.critic_reason.as_ref());
+    }
+    if let Some(check) = &one.check {
+        say("Check", check.found.name(), check.section.as_ref(), check.reason.as_ref());
+    }
+    // What has several lines stays one item of the list.
+    entry.replace('\n', "\n  ")
 }

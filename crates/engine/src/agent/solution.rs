@@ -72,8 +72,8 @@ impl Written {
         let rulings = RawRuling::on(&rulings, listed);
         let mut cap = if unfulfilled_major_requirements.is_empty() { 100.0 } else { UNFULFILLED_CAP };
         for (objection, counts) in unmet(listed, &rulings) {
-            let (target, words) = (&objection.target_id, objection.point.in_words());
-            open_questions.push(format!("A blocking objection to the text of {target} is met nowhere: {words}"));
+            let (number, words) = (objection.number(), objection.point.in_words());
+            open_questions.push(format!("The blocking point {number} is not met: {words}"));
             if counts {
                 cap = cap.min(UNMET_CAP);
             }

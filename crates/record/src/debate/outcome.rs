@@ -91,6 +91,9 @@ impl Outcome {
                 reasons.push(format!("{}'s {noun} in round {number} was cut {}", one.agent_id, cut.how()));
             }
         }
+        if rules == Rules::Today {
+            reasons.extend(unread_critiques(debate));
+        }
         if let Some((text, ballot)) = unseen(debate) {
             let words = debate.words(text.stage);
             reasons.push(format!("{}'s last {} was accepted by nobody: it had no {ballot}", text.agent_id, words.noun));
@@ -149,6 +152,31 @@ impl Outcome {
         };
         Self { kind, reasons }
     }
+}
+
+/// The critiques of which points are missing, since they could not be read or were too many.
+fn unread_critiques(debate: &Debate) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let all =
+        debate.rounds.iter().flat_map(|round| round.contributions.iter().map(move |one| (round.round_number, one)));
+    let is_critique = |one: &Contribution| debate.yield_of(one) == Some(ResultKind::Critique);
+    for (round, one) in all.filter(|(_, one)| is_critique(one) && !one.metadata.carried_over) {
+        let target = one.target_agent_id.as_ref().map(|id| format!(" of {id}")).unwrap_or_default();
+        let noun = debate.words(one.stage).noun;
+        let which = format!("{}'s {noun}{target} in round {round}", one.agent_id);
+        let reading = one.reading.as_deref();
+        let unread_texts = reading.map_or(0, |reading| reading.unread_texts);
+        if reading.is_none_or(|reading| reading.points.is_none()) {
+            reasons.push(format!("{which} could not be read for points"));
+        } else if unread_texts > 0 {
+            let texts = if unread_texts == 1 { "one text" } else { "some texts" };
+            reasons.push(format!("{which} could not be read for points against {texts}"));
+        }
+        if let Some(unread) = reading.map(|reading| reading.unread).filter(|unread| *unread > 0) {
+            reasons.push(format!("{unread} points of {which} were not read"));
+        }
+    }
+    reasons
 }
 
 /// The text that the answer rests on, where one that was to take its place failed; and what that would have been.

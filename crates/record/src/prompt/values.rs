@@ -95,6 +95,14 @@ values! {
     }
 }
 
+/// What is said after a critique in which no points can be read. A turn of its own, not a body.
+#[derive(Debug, Clone, Serialize)]
+pub struct NoPoints {}
+
+impl Fill for NoPoints {
+    const TEMPLATE: Template = Template::NoPoints;
+}
+
 /// What is said after an answer of the judge without a solution. A turn of its own, not a body.
 #[derive(Debug, Clone, Serialize)]
 pub struct NoSolution {}

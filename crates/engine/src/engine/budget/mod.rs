@@ -76,11 +76,10 @@ impl Wanted {
         let goes_on = !request.turns.is_empty();
         let is_second_chance = match &step.answer {
             // Tools answer in turns of their own.
-            OutputSpec::Text
-            | OutputSpec::Summary
-            | OutputSpec::Check(_)
-            | OutputSpec::Amendment
-            | OutputSpec::FollowUp => false,
+            OutputSpec::Text | OutputSpec::Check(_) => {
+                matches!(request.turns.last(), Some(dialectic_llm::Turn::User(_)))
+            }
+            OutputSpec::Summary | OutputSpec::Amendment | OutputSpec::FollowUp => false,
             // A solution comes as text; what asks for JSON is after its assessment alone.
             OutputSpec::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => {
                 goes_on || request.answer.is_some()

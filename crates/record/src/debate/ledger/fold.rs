@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::debate::{AgentId, Contribution, Debate, Point, Response, ResultKind, Solution, Standing};
+use crate::debate::{AgentId, Contribution, Debate, Found, Lens, Point, Response, ResultKind, Solution, Standing};
 
 use super::reads::lines;
 use super::{Answered, Happened, Incident, Ledger, Move, Objection, Occasion, PointId, Reading, Reply};
@@ -76,7 +76,12 @@ impl<'a> Fold<'a> {
             }
         }
         if one.target_agent_id.is_none() && self.is_text(one) {
-            self.texts.insert(one.agent_id.clone(), Fingerprint::of(one));
+            let text = Fingerprint::of(one);
+            for known in self.ledger.objections.iter_mut().filter(|known| known.target_id == one.agent_id) {
+                known.is_of_earlier_text = known.text != Some(text);
+                known.was_shown = true;
+            }
+            self.texts.insert(one.agent_id.clone(), text);
         }
     }
 
@@ -86,10 +91,68 @@ impl<'a> Fold<'a> {
         yields.is_none_or(|yields| yields == ResultKind::Proposal)
     }
 
-    /// Takes what the judge, or the author of the final text, says at the end.
+    /// Takes the drafts of the answer with what their checkers said, the text that took their place, and the rulings.
     pub(super) fn close(&mut self, debate: &Debate) {
-        let Some(solution) = &debate.final_solution else { return };
-        self.rule(solution);
+        let (mut draft, mut text, mut raised) = (0, None, 0);
+        for one in &debate.checks {
+            let Some(reading) = one.reading.as_ref() else {
+                if debate.yield_of(one) != Some(ResultKind::Check) {
+                    (draft, text) = (draft + 1, Some(Fingerprint::of(one)));
+                }
+                continue;
+            };
+            if debate.yield_of(one) == Some(ResultKind::Check) {
+                self.check(one, draft, text);
+                raised = self.raise_by_check(debate, one, draft, raised);
+            } else {
+                // Another draft, or the text that is delivered: both answer the check before.
+                self.reply(Speaker { at: Occasion::Final, by: Some(&one.agent_id) }, &reading.answers);
+                (draft, text) = (draft + 1, Some(Fingerprint::of(one)));
+            }
+        }
+        if let Some(solution) = &debate.final_solution {
+            self.rule(solution);
+        }
+    }
+
+    /// What a checker found of the points that were accepted.
+    fn check(&mut self, one: &Contribution, draft: u32, text: Option<Fingerprint>) {
+        let speaker = Speaker { at: Occasion::Check(draft), by: Some(&one.agent_id) };
+        for found in one.reading.iter().flat_map(|reading| &reading.verifications) {
+            let known = self.ledger.objections.iter_mut().find(|known| known.id.is(&found.point));
+            let Some(objection) = known else { continue };
+            let (section, reason) = (found.section.as_deref(), found.reason.as_deref());
+            let is_same = text.is_none() || text == objection.text;
+            if found.found == Found::Verified && is_same {
+                objection.story.push(speaker.says(Happened::Unchanged, section, reason));
+                continue;
+            }
+            objection.story.push(speaker.says(Happened::Checked(found.found), section, reason));
+            objection.was_answered_last = false;
+            match found.found {
+                Found::NotFound => objection.open = true,
+                // What was accepted in part only is met in part only.
+                Found::Verified | Found::Moot if objection.answer == Answered::Accepted => objection.open = false,
+                Found::Verified | Found::Moot => {}
+            }
+            objection.check = Some(found.clone());
+        }
+    }
+
+    fn raise_by_check(&mut self, debate: &Debate, one: &Contribution, draft: u32, before: usize) -> usize {
+        let speaker = Speaker { at: Occasion::Check(draft), by: Some(&one.agent_id) };
+        let lens = one.metadata.lens.map_or("", Lens::name);
+        let target = one.target_agent_id.as_ref().unwrap_or(&one.agent_id);
+        let points = one.reading.iter().flat_map(|reading| &reading.points).flatten();
+        let mut raised = before;
+        for (number, point) in (1..).zip(points) {
+            raised += 1;
+            let id = PointId::of_check(draft, lens, &one.agent_id, number);
+            let objection = raise(id, format!("D{raised}"), debate.current_round, speaker, target, point);
+            let lens = Some(lens.to_owned()).filter(|lens| !lens.is_empty());
+            self.ledger.objections.push(Objection { draft: Some(draft), lens, ..objection });
+        }
+        raised
     }
 
     fn criticise<'p>(
@@ -125,6 +188,7 @@ impl<'a> Fold<'a> {
                 objection.checked_in = round;
                 objection.open = recheck.standing == Standing::Maintained;
                 objection.text = text;
+                objection.is_of_earlier_text = false;
             }
         }
         let against = || self.ledger.against(target).filter(|known| known.draft.is_none());
@@ -172,8 +236,10 @@ impl<'a> Fold<'a> {
             objection.section.clone_from(&reply.section);
             objection.reason.clone_from(&reply.reason);
             objection.was_passed_over = false;
+            objection.was_answered_last = speaker.at == Occasion::Final;
             // What its critic took back or found met is settled, whatever its author makes of it.
-            if !matches!(objection.critic, Some(Standing::Withdrawn | Standing::Verified)) {
+            let is_over = matches!(objection.critic, Some(Standing::Withdrawn | Standing::Verified));
+            if !is_over || objection.was_answered_last {
                 objection.open = objection.answer != Answered::Accepted || objection.is_bare_acceptance();
             }
             let (section, reason) = (reply.section.as_deref(), reply.reason.as_deref());
@@ -229,6 +295,9 @@ fn raise(id: PointId, number: String, round: u32, speaker: Speaker<'_>, target: 
         checked_in: round,
         was_passed_over: false,
         text: None,
+        is_of_earlier_text: false,
+        was_shown: false,
+        was_answered_last: false,
         story: vec![speaker.says(Happened::Raised, None, None)],
     }
 }

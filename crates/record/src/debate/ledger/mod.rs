@@ -84,6 +84,13 @@ pub struct Objection {
     /// The text at which its critic looked last.
     #[serde(skip)]
     text: Option<fold::Fingerprint>,
+    #[serde(skip)]
+    is_of_earlier_text: bool,
+    #[serde(skip)]
+    was_shown: bool,
+    /// Whether the last answer came after the check.
+    #[serde(skip)]
+    was_answered_last: bool,
     /// What happened to it.
     #[serde(skip)]
     story: Vec<Incident>,
@@ -96,10 +103,16 @@ impl Objection {
         self.number.clone()
     }
 
-    /// The last part of its number.
+    /// Whether its critic looked last at a version of the text that its author has changed since.
     #[must_use]
-    pub fn label(&self) -> usize {
-        self.number.rsplit('.').next().and_then(|label| label.parse().ok()).unwrap_or_default()
+    pub fn is_of_earlier_text(&self) -> bool {
+        self.is_of_earlier_text
+    }
+
+    /// Whether its author wrote a text after it was raised.
+    #[must_use]
+    pub fn was_shown_to_its_author(&self) -> bool {
+        self.was_shown
     }
 
     /// Whether nothing remains to be said of it by critics: it was withdrawn or verified, or accepted with a change at
@@ -126,10 +139,12 @@ impl Objection {
         }
     }
 
-    /// Whether its author accepted it, and nobody confirmed or denied the change.
+    /// Whether its author accepted it, and nobody has confirmed or denied the change since.
     #[must_use]
     pub fn is_claimed(&self) -> bool {
-        self.answer == Answered::Accepted && !self.open && self.check.is_none() && self.critic.is_none()
+        let is_settled = self.is_verified() || self.critic == Some(Standing::Withdrawn);
+        let is_checked = self.check.is_some() && !self.was_answered_last;
+        self.answer == Answered::Accepted && !self.open && !is_settled && !is_checked
     }
 
     /// Whether a critic maintained it, or a checker did not find the change that was claimed.
@@ -216,7 +231,7 @@ impl Ledger {
             tally.rejected += one.rejected.len();
             tally.unanswered += one.unanswered.len();
         }
-        for one in &self.objections {
+        for one in self.objections.iter().filter(|one| one.draft.is_none()) {
             let is_waiting = one.round == round && !moves.iter().any(|moved| moved.names(&one.id));
             tally.waiting += usize::from(is_waiting);
             if one.checked_in == round {
@@ -260,7 +275,8 @@ impl Debate {
             let critiques = of.contributions.iter().filter(|one| {
                 one.target_agent_id.as_ref() == Some(author) && self.yield_of(one) == Some(ResultKind::Critique)
             });
-            let mut read = critiques.map(|one| one.reading.as_ref().is_some_and(|reading| reading.points.is_some()));
+            let mut read = critiques
+                .map(|one| one.reading.as_ref().is_some_and(|reading| reading.points.is_some() && reading.unread == 0));
             let was_criticised = read.next().is_some_and(|first| first && read.all(|it| it));
             was_criticised && !ledger.against(author).any(|one| one.open && one.point.severity <= Severity::Major)
         };

@@ -6,11 +6,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::debate::{
-    ANSWERS_HEADING, AgentId, CHECK_ANSWERS_HEADING, CallKey, Contribution, Debate, ReadAnswers, ReadCritique,
+    ANSWERS_HEADING, AgentId, CHECK_ANSWERS_HEADING, CallKey, Contribution, Debate, Lens, ReadAnswers, ReadCritique,
     ResultKind, Said, read_answers, read_check, read_critique, read_decisions, read_review,
 };
 
-use super::{Change, Ledger, Objection, Point, PointId, Reading, Recheck, Reply, Verification};
+use super::{Answered, Change, Ledger, Objection, Point, PointId, Reading, Recheck, Reply, Standing, Verification};
 
 /// What a text is to be read for, and what it may refer to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +74,18 @@ impl Ledger {
         self.against(target).filter(|one| one.draft.is_none() && !one.is_settled()).filter(is_own).collect()
     }
 
+    /// The points for which the check looks in a draft: those that were accepted by the text that it is built on, or by
+    /// any where it is built on none.
+    #[must_use]
+    pub fn to_verify(&self, debate: &Debate) -> Vec<&Objection> {
+        let base = debate.draft.as_ref().and_then(|draft| draft.base.as_ref());
+        let is_of_base = |one: &&Objection| base.is_none_or(|base| one.target_id == *base);
+        let is_accepted = |one: &&Objection| {
+            matches!(one.answer, Answered::Accepted | Answered::Partly) && one.critic != Some(Standing::Withdrawn)
+        };
+        self.objections.iter().filter(|one| one.draft.is_none()).filter(is_of_base).filter(is_accepted).collect()
+    }
+
     /// The points that the author of a text answers: those against it that are open.
     #[must_use]
     pub fn to_answer(&self, author: &AgentId) -> Vec<&Objection> {
@@ -97,6 +109,16 @@ impl Reads {
                 let texts = inputs.iter().filter(|input| input.agent_id != key.agent_id).filter_map(of);
                 Some(Self::Review { texts: texts.collect() })
             }
+            (_, ResultKind::Check) => {
+                let is_first = Lens::Requirements.number() == (key.pass.max(1) - 1) % Lens::ALL.len() as u8 + 1;
+                let ledger = Ledger::of(debate);
+                let accepted = if is_first { ledger.to_verify(debate) } else { Vec::new() };
+                Some(Self::Check { accepted: accepted.into_iter().map(Numbered::of).collect() })
+            }
+            (None, ResultKind::Proposal | ResultKind::Solution) if debate.newest_draft().is_some() => {
+                let points = Ledger::of(debate).objections;
+                Some(Self::Final { points: points.iter().map(Numbered::of).collect() })
+            }
             (None, ResultKind::Proposal) => Some(Self::answers(debate, key, inputs, Numbering::ForLife)),
             (None, ResultKind::Ballot)
             | (Some(_), ResultKind::Proposal)
@@ -113,7 +135,6 @@ impl Reads {
                 | ResultKind::Summary
                 | ResultKind::Score
                 | ResultKind::Verdict
-                | ResultKind::Check
                 | ResultKind::Solution,
             ) => None,
         }
@@ -184,6 +205,15 @@ impl Reads {
                 Reading { change, decisions, ..answered(read, points) }
             }
             Self::Final { points } => answered(read_answers(text, CHECK_ANSWERS_HEADING, &numbers(points)), points),
+        }
+    }
+
+    /// Whether the text is asked for points of its own.
+    #[must_use]
+    pub fn asks_for_points(&self) -> bool {
+        match self {
+            Self::Critique { .. } | Self::Check { .. } | Self::Review { .. } => true,
+            Self::Answers { .. } | Self::Final { .. } => false,
         }
     }
 

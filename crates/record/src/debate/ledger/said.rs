@@ -95,6 +95,14 @@ impl Reading {
         without(text, self.answers_at.as_ref())
     }
 
+    /// With the points of `more`, which was asked for them once more.
+    #[must_use]
+    pub fn with_points_of(self, more: Self) -> Self {
+        let rechecks = if more.rechecks.is_empty() { self.rechecks } else { more.rechecks };
+        let verifications = if more.verifications.is_empty() { self.verifications } else { more.verifications };
+        Self { rechecks, verifications, ..more }
+    }
+
     /// Whether anything was read at all.
     #[must_use]
     pub fn says_something(&self) -> bool {

@@ -128,6 +128,7 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample>
         sample(&OwnHistory { rounds: &own, own_summary: Some(&summary) }),
         sample(&Assess { candidates: &candidates, points: Some(&points), solution: &solution, role: judge.persona() }),
         sample(&SecondChance { error: &error }),
+        sample(&NoPoints {}),
         sample(&NoSolution {}),
         sample(&EvaluatorClarifications { clarifications: &clarifications }),
         sample(&PlainClarifications { groups: &groups }),
