@@ -157,6 +157,14 @@ pub(super) struct DebateArgs {
     #[arg(help_heading = "Debate", long, value_name = "NAME")]
     pub(super) protocol: Option<String>,
 
+    /// How many checkers read the answer before you get it, from 0 to 3 [default: the configuration's, else 3]
+    #[arg(help_heading = "Debate", long, value_name = "N", value_parser = lenses, allow_negative_numbers = true)]
+    pub(super) check: Option<u32>,
+
+    /// A council of two agents and one checker, with short answers: 7 calls at most
+    #[arg(help_heading = "Debate", long)]
+    pub(super) quick: bool,
+
     /// Let the agents ask you what is unclear before they begin
     #[arg(help_heading = "Debate", long)]
     pub(super) clarify: bool,
@@ -657,6 +665,12 @@ fn rounds(text: &str) -> Result<u32, String> {
         Ok(rounds) if (1..=DebateSettings::MOST_ROUNDS).contains(&rounds) => Ok(rounds),
         _ => Err(format!("expected a whole number from 1 to {}", DebateSettings::MOST_ROUNDS)),
     }
+}
+
+/// Reads a number of checkers.
+fn lenses(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (0..=DebateSettings::DEFAULT_CHECK).contains(number));
+    number.ok_or_else(|| format!("expected a whole number from 0 to {}", DebateSettings::DEFAULT_CHECK))
 }
 
 /// Repetitions at most: each is paid for, and more of them tell nothing that these do not.

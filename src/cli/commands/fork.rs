@@ -1,7 +1,7 @@
 //! `dialectic fork`: a debate that branches off another one and goes on with something changed.
 
 use crate::cli::args::{ForkArgs, ModelArgs};
-use crate::cli::session::{Session, debates, env_file, hooks, runner, vouched};
+use crate::cli::session::{Session, config_files, debates, env_file, runner, vouched};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_config::{Overrides, Switch, capture_environment, change_settings, model_warnings};
@@ -19,8 +19,9 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let overrides = Overrides { model, judge_model, provider, offline, ..Overrides::default() };
     let changed = change_settings(&parent.settings, &args.set, &overrides, &environment)?;
     let settings = changed.settings;
-    let session = Session::open(&args.run, &settings, hooks(&args.vouch, &environment)?, &environment, terminal)?;
-    let provenance = vouched(branch.provenance(), &args.vouch, &environment)?.and_changes(&parent.settings, &settings);
+    let files = config_files(args.vouch.config.as_ref(), &environment);
+    let session = Session::open(&args.run, &settings, files.hooks()?, &environment, terminal)?;
+    let provenance = vouched(branch.provenance(), &args.vouch, &files)?.and_changes(&parent.settings, &settings);
     let prepared = runner.fork(branch, settings.clone(), &provenance, &[])?;
     let of_models = model_warnings(&settings, today());
     let warnings = environment.warnings().iter().chain(&changed.warnings).chain(&of_models);

@@ -17,12 +17,11 @@ use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
 use super::dispute::dispute;
 use super::draft::DraftTexts;
 use super::excerpt::{Titled, bounded, length, shorten, total};
-use super::labels::TEXT;
 use super::points::Listed;
 use super::reply::{self, Ballot, Questions, RawJudgement, Score};
 use super::texts::{
     Earlier, anonymous_transcript, earlier_answers, earlier_texts, final_texts, has_points, history, material,
-    newest_summary, number, own_rounds, speeches, text_label, transcript, wants_histories, who_is_who, whole_length,
+    newest_summary, number, own_rounds, speeches, transcript, wants_histories, who_is_who, whole_length,
 };
 use super::{Agent, Labels, Panel};
 
@@ -166,9 +165,9 @@ impl<'a> Shown<'a> {
         let (agent, round) = (&step.key.agent_id, step.key.round);
         let inputs: Vec<&Arc<Contribution>> = step.inputs.iter().filter_map(|key| debate.contribution(key)).collect();
         let own_summary = || newest_summary(debate, agent).map(|(_, summary)| summary.summary.as_ref());
-        let points = |label: &dyn Fn(&AgentId) -> Option<String>| Listed::of(debate, step, label);
+        let points = || Listed::of(debate, step);
         Ok(match step.shows {
-            PromptContext::Inputs => Self { inputs: unread(inputs), points: points(&|_| None), ..Self::default() },
+            PromptContext::Inputs => Self { inputs: unread(inputs), points: points(), ..Self::default() },
             PromptContext::InputsAndHistory => {
                 let (texts, limit) = history(debate, agent, round);
                 let history = if texts.is_empty() {
@@ -179,11 +178,11 @@ impl<'a> Shown<'a> {
                     Some(History { entries: &entries }.render()?)
                 };
                 let inputs = unread(inputs);
-                Self { inputs, points: points(&|_| None), own_summary: own_summary(), history, ..Self::default() }
+                Self { inputs, points: points(), own_summary: own_summary(), history, ..Self::default() }
             }
             PromptContext::InputsAndDispute => Self {
                 inputs: unread(inputs),
-                points: points(&|_| None),
+                points: points(),
                 dispute: dispute(debate, agent, round),
                 ..Self::default()
             },
@@ -201,7 +200,7 @@ impl<'a> Shown<'a> {
                 let mut candidates: Vec<_> = named.map(|(label, one)| Titled::new(label, &*one.content)).collect();
                 let length = total(&candidates);
                 shorten(&mut candidates, room);
-                let points = points(&|author| labels.label(author).map(|number| format!("{TEXT} {number}")));
+                let points = points();
                 Self { points, labels, candidates, length, ..Self::default() }
             }
             PromptContext::OwnTexts => {
@@ -224,13 +223,7 @@ impl<'a> Shown<'a> {
             PromptContext::Draft => {
                 let draft = DraftTexts::of(debate, step);
                 let length = draft.as_ref().map_or(0, DraftTexts::length);
-                Self {
-                    inputs,
-                    points: points(&|author| Some(text_label(debate, author))),
-                    draft,
-                    length,
-                    ..Self::default()
-                }
+                Self { inputs, points: points(), draft, length, ..Self::default() }
             }
             PromptContext::EarlierRounds => {
                 let mut entries = earlier_texts(debate, Earlier::ToBeCondensed);
@@ -238,7 +231,7 @@ impl<'a> Shown<'a> {
                 Self { entries, length: debate.earlier_text_length(), ..Self::default() }
             }
             PromptContext::WholeDebate => {
-                let points = points(&|author| Some(text_label(debate, author)));
+                let points = points();
                 Self { points, parts: whole_debate(debate, room), length: whole_length(debate), ..Self::default() }
             }
             PromptContext::Record => Self::of_record(debate, step, room),
@@ -254,7 +247,7 @@ impl<'a> Shown<'a> {
             parts.push(("The solution", vec![Titled::new("As the user has it", &*solution.description)]));
         }
         parts.push(("What the user asked before", earlier_answers(earlier)));
-        let points = Listed::of(debate, step, |author| Some(text_label(debate, author)));
+        let points = Listed::of(debate, step);
         let taken: usize = parts.iter().map(|(_, texts)| total(texts)).sum();
         let taken = taken + points.as_ref().map_or(0, |points| length(&points.text));
         let mut speeches = speeches(debate);

@@ -1,26 +1,26 @@
-//! Points of critics as prompts list them.
+//! Points of critics as prompts list them: under their numbers for life, word for word, each with what became of it.
 
 use std::fmt::Write;
 
-use dialectic_record::debate::{AgentId, Answered, Debate, Ledger, Objection, ResultKind};
+use dialectic_record::debate::{AgentId, Answered, Debate, Found, Happened, Incident, Ledger, Objection, ResultKind};
 use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step};
 
-/// Characters of a list at most: what a call costs must not grow with all that was ever said. Points that do not fit are
-/// left out whole.
+/// Characters of a list at most: what a call costs must not grow with all that was ever said.
 const LIST: usize = 24_000;
 
 /// Points that a prompt lists.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Listed {
-    /// A line for each.
+    /// A line for each, and under it what became of the point.
     pub(super) text: String,
     /// The points in the order of the lines.
     pub(super) points: Vec<Objection>,
 }
 
 impl Listed {
-    /// What `step` shows of the points. `label` says under which name a text is shown.
-    pub(super) fn of(debate: &Debate, step: &Step, label: impl Fn(&AgentId) -> Option<String>) -> Option<Self> {
+    /// What `step` shows of the points: to a critic those to recheck, to an author those to answer, to the judge those
+    /// that are open.
+    pub(super) fn of(debate: &Debate, step: &Step) -> Option<Self> {
         let key = &step.key;
         let yields = debate.stage(key.stage).and_then(|stage| stage.yields);
         let listed = match (&step.answer, &key.target_agent_id, yields) {
@@ -28,7 +28,7 @@ impl Listed {
                 let ledger = Ledger::of(debate);
                 let mut points = ledger.to_decide();
                 points.retain(|one| one.answer == Answered::Unanswered);
-                Self::new(&points, label)
+                Self::new(&points, told)
             }
             (OutputSpec::Solution(_), ..) => {
                 let ledger = Ledger::of(debate);
@@ -38,15 +38,19 @@ impl Listed {
                 if step.shows == PromptContext::Draft && is_answered {
                     points.retain(|one| one.draft.is_none());
                 }
-                Self::new(&points, label)
+                Self::new(&points, to_judge)
+            }
+            (OutputSpec::FollowUp, ..) => {
+                let ledger = Ledger::of(debate);
+                Self::new(&ledger.objections.iter().collect::<Vec<_>>(), |one| with_names(debate, one))
             }
             (OutputSpec::Text | OutputSpec::Word(_), Some(target), Some(ResultKind::Critique | ResultKind::Ballot)) => {
                 let ledger = Ledger::seen_by(debate, target, key.round, &step.inputs);
-                Self::new(&ledger.to_recheck(debate, &key.agent_id, target, key.round), |_| None)
+                Self::new(&ledger.to_recheck(debate, &key.agent_id, target, key.round), told)
             }
             (OutputSpec::Text, None, Some(ResultKind::Proposal)) => {
                 let ledger = Ledger::seen_by(debate, &key.agent_id, key.round, &step.inputs);
-                Self::new(&ledger.to_answer(&key.agent_id), |_| None)
+                Self::new(&ledger.to_answer(&key.agent_id), told)
             }
             (
                 OutputSpec::Text
@@ -56,7 +60,6 @@ impl Listed {
                 | OutputSpec::Choice
                 | OutputSpec::Word(_)
                 | OutputSpec::Judgement
-                | OutputSpec::FollowUp
                 | OutputSpec::Check(_)
                 | OutputSpec::Amendment
                 | OutputSpec::Relations
@@ -69,12 +72,12 @@ impl Listed {
     }
 
     /// As many as fit, the gravest and newest of them, in the order in which they were given.
-    fn new(points: &[&Objection], label: impl Fn(&AgentId) -> Option<String>) -> Self {
+    fn new(points: &[&Objection], entry: impl Fn(&Objection) -> String) -> Self {
         let mut by_weight: Vec<usize> = (0..points.len()).collect();
         by_weight.sort_by_key(|place| (points[*place].point.severity, std::cmp::Reverse(points[*place].round)));
         let (mut room, mut kept) = (LIST, Vec::new());
         for place in by_weight {
-            let entry = entry(points[place], label(&points[place].target_id).as_deref());
+            let entry = entry(points[place]);
             let Some(left) = room.checked_sub(entry.chars().count()) else { break };
             room = left;
             kept.push((place, entry));
@@ -88,36 +91,85 @@ impl Listed {
     }
 }
 
-/// A point and what became of it, word for word: the point, the answer and the last word of its critic, a line each.
-fn entry(one: &Objection, on: Option<&str>) -> String {
-    let mut entry = format!("- {} [{}] ", one.number(), one.point.severity.name());
-    if let Some(on) = on {
-        entry =
-            format!("{entry}against {}{on}: ", if one.is_of_earlier_text() { "an earlier version of " } else { "" });
-    }
-    entry.push_str(&one.point.in_words());
-    if let Some(remedy) = &one.point.resolution {
-        entry = format!("{entry} Resolved by: {remedy}");
-    }
-    let mut say = |what: &str, verdict: &str, section: Option<&String>, reason: Option<&String>| {
-        let section = section.filter(|section| !section.is_empty()).map(|section| format!(" ({section})"));
-        let reason = reason.map(|reason| format!(": {reason}"));
+/// A point word for word, and what became of it, a line for each thing that happened.
+fn told(one: &Objection) -> String {
+    let mut entry = format!("{} [{}] {}", one.number(), one.point.severity.name(), in_full(one));
+    for incident in one.story() {
+        let Some(said) = said(incident) else { continue };
         // Writing to a String cannot fail.
-        let _ = write!(entry, "\n{what}: {verdict}{}{}", section.unwrap_or_default(), reason.unwrap_or_default());
+        let _ = write!(entry, "\n   {said}");
+    }
+    entry
+}
+
+/// The same for the judge, who is told also what nobody said.
+fn to_judge(one: &Objection) -> String {
+    let mut entry = told(one);
+    if one.answer == Answered::Unanswered {
+        entry.push_str("\n   not answered");
+    } else if one.critic.is_none() && one.check.is_none() {
+        entry.push_str("\n   not rechecked");
+    }
+    if one.is_of_earlier_text() {
+        entry.push_str("\n   of an earlier version: the text has changed since its critic saw it");
+    }
+    entry
+}
+
+/// The same with the names of those who raised it and whose text it is about.
+fn with_names(debate: &Debate, one: &Objection) -> String {
+    let name = |id: &AgentId| {
+        let everybody = debate.settings.iter().flat_map(|settings| settings.everybody());
+        let known = everybody.into_iter().find(|agent| agent.id == *id);
+        known.map_or_else(|| id.to_string(), |agent| agent.name.clone())
     };
-    if one.answer != Answered::Unanswered {
-        let bare = if one.is_bare_acceptance() { ", no section named" } else { "" };
-        say("Answer", &format!("{}{bare}", one.answer.name()), one.section.as_ref(), one.reason.as_ref());
-    } else if one.was_shown_to_its_author() {
-        say("Answer", "none", None, None);
+    let mut entry = format!(
+        "{} [{}] {}, about the text of {}: {}\n   {}",
+        one.number(),
+        one.point.severity.name(),
+        name(&one.critic_id),
+        name(&one.target_id),
+        in_full(one),
+        one.story_in_words()
+    );
+    if let Some(ruling) = &one.ruling {
+        for (what, said) in [("where", ruling.place()), ("remains", &ruling.remains), ("reason", &ruling.reason)] {
+            if !said.is_empty() {
+                let _ = write!(entry, "\n   {what}: {}", on_one_line(said));
+            }
+        }
     }
-    if let Some(standing) = one.critic {
-        let past = if one.is_of_earlier_text() { " of an earlier version" } else { "" };
-        say(&format!("Recheck{past}"), standing.name(), one.critic_section.as_ref(), one.critic_reason.as_ref());
+    entry
+}
+
+/// What a point says, its remedy included. Lines after the first are indented: numbers at a line's beginning are those
+/// of points.
+fn in_full(one: &Objection) -> String {
+    let mut text = one.point.in_words().trim().to_owned();
+    if let Some(remedy) = one.point.resolution.as_ref().filter(|remedy| !text.contains(remedy.as_str())) {
+        let _ = write!(text, " Resolved by: {}", remedy.trim());
     }
-    if let Some(check) = &one.check {
-        say("Check", check.found.name(), check.section.as_ref(), check.reason.as_ref());
-    }
-    // What has several lines stays one item of the list.
-    entry.replace('\n', "\n  ")
+    text.replace('\n', "\n   ")
+}
+
+/// What was said about a point after it was raised. Rulings come after all prompts but follow-ups.
+fn said(incident: &Incident) -> Option<String> {
+    let what = match &incident.what {
+        Happened::Raised | Happened::Ruled(_) => return None,
+        Happened::Answered(response) => format!("author: {}", response.name()),
+        Happened::Rechecked(standing) => format!("critic: {}", standing.name()),
+        Happened::Unchanged => "critic: verified, but the text had not changed".to_owned(),
+        Happened::Checked(Found::Verified) => "check: verified".to_owned(),
+        Happened::Checked(Found::NotFound) => "check: not found".to_owned(),
+        Happened::Checked(Found::Moot) => "check: moot".to_owned(),
+    };
+    let section = incident.section.as_deref().map(str::trim).filter(|section| !section.is_empty());
+    let section = section.map(|section| format!(" ({})", on_one_line(section))).unwrap_or_default();
+    let reason = incident.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
+    let reason = reason.map(|reason| format!(": {}", on_one_line(reason))).unwrap_or_default();
+    Some(format!("{} {what}{section}{reason}", incident.at))
+}
+
+fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -86,10 +86,9 @@ pub use reading::{
     read_critique, read_decisions, read_review,
 };
 pub use settings::{
-    AgentFailurePolicy, AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics,
-    DebateSettings, EMBEDDER, ModelLimits, Position, ProviderSettings, Settings, SummarizationSettings,
-    SynthesisMethod, TeamSettings, TerminationKind, TerminationSettings, Terms, ToolSettings, TraceTarget, VotingRule,
-    VotingSettings,
+    AgentFailurePolicy, AgentSettings, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,
+    EMBEDDER, ModelLimits, Position, ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TeamSettings,
+    TerminationKind, TerminationSettings, Terms, ToolSettings, TraceTarget, VotingRule, VotingSettings,
 };
 pub use signal::{Asked, RoundInProgress, Signal};
 pub use similarity::Lexicon;

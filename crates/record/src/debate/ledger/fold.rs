@@ -79,7 +79,6 @@ impl<'a> Fold<'a> {
             let text = Fingerprint::of(one);
             for known in self.ledger.objections.iter_mut().filter(|known| known.target_id == one.agent_id) {
                 known.is_of_earlier_text = known.text != Some(text);
-                known.was_shown = true;
             }
             self.texts.insert(one.agent_id.clone(), text);
         }
@@ -296,7 +295,6 @@ fn raise(id: PointId, number: String, round: u32, speaker: Speaker<'_>, target: 
         was_passed_over: false,
         text: None,
         is_of_earlier_text: false,
-        was_shown: false,
         was_answered_last: false,
         story: vec![speaker.says(Happened::Raised, None, None)],
     }

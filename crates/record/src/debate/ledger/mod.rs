@@ -86,8 +86,6 @@ pub struct Objection {
     text: Option<fold::Fingerprint>,
     #[serde(skip)]
     is_of_earlier_text: bool,
-    #[serde(skip)]
-    was_shown: bool,
     /// Whether the last answer came after the check.
     #[serde(skip)]
     was_answered_last: bool,
@@ -107,12 +105,6 @@ impl Objection {
     #[must_use]
     pub fn is_of_earlier_text(&self) -> bool {
         self.is_of_earlier_text
-    }
-
-    /// Whether its author wrote a text after it was raised.
-    #[must_use]
-    pub fn was_shown_to_its_author(&self) -> bool {
-        self.was_shown
     }
 
     /// Whether nothing remains to be said of it by critics: it was withdrawn or verified, or accepted with a change at

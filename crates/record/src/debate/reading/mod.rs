@@ -157,7 +157,7 @@ pub fn read_answers(text: &str, heading: &str, numbers: &[&str]) -> ReadAnswers 
         let below = &page.lines[from + 1..];
         let (lines, next) = below.split_at(below.iter().position(ends).unwrap_or(below.len()));
         let said = entries.read(lines);
-        if !said.is_empty() || lines.iter().any(|line| is_answer_to_any(&page, line)) {
+        if !said.is_empty() || lines.iter().any(|line| is_on_any_point(&page, line, RESPONSES)) {
             section = Some(page.lines[from].start..next.first().map_or(page.text.trim_end().len(), |line| line.start));
         }
         for one in said {
@@ -177,7 +177,9 @@ fn said_and_points<V: Copy + PartialEq>(
 ) -> (Vec<Said<V>>, points::Points) {
     let entries = Entries { page, numbers, verdicts };
     let said: Vec<Said<V>> = entries.read(lines).into_iter().map(Said::from).collect();
-    let points = points::read(page, lines, |line| entries.is_entry(line));
+    // Numbers that it was not shown are those of others' points.
+    let is_said = |line: &Line| entries.is_entry(line) || is_on_any_point(page, line, verdicts);
+    let points = points::read(page, lines, is_said);
     (said, points)
 }
 
@@ -219,11 +221,11 @@ fn is_title_of(page: &Page, line: &Line, number: u32) -> bool {
 }
 
 /// Whether a line begins with the number of a point, known or not, and a verdict: `2.3 accepted: ...`.
-fn is_answer_to_any(page: &Page, line: &Line) -> bool {
+fn is_on_any_point<V: Copy + PartialEq>(page: &Page, line: &Line, verdicts: &[(&str, V)]) -> bool {
     let text = entries::without_bullet(&page.text[line.start..line.end]);
     let text = text.trim_start_matches(|c: char| "*_`[(".contains(c));
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(text.len());
     let number = text[..end].trim_end_matches('.');
     let is_number = number.len() <= 8 && number.contains(|c: char| c.is_ascii_digit());
-    is_number && Entries { page, numbers: &[number], verdicts: RESPONSES }.read(std::slice::from_ref(line)).len() == 1
+    is_number && Entries { page, numbers: &[number], verdicts }.read(std::slice::from_ref(line)).len() == 1
 }

@@ -41,6 +41,7 @@ struct Texts {
     points: String,
     question: String,
     dispute: String,
+    draft: String,
 }
 
 impl Texts {
@@ -52,6 +53,7 @@ impl Texts {
             points: text("points"),
             question: text("asked"),
             dispute: text("dispute"),
+            draft: text("draft"),
         }
     }
 
@@ -72,8 +74,15 @@ impl Texts {
             material: vec![MaterialPart { heading: "Heading", entries: entries.clone() }],
             entries,
             points: Some(&self.points),
-            draft: None,
-            quick: false,
+            draft: Some(CheckedDraft {
+                text: &self.draft,
+                lens: "requirements",
+                accepted: Some(&self.points),
+                points: Some(&self.points),
+                may_rethink: true,
+                changed: &self.named,
+            }),
+            quick: true,
             question: Some(&self.question),
             dispute: Some(&self.dispute),
             decisions: vec![at(3), at(4)],
@@ -92,9 +101,18 @@ impl Texts {
 /// The role that a prompt is for: the judge where it has what the prompt looks for.
 fn role_for<'a>(prompt: &Prompt, role: &'a Role, judge: &'a Role) -> FocusedRole<'a> {
     let is_judges = prompt.file.starts_with("judge/")
-        || ["assess.md", "relate.md", "challenge.md", "observe.md", "score.md", "solve.md"]
-            .iter()
-            .any(|file| prompt.file.ends_with(file));
+        || [
+            "finalise.md",
+            "synthesize.md",
+            "assess.md",
+            "relate.md",
+            "challenge.md",
+            "observe.md",
+            "score.md",
+            "solve.md",
+        ]
+        .iter()
+        .any(|file| prompt.file.ends_with(file));
     if is_judges { judge.focusing(prompt.focus) } else { role.focusing(prompt.focus) }
 }
 

@@ -182,6 +182,10 @@ fn every_prompt_shows_the_texts_that_it_is_given() {
         "DISPUTE",
         "DECISION",
         "REQUIREMENT",
+        "DRAFT",
+        "ACCEPTED",
+        "RAISED",
+        "SECTION",
     ];
     for prompt in prompts() {
         let text = render(prompt.file, "for");
@@ -189,6 +193,13 @@ fn every_prompt_shows_the_texts_that_it_is_given() {
         let expected = match prompt.file {
             file if file.starts_with("motion/") => vec!["ENTRY-1", "ENTRY-2"],
             "review/draft.md" => vec![],
+            "check/check.md" => vec!["DRAFT", "ACCEPTED"],
+            "check/finalise.md" => vec!["DRAFT", "ACCEPTED", "RAISED", "POINTS"],
+            "check/amend.md" => vec!["DRAFT", "ACCEPTED", "RAISED"],
+            "check/assess.md" => vec!["DRAFT", "RAISED", "POINTS", "SECTION"],
+            "council/propose.md" => vec![],
+            "council/review.md" => vec!["ENTRY-1", "ENTRY-2"],
+            "council/synthesize.md" => vec!["ENTRY-1", "ENTRY-2", "POINTS"],
             file if file.starts_with("review/") => vec!["INPUT-1", "INPUT-2", "INPUT-3", "POINTS"],
             file => {
                 let known = dialectic.iter().chain(&arena).find(|(known, _)| *known == file);
@@ -336,7 +347,10 @@ fn a_text_stays_in_its_fence() {
 #[test]
 fn what_is_paid_on_every_call_stays_short() {
     // The judge's calls are few. Its prompts outside of `judge/`:
-    const OF_JUDGE: [&str; 7] = [
+    const OF_JUDGE: [&str; 10] = [
+        "check/finalise.md",
+        "check/assess.md",
+        "council/synthesize.md",
         "motion/verdict.md",
         "review/assess.md",
         "arena/relate.md",
