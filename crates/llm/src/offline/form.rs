@@ -2,8 +2,6 @@
 
 use serde_json::{Value, json};
 
-use dialectic_base::markdown::truncate;
-
 use super::mixed;
 use super::prompt::Fenced;
 use super::script::{part, point_in};
@@ -12,38 +10,26 @@ use super::text::{Listed, listed};
 
 /// The score that everybody gets where a protocol cannot go on without one.
 const EQUAL: u8 = 50;
-/// How a judge says that it claims no confidence: one that is absent would be asked for again.
-const NONE_CLAIMED: &str = "none";
 
 impl<'a> Agent<'a> {
     /// An instance of `schema`: the values of the task at hand by the names of the properties, neutral ones for the rest.
     pub(super) fn form(&self, schema: &Value) -> Value {
-        instance("", schema, &self.values(schema))
-    }
-
-    fn values(&self, schema: &Value) -> Value {
         let (judge, verdict) = (part("Judge"), part("verdict"));
         let numbers = |count: usize, row: fn(usize) -> Value| (1..=count).map(row).collect::<Value>();
         let unweighed = judge.get("unweighed");
-        match self.task {
+        let known = match self.task {
             "clarify" => {
                 // Once; and the judge, who asks a second time, has no question.
                 let question = self.part.get("ask");
                 let is_asked = self.prompt.of_kinds(&["question"]).any(|asked| asked.text.trim() == question);
-                let question = Some(question).filter(|question| !is_asked && !question.is_empty());
-                json!({ "questions": question.iter().map(|text| json!({ "id": "q1", "text": text })).collect::<Value>() })
+                let asked = json!([{ "id": "q1", "text": question }]);
+                json!({ "questions": if is_asked || question.is_empty() { json!([]) } else { asked } })
             }
-            "vote" => json!({ "choice": self.chosen().map(|text| label(&text)), "reason": unweighed }),
+            "vote" => json!({ "choice": self.chosen().map(|(label, _)| label), "reason": unweighed }),
             "poll" => {
                 let has_begun = self.prompt.of_kinds(&["contribution"]).next().is_some();
-                let is_for = mixed(self.seed, self.part.title).is_multiple_of(2);
-                let choice = if !has_begun {
-                    "undecided"
-                } else if is_for {
-                    "for"
-                } else {
-                    "against"
-                };
+                let choices = if has_begun { ["for", "against"] } else { ["undecided"; 2] };
+                let choice = choices[usize::from(mixed(self.seed, self.part.title).is_multiple_of(2))];
                 json!({ "choice": choice, "reason": verdict.get("poll") })
             }
             "review" => {
@@ -54,7 +40,8 @@ impl<'a> Agent<'a> {
             }
             "judge the debate" => json!({
                 "score": EQUAL, "winner": "none", "assessment": verdict.get("assessment"),
-                "reasoning": verdict.get("reasoning"),
+                "reasoning": verdict.get("reasoning"), "adoptIf": verdict.get("adopt"),
+                "rejectIf": verdict.get("reject"), "measure": verdict.get("measure"),
             }),
             "relate the decisions" => {
                 let decisions = listed(self.prompt.of_kinds(&["decisions"]).next_back().unwrap_or_default().text);
@@ -64,19 +51,22 @@ impl<'a> Agent<'a> {
             "mark the kinds of argument" => {
                 json!({ "texts": numbers(self.texts().count(), |number| json!({ "text": number, "kinds": [] })) })
             }
-            "assess" => self.assessment(self.texts().next_back().unwrap_or_default().text),
+            "assess" => self.assessment(self.at_hand().text),
             // Evaluators may have prompts of their own; what they are asked for shows in the schema.
             _ if schema.to_string().contains("\"functional_completeness\"") => {
                 json!({ "score": null, "overall_score": null, "reasoning": unweighed })
             }
             "score the consensus" | "score the best solution" => json!({ "confidence": EQUAL, "reason": unweighed }),
             _ => json!({ "score": EQUAL, "reason": unweighed, "reasoning": unweighed }),
-        }
+        };
+        instance("", schema, &known)
     }
 
-    /// The text to choose: nobody weighed them, so role and seed decide.
-    pub(super) fn chosen(&self) -> Option<Fenced<'a>> {
-        self.prompt.of_kinds(&TEXTS).max_by_key(|text| mixed(self.seed, &format!("{} {}", self.part.title, text.text)))
+    /// The text to choose, after its label: nobody weighed them, so role and seed decide.
+    pub(super) fn chosen(&self) -> Option<(&'a str, &'a str)> {
+        let rank = |text: &Fenced| mixed(self.seed, &format!("{} {}", self.part.title, text.text));
+        let chosen = self.prompt.of_kinds(&TEXTS).max_by_key(rank)?;
+        Some((chosen.title.rsplit(' ').next()?, chosen.text))
     }
 
     /// What there is to say of a solution; no confidence.
@@ -86,10 +76,11 @@ impl<'a> Agent<'a> {
         let partly = |asked| json!({ "requirement": asked, "holds": get("holds"), "fails": get("breaks") });
         let name = self.problem.fill("{problem}");
         let title = name.trim_end_matches('…').split_whitespace().take(8);
+        let brief = ["agree", "differ", "objection"].into_iter().zip(get("brief").split(" | "));
         let mut assessment = json!({
-            "base": self.chosen().map(|text| label(&text)),
+            "base": self.chosen().map(|(label, _)| label),
             "approach": "kept",
-            "brief": { "agree": get("agree"), "differ": get("differ"), "objection": get("objection") },
+            "brief": brief.collect::<Value>(),
             "tradeoffs": all("tradeoff"),
             "recommendations": all("advice"),
             "unfulfilledMajorRequirements": [],
@@ -97,7 +88,8 @@ impl<'a> Agent<'a> {
             "openQuestions": all("open"),
             "rulings": self.points(true).iter().map(|point| self.ruling(point, solution)).collect::<Value>(),
             "title": title.collect::<Vec<_>>().join(" "),
-            "confidence": NONE_CLAIMED,
+            // One that is absent would be asked for again.
+            "confidence": "none",
         });
         if let Some(values) = assessment.as_object_mut() {
             values.retain(|name, _| {
@@ -110,21 +102,20 @@ impl<'a> Agent<'a> {
     fn ruling(&self, Listed { number, text }: &Listed, solution: &str) -> Value {
         let known = point_in(text);
         let get = |name| known.map_or("", |point| point.get(name));
-        let place = known.filter(|point| self.holds(solution, point)).map_or("", |point| point.section);
-        let (decision, reason) = match (place, get("remains"), get("dismiss")) {
-            ("", _, "") => ("notMet", "Nothing was prepared for it in this rehearsal."),
-            ("", _, reason) => ("dismissed", reason),
-            (_, "", _) => ("met", "It is right, and that section says it."),
-            _ => ("partly", "It is right, and that section goes a part of the way."),
+        let [remains, dismissed] = ["remains", "dismiss"].map(get);
+        let met = known.filter(|point| self.holds(solution, point));
+        let (decision, remains, reason) = match (met, known) {
+            (Some(point), _) => {
+                let decision = if remains.is_empty() { "met" } else { "partly" };
+                (decision, remains, self.problem.fill(&format!("It is right. The section says: {}", point.change)))
+            }
+            (None, Some(_)) if !dismissed.is_empty() => ("dismissed", "", dismissed.to_owned()),
+            (None, Some(_)) => ("notMet", "The solution does not say it.", "It is right.".to_owned()),
+            (None, None) => ("notMet", "All of it.", "Nothing was prepared for it in this rehearsal.".to_owned()),
         };
-        let remains = if decision == "notMet" { reason } else { get("remains") };
+        let place = met.map_or("", |point| point.section);
         json!({ "point": number, "where": place, "remains": remains, "reason": reason, "decision": decision })
     }
-}
-
-/// The label of a text in its heading: `Text 2`.
-fn label<'a>(text: &Fenced<'a>) -> &'a str {
-    text.title.rsplit(' ').next().unwrap_or_default()
 }
 
 /// An instance of a schema, which stands under this name: what is known of that, as far as the schema allows it.
@@ -158,9 +149,6 @@ fn instance(name: &str, schema: &Value, known: &Value) -> Value {
         "integer" | "number" if name != "confidence" => schema.get("minimum").cloned().unwrap_or_else(|| json!(0)),
         "boolean" => json!(false),
         "integer" | "number" | "null" => Value::Null,
-        _ => {
-            let most = schema.get("maxLength").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
-            json!(truncate(part("Judge").get("unweighed"), most.unwrap_or(usize::MAX)))
-        }
+        _ => json!(part("Judge").get("unweighed")),
     }
 }

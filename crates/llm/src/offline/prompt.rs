@@ -49,26 +49,19 @@ pub(super) fn sections(text: &str) -> Vec<Section<'_>> {
     sections
 }
 
-/// A prompt, read.
-pub(super) struct Prompt<'a>(Vec<Section<'a>>);
+/// A prompt, as its sections.
+pub(super) struct Prompt<'a>(pub(super) Vec<Section<'a>>);
 
 impl<'a> Prompt<'a> {
-    pub(super) fn read(prompt: &'a str) -> Self {
-        Self(sections(prompt))
-    }
-
-    /// The fenced texts, in their order.
     pub(super) fn texts(&self) -> impl DoubleEndedIterator<Item = Fenced<'a>> {
         self.0.iter().flat_map(|section| section.texts.iter().copied())
     }
 
-    /// Those of these kinds.
     pub(super) fn of_kinds(&self, kinds: &[&str]) -> impl DoubleEndedIterator<Item = Fenced<'a>> {
         self.texts().filter(move |text| kinds.contains(&text.kind))
     }
 
-    /// What follows `label` in the last heading that begins with it, and the section under that; nothing where there is
-    /// none.
+    /// What follows `label` in the last heading that begins with it, and its section; nothing where there is none.
     pub(super) fn named(&self, label: &str) -> (&'a str, &'a str) {
         let named = |section: &Section<'a>| Some((section.title.strip_prefix(label)?.trim(), section.whole));
         self.0.iter().rev().find_map(named).unwrap_or_default()

@@ -8,9 +8,8 @@ use dialectic_base::problem::states_major_requirement;
 const DEBATE: &str = include_str!("../../../../prompts/offline/debate.md");
 const MOTION: &str = include_str!("../../../../prompts/offline/motion.md");
 
-/// Characters of the problem that a sentence quotes.
+/// Characters of the problem that a sentence quotes, and requirements that a text lists.
 const QUOTED: usize = 120;
-/// Requirements that a text lists.
 const REQUIREMENTS: usize = 8;
 
 /// A part in the debate, with its lines and the points that it raises; or such a point, from the criticism to the ruling.

@@ -4,9 +4,6 @@ use super::script::{Part, debaters, part};
 use super::task::Agent;
 use super::text::{numbered, paragraphs};
 
-/// What a side has of each kind, under these numbers.
-const NUMBERS: [&str; 3] = ["1", "2", "3"];
-
 impl Agent<'_> {
     /// What is said in turn.
     pub(super) fn speech(&self) -> String {
@@ -25,43 +22,47 @@ impl Agent<'_> {
     }
 
     fn of_side(&self, own: &str, other: &str) -> String {
-        let line = |side: &str, name: &str| self.problem.fill(part(side).get(name));
-        let all = |kind: &str| -> Vec<String> {
-            let lines = NUMBERS.map(|number| line(own, &format!("{kind}{number}"))).into_iter();
-            lines.filter(|line| !line.is_empty()).collect()
+        let line = |name: &str| self.problem.fill(part(own).get(name));
+        let all = |side: &str, name: &str| -> Vec<String> {
+            self.problem.fill(part(side).get(name)).split(" | ").map(str::to_owned).collect()
         };
         // Only what the other side did say is answered.
-        let to = |kind: &str, answer: &str| -> Vec<String> {
-            let said = NUMBERS.iter().filter(|number| self.is_said(&line(other, &format!("{kind}{number}"))));
-            said.map(|number| line(own, &format!("{answer}{number}"))).collect()
+        let to = |name: &str, answer: &str| {
+            let said = all(other, name).into_iter().zip(all(own, answer)).filter(|(said, _)| self.is_said(said));
+            said.map(|(_, answer)| answer).collect::<Vec<_>>()
         };
         let reply: Vec<String> =
             to("argue", "reply").into_iter().filter(|reply| !self.is_said(reply)).take(1).collect();
         match self.task {
-            "question" => numbered(all("ask")),
+            "question" => numbered(all(own, "ask")),
             "answer" => numbered(to("ask", "answer")),
-            "close" => paragraphs([numbered(all("close")), line(own, "end")]),
-            "open" => paragraphs([line(own, "open"), numbered(reply.into_iter().chain(all("argue")))]),
-            _ if reply.is_empty() => line("neither", "nothing"),
+            "close" => paragraphs([numbered(all(own, "close")), line("end")]),
+            "open" => paragraphs([line("open"), numbered(reply.into_iter().chain(all(own, "argue")))]),
+            _ if reply.is_empty() => part("neither").get("nothing").to_owned(),
             _ => numbered(reply),
         }
     }
 
     /// Somebody who takes no side speaks from its role, and takes up what was said last.
     fn of_no_side(&self) -> String {
-        let line = |name| self.problem.fill(part("neither").get(name));
-        let objection = |point: &Part| self.problem.fill(point.text.split_once("] ").map_or("", |(_, text)| text));
-        let mut own = self.part.points.iter().map(objection);
-        if self.task == "open" {
-            return paragraphs([line("open"), self.problem.fill(self.part.get("approach")), numbered(own)]);
+        let filled = |text: &str| self.problem.fill(text);
+        let line = |name: &str, text: &str| filled(&format!("{} {text}", part("neither").get(name)));
+        let (own, last) = (self.part, self.texts().next_back().unwrap_or_default().text);
+        let steps = filled(own.get("plan"));
+        let unsaid = |point: &&Part| !self.is_said(&filled(point.change)) && !self.is_said(point.title);
+        match (self.task, own.points.iter().find(unsaid)) {
+            ("open", _) => {
+                paragraphs([line("open", own.get("approach")), numbered(steps.split(" | ").map(str::to_owned))])
+            }
+            ("close", _) => line("end", own.get("ask")),
+            (_, None) => part("neither").get("nothing").to_owned(),
+            (_, Some(point)) => {
+                let all = debaters().flat_map(|part| &part.points);
+                let heard = all.filter(|point| self.holds(last, point)).map(|point| line("agree", point.change)).next();
+                let fault = point.text.split_once("] ").unwrap_or_default().1;
+                let (word, text) = if point.change.is_empty() { ("doubt", fault) } else { ("add", point.change) };
+                paragraphs([heard.unwrap_or_default(), line(word, text)])
+            }
         }
-        let last = self.texts().next_back().unwrap_or_default().text;
-        let mut points = debaters().flat_map(|part| &part.points);
-        let heard = points.find(|point| last.contains(point.title) && !point.change.is_empty());
-        let agreed = heard.map_or("", |point| point.change);
-        let agreed = if agreed.is_empty() { String::new() } else { format!("{} {agreed}", line("agree")) };
-        let doubt = own.find(|doubt| !self.is_said(doubt)).unwrap_or_else(|| self.part.get("ask").to_owned());
-        let end = if self.task == "close" { line("end") } else { String::new() };
-        paragraphs([self.problem.fill(&agreed), format!("{} {doubt}", line("doubt")), end])
     }
 }

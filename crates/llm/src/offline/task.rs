@@ -3,15 +3,12 @@
 //! All of it comes down to one question: does a text hold what a point would change in it? A critic raises its points
 //! against a text that lacks the change, an author puts it in or says why not, a check looks whether it is there.
 
-use super::prompt::{Fenced, Prompt};
+use super::prompt::{Fenced, Prompt, sections};
 use super::script::{Part, Problem, debaters, part, point_in, quotable};
-use super::text::{Listed, listed, numbered, paragraphs, section, with_item, without};
+use super::text::{
+    CHECKED, COLOPHON, DECISIONS, Listed, RESPONSE, listed, numbered, paragraphs, section, solution_in, with_item,
+};
 
-/// What texts say of themselves.
-const COLOPHON: &str = "*Rehearsal: this text was prepared beforehand, and no model was called.*";
-const DECISIONS: &str = "Decisions";
-const RESPONSE: &str = "Response to critiques";
-const CHECKED: &str = "Response to the check";
 /// Solutions, whoever wrote them.
 pub(super) const TEXTS: [&str; 5] = ["text", "draft", "solution", "proposal", "candidate"];
 /// What no agent wrote as its text.
@@ -32,7 +29,7 @@ pub(super) struct Agent<'a> {
 
 impl<'a> Agent<'a> {
     pub(super) fn new(prompt: &'a str, seed: u64) -> Self {
-        let prompt = Prompt::read(prompt);
+        let prompt = Prompt(sections(prompt));
         let (task, brief) = prompt.named("Your task:");
         let problem = Problem::read(prompt.of_kinds(&["problem"]).next().unwrap_or_default().text);
         Self { part: part(prompt.named("Your role:").0), prompt, task, brief, problem, seed }
@@ -116,8 +113,6 @@ impl<'a> Agent<'a> {
         let met =
             |asked| format!("- “{asked}” (major): the Plan works towards it, and Proof shows whether it holds.\n");
         let covered: String = self.problem.requirements.iter().map(met).collect();
-        let none = "- The problem marks no requirement with a word such as “must” or “shall”.\n";
-        let covered = if covered.is_empty() { none } else { &covered };
         let assumed = self::part("Judge").get("assumed").replace(" | ", "\n- ");
         paragraphs([
             section("Approach", &get("approach")),
@@ -149,9 +144,11 @@ impl<'a> Agent<'a> {
             Some(point) if self.holds(text, point) && point.get("remains").is_empty() => {
                 format!("- {number} verified ({}): it says so there.", point.section)
             }
+            _ if listed.contains("maintained") => {
+                format!("- {number} maintained: nothing new was said, so the judge has to rule on it.")
+            }
             Some(point) if !point.get("insist").is_empty() => format!("- {number} maintained: {}", point.get("insist")),
-            Some(_) => format!("- {number} maintained: the text does not say it yet."),
-            None => format!("- {number} maintained: nothing was prepared for it in this rehearsal."),
+            _ => format!("- {number} maintained: nothing that was prepared for this rehearsal settles it."),
         };
         let earlier: Vec<String> = earlier.iter().map(recheck).collect();
         paragraphs([section("Earlier points", &earlier.join("\n")), section("New points", "No objections.")])
@@ -167,19 +164,15 @@ impl<'a> Agent<'a> {
         let draft = self.at_hand().text;
         let lens = self.brief.lines().find_map(|line| line.strip_prefix("Lens: ")).unwrap_or_default().trim();
         let look = |Listed { number, text }: &Listed| match point_in(text) {
-            Some(point) if self.holds(draft, point) => {
-                format!("- {number} verified ({}): it says so there.", point.section)
-            }
+            Some(point) if self.holds(draft, point) => format!("- {number} verified ({}): it is there.", point.section),
             Some(_) => format!("- {number} not found: no section says it."),
             None => format!("- {number} moot: nothing was prepared for it in this rehearsal."),
         };
         let accepted: Vec<String> = self.points(false).iter().map(look).collect();
         let is_seen = |point: &&Part| point.get("lens") == lens && draft.contains(planted());
         let found = self.objections(part("Judge").points.iter().filter(is_seen));
-        if accepted.is_empty() {
-            return found;
-        }
-        paragraphs([section("Accepted points", &accepted.join("\n")), section("New points", &found)])
+        let found = if accepted.is_empty() { found } else { section("New points", &found) };
+        paragraphs([section("Accepted points", &accepted.join("\n")), found])
     }
 
     /// The own text, or the draft, with every point taken up or answered in a section of this heading.
@@ -197,7 +190,7 @@ impl<'a> Agent<'a> {
 
     /// `text` with what the listed points change, without what it says beside its solution; and an answer to each point.
     fn answered(&self, text: &str) -> (String, String) {
-        let mut text = bare(text);
+        let mut text = solution_in(text);
         let answer = |Listed { number, text: listed }: &Listed| {
             let Some(point) = point_in(listed) else {
                 return format!("- {number} rejected: nothing was prepared for this point, since this is a rehearsal.");
@@ -211,7 +204,7 @@ impl<'a> Agent<'a> {
             }
             let (before, change) = (text.clone(), self.problem.fill(point.change));
             text = self.changed(&before, point);
-            let change = if text == before { "the text says it already." } else { &change };
+            let change = if text == before { "the text says so by now." } else { &change };
             let left = if reason.is_empty() { String::new() } else { format!(" The rest is left out: {reason}") };
             format!("- {number} {word} ({}): {change}{left}", point.section)
         };
@@ -221,8 +214,10 @@ impl<'a> Agent<'a> {
 
     /// The judge's draft: its own text, or the base where it amends one, with what the texts hold and a planted fault.
     fn solution(&self) -> String {
-        let base = self.chosen().filter(|_| self.names("base")).map(|text| bare(text.text));
-        let mut text = with_item(&base.unwrap_or_else(|| self.written(part("Judge"))), "Proof", planted());
+        let base = if self.names("base") { self.chosen().map_or("", |(_, text)| text) } else { self.at_hand().text };
+        let is_amended = self.task != "synthesise" && !base.is_empty();
+        let text = if is_amended { solution_in(base) } else { self.written(part("Judge")) };
+        let mut text = with_item(&text, "Proof", planted());
         let listed = self.points(true);
         let is_right = |point: &Part| !point.get("answer").starts_with("rejected") || point.get("again") == "accepted";
         for point in debaters().flat_map(|part| &part.points) {
@@ -238,11 +233,6 @@ impl<'a> Agent<'a> {
     fn assessed(&self, text: &str) -> String {
         format!("{text}\n\n```json\n{}\n```", self.assessment(text))
     }
-}
-
-/// The solution in a text.
-fn bare(text: &str) -> String {
-    without(&text.replace(COLOPHON, ""), &[RESPONSE, CHECKED, DECISIONS])
 }
 
 /// The fault in the draft.

@@ -2,6 +2,12 @@
 
 use super::prompt::sections;
 
+/// What texts say of themselves.
+pub(super) const COLOPHON: &str = "*Rehearsal: this text was prepared beforehand, and no model was called.*";
+pub(super) const DECISIONS: &str = "Decisions";
+pub(super) const RESPONSE: &str = "Response to critiques";
+pub(super) const CHECKED: &str = "Response to the check";
+
 /// A point as a prompt lists it: what an answer calls it, such as `2.7` or `D3`, and what became of it.
 pub(super) struct Listed {
     pub(super) number: String,
@@ -24,10 +30,10 @@ pub(super) fn listed(text: &str) -> Vec<Listed> {
     points
 }
 
-/// `text` without the sections of these headings, and without the assessment below it.
-pub(super) fn without(text: &str, headings: &[&str]) -> String {
-    let text = text.split("\n---\n\n## Judge Assessment").next().unwrap_or_default();
-    let kept = sections(text).into_iter().filter(|section| !headings.contains(&section.title));
+/// The solution in a text: without what it says of itself, its answers to points, and the assessment below it.
+pub(super) fn solution_in(text: &str) -> String {
+    let text = text.split("\n---\n\n## Judge Assessment").next().unwrap_or_default().replace(COLOPHON, "");
+    let kept = sections(&text).into_iter().filter(|section| ![RESPONSE, CHECKED, DECISIONS].contains(&section.title));
     kept.map(|section| section.whole).collect::<String>().trim().to_owned()
 }
 
@@ -44,7 +50,7 @@ pub(super) fn with_item(text: &str, heading: &str, item: &str) -> String {
     paragraphs(sections.into_iter().map(|(_, whole)| whole))
 }
 
-/// A section of the second level; nothing when nothing stands in it.
+/// A section; nothing when nothing stands in it.
 pub(super) fn section(heading: &str, body: &str) -> String {
     if body.is_empty() { String::new() } else { format!("## {heading}\n\n{body}") }
 }
@@ -55,7 +61,6 @@ pub(super) fn paragraphs(parts: impl IntoIterator<Item = String>) -> String {
     parts.join("\n\n")
 }
 
-/// `lines` as a numbered list.
 pub(super) fn numbered(lines: impl IntoIterator<Item = String>) -> String {
     let lines = (1..).zip(lines).map(|(number, line): (usize, _)| format!("{number}. {line}"));
     lines.collect::<Vec<_>>().join("\n")
