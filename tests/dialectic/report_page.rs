@@ -233,7 +233,7 @@ fn the_matrix_leads_to_every_critique() {
 #[test]
 fn objections_are_filtered_without_a_script() {
     let page = page(&fixture("shown/argued"), &[]);
-    assert_eq!(page.matches("<tr class=\"blocking open\">").count(), 1);
+    assert_eq!(page.matches("<li class=\"blocking open\">").count(), 1);
     if !browser::is_installed() {
         return;
     }
@@ -248,9 +248,9 @@ fn objections_are_filtered_without_a_script() {
     let open = page.replace(only_open, &only_open.replace('>', " checked>"));
     let none = ["blocking", "major", "minor"].iter().fold(page.clone(), |page, severity| unchecked(&page, severity));
     let pages = [&*page, &open, &unchecked(&page, "minor"), &unchecked(&open, "major"), &none];
-    assert_eq!(count_visible(&pages, ".objections tbody tr", ""), [8, 5, 5, 3, 0]);
+    assert_eq!(count_visible(&pages, ".objections .points > li", ""), [8, 5, 5, 3, 0]);
     // Whoever follows a link to a point sees it, whatever is filtered away: the seventh is major and settled.
-    assert_eq!(count_visible(&pages, ".objections tbody tr", "#objection-7"), [8, 6, 5, 4, 1]);
+    assert_eq!(count_visible(&pages, ".objections .points > li", "#objection-7"), [8, 6, 5, 4, 1]);
     assert_eq!(count_visible(&pages, "#objection-7", "#objection-7"), [1; 5], "it is unfolded");
 }
 

@@ -133,9 +133,9 @@ pub(in crate::cli) struct DiffArgs {
     #[arg(value_name = "PATH-OR-ID")]
     pub(in crate::cli) a: String,
 
-    /// The second debate
+    /// The second debate; without it, the draft of the first one's answer is compared with the final text
     #[arg(value_name = "PATH-OR-ID")]
-    pub(in crate::cli) b: String,
+    pub(in crate::cli) b: Option<String>,
 
     /// Print JSON
     #[arg(long)]

@@ -79,7 +79,7 @@ fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(
         terminal.notice("No objections are on record, and none can be read out of the texts.");
         return Ok(());
     }
-    let text = objections(&shown, |agent| view.name_of(agent), terminal.layout());
+    let text = objections(&shown, view, terminal.layout());
     terminal.clean_pages(&text, !args.no_pager)
 }
 
