@@ -316,7 +316,6 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::OutputLimited { .. }
             | Event::CostWarned { .. }
             | Event::CostAcknowledged
-            | Event::CostAssumed { .. }
             | Event::Created(_)
             | Event::Replied { .. }
             // What was made again is taken over as it was then.

@@ -65,7 +65,6 @@ impl Ledger {
                 let (key, usd, factor, bytes, max_tokens) = (key.clone(), *usd, *factor, *bytes, *max_tokens);
                 self.open.insert(recorded.seq, Reservation { key, usd, factor, bytes, max_tokens });
             }
-            Event::CostAssumed { usd } => self.spent += *usd,
             // What was in flight when the run before ended may be on the bill.
             Event::Resumed => self.abandon(),
             event => {
@@ -235,7 +234,6 @@ mod tests {
             (answered(call(Some(1), None, &none)), 1.0),
             (failed(call(Some(7), Some(0.5), &none)), 4.5),
             (answered(call(None, Some(3.0), &json!({"copied": true}))), 4.0),
-            (Event::CostAssumed { usd: usd(1.5) }, 5.5),
             (Event::Resumed, 4.0),
         ] {
             let ledger = ledger([reserved(4.0), settled.clone()]);
