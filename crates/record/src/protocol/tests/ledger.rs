@@ -91,7 +91,8 @@ fn a_debate_ends_with_the_round_in_which_nothing_grave_is_open() {
     let accepted = until_resolved(1, |_| POINT, |_| ACCEPTED);
     assert_eq!(accepted.debate.rounds.len(), 1);
     assert!(accepted.debate.rounds[0].evaluation.is_none(), "nobody is asked for a score");
-    assert_eq!(until_resolved(3, |_| POINT, |_| ACCEPTED).debate.rounds.len(), 3);
+    let content = |round| if round == 1 { POINT } else { "No objections." };
+    assert_eq!(until_resolved(3, content, |_| ACCEPTED).debate.rounds.len(), 3);
     // A rejection resolves nothing, until the critic gives in.
     let gives_in = |round| {
         if round < 3 {
