@@ -386,9 +386,14 @@ pub(super) struct ForkArgs {
     pub(super) which: DebateArg,
 
     /// The first stage that is made anew, such as `2.critique` or `3.rebuttal`: a stage of the debate's protocol that
-    /// makes calls. Everything before it is taken over; `start` takes over nothing
-    #[arg(long, value_name = "ROUND.STAGE")]
-    pub(super) at: ForkPoint,
+    /// makes calls. Everything before it is taken over; `start` takes over nothing. With --protocol: behind the proposals
+    /// of the first round, where nothing is said
+    #[arg(long, value_name = "ROUND.STAGE", required_unless_present = "protocol")]
+    pub(super) at: Option<ForkPoint>,
+
+    /// Follow another protocol. It takes over the proposals of the first round, where it begins with such itself
+    #[arg(long, value_name = "NAME")]
+    pub(super) protocol: Option<String>,
 
     /// Change a setting, such as `debate.rounds=4`, `judge.model=gpt-4o`, `agents.agent-kiss.temperature=0.2`
     #[arg(long, value_name = "KEY=VALUE")]

@@ -26,6 +26,14 @@ pub struct Change {
     value: Value,
 }
 
+impl Change {
+    /// Which setting.
+    #[must_use]
+    pub fn path(&self) -> &KeyPath {
+        &self.path
+    }
+}
+
 /// Settings after changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changed {

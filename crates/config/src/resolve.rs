@@ -8,7 +8,7 @@ use serde_json::json;
 use dialectic_base::key_path::KeyPath;
 use dialectic_engine::access::{Environment, Outline, elsewhere, url_fault};
 use dialectic_record::debate::{Settings, Terms};
-use dialectic_record::protocol::Protocol;
+use dialectic_record::protocol::{COUNCIL, Protocol};
 
 use super::choice::{ModelChoice, ModelPreference};
 use super::findings::Diagnostics;
@@ -78,6 +78,9 @@ pub(super) fn resolve(mut layers: Layers, context: &Context, mut findings: Diagn
     }
     let Roster { agents, judge, choice } =
         roster(&mut layers, is_expected, &debate, protocol, &providers, context, &mut findings);
+    if overrides.quick == Switch::On && debate.protocol != COUNCIL.name {
+        findings.argument("--quick", format!("belongs to the protocol `{}`, and it is `{}`", COUNCIL.name, debate.protocol));
+    }
     if let Some(protocol) = protocol {
         rules::warn_of_idle_keys(&debate, protocol, &mut findings);
     }

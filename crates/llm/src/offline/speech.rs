@@ -16,7 +16,6 @@ impl Agent<'_> {
         paragraphs([said, "*Rehearsal: this speech was prepared beforehand, and no model was called.*".to_owned()])
     }
 
-    /// Whether somebody has said it in a speech.
     fn is_said(&self, line: &str) -> bool {
         !line.is_empty() && self.texts().any(|speech| speech.text.contains(line))
     }
@@ -58,7 +57,9 @@ impl Agent<'_> {
             (_, None) => part("neither").get("nothing").to_owned(),
             (_, Some(point)) => {
                 let all = debaters().flat_map(|part| &part.points);
-                let heard = all.filter(|point| self.holds(last, point)).map(|point| line("agree", point.change)).next();
+                let heard = all.filter(|point| self.holds(last, point));
+                let newest = heard.max_by_key(|point| last.find(&filled(point.change)));
+                let heard = newest.map(|point| line("agree", point.change));
                 let fault = point.text.split_once("] ").unwrap_or_default().1;
                 let (word, text) = if point.change.is_empty() { ("doubt", fault) } else { ("add", point.change) };
                 paragraphs([heard.unwrap_or_default(), line(word, text)])

@@ -73,7 +73,6 @@ impl<'a> Agent<'a> {
         named.or_else(|| texts().next()).unwrap_or_default()
     }
 
-    /// What agents wrote.
     pub(super) fn texts(&self) -> impl DoubleEndedIterator<Item = Fenced<'a>> {
         self.prompt.texts().filter(|text| !BESIDE.contains(&text.kind))
     }
@@ -128,11 +127,12 @@ impl<'a> Agent<'a> {
         if !self.names(DECISIONS) {
             return String::new();
         }
-        let first = |part: &Part| part.get("plan").split(" | ").next().unwrap_or_default();
-        let is_shown = |step: &&str| *step == first(self.part) || self.texts().any(|text| text.text.contains(step));
+        let first = |part: &Part| self.problem.fill(part.get("plan").split(" | ").next().unwrap_or_default());
+        let is_shown = |step: &String| *step == first(self.part) || self.texts().any(|text| text.text.contains(step));
         let steps = debaters().map(first).filter(is_shown).take(5);
         let shared = ["Compare both ways on real cases before the switch.", "Keep the present way until then."];
-        section(DECISIONS, &steps.chain(shared).map(|step| format!("- {step}")).collect::<Vec<_>>().join("\n"))
+        let steps = steps.chain(shared.map(str::to_owned)).map(|step| format!("- {step}"));
+        section(DECISIONS, &steps.collect::<Vec<_>>().join("\n"))
     }
 
     /// A look at earlier points, or what the part holds against a text: the script has nothing new after that.
@@ -229,7 +229,6 @@ impl<'a> Agent<'a> {
         self.assessed(&paragraphs([text, COLOPHON.to_owned()]))
     }
 
-    /// A text with its assessment in a block of JSON.
     fn assessed(&self, text: &str) -> String {
         format!("{text}\n\n```json\n{}\n```", self.assessment(text))
     }
