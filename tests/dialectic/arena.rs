@@ -329,7 +329,9 @@ fn an_agreement_over_a_grave_point_that_nobody_answered_is_sent_back_twice_at_mo
         // What nobody supports, and the first point of the list where there is one.
         "challenge the agreement" => {
             let has_points = request.prompt().contains("# Points that have no answer");
-            let points = if has_points { json!([1]) } else { json!([]) };
+            let listed = request.prompt().split("```points\n").nth(1).unwrap_or_default();
+            let number = listed.split(' ').next().unwrap_or_default();
+            let points = if has_points { json!([number]) } else { json!([]) };
             Reply::json(json!({"claims": ["Every shop has one warehouse."], "points": points}))
         }
         _ => script(request, Related::Same, &[]),

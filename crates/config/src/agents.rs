@@ -10,7 +10,7 @@ use super::choice::Served;
 use super::findings::{Diagnostics, unknown};
 use super::layers::{Layers, Source, laid_over};
 use super::names;
-use super::rules::check_summarization;
+use super::rules::{check_summarization, switch_on_summarization};
 
 /// Above this answers tend to become erratic, which is allowed but rarely meant.
 const WARM: f64 = 1.0;
@@ -24,6 +24,8 @@ pub(super) struct AgentScope<'a> {
     pub(super) providers: &'a [&'a str],
     /// The debate's, which agents change key by key.
     pub(super) summarization: &'a SummarizationSettings,
+    /// Whether the debate's section says that nothing is summarized.
+    pub(super) is_summarization_off: bool,
 }
 
 impl AgentScope<'_> {
@@ -136,7 +138,10 @@ fn agent(
     let mut entry = entry.clone();
     let tools = entry.remove("tools").unwrap_or_default();
     entry.insert("enabled".to_owned(), true.into());
-    let entry = Value::Object(entry);
+    let mut entry = Value::Object(entry);
+    if !scope.is_summarization_off {
+        switch_on_summarization(&mut entry);
+    }
     let default = AgentSettings { summarization: scope.summarization.clone(), ..default };
     let mut agent = laid_over(&default, &entry, path, findings);
     findings.check_name(path.key("provider"), entry["provider"].as_str(), "provider", scope.providers);

@@ -33,7 +33,12 @@ pub(super) fn roster(
     findings: &mut Diagnostics,
 ) -> Roster {
     let names = provider_names(configured);
-    let scope = AgentScope { own_roles: context.own_roles, providers: &names, summarization: &debate.summarization };
+    let scope = AgentScope {
+        own_roles: context.own_roles,
+        providers: &names,
+        summarization: &debate.summarization,
+        is_summarization_off: layers.section("debate")["summarization"]["enabled"] == false,
+    };
     let overrides = context.overrides;
     let (entries, judge) = (layers.section("agents"), layers.section("judge"));
     let entries = entries.as_array().map_or(&[][..], |entries| entries);

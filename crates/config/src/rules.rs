@@ -18,7 +18,21 @@ use super::names;
 
 /// The `debate` of a tree, over what is built in.
 pub(super) fn debate(tree: &Value, findings: &mut Diagnostics) -> DebateSettings {
-    laid_over(&defaults::debate(), tree, &KeyPath::root().key("debate"), findings)
+    let mut tree = tree.clone();
+    switch_on_summarization(&mut tree);
+    laid_over(&defaults::debate(), &tree, &KeyPath::root().key("debate"), findings)
+}
+
+/// A `summarization` that says something, but not whether it is enabled, is meant to be: without the section, nothing is
+/// summarized.
+pub(super) fn switch_on_summarization(of: &mut Value) {
+    let section = of.get_mut("summarization").and_then(Value::as_object_mut);
+    if let Some(section) = section.filter(|section| section.values().any(|value| !value.is_null())) {
+        let enabled = section.entry("enabled").or_insert(Value::Null);
+        if enabled.is_null() {
+            *enabled = true.into();
+        }
+    }
 }
 
 /// Checks the names in `debate`.

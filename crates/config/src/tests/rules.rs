@@ -404,3 +404,21 @@ fn a_moved_endpoint_is_checked_when_it_is_used() {
     let error = load_with(with(&json!({})).to_string().as_bytes(), &Overrides::default(), &environment).unwrap_err();
     insta::assert_snapshot!(error, @"the configuration `c.json` cannot be used: environment variable OPENAI_BASE_URL: is not a URL, e.g. `http://127.0.0.1:8000/v1`");
 }
+
+#[test]
+fn a_section_on_summaries_switches_them_on_unless_it_says_otherwise() {
+    let of = |debate: Value, agent: Value| {
+        let mut config = with_agent(&agent);
+        config["debate"] = debate;
+        let settings = load_value(&config).unwrap().settings;
+        (settings.debate.summarization.enabled, settings.agents[0].summarization.enabled)
+    };
+    let threshold = json!({"summarization": {"threshold": 9}});
+    let off = json!({"summarization": {"threshold": 9, "enabled": false}});
+    assert_eq!(of(json!({}), json!({})), (false, false));
+    assert_eq!(of(json!({"summarization": {}}), json!({"summarization": null})), (false, false));
+    assert_eq!(of(threshold.clone(), json!({})), (true, true));
+    assert_eq!(of(json!({}), threshold.clone()), (false, true));
+    assert_eq!(of(off.clone(), threshold.clone()), (false, false));
+    assert_eq!(of(threshold, off), (true, false));
+}

@@ -262,9 +262,8 @@ pub(crate) fn by_task<const N: usize>(answers: [(&'static str, Reply); N]) -> im
 /// Like [`default_reply`], with texts so short that nobody ever has anything to condense.
 pub(crate) fn short_reply(request: &Incoming) -> Reply {
     match request.purpose {
-        Purpose::Propose | Purpose::Critique | Purpose::Refine | Purpose::Summarize => {
-            Reply::text(prose(request.digest, 6))
-        }
+        Purpose::Propose | Purpose::Refine | Purpose::Summarize => Reply::text(prose(request.digest, 6)),
+        Purpose::Critique => Reply::text(format!("1. [minor] {}", prose(request.digest, 6))),
         Purpose::Synthesize => Reply::text(solution(request, &prose(request.digest, 6))),
         _ => default_reply(request),
     }
