@@ -31,7 +31,7 @@ pub fn read_decisions(text: &str) -> Vec<String> {
                 }
             }
             Kind::Text if line.depth == 0 => is_within = false,
-            Kind::Item | Kind::Text | Kind::Heading(_) | Kind::Header | Kind::Row | Kind::Rule | Kind::Quoted => {}
+            Kind::Item | Kind::Text | Kind::Heading(_) | Kind::Row | Kind::Rule | Kind::Quoted => {}
         }
     }
     decisions.retain(|decision| decision.chars().any(char::is_alphanumeric));

@@ -82,7 +82,7 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
     }
 
     fn lead(&self, line: &Line) -> Option<Lead<V>> {
-        if matches!(line.kind, Kind::Quoted | Kind::Rule | Kind::Header) {
+        if matches!(line.kind, Kind::Quoted | Kind::Rule) {
             return None;
         }
         let text = &self.page.text[line.start..line.end];
@@ -151,8 +151,8 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         };
         let (section, why) = bracketed.or_else(named).map_or((None, rest), |(section, why)| (Some(section), why));
         let why = tidy(why);
-        let section = section.or_else(|| section_named_in(&why)).map(str::to_owned);
-        (section.filter(|section| !section.is_empty()), Some(why).filter(|why| why.contains(char::is_alphanumeric)))
+        let section = section.filter(|section| !section.is_empty()).map(str::to_owned);
+        (section, Some(why).filter(|why| why.contains(char::is_alphanumeric)))
     }
 }
 
@@ -165,7 +165,7 @@ pub(super) fn belongs(line: &Line, next: &Line) -> bool {
         Kind::Heading(_) => !matches!(next.kind, Kind::Heading(_) | Kind::Rule),
         Kind::Text => is_wrapped || is_nested && next.kind != Kind::Item,
         Kind::Item => is_nested || next.depth == line.depth && !matches!(next.kind, Kind::Item | Kind::Heading(_)),
-        Kind::Header | Kind::Row | Kind::Rule | Kind::Quoted => false,
+        Kind::Row | Kind::Rule | Kind::Quoted => false,
     }
 }
 
@@ -222,23 +222,6 @@ fn closing(text: &str) -> Option<usize> {
         }
     }
     None
-}
-
-/// `section 4` or `§4` of a reason.
-fn section_named_in(reason: &str) -> Option<&str> {
-    let lower = reason.to_ascii_lowercase();
-    let is_number = |rest: &str| rest.trim_start().starts_with(|c: char| c.is_ascii_digit() || "\"“‘'`*".contains(c));
-    let at = ["section ", "§"].iter().find_map(|word| {
-        lower
-            .match_indices(word)
-            .map(|(at, _)| at)
-            .find(|at| !lower[..*at].ends_with(char::is_alphanumeric) && is_number(&lower[at + word.len()..]))
-    })?;
-    let rest = &reason[at..];
-    let end = rest.find([',', ';', ':', '(', ')', '\n']).unwrap_or(rest.len());
-    let end = rest[..end].find(". ").unwrap_or(end);
-    let words: usize = rest[..end].split_inclusive(' ').take(2).map(str::len).sum();
-    Some(rest[..words.max(rest.find(' ').unwrap_or(end).min(end))].trim_end_matches(['.', ' ']))
 }
 
 /// The text after what stands between a verdict or a tag and it: `** (`, `:** `, ` - `.

@@ -200,7 +200,7 @@ fn title_level(page: &Page, line: &Line) -> Option<u8> {
             let is_bold = ["**", "__"].into_iter().filter_map(inner).any(|inner: &str| !inner.contains("**"));
             is_bold.then_some(7)
         }
-        Kind::Text | Kind::Item | Kind::Header | Kind::Row | Kind::Rule | Kind::Quoted => None,
+        Kind::Text | Kind::Item | Kind::Row | Kind::Rule | Kind::Quoted => None,
     }
 }
 

@@ -12,31 +12,15 @@ const MOST: usize = 30;
 const ABOUT: usize = 120;
 const RESOLVED_BY: &str = "resolved by";
 /// All that a critique without a point says.
-const NONE: [&str; 10] = [
-    "no objections",
-    "no objection",
-    "no further objections",
-    "no new objections",
-    "no new points",
-    "no points",
-    "no further points",
-    "i have no further points",
-    "no objections at all",
-    "none",
-];
+const NONE: &str = "|no objections|no objection|no further objections|no new objections|no points|no new points|\
+    no further points|i have no further points|none|";
 /// Sections of a critique that hold no points.
-const ASIDE: [&str; 10] = [
-    "strengths",
-    "what works",
-    "what works well",
-    "what i liked",
-    "requirements coverage",
-    "coverage",
-    "coverage check",
-    "summary",
-    "conclusion",
-    "approach to give up",
-];
+const ASIDE: &str = "|strengths|what works|what works well|what i liked|coverage|coverage check|requirements coverage|\
+    summary|conclusion|approach to give up|";
+
+fn is_among(words: &str, list: &str) -> bool {
+    !words.is_empty() && list.contains(&format!("|{words}|"))
+}
 
 /// The points of a critique, and how many more it has.
 pub(super) struct Points {
@@ -65,8 +49,8 @@ pub(super) fn read(page: &Page, lines: &[Line], is_said: impl Fn(&Line) -> bool)
         }
         let lead = lead(page, line, in_section).filter(|_| !is_aside || matches!(line.kind, Kind::Heading(_)));
         let Some((severity, start)) = lead else {
-            if let Some(title) = title(page, line).filter(|title| !NONE.contains(&title.as_str())) {
-                (is_aside, in_section) = (ASIDE.contains(&title.as_str()), severity_of_title(&title));
+            if let Some(title) = title(page, line).filter(|title| !is_among(title, NONE)) {
+                (is_aside, in_section) = (is_among(&title, ASIDE), severity_of_title(&title));
             } else if line.kind != Kind::Rule {
                 rest.push_str(&page.text[line.start..line.end]);
                 rest.push('\n');
@@ -88,7 +72,7 @@ pub(super) fn read(page: &Page, lines: &[Line], is_said: impl Fn(&Line) -> bool)
     let unread = points.len().saturating_sub(MOST);
     points.truncate(MOST);
     let bare = rest.trim().trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
-    let says_none = NONE.contains(&bare.as_str());
+    let says_none = is_among(&bare, NONE);
     Points { says_none: says_none && points.is_empty(), is_silent: bare.is_empty(), read: points, unread }
 }
 

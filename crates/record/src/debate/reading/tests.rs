@@ -150,7 +150,7 @@ fn answers_are_read_word_for_word() {
     assert_eq!(answers("D3 partly: half"), [("D3", Response::Partly, None, some("half"))]);
     assert_eq!(answers("2.1 accepted"), [("2.1", yes, None, None)]);
     assert_eq!(answers("2.1 accepted: 30 s"), [("2.1", yes, None, some("30 s"))]);
-    assert_eq!(answers("2.1 accepted: section 4 says 30 s")[0].2, some("section 4"));
+    assert_eq!(answers("2.1 accepted in section 4: 30 s"), [("2.1", yes, some("section 4"), some("30 s"))]);
     let read = answers("2.1 and 2.2 rejected: the budget.\n2.7 accepted\n2.7 rejected: second thoughts.");
     let verdicts: Vec<_> = read.iter().map(|(number, verdict, ..)| (*number, *verdict)).collect();
     assert_eq!(verdicts, ["2.1", "2.2", "2.7"].map(|number| (number, Response::Rejected)));
