@@ -4,8 +4,6 @@ use std::ops::Range;
 
 /// Bytes of prose around an answer that stands in a fence as a whole.
 const AROUND_A_FENCE: usize = 400;
-/// Columns of a tab, and of the indentation from which on a line without a list is code.
-const TAB: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -32,12 +30,10 @@ pub(super) struct Line {
     pub(super) first: bool,
 }
 
-/// A text without what nobody is meant to read (comments, scripts, thoughts), byte for byte in its place.
+/// A text without what nobody is meant to read (comments, thoughts), byte for byte in its place.
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) text: String,
-    /// The text in lower case, byte for byte in its place.
-    pub(super) lower: String,
     pub(super) lines: Vec<Line>,
 }
 
@@ -45,7 +41,7 @@ impl Page {
     pub(super) fn new(text: &str) -> Self {
         let text = without_hidden(text);
         let lines = lines(&text);
-        Self { lower: text.to_ascii_lowercase(), text, lines }
+        Self { text, lines }
     }
 }
 
@@ -57,8 +53,8 @@ fn lines(text: &str) -> Vec<Line> {
     for whole in text.split_inclusive('\n') {
         let (start, bare) = (at + whole.len() - whole.trim_start().len(), whole.trim());
         at += whole.len();
-        let column: usize =
-            whole[..whole.len() - whole.trim_start().len()].chars().map(|c| if c == '\t' { TAB } else { 1 }).sum();
+        let indent = whole.chars().take_while(|c| c.is_whitespace());
+        let column: usize = indent.map(|c| if c == '\t' { 4 } else { 1 }).sum();
         if bare.is_empty() {
             is_after_blank = true;
             continue;
@@ -89,8 +85,6 @@ fn lines(text: &str) -> Vec<Line> {
         if kind != Kind::Text || !is_paragraph {
             items.truncate(items.partition_point(|content| *content <= column));
         }
-        let kind =
-            if kind == Kind::Text && items.is_empty() && !is_paragraph && column >= TAB { Kind::Quoted } else { kind };
         if kind == Kind::Item {
             items.push(column + marker);
         }
@@ -142,9 +136,7 @@ fn without_hidden(text: &str) -> String {
     if text.starts_with('\u{feff}') {
         blank(&mut bytes, 0..3);
     }
-    for (open, close) in [("<!--", "-->"), ("<script", "</script>"), ("<style", "</style>")] {
-        hide(&mut bytes, &lower, open, close);
-    }
+    hide(&mut bytes, &lower, "<!--", "-->");
     for tag in ["think", "thinking", "reasoning"] {
         let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
         hide(&mut bytes, &lower, &open, &close);

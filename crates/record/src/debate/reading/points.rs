@@ -3,7 +3,8 @@
 use dialectic_base::severity::Severity;
 
 use super::blocks::{Kind, Line, Page};
-use super::entries::{after_separator, belongs, strip_word, tidy};
+use super::entries::{after_separator, belongs, spoken, strip_word, tidy};
+use super::title_level;
 use crate::debate::Point;
 
 /// Points of one critique that are read. The prompts ask for seven.
@@ -61,7 +62,8 @@ pub(super) fn read(page: &Page, lines: &[Line], is_said: impl Fn(&Line) -> bool)
         let mut end = line.end;
         while let Some(next) = lines.get(at) {
             let is_more = belongs(line, next) || goes_on(page, line, next);
-            if !is_more || self::lead(page, next, in_section).is_some_and(|_| !is_nested(line, next)) || is_said(next) {
+            if !is_more || self::lead(page, next, in_section).is_some_and(|_| next.depth <= line.depth) || is_said(next)
+            {
                 break;
             }
             end = next.end;
@@ -76,21 +78,11 @@ pub(super) fn read(page: &Page, lines: &[Line], is_said: impl Fn(&Line) -> bool)
     Points { says_none: says_none && points.is_empty(), is_silent: bare.is_empty(), read: points, unread }
 }
 
-fn is_nested(line: &Line, next: &Line) -> bool {
-    next.depth > line.depth
-}
-
 /// Whether a line outside an item of a list belongs to the point above all the same: its remedy, or a list of details.
 fn goes_on(page: &Page, line: &Line, next: &Line) -> bool {
-    let text = next_words(page, next);
+    let text = spoken(&page.text[next.start..next.end]);
     let is_remedy = matches!(next.kind, Kind::Text | Kind::Item) && strip_word(text, RESOLVED_BY).is_some();
-    is_remedy
-        || line.kind != Kind::Item && next.kind == Kind::Item
-        || line.depth == 1 && next.kind == Kind::Item && next.depth == 1
-}
-
-fn next_words<'a>(page: &'a Page, line: &Line) -> &'a str {
-    page.text[line.start..line.end].trim_start_matches(|c: char| !c.is_alphanumeric())
+    is_remedy || next.kind == Kind::Item && (line.kind != Kind::Item || line.depth == next.depth)
 }
 
 /// The severity of the point that a line begins, and where its words begin. Every numbered item at the top is one; an
@@ -140,13 +132,11 @@ fn tag(text: &str) -> Option<(Severity, &str)> {
     (is_closed && opened.is_none()).then(|| (severity, after_separator(bare)))
 }
 
-/// The words of a line that is a title, in lower case: a heading, or a paragraph that is only in bold.
+/// The words of a line that is a title, in lower case: a heading, a line in bold, or one that ends with a colon.
 fn title(page: &Page, line: &Line) -> Option<String> {
-    let text = page.text[line.start..line.end].trim();
-    let is_bold =
-        line.kind == Kind::Text && line.first && text.starts_with("**") && text.trim_end_matches(':').ends_with("**");
+    let text = &page.text[line.start..line.end];
     let is_label = line.kind == Kind::Text && line.first && text.ends_with(':') && text.len() <= ABOUT;
-    (matches!(line.kind, Kind::Heading(_)) || is_bold || is_label)
+    (is_label || title_level(page, line).is_some())
         .then(|| text.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase())
 }
 

@@ -96,7 +96,7 @@ fn rechecks_name_the_section_and_are_no_points() {
     let text = "## Earlier points\n\n- 2.7 verified (Storage, step 3): the `token` is checked.\n- **2.1** maintained: no\n  \
         write carries it.\n- `2.2`: **withdrawn** — true.\n- 9.9 verified (x): unknown.\n- 2.10 verified in Costs: now there.\n\n\
         ## New points\n\n1. [major] Clocks: they drift.";
-    let ReadCritique { points, rechecks, unread: 0 } = read_critique(text, &NUMBERS) else { panic!() };
+    let ReadCritique { points, said: rechecks, unread: 0 } = read_critique(text, &NUMBERS) else { panic!() };
     let said = |one: &Said<Standing>| (NUMBERS[one.at], one.verdict, one.section.clone(), one.reason.clone());
     assert_eq!(
         rechecks.iter().map(said).collect::<Vec<_>>(),
@@ -115,7 +115,7 @@ fn a_check_finds_accepted_points_and_raises_its_own() {
     let text = "## Accepted points\n\n- 2.7 verified (Storage): it is there.\n- 2.1 not found: no word of it.\n\
         - 2.2 moot: there is no queue any more.\n\n1. [blocking] Failover: nobody says who decides. Resolved by: a quorum.";
     let read = read_check(text, &NUMBERS);
-    let found: Vec<_> = read.verifications.iter().map(|one| (NUMBERS[one.at], one.verdict)).collect();
+    let found: Vec<_> = read.said.iter().map(|one| (NUMBERS[one.at], one.verdict)).collect();
     assert_eq!(found, [("2.7", Found::Verified), ("2.1", Found::NotFound), ("2.2", Found::Moot)]);
     assert_eq!(read.points.unwrap().len(), 1);
     assert_eq!(read_check("No objections.", &[]).points, Some(Vec::new()));
