@@ -157,6 +157,14 @@ pub(super) struct DebateArgs {
     #[arg(help_heading = "Debate", long, value_name = "NAME")]
     pub(super) protocol: Option<String>,
 
+    /// How many checkers read the answer before you get it, from 0 to 3 [default: the configuration's, else 3]
+    #[arg(help_heading = "Debate", long, value_name = "N", value_parser = lenses, allow_negative_numbers = true)]
+    pub(super) check: Option<u32>,
+
+    /// A council of two agents and one checker, with short answers: 7 calls at most
+    #[arg(help_heading = "Debate", long)]
+    pub(super) quick: bool,
+
     /// Let the agents ask you what is unclear before they begin
     #[arg(help_heading = "Debate", long)]
     pub(super) clarify: bool,
@@ -378,9 +386,14 @@ pub(super) struct ForkArgs {
     pub(super) which: DebateArg,
 
     /// The first stage that is made anew, such as `2.critique` or `3.rebuttal`: a stage of the debate's protocol that
-    /// makes calls. Everything before it is taken over; `start` takes over nothing
-    #[arg(long, value_name = "ROUND.STAGE")]
-    pub(super) at: ForkPoint,
+    /// makes calls. Everything before it is taken over; `start` takes over nothing. With --protocol: behind the proposals
+    /// of the first round, where nothing is said
+    #[arg(long, value_name = "ROUND.STAGE", required_unless_present = "protocol")]
+    pub(super) at: Option<ForkPoint>,
+
+    /// Follow another protocol. It takes over the proposals of the first round, where it begins with such itself
+    #[arg(long, value_name = "NAME")]
+    pub(super) protocol: Option<String>,
 
     /// Change a setting, such as `debate.rounds=4`, `judge.model=gpt-4o`, `agents.agent-kiss.temperature=0.2`
     #[arg(long, value_name = "KEY=VALUE")]
@@ -657,6 +670,12 @@ fn rounds(text: &str) -> Result<u32, String> {
         Ok(rounds) if (1..=DebateSettings::MOST_ROUNDS).contains(&rounds) => Ok(rounds),
         _ => Err(format!("expected a whole number from 1 to {}", DebateSettings::MOST_ROUNDS)),
     }
+}
+
+/// Reads a number of checkers.
+fn lenses(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (0..=DebateSettings::DEFAULT_CHECK).contains(number));
+    number.ok_or_else(|| format!("expected a whole number from 0 to {}", DebateSettings::DEFAULT_CHECK))
 }
 
 /// Repetitions at most: each is paid for, and more of them tell nothing that these do not.

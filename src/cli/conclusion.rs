@@ -1,12 +1,13 @@
 //! The end of a run: what is said of it, printed and written.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;
 
 use crate::error::{Error, Said};
 use dialectic_engine::access::key_variable;
 use dialectic_engine::engine::Ending;
-use dialectic_record::debate::{CallStatus, Debate, Failure, ForkPoint, OutcomeKind, StopReason};
+use dialectic_record::debate::{Brief, CallStatus, Debate, Failure, ForkPoint, OutcomeKind, StopReason};
 use dialectic_record::store::Entry;
 use dialectic_report::display::{Ended, StreamEnd, summary};
 
@@ -94,11 +95,18 @@ fn finish(
             terminal.notice(&format!("Wrote the result to {}", path.display()));
         }),
         None if args.events.as_deref().is_some_and(is_stdout) => Ok(()),
-        None => terminal.solution(solution, !args.watch.no_pager),
+        None => terminal.solution(&with_brief(debate, solution), !args.watch.no_pager),
     };
     tell_outcome(debate, took, args.watch.watch(), terminal);
     let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
     if args.strict && !is_full { Err(Error::NotFull { id: id() }) } else { printed }
+}
+
+/// What is printed of a solution: what the texts of a quick debate come to stands above it.
+pub(super) fn with_brief<'a>(debate: &Debate, solution: &'a str) -> Cow<'a, str> {
+    let brief = debate.final_solution.as_ref().and_then(|solution| solution.brief.as_ref());
+    let lines = brief.map(Brief::lines).unwrap_or_default();
+    if lines.is_empty() { solution.into() } else { format!("{}\n\n{solution}", lines.join("  \n")).into() }
 }
 
 fn reason(debate: &Debate) -> String {

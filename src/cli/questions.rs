@@ -76,7 +76,7 @@ pub(super) async fn ask(
         }
         Asked::Interrupted
     };
-    if !on_terminal && !questions.is_empty() {
+    if !on_terminal && pass.is_none() && !questions.is_empty() {
         let said =
             "\nEach line of standard input answers a question. An empty line skips it; the end skips the rest.\n";
         drop(messages.say(said));

@@ -13,10 +13,7 @@ use crate::archive::PastDebates;
 use crate::error::Error;
 use crate::serve::{Server, Watched};
 use crate::trace::{Destination, TraceConfigError, Tracer};
-use dialectic_config::{
-    ConfigError, ConfigPath, EnvFile, Overrides, debates_directory, load_settings, process_environment, user_settings,
-    users_hooks, with_vocabulary,
-};
+use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, EnvFile, debates_directory, process_environment};
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::engine::{Ending, EngineError, ForecastError};
 use dialectic_engine::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services};
@@ -57,25 +54,16 @@ pub(super) fn env_file(path: Option<&PathBuf>) -> EnvFile {
     path.map_or(EnvFile::Default, |path| EnvFile::Named(path.clone()))
 }
 
-/// The commands that may run after a saved debate.
-pub(super) fn hooks(args: &VouchArgs, environment: &Environment) -> Result<Hooks, Error> {
-    let path = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
-    Ok(users_hooks(&path, environment)?)
+/// The configuration files that a run goes by: what `--config` names, and the user's own.
+pub(super) fn config_files<'a>(named: Option<&PathBuf>, environment: &'a Environment) -> ConfigFiles<'a> {
+    let path = named.map_or(ConfigPath::Default, |path| ConfigPath::Named(path.clone()));
+    ConfigFiles::new(path, environment)
 }
 
 /// What the user vouches for with options, beside what the settings may do by their own word.
-pub(super) fn vouched(mut provenance: Trust, args: &VouchArgs, environment: &Environment) -> Result<Trust, Error> {
-    if let Some(user) = with_vocabulary(|vocabulary| user_settings(environment, vocabulary))? {
-        provenance = provenance.and_own(&user);
-    }
-    if let Some(path) = &args.config {
-        let named = load_settings(&ConfigPath::Named(path.clone()), environment, &Overrides::default())?;
-        provenance = provenance.and_config(&named.settings);
-    }
-    if let Some(path) = &args.context {
-        provenance = provenance.and_directory(path);
-    }
-    Ok(provenance)
+pub(super) fn vouched(provenance: Trust, args: &VouchArgs, files: &ConfigFiles) -> Result<Trust, Error> {
+    let provenance = files.vouch(provenance)?;
+    Ok(args.context.iter().fold(provenance, |provenance, path| provenance.and_directory(path)))
 }
 
 /// Where the event stream goes: nowhere, to standard output (`-`), or to a file.

@@ -230,7 +230,7 @@ pub(super) async fn setup(State(app): State<App>) -> Result<Response, Problem> {
 }
 
 pub(super) async fn forecast(State(app): State<App>, Content(body): Content) -> Result<Response, Problem> {
-    let request = NewDebate::read(&body)?;
+    let request: NewDebate = read(&body)?;
     let foreseen: Foreseen = app.blocking(move |app| app.workplace.forecast(&request, app.left_today()?)).await??;
     Ok(ok(foreseen))
 }
@@ -255,7 +255,7 @@ pub(super) async fn list(State(app): State<App>, Asked(filter): Asked<Filter>) -
 }
 
 pub(super) async fn start(State(app): State<App>, Content(body): Content) -> Result<Response, Problem> {
-    let request = NewDebate::read(&body)?;
+    let request: NewDebate = read(&body)?;
     let started = admit(&app, move |app, _| app.workplace.begin(&request, app.left_today()?)).await?;
     Ok(created(started))
 }
@@ -265,7 +265,7 @@ pub(super) async fn fork(
     Path(id): Path<String>,
     Content(body): Content,
 ) -> Result<Response, Problem> {
-    let request = Fork::read(&body)?;
+    let request: Fork = read(&body)?;
     let started = admit(&app, move |app, _| {
         let entry = entry_of(&app.workplace.directory, &id)?;
         app.workplace.fork(&entry, &request, app.left_today()?)

@@ -15,8 +15,6 @@ use dialectic_record::store::{Directory, Entry, StateFileError, StoreError, Want
 use super::problem::Problem;
 use super::registry::{RunRegistry, Whereabouts};
 
-/// Characters of a problem's first line.
-const TITLE: usize = 200;
 
 /// Where a debate stands, as somebody sees it who may do something about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]

@@ -11,10 +11,7 @@ use crate::archive::PastDebates;
 use dialectic_base::diagnostic::Diagnostic as _;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
-use dialectic_config::{
-    ConfigPath, Loaded, Overrides, Switch, change_settings, load_settings, model_warnings, user_settings, users_hooks,
-    with_vocabulary,
-};
+use dialectic_config::{ConfigFiles, ConfigPath, Loaded, Overrides, Switch, change_settings, model_warnings};
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::engine::{check_prices, check_purchase, check_windows};
 use dialectic_engine::runner::{
@@ -185,13 +182,18 @@ impl Workplace {
         )
     }
 
+    /// The configuration as it is now.
+    fn files(&self) -> ConfigFiles<'_> {
+        ConfigFiles::new(self.config.clone(), &self.environment)
+    }
+
     fn load(&self, choices: &Choices) -> Result<Loaded, Problem> {
         let overrides = Overrides {
-            protocol: choices.protocol().cloned(),
+            protocol: choices.protocol(),
             offline: if choices.offline { Switch::On } else { Switch::AsConfigured },
             ..Overrides::default()
         };
-        Ok(load_settings(&self.config, &self.environment, &overrides)?)
+        Ok(self.files().load(&overrides)?)
     }
 
     /// What can be started here. `left_today` is what is left of the limit of the day.
@@ -290,18 +292,18 @@ impl Workplace {
         let agents = choices.agents.iter().flatten().enumerate();
         let agents = agents.map(|(place, agent)| (format!("agents[{place}]"), agent));
         for (place, member) in agents.chain(choices.judge.iter().map(|judge| ("judge".to_owned(), judge))) {
-            if let Some(role) = member.role.as_ref().filter(|role| !roles.contains(*role)) {
+            if let Some(role) = member.text("role").filter(|role| !roles.contains(*role)) {
                 let roles: Vec<String> = roles.into_iter().collect();
                 let detail = format!("`{role}` is no role here; there are {}", roles.join(", "));
                 return Err(Problem::key(format!("{place}.role"), detail));
             }
             let named = |of: &ModelInfo| {
-                member.provider.as_ref().is_none_or(|provider| of.provider == *provider)
-                    && member.model.as_ref().is_none_or(|model| of.model == *model)
+                member.text("provider").is_none_or(|provider| of.provider == provider)
+                    && member.text("model").is_none_or(|model| of.model == model)
             };
             if !models.iter().any(named) {
                 let all: Vec<String> = models.iter().map(|of| format!("{} of {}", of.model, of.provider)).collect();
-                let key = if member.model.is_some() { "model" } else { "provider" };
+                let key = if member.text("model").is_some() { "model" } else { "provider" };
                 let detail = format!("the server's configuration has no such model; there are {}", all.join(", "));
                 return Err(Problem::key(format!("{place}.{key}"), detail));
             }
@@ -399,14 +401,14 @@ impl Workplace {
         }
         lock.note_limit(&saved.debate().id, below_own)?;
         let settings = saved.settings().clone();
-        let provenance = self.vouched(saved.provenance())?;
+        let provenance = self.files().vouch(saved.provenance())?;
         let mut warnings = saved.warnings().to_vec();
         let sources = saved.debate().prompt_sources.clone();
         let prepared = runner.resume(saved, &provenance)?;
         warnings.extend(model_warnings(&settings, Utc::now().date_naive()));
         warnings.extend(prepared.panel().warnings.clone());
         warnings.extend(sources.iter().flat_map(|before| before.changes(&prepared.panel().sources)));
-        let after = runner.after(&settings, users_hooks(&self.config, &self.environment)?);
+        let after = runner.after(&settings, self.files().hooks()?);
         let ready = prepared.begin()?;
         Ok(Admission { ready: if closes { ready.closing() } else { ready }, after, warnings })
     }
@@ -420,25 +422,13 @@ impl Workplace {
         let parent = branch.parent().clone();
         let configured = self.load(&Choices::default())?.settings;
         let known = [&parent.settings, &configured];
-        let provenance = self.vouched(branch.provenance())?.with_standing_limit(self.max_cost);
+        let provenance = self.files().vouch(branch.provenance())?.with_standing_limit(self.max_cost);
         let (settings, mut warnings) =
             self.chosen(&parent.settings, &known, &request.choices, &provenance, left_today)?;
         let prepared = runner.fork(branch, settings.clone(), &provenance, &[])?;
         warnings.extend(model_warnings(&settings, Utc::now().date_naive()));
         warnings.extend(prepared.panel().warnings.clone());
-        let after = runner.after(&settings, users_hooks(&self.config, &self.environment)?);
+        let after = runner.after(&settings, self.files().hooks()?);
         Ok(Admission { ready: prepared.begin()?, after, warnings })
-    }
-
-    /// What a record may do by its own word, by that of the user's own configuration, and by that of one that the user
-    /// named.
-    fn vouched(&self, mut provenance: Trust) -> Result<Trust, Problem> {
-        if let Some(user) = with_vocabulary(|vocabulary| user_settings(&self.environment, vocabulary))? {
-            provenance = provenance.and_own(&user);
-        }
-        if let ConfigPath::Named(_) = self.config {
-            provenance = provenance.and_config(&self.load(&Choices::default())?.settings);
-        }
-        Ok(provenance)
     }
 }

@@ -49,12 +49,15 @@ fn the_judge_answers_and_the_record_keeps_it() {
     let request = &requests[made];
     assert_eq!(request.model(), "model-judge");
     let solution = before["finalSolution"]["description"].as_str().unwrap();
-    let critique =
-        before["rounds"][0]["contributions"].as_array().unwrap().iter().find(|one| one["type"] == "critique");
-    let critique = critique.unwrap()["content"].as_str().unwrap();
-    for shown in ["Design a queue", solution, critique, QUESTION, "The architect (architect)"] {
+    let contributions = before["rounds"][0]["contributions"].as_array().unwrap();
+    let text = |kind: &str| contributions.iter().find(|one| one["type"] == kind).unwrap();
+    let point = text("critique")["reading"]["points"][0]["text"].as_str().unwrap();
+    for shown in ["Design a queue", solution, point, QUESTION, "The architect (architect)", "about the text of The "] {
         assert!(request.prompt().contains(shown), "{shown} is not in {}", request.prompt());
     }
+    // The solution is what the user has read; the texts before it are not sent again.
+    let refinement = text("refinement")["content"].as_str().unwrap();
+    assert!(!request.prompt().contains(refinement), "{}", request.prompt());
     let state = sandbox.state(&id);
     let follow_up = &state["followUps"][0];
     assert_eq!((&follow_up["question"], &follow_up["answeredBy"]), (&json!(QUESTION), &json!("judge")));

@@ -216,7 +216,7 @@ fn form(schema: &Value, filler: &str, random: &mut ChaCha12Rng) -> Value {
         }
         Some("array") => json!([]),
         Some("number") => json!(random.random_range(0..100)),
-        _ => json!("A"),
+        _ => json!("1"),
     }
 }
 

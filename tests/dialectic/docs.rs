@@ -163,7 +163,8 @@ fn whoever_lists_the_protocols_lists_all_of_them() {
 #[test]
 fn the_example_of_a_protocol_is_one_that_compiles() {
     let code = format!("```rust\n{}```\n", read("tests/dialectic/pitch.rs"));
-    let prompts = PITCHING.prompts.iter().filter(|prompt| prompt.file.starts_with("pitch/"));
+    let all = [PITCHING.system].into_iter().chain(PITCHING.prompts.iter().copied());
+    let prompts = all.filter(|prompt| prompt.file.starts_with("pitch/"));
     let prompts = prompts.map(|prompt| format!("\n`{}`:\n\n````jinja\n{}````\n", prompt.file, prompt.text));
     let prompts: String = prompts.collect();
     let diagram = format!("```text\n{}```", PITCHING.diagram());

@@ -22,7 +22,7 @@ fn reply(request: &Incoming) -> Reply {
     });
     let script = by_task([
         ("pitch", Reply::text(format!("A pitch of {}.", request.model()))),
-        ("vote", Reply::json(json!({"choice": "A", "confidence": 60, "reason": "It is sound."}))),
+        ("vote", Reply::json(json!({"choice": "1", "confidence": 60, "reason": "It is sound."}))),
         ("report", Reply::text(answer("Use what was chosen.", &assessment))),
     ]);
     script(request).usage(100, 0, 10)

@@ -234,7 +234,7 @@ fn a_round_that_has_only_begun_does_not_hide_the_one_before() {
     let begun = journal.iter().position(|line| line.contains("\"type\":\"round-begun\",\"round\":2")).unwrap();
     for method in ["judge", "merge", "voting"] {
         let server = MockServer::with(move |request| match (request.purpose, request.model()) {
-            (Purpose::Vote, _) => Reply::json(json!({"choice": "A", "confidence": 60, "reason": "It is first."})),
+            (Purpose::Vote, _) => Reply::json(json!({"choice": "1", "confidence": 60, "reason": "It is first."})),
             _ => reply(request),
         });
         let place = Sandbox::new().model_server(&server);

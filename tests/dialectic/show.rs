@@ -32,7 +32,7 @@ fn a_debate_is_named_as_everywhere_and_the_part_is_asked_for() {
     }
     let unknown = sandbox.run(["show", "latest", "prices"]).expect_code(2);
     assert!(
-        unknown.stderr.contains("[possible values: solution, round, agent, stage, critiques, points]"),
+        unknown.stderr.contains("[possible values: solution, round, agent, stage, critiques, points, follow-ups]"),
         "{unknown}"
     );
     sandbox.run(["show", "nobody", "points"]).expect_code(2);

@@ -4,6 +4,7 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::call::Tokens;
@@ -104,16 +105,19 @@ impl<'de> Deserialize<'de> for Usd {
     }
 }
 
-/// What a model costs, in dollars for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// What a model costs, in US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Price {
-    /// Input tokens.
+    /// Input.
+    #[schemars(range(min = 0))]
     pub input_per_m_tok: f64,
-    /// Input tokens read from the cache; like other input when absent.
+    /// Input read from the provider's cache. Absent: like other input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub cached_input_per_m_tok: Option<f64>,
-    /// Output tokens.
+    /// Output.
+    #[schemars(range(min = 0))]
     pub output_per_m_tok: f64,
     /// What a request with a long prompt costs instead, all of it. Of list prices alone: a configured price has none.
     #[serde(skip)]

@@ -100,6 +100,8 @@ pub(in crate::cli) enum Part {
     Critiques,
     /// Every objection and what became of it
     Points,
+    /// What was asked about the finished debate, and the answers
+    FollowUps,
 }
 
 #[derive(Debug, Args)]

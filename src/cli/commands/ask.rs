@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::{AskArgs, Watch};
 use crate::cli::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
-use crate::cli::session::{debates, env_file, runner, vouched};
+use crate::cli::session::{config_files, debates, env_file, runner, vouched};
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
@@ -50,7 +50,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
         terminal.warning(warning);
     }
     let before = saved.debate().total_cost();
-    let provenance = vouched(saved.provenance(), &args.vouch, &environment)?;
+    let provenance = vouched(saved.provenance(), &args.vouch, &config_files(args.vouch.config.as_ref(), &environment))?;
     let asking = runner.ask(saved, question, args.max_cost, &provenance)?;
     for warning in asking.warnings() {
         terminal.warning(warning);

@@ -7,15 +7,14 @@ use std::path::Path;
 use console::{Alignment, measure_text_width, pad_str};
 
 use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
-use crate::cli::session::env_file;
+use crate::cli::session::{config_files, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::trace::{Destination, TraceConfigError};
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{
-    ConfigPath, Loaded, Overrides, Row, capture_environment, load_settings, model_warnings, one_family,
-    related_reviewers, schema, show, starter, with_vocabulary,
+    Loaded, Overrides, Row, capture_environment, model_warnings, one_family, related_reviewers, schema, show, starter,
 };
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Services;
@@ -37,7 +36,7 @@ pub(in crate::cli) fn run(args: &ConfigArgs, terminal: &mut Terminal) -> Result<
             }
             terminal.text(&table(&show(&loaded, &environment)))
         }
-        ConfigCommand::Schema => terminal.text(&format!("{:#}", with_vocabulary(schema))),
+        ConfigCommand::Schema => terminal.text(&format!("{:#}", schema())),
     }
 }
 
@@ -83,8 +82,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
 
 fn read(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(Loaded, Environment), Error> {
     let environment = capture_environment(&env_file(file.env_file.as_ref()))?;
-    let path = file.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
-    let loaded = load_settings(&path, &environment, &Overrides::default())?;
+    let loaded = config_files(file.config.as_ref(), &environment).load(&Overrides::default())?;
     for warning in &loaded.warnings {
         terminal.warning(warning);
     }

@@ -9,14 +9,14 @@ use serde::Serialize;
 
 use crate::cli::args::ModelsArgs;
 use crate::cli::dialogue::{Dialogue, NotAsked};
-use crate::cli::session::env_file;
+use crate::cli::session::{config_files, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::figures::{counted, named_cost, thousands};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::{DEFAULT_MODELS, OFFLINE};
 use dialectic_base::sanitize::one_line;
-use dialectic_config::{ConfigError, ConfigPath, Loaded, Overrides, capture_environment, load_settings};
+use dialectic_config::{ConfigError, Loaded, Overrides, capture_environment};
 use dialectic_engine::access::{Environment, Trust, endpoint, missing_keys_of};
 use dialectic_engine::agent::{limits_of, price_of};
 use dialectic_llm::models::current;
@@ -72,9 +72,8 @@ impl Listener for Nobody {
 
 pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let environment = capture_environment(&env_file(args.file.env_file.as_ref()))?;
-    let path = args.file.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
-    let Loaded { settings, warnings, provenance, choice, .. } =
-        load_settings(&path, &environment, &Overrides::default())?;
+    let files = config_files(args.file.config.as_ref(), &environment);
+    let Loaded { settings, warnings, provenance, choice, .. } = files.load(&Overrides::default())?;
     for warning in &warnings {
         terminal.warning(warning);
     }

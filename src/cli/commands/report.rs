@@ -8,7 +8,7 @@ use crate::cli::output::{ReportFormat, detail, open_page, write_report};
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use dialectic_config::{ConfigError, ConfigPath, Overrides, load_settings, process_environment};
+use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, Overrides, process_environment};
 use dialectic_record::debate::Settings;
 use dialectic_record::store::Entry;
 
@@ -53,8 +53,8 @@ fn configured(path: &Path, terminal: &mut Terminal) -> Result<Option<Settings>, 
         terminal.warning(&format!("Config not found at {path}. The report goes by what the debate itself says."));
         return Ok(None);
     }
-    let path = ConfigPath::Named(path.to_owned());
-    let loaded = load_settings(&path, &process_environment(), &Overrides::default())?;
+    let environment = process_environment();
+    let loaded = ConfigFiles::new(ConfigPath::Named(path.to_owned()), &environment).load(&Overrides::default())?;
     for warning in &loaded.warnings {
         terminal.warning(warning);
     }

@@ -15,7 +15,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::serve::{Options, Server, Stage, Workplace};
 use dialectic_base::money::Usd;
-use dialectic_config::{ConfigPath, Overrides, capture_environment, load_settings};
+use dialectic_config::{ConfigFiles, ConfigPath, Overrides, capture_environment};
 use dialectic_engine::access::Environment;
 use dialectic_record::debate::DebateId;
 use dialectic_record::store::Directory;
@@ -27,7 +27,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let config = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
     // A configuration that cannot be used is better found now than with the first debate.
-    for warning in load_settings(&config, &environment, &Overrides::default())?.warnings {
+    for warning in ConfigFiles::new(config.clone(), &environment).load(&Overrides::default())?.warnings {
         terminal.warning(&warning);
     }
     if let Some(warning) = environment.token_warning() {

@@ -9,7 +9,7 @@ use crate::cli::args::{Part, ShowArgs};
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use dialectic_record::debate::{Debate, DebateFile, Ledger, Move, Objection, Shown};
+use dialectic_record::debate::{Debate, DebateFile, FollowUp, Ledger, Move, Objection, Shown};
 use dialectic_record::store::Wanted;
 use dialectic_report::display::objections;
 use dialectic_report::report::{Said, View, overview, readable, said};
@@ -28,6 +28,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
         None => terminal.pages(&overview(&view, directory.short_name(&debate.id)), !args.no_pager),
         Some(Part::Points) => points(&view, args, terminal),
         Some(Part::Solution) => solution(debate, args, terminal),
+        Some(Part::FollowUps) => follow_ups(debate, args, terminal),
         Some(Part::Round | Part::Agent | Part::Stage | Part::Critiques) => {
             let texts: Vec<Said<'_>> = said(&view).into_iter().filter(|one| choice.has(debate, one)).collect();
             if args.json {
@@ -49,6 +50,23 @@ fn solution(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result
         return terminal.json(solution);
     }
     terminal.pages(&solution.description, !args.no_pager)
+}
+
+/// What the user asked about the finished debate, each question with its answer.
+fn follow_ups(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    if args.json {
+        return terminal.json(&debate.follow_ups);
+    }
+    if debate.follow_ups.is_empty() {
+        terminal.notice("Nothing was asked about this debate.");
+        return Ok(());
+    }
+    let entry = |(number, one): (usize, &FollowUp)| {
+        let question = one.question.trim().replace('\n', "\n> ");
+        format!("## Question {number}\n\n> {question}\n\n{}\n", one.answer.as_deref().map_or("Not answered.", str::trim))
+    };
+    let text: Vec<String> = (1..).zip(&debate.follow_ups).map(entry).collect();
+    terminal.pages(&text.join("\n"), !args.no_pager)
 }
 
 /// What became of every objection.

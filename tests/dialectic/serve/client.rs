@@ -39,14 +39,15 @@ pub(super) fn sandbox(server: &MockServer, debate: &Value) -> Sandbox {
 
 /// Each agent asks a question, once.
 pub(super) fn curious(request: &Incoming) -> Reply {
-    if request.purpose != Purpose::Clarify || request.text().contains("How many clients?") {
+    if request.purpose != Purpose::Clarify || request.text().contains("How many clients of ") {
         return if request.purpose == Purpose::Clarify {
             Reply::json(json!({"questions": []}))
         } else {
             short_reply(request)
         };
     }
-    Reply::json(json!({"questions": [{"id": "q1", "text": "How many clients?"}]}))
+    let text = format!("How many clients of {}?", request.model());
+    Reply::json(json!({"questions": [{"id": "q1", "text": text}]}))
 }
 
 /// The reply, held up in its middle until the gate is open.

@@ -79,7 +79,7 @@ pub enum ForkError {
         at: ForkPoint,
     },
     /// The settings name another protocol.
-    #[error("what is taken over followed another protocol; only a fork at `start` can change it")]
+    #[error("what is taken over followed another protocol, which has more of it than proposals; fork at `start`, or right behind the proposals of the first round")]
     OtherProtocol,
     /// The changed settings have fewer rounds than are taken over.
     #[error("{taken_over} rounds are taken over, more than the {rounds} of the changed settings")]
@@ -344,6 +344,28 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
     }
     kept.push(Event::StageEntered { stage: id });
     Ok(kept)
+}
+
+/// What a branch that follows another protocol, of these `stages`, takes over of `events`: the user's answers, and the
+/// proposals of the first round where its own rounds begin with such. Nothing where there are none.
+#[must_use]
+pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event>> {
+    let is_proposal = |stage: &&StageInfo| stage.in_round && stage.yields == Some(ResultKind::Proposal);
+    let proposal = stages.iter().find(is_proposal)?.id;
+    let is_kept = |event: &&Event| match event {
+        Event::QuestionsAsked { .. } | Event::QuestionAnswered { .. } | Event::QuestionsEnded => true,
+        Event::Contributed { key, .. } => key.round == 1 && key.stage == proposal,
+        _ => false,
+    };
+    let (texts, answers): (Vec<Event>, Vec<Event>) =
+        events.iter().filter(is_kept).cloned().partition(|event| matches!(event, Event::Contributed { .. }));
+    if texts.is_empty() {
+        return None;
+    }
+    let begin = [Event::RoundBegun { round: 1, stage: proposal }];
+    // Whose proposal is missing is asked for one.
+    let enter = [Event::StageEntered { stage: proposal }];
+    Some(answers.into_iter().chain(begin).chain(texts).chain(enter).collect())
 }
 
 /// Checks that what is taken over can stand beside changed settings: that everybody whose work it is takes part, on the

@@ -68,7 +68,7 @@ pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use fold::{FoldError, fold};
 pub use follow_up::FollowUp;
 pub use forecast::{Forecast, Made, PlannedCall, Purchase, Span};
-pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork};
+pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork, proposals_for};
 pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings};
 pub use id::{AgentId, DebateId};
 pub use ledger::{
@@ -86,10 +86,9 @@ pub use reading::{
     read_decisions, read_review,
 };
 pub use settings::{
-    AgentFailurePolicy, AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics,
-    DebateSettings, EMBEDDER, ModelLimits, Position, ProviderSettings, Settings, SummarizationSettings,
-    SynthesisMethod, TeamSettings, TerminationKind, TerminationSettings, Terms, ToolSettings, TraceTarget, VotingRule,
-    VotingSettings,
+    AgentFailurePolicy, AgentSettings, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,
+    EMBEDDER, ModelLimits, Position, ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TeamSettings,
+    TerminationKind, TerminationSettings, Terms, ToolSettings, TraceTarget, VotingRule, VotingSettings,
 };
 pub use signal::{Asked, RoundInProgress, Signal};
 pub use similarity::Lexicon;

@@ -44,7 +44,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 pub use arena::ARENA;
 pub use check::{CHECK, FINAL};
 pub use clarification::{CLARIFY, CLARIFY_AGAIN, all_clear, answers, clarification, initialization};
-pub use council::COUNCIL;
+pub use council::{COUNCIL, QUICK_AGENTS};
 pub use dialectic::DIALECTIC;
 pub use follow_up::{ANSWER, follow_up, follow_up_info};
 pub use format1::{Upgrade, upgrade_state};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::cli::args::ResumeArgs;
 use crate::cli::dialogue::Dialogue;
-use crate::cli::session::{debates, vouched};
+use crate::cli::session::{config_files, debates, vouched};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
@@ -64,7 +64,7 @@ pub(super) fn agreed(
         .ok_or_else(|| NewestError::None { directory: directory.path().to_owned() })?;
     let name = directory.short_name(&saved.debate().id).to_owned();
     terminal.notice(&format!("The newest debate that can be resumed is {name}: {}.", described(saved.debate())));
-    let provenance = vouched(saved.provenance(), &args.vouch, environment)?;
+    let provenance = vouched(saved.provenance(), &args.vouch, &config_files(args.vouch.config.as_ref(), environment))?;
     let ready = runner.resume(saved, &provenance)?.begin()?;
     if let Some(forecast) = ready.forecast() {
         terminal.notice(&match forecast() {

@@ -87,6 +87,7 @@ impl Choice {
             Some(Part::Critiques) => not_named("critiques", name).map(|()| Self::Critiques),
             Some(Part::Solution) => not_named("solution", name).map(|()| Self::All),
             Some(Part::Points) => not_named("points", name).map(|()| Self::All),
+            Some(Part::FollowUps) => not_named("follow-ups", name).map(|()| Self::All),
             None => Ok(Self::All),
         }
     }
