@@ -82,8 +82,8 @@ pub use polls::{PollChoice, Polls};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use reading::{
-    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, ReadAnswers, ReadCheck, ReadCritique, Said, read_answers, read_check,
-    read_critique, read_decisions, read_review,
+    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, ReadAnswers, ReadCritique, Said, read_answers, read_check, read_critique,
+    read_decisions, read_review,
 };
 pub use settings::{
     AgentFailurePolicy, AgentSettings, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,
