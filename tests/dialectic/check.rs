@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Incoming, MockServer, Reply, Sandbox, config, short_reply};
+use crate::arena::Related;
+use crate::support::{Ending, Incoming, MockServer, Reply, Sandbox, config, short_reply};
 use crate::timing::without_times;
 
 /// What only the draft says.
@@ -24,13 +25,15 @@ fn lens(request: &Incoming) -> Option<&'static str> {
         .find(|lens| request.task() == "check" && request.prompt().contains(&format!("\nLens: {lens}\n")))
 }
 
+fn script_of_a_draft() -> Reply {
+    judged(&format!("# Leases\n\n## Clocks\n\n{FAULT}\n\n{REST}"), "")
+}
+
 /// A judge whose draft has a fault that one lens finds, and who mends it.
 fn script(request: &Incoming) -> Reply {
-    let draft = format!("# Leases\n\n## Clocks\n\n{FAULT}\n\n{REST}");
     match (request.task(), lens(request)) {
-        ("synthesise", _) => judged(&draft, ""),
+        ("synthesise", _) => script_of_a_draft(),
         (_, Some("execute")) => {
-            assert!(request.prompt().contains(FAULT), "a checker sees the draft: {}", request.prompt());
             assert!(!request.prompt().contains("# Your role"), "a checker has no role");
             Reply::text("1. [blocking] Clocks: they drift. Resolved by: the store's time.")
         }
@@ -43,6 +46,7 @@ fn script(request: &Incoming) -> Reply {
             ),
             "\"approach\":\"kept\",",
         ),
+        ("review", _) => Reply::json(json!({"choice": "accept", "confidence": 70, "reason": "It fits."})),
         ("review the texts", _) => Reply::text(
             ["1", "2", "3"].map(|number| format!("## Text {number}\n\nNo objections.\n")).concat(),
         ),
@@ -162,7 +166,7 @@ fn a_lens_that_fails_degrades_and_so_does_a_final_text_that_is_cut() {
     assert!(description.contains("It was not checked for facts.") && description.contains(FAULT), "{description}");
 
     let server = MockServer::with(|request| match request.task() {
-        "finalise" => script(request).ending(crate::support::Ending::OutputLimit),
+        "finalise" => script(request).ending(Ending::OutputLimit),
         _ => script(request),
     });
     let (_, state) = run(&server, &json!({"check": 3}));
@@ -191,10 +195,13 @@ fn without_the_check_the_same_requests_are_sent_but_for_its_own() {
 #[test]
 fn a_debate_resumes_behind_any_event_of_its_check() {
     for protocol in ["dialectic", "council", "review", "arena"] {
-        let reply = |request: &Incoming| match request.task() {
+        let reply = move |request: &Incoming| match request.task() {
             "amend" => Reply::text(format!(
                 "# Leases\n\n{MENDED}\n\n## Requirements Coverage\n\nAll.\n\n## Response to the check\n\n- D1 accepted (Clocks): done."
             )),
+            "check" | "finalise" => script(request),
+            "write the answer" => script_of_a_draft(),
+            _ if protocol == "arena" => crate::arena::script(request, Related::Same, &[]),
             _ => script(request),
         };
         let debate = json!({"protocol": protocol, "check": 3, "seed": 3, "rounds": if protocol == "review" { 2 } else { 1 }});
@@ -242,14 +249,14 @@ fn a_quick_council_has_seven_calls_and_three_lines_above_its_answer() {
     let sandbox = sandbox(&server, &json!({"rounds": 3}));
     let told = sandbox.run(["debate", "Design a lock service", "--quick", "--quiet"]).expect_code(0);
     assert_eq!(server.requests().len(), 7);
-    let stdout = told.stdout();
+    let stdout = &told.stdout;
     let lines: Vec<&str> = stdout.lines().take(3).collect();
     assert!(lines[0].contains("Both lease.") && lines[1].contains("On clocks.") && lines[2].contains("Clocks drift."), "{stdout}");
     assert_eq!(sandbox.state(&sandbox.only_debate())["outcome"]["kind"], "full");
     let told = sandbox.run(["debate", "x", "--quick", "--protocol", "dialectic"]).expect_code(2);
-    assert!(told.stderr().contains("--quick"), "{told}");
+    assert!(told.stderr.contains("--quick"), "{told}");
     let told = sandbox.run(["debate", "x", "--protocol", "council", "--until", "quality"]).expect_code(2);
-    assert!(told.stderr().contains("--until"), "{told}");
+    assert!(told.stderr.contains("--until"), "{told}");
 }
 
 #[test]
