@@ -1,10 +1,9 @@
 //! What `--verbose` says of a debate: who takes part, and what happened round by round.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use dialectic_base::figures::{UNKNOWN, counted, duration, score, thousands, tokens};
-use dialectic_record::debate::{AgentId, Contribution, Debate, Failure, PromptOrigin, PromptSources, Round};
+use dialectic_record::debate::{AgentId, Contribution, Debate, Failure, Round};
 
 use crate::report::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
 use crate::report::{View, preposition, subject};
@@ -32,23 +31,10 @@ pub fn participants(debate: &Debate) -> String {
         blocks.push(Block::Table(attached));
     }
     blocks.push(match &debate.prompt_sources {
-        Some(sources) => Block::Table(prompts(sources)),
+        Some(sources) => Block::Table(subject::prompts(sources)),
         None => Block::Paragraph(line!["Prompts: ", UNKNOWN]),
     });
     written(&blocks, &view, LAYOUT)
-}
-
-fn prompts(sources: &PromptSources) -> TableBlock<'_> {
-    let row = |id, what: &'static str, origin: PromptOrigin, path: Option<&Path>| {
-        let file = path.map(|path| line![" ", foreign(path.display().to_string())]).unwrap_or_default();
-        vec![line![id, what], [line![origin.name()], file].concat()]
-    };
-    let agents = sources.agents.iter().map(|one| row(&one.agent_id, "", one.source, one.path.as_deref()));
-    let judge = &sources.judge;
-    let summary =
-        judge.summary_source.map(|origin| row(&judge.id, " (summary)", origin, judge.summary_path.as_deref()));
-    let rows = agents.chain([row(&judge.id, "", judge.source, judge.path.as_deref())]).chain(summary);
-    TableBlock::new("", "Prompts", ["Prompt of", "Source"].map(TableHead::words), rows)
 }
 
 /// Round by round what was said, scored and lost, then what it took in all.

@@ -152,10 +152,7 @@ impl Figures {
 /// The settings that differ, those of agents by the agents' ids.
 fn settings(debates: [&Debate; 2]) -> Vec<Setting> {
     let [mut first, mut second] = debates.map(|debate| {
-        let mut flat = BTreeMap::new();
-        if let Some(settings) = &debate.settings {
-            flatten("", &by_id(settings), &mut flat);
-        }
+        let mut flat = debate.settings.as_ref().map(flat).unwrap_or_default();
         flat.insert("seed".to_owned(), debate.seed.map_or(Value::Null, Value::from));
         flat
     });
@@ -170,6 +167,13 @@ fn settings(debates: [&Debate; 2]) -> Vec<Setting> {
         .collect();
     differing.sort_by(|one, other| one.key.cmp(&other.key));
     differing
+}
+
+/// Settings by their keys, those of agents by the agents' ids.
+pub(crate) fn flat(settings: &Settings) -> BTreeMap<String, Value> {
+    let mut flat = BTreeMap::new();
+    flatten("", &by_id(settings), &mut flat);
+    flat
 }
 
 /// Settings as JSON, with agents as an object.

@@ -17,7 +17,6 @@ mod page;
 mod participants;
 mod problem;
 mod scores;
-mod settings;
 mod solution;
 mod speeches;
 mod spending;
@@ -88,7 +87,7 @@ pub fn html(view: &View<'_>) -> String {
         Section::new("tools", "Tools", Part::Debate, contributions::tools(view, &participants)),
         Section::new("usage", "Cost and tokens", Part::Run, usage::usage(view, &participants, &calls)),
         Section::new("failures", "Failures", Part::Run, calls::failures(view, &participants)),
-        Section::new("settings", "Settings", Part::Run, settings::settings(view)),
+        Section::new("settings", "Settings", Part::Run, of(&subject::settings(debate))),
     ];
     let page = page(view, &header::header(view, &calls), &sections);
     // All of it at once, so that nothing is left out: escaping keeps texts from being markup, this from steering.

@@ -7,6 +7,7 @@ mod objections;
 mod participants;
 mod polls;
 mod run;
+mod settings;
 mod usage;
 mod verdict;
 mod vote;
@@ -18,6 +19,7 @@ pub(crate) use objections::{by_text, changes, counts, course, point, table, titl
 pub(crate) use participants::{agents, everybody, judge};
 pub(crate) use polls::polls;
 pub(crate) use run::{ending, extent};
+pub(crate) use settings::{prompts, settings};
 pub(crate) use usage::{scores, usage};
 pub(crate) use verdict::{verdict, won};
 pub(crate) use vote::{elected, vote};
