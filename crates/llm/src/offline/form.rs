@@ -62,9 +62,9 @@ impl<'a> Agent<'a> {
         instance("", schema, &known)
     }
 
-    /// The text to choose, after its label: nobody weighed them, so role and seed decide.
+    /// The text to choose, after its label: nobody weighed them, so the seed decides, and all voters agree.
     pub(super) fn chosen(&self) -> Option<(&'a str, &'a str)> {
-        let rank = |text: &Fenced| mixed(self.seed, &format!("{} {}", self.part.title, text.text));
+        let rank = |text: &Fenced| mixed(self.seed, text.text);
         let chosen = self.prompt.of_kinds(&TEXTS).max_by_key(rank)?;
         Some((chosen.title.rsplit(' ').next()?, chosen.text))
     }
@@ -74,8 +74,6 @@ impl<'a> Agent<'a> {
         let get = |name| part("Judge").get(name);
         let all = |name| get(name).split(" | ").map(Value::from).collect::<Value>();
         let partly = |asked| json!({ "requirement": asked, "holds": get("holds"), "fails": get("breaks") });
-        let name = self.problem.fill("{problem}");
-        let title = name.trim_end_matches('…').split_whitespace().take(8);
         let brief = ["agree", "differ", "objection"].into_iter().zip(get("brief").split(" | "));
         let mut assessment = json!({
             "base": self.chosen().map(|(label, _)| label),
@@ -87,7 +85,7 @@ impl<'a> Agent<'a> {
             "partlyFulfilled": self.problem.requirements.iter().take(1).map(partly).collect::<Value>(),
             "openQuestions": all("open"),
             "rulings": self.points(true).iter().map(|point| self.ruling(point, solution)).collect::<Value>(),
-            "title": title.collect::<Vec<_>>().join(" "),
+            "title": "",
             // One that is absent would be asked for again.
             "confidence": "none",
         });
