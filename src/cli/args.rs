@@ -16,7 +16,7 @@ use dialectic_report::display::{ColorMode, Speed};
 use super::output::ReportFormat;
 
 pub(super) use archive::{MemoryArgs, MemoryCommand, RatingsArgs};
-pub(super) use handling::{AskArgs, DebateArg, DiffArgs, ListArgs, Part, RateArgs, RmArgs, ShowArgs, TagArgs};
+pub(super) use handling::{AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, RateArgs, RmArgs, ShowArgs, TagArgs};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
 #[derive(Debug, Parser)]

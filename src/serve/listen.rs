@@ -45,9 +45,9 @@ struct Room {
 
 /// The place of a connection. Clones are the same.
 #[derive(Clone)]
-pub(super) struct Seat(Arc<Place>);
+pub(super) struct Seat(Arc<ConnectionSlot>);
 
-struct Place {
+struct ConnectionSlot {
     room: Arc<Mutex<Room>>,
     number: u64,
     is_known: Mutex<bool>,
@@ -71,7 +71,7 @@ impl Seat {
         let number = entered.count;
         entered.strangers.push_back((number, sent_away.clone()));
         drop(entered);
-        (Self(Arc::new(Place { room: Arc::clone(room), number, is_known: Mutex::new(false) })), sent_away)
+        (Self(Arc::new(ConnectionSlot { room: Arc::clone(room), number, is_known: Mutex::new(false) })), sent_away)
     }
 
     /// Takes a place among those of known clients. Says whether there is one.
@@ -91,7 +91,7 @@ impl Seat {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let is_known = *locked(&self.is_known);
         let mut room = locked(&self.room);

@@ -235,7 +235,8 @@ fn resolved_ends_the_debate_in_the_round_in_which_nothing_grave_is_open_and_asks
     assert_eq!(state["finalSolution"]["confidence"], 90);
 
     let server = MockServer::with(script);
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({"rounds": 3, "check": 0})));
+    let sandbox =
+        Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({"rounds": 3, "check": 0})));
     let shown = sandbox.run(["debate", "Design a lock service", "--until", "resolved"]).expect_code(0);
     assert_eq!(sandbox.state(&sandbox.only_debate())["rounds"].as_array().unwrap().len(), 3);
     for line in [

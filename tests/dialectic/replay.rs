@@ -164,7 +164,9 @@ fn questions_that_are_asked_again_are_counted_by_themselves() {
             _ => reply(request),
         }
     });
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss", "testing"], &json!({"clarificationsMaxIterations": 2})));
+    let sandbox = Sandbox::new()
+        .model_server(&server)
+        .config(&config(&["architect", "kiss", "testing"], &json!({"clarificationsMaxIterations": 2})));
     let live = sandbox.run_with_input(["debate", "Design a queue", "--clarify"], "one\ntwo\nthree\n").expect_code(0);
     let replayed = sandbox.run(["replay", "latest", "--speed", "max"]).expect_code(0);
     let counted = |finished: &Finished| {

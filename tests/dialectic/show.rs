@@ -232,7 +232,11 @@ fn stages_whose_results_are_no_texts_of_an_agent_are_shown_too() {
         assert!(shown.contains("| Round | Agreement | Threshold |") && shown.contains("\n- Round 1, "), "{shown}");
     }
     assert!(shown("team").contains("| Agent | Takes part | Score |"), "{}", shown("team"));
-    assert!(shown("observation").contains("| Round | Agent | Contribution | About | Kinds |"), "{}", shown("observation"));
+    assert!(
+        shown("observation").contains("| Round | Agent | Contribution | About | Kinds |"),
+        "{}",
+        shown("observation")
+    );
     assert!(shown("scoring").contains("## Scoring, by Technical Judge"), "{}", shown("scoring"));
     let round = sandbox.run(["show", "latest", "round", "1", "--json"]).expect_code(0).stdout;
     let texts: Vec<Value> = serde_json::from_str(&round).unwrap();

@@ -13,7 +13,7 @@ use crate::cli::interrupt::Interrupts;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::serve::{Options, Server, Stage, Workplace};
+use crate::serve::{Options, Server, ServerHost, Workplace};
 use dialectic_base::money::Usd;
 use dialectic_config::{ConfigFiles, ConfigPath, Overrides, capture_environment};
 use dialectic_engine::access::Environment;
@@ -112,7 +112,7 @@ pub(in crate::cli) fn for_one_debate(
 
 /// A server that answers on a thread of its own while a debate runs.
 pub(in crate::cli) struct Served {
-    pub(in crate::cli) stage: Stage,
+    pub(in crate::cli) stage: ServerHost,
     stop: oneshot::Sender<()>,
     hurry: oneshot::Sender<()>,
     ended: thread::JoinHandle<()>,

@@ -264,7 +264,7 @@ pub struct JournalMark {
 
 /// What a journal holds.
 #[derive(Debug)]
-pub struct Contents {
+pub struct JournalContents {
     /// The events.
     pub events: Vec<Recorded>,
     /// Set when a last line was cut short by a crash and left out.
@@ -274,7 +274,7 @@ pub struct Contents {
     length: u64,
 }
 
-impl Contents {
+impl JournalContents {
     fn mark(&self) -> JournalMark {
         let sha256 = self.hashes.last().cloned().unwrap_or_default();
         JournalMark { events: self.events.len() as u64, sha256 }
@@ -303,7 +303,7 @@ impl Journal {
     ///
     /// # Errors
     /// When it is locked by another process, unreadable, or damaged; nothing is written then.
-    pub fn reopen(path: &Path, known: u64) -> Result<(Self, Contents), JournalError> {
+    pub fn reopen(path: &Path, known: u64) -> Result<(Self, JournalContents), JournalError> {
         if is_special(path) {
             return Err(JournalError::NotAFile { path: path.to_owned() });
         }
@@ -442,7 +442,7 @@ const LOCK_MOMENT: std::time::Duration = std::time::Duration::from_millis(5);
 ///
 /// # Errors
 /// When it is unreadable or damaged.
-pub fn read_journal(path: &Path) -> Result<Contents, JournalError> {
+pub fn read_journal(path: &Path) -> Result<JournalContents, JournalError> {
     let file = open_journal(path)?;
     parse(&file, path)
 }
@@ -461,7 +461,7 @@ fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
     }
 }
 
-fn parse(file: &File, path: &Path) -> Result<Contents, JournalError> {
+fn parse(file: &File, path: &Path) -> Result<JournalContents, JournalError> {
     let (contents, damage) = scan(file, path)?;
     damage.map_or(Ok(contents), Err)
 }
@@ -470,9 +470,9 @@ fn parse(file: &File, path: &Path) -> Result<Contents, JournalError> {
 ///
 /// # Errors
 /// When the journal cannot be read.
-pub(super) fn scan(file: &File, path: &Path) -> Result<(Contents, Option<JournalError>), JournalError> {
+pub(super) fn scan(file: &File, path: &Path) -> Result<(JournalContents, Option<JournalError>), JournalError> {
     let mut reader = BufReader::new(file);
-    let mut contents = Contents { events: Vec::new(), cut_short: false, hashes: Vec::new(), length: 0 };
+    let mut contents = JournalContents { events: Vec::new(), cut_short: false, hashes: Vec::new(), length: 0 };
     let mut bytes = Vec::new();
     for line in 1.. {
         bytes.clear();

@@ -40,7 +40,7 @@ pub(super) enum LineFault {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct JournalLine<'a> {
     #[serde(flatten)]
     recorded: &'a Recorded,
     prev: &'a str,
@@ -58,7 +58,7 @@ const END: &[u8] = b"\"}";
 
 /// The line of an event behind the line with the hash `previous`, which is empty for the first.
 pub(super) fn seal(recorded: &Recorded, previous: &str) -> serde_json::Result<Sealed> {
-    let mut bytes = serde_json::to_vec(&Line { recorded, prev: previous })?;
+    let mut bytes = serde_json::to_vec(&JournalLine { recorded, prev: previous })?;
     // The object is closed behind its own hash.
     bytes.pop();
     // One pass over the event serves both hashes.

@@ -21,7 +21,7 @@ pub(super) type ModelId = (String, String);
 
 /// What is spent of a limit, and what is set aside.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub struct CostLedger {
     spent: Usd,
     open: BTreeMap<u64, Reservation>,
     models: HashMap<ModelId, Measures>,
@@ -57,7 +57,7 @@ impl Default for Measures {
     }
 }
 
-impl Ledger {
+impl CostLedger {
     /// Takes notice of an event.
     pub fn apply(&mut self, recorded: &Recorded, price_of: impl Fn(&CallRecord) -> Option<Price>) {
         match &recorded.event {
@@ -186,8 +186,8 @@ mod tests {
         Price { input_per_m_tok: 1.0, cached_input_per_m_tok: None, output_per_m_tok: 1.0, long: None };
 
     /// The books after these events, which are numbered from 1.
-    fn ledger(events: impl IntoIterator<Item = Event>) -> Ledger {
-        let mut ledger = Ledger::default();
+    fn ledger(events: impl IntoIterator<Item = Event>) -> CostLedger {
+        let mut ledger = CostLedger::default();
         for (seq, event) in (1..).zip(events) {
             ledger.apply(&Recorded { seq, at: Timestamp::now(), event }, |_| Some(PRICE));
         }
@@ -255,7 +255,7 @@ mod tests {
         let tokens = json!({"tokens": {"inputTokens": 364, "cachedInputTokens": 0, "outputTokens": 200}});
         let stated = json!({"tokens": tokens["tokens"], "costStated": true});
         let model = ("p".to_owned(), "m".to_owned());
-        let of = |books: Ledger| usd(1.0).times(books.measures(&model).factor());
+        let of = |books: CostLedger| usd(1.0).times(books.measures(&model).factor());
         let cost = |event| of(ledger([reserved(4.0), event]));
         let price = PRICE.cost(call(None, None, &tokens).tokens.unwrap()).dollars();
         assert_eq!(of(ledger([])), usd(4.0));
