@@ -116,10 +116,13 @@ impl Diagnostic for EvaluatorsError {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct EvaluatorEntry {
+    #[schemars(required)]
     id: Option<Label>,
+    #[schemars(length(min = 1))]
     name: Option<String>,
     /// From files that were copied from a debate's; evaluators have none.
     role: Option<String>,
+    #[schemars(length(min = 1))]
     model: Option<String>,
     provider: Option<String>,
     temperature: Option<f64>,
@@ -136,7 +139,7 @@ struct EvaluatorEntry {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum Label {
-    Text(String),
+    Text(#[schemars(length(min = 1))] String),
     Number(f64),
 }
 
@@ -236,27 +239,15 @@ fn evaluator(
         findings.problem(path.clone(), error.to_string());
         EvaluatorEntry::default()
     });
-    let mut filled = |key: &str, raw: Option<String>, default: Option<&str>| match (raw, default) {
-        (Some(text), _) if text.trim().is_empty() => {
-            findings.problem(path.key(key), "is empty");
-            text
-        }
-        (Some(text), _) => text,
-        (None, Some(default)) => default.to_owned(),
-        (None, None) => {
-            findings.problem(path.key(key), "is missing");
-            format!("{path}")
-        }
-    };
-    let id = entry.id.map(|id| match id {
-        Label::Text(text) => text,
-        Label::Number(number) => number.to_string(),
-    });
-    let id = filled("id", id, None);
-    let name = filled("name", entry.name, Some(&id));
     // Without a server there is no model to choose.
-    let is_offline = entry.provider.as_deref() == Some(OFFLINE);
-    let model = filled("model", entry.model, is_offline.then_some(OFFLINE_MODEL));
+    if entry.model.is_none() && entry.provider.as_deref() != Some(OFFLINE) {
+        findings.problem(path.key("model"), "is missing");
+    }
+    let id = match entry.id {
+        Some(Label::Text(text)) => text,
+        Some(Label::Number(number)) => number.to_string(),
+        None => path.to_string(),
+    };
     let provider = entry.provider.unwrap_or_else(|| defaults::PROVIDER.to_owned());
     findings.check_name(path.key("provider"), Some(&provider), "provider", providers);
     if entry.temperature.is_some_and(|temperature| temperature.to_bits() != EVALUATOR_TEMPERATURE.to_bits()) {
@@ -271,9 +262,9 @@ fn evaluator(
     }
     let below_base = |configured: Option<PathBuf>| configured.map(|path| base.join(path));
     EvaluatorSettings {
+        name: entry.name.unwrap_or_else(|| id.clone()),
         id: AgentId::new(id),
-        name,
-        model: if provider == OFFLINE { OFFLINE_MODEL.to_owned() } else { model },
+        model: entry.model.filter(|_| provider != OFFLINE).unwrap_or_else(|| OFFLINE_MODEL.to_owned()),
         provider,
         system_prompt_path: below_base(entry.system_prompt_path),
         user_prompt_path: below_base(entry.user_prompt_path),

@@ -194,6 +194,7 @@ fn the_schema_describes_every_key_and_has_the_defaults() {
             assert!(property["description"].as_str().is_some_and(|text| text.len() > 5), "{name}.{key}");
         }
     }
+    assert_eq!(schema["properties"]["judge"]["anyOf"], json!([{"$ref": "#/$defs/Agent"}, {"type": "null"}]));
     let debate = &definitions["Debate"]["properties"];
     assert_eq!((&debate["rounds"]["default"], &debate["rounds"]["minimum"]), (&json!(3), &json!(1)));
     assert_eq!(

@@ -24,7 +24,7 @@ pub const EMBEDDER: &str = "embedder";
 #[serde(rename_all = "camelCase")]
 #[schemars(title = "dialectic configuration")]
 pub struct Settings {
-    /// The agents that debate, in the order in which results are stored. Absent or empty: three built-in ones.
+    /// The agents that debate. Absent or empty: three built-in ones.
     pub agents: Vec<AgentSettings>,
     /// The judge that scores and writes the solution.
     pub judge: AgentSettings,
@@ -559,7 +559,7 @@ pub enum AgentFailurePolicy {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Budget")]
 pub struct BudgetSettings {
-    /// No call is made that could exceed it.
+    /// No round begins that could take the cost over this; the judge still closes.
     #[schemars(with = "Option<f64>", range(min = 0))]
     pub max_cost_usd: Option<Usd>,
     /// One warning when the cost reaches this.
