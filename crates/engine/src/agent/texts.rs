@@ -174,8 +174,7 @@ fn side_of(debate: &Debate, id: &AgentId) -> &'static str {
 /// All texts of finished rounds, in the order in which they were said, and `now`, those of the present one.
 pub(super) fn transcript<'a>(debate: &'a Debate, now: &[&'a Arc<Contribution>], round: u32) -> Vec<Titled<'a>> {
     let name = |id: &AgentId| {
-        let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
-        let known = agents.into_iter().find(|agent| agent.id == *id);
+        let known = debate.agents().iter().find(|agent| agent.id == *id);
         known.map_or_else(|| id.to_string(), |agent| agent.name.clone()) + side_of(debate, id)
     };
     let finished = debate.rounds.iter().filter(|one| one.round_number < round);
@@ -208,7 +207,7 @@ struct Names<'a> {
 
 impl<'a> Names<'a> {
     fn of(debate: &'a Debate) -> Self {
-        let agents = debate.settings.iter().flat_map(|settings| &settings.agents).map(|agent| &agent.id);
+        let agents = debate.agents().iter().map(|agent| &agent.id);
         Self { order: shuffled(agents, debate.seed.unwrap_or_default(), NAMES) }
     }
 
@@ -237,9 +236,10 @@ pub(super) fn anonymous(debate: &Debate, id: &AgentId) -> String {
 
 /// Whom the judge's names for the agents stand for, a line each.
 pub(super) fn who_is_who(debate: &Debate) -> String {
-    let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
-    let lines =
-        agents.into_iter().map(|agent| format!("{}: {} ({})", anonymous(debate, &agent.id), agent.name, agent.role));
+    let lines = debate
+        .agents()
+        .iter()
+        .map(|agent| format!("{}: {} ({})", anonymous(debate, &agent.id), agent.name, agent.role));
     let mut lines: Vec<String> = lines.collect();
     lines.sort();
     lines.join("\n")

@@ -18,6 +18,7 @@ mod fork;
 mod gathered;
 mod history;
 mod id;
+mod known_settings;
 mod ledger;
 mod number;
 mod outcome;
@@ -67,6 +68,7 @@ pub use forecast::{Forecast, Made, PlannedCall, Purchase, Span};
 pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork};
 pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings};
 pub use id::{AgentId, DebateId};
+pub use known_settings::KnownSettings;
 pub use ledger::{
     Answered, Change, Counts, Decision, Ledger, Move, Objection, PointId, Reading, Reads, Recheck, Reply, Ruling,
     Shown, Tally,

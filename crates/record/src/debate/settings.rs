@@ -7,9 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use dialectic_base::money::{Price, Usd};
 use dialectic_base::provider::ApiKind;
@@ -292,23 +291,30 @@ pub struct ArenaSettings {
     #[schemars(inner(length(min = 1)))]
     pub context_commands: Vec<String>,
     /// Calls in flight at most, by stage, within the limit for all.
-    #[schemars(schema_with = "stage_limits")]
+    #[schemars(with = "StageLimits")]
     pub max_concurrency: BTreeMap<String, u32>,
 }
 
-/// The stages of the arena that a limit can be set for.
-fn stage_limits(_: &mut SchemaGenerator) -> Schema {
-    let limit = |about: &str| json!({ "description": about, "type": "integer", "format": "uint32", "minimum": 1 });
-    json_schema!({
-        "type": "object",
-        "properties": {
-            "proposal": limit("Of the proposals."),
-            "critique": limit("Of the critiques."),
-            "revision": limit("Of the revisions."),
-            "final-refinement": limit("Of the final refinements."),
-            "voting": limit("Of the votes."),
-        },
-    })
+/// Calls in flight at most, by stage.
+#[derive(JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "it describes the keys of a map")]
+struct StageLimits {
+    /// Of the proposals.
+    #[schemars(range(min = 1))]
+    proposal: Option<u32>,
+    /// Of the critiques.
+    #[schemars(range(min = 1))]
+    critique: Option<u32>,
+    /// Of the revisions.
+    #[schemars(range(min = 1))]
+    revision: Option<u32>,
+    /// Of the final refinements.
+    #[schemars(range(min = 1))]
+    final_refinement: Option<u32>,
+    /// Of the votes.
+    #[schemars(range(min = 1))]
+    voting: Option<u32>,
 }
 
 impl Default for ArenaSettings {
