@@ -116,7 +116,6 @@ impl Diagnostic for EvaluatorsError {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct EvaluatorEntry {
-    #[schemars(required)]
     id: Option<Label>,
     #[schemars(length(min = 1))]
     name: Option<String>,
@@ -240,8 +239,11 @@ fn evaluator(
         EvaluatorEntry::default()
     });
     // Without a server there is no model to choose.
-    if entry.model.is_none() && entry.provider.as_deref() != Some(OFFLINE) {
-        findings.problem(path.key("model"), "is missing");
+    let names_model = entry.model.is_some() || entry.provider.as_deref() == Some(OFFLINE);
+    for (key, is_there) in [("id", entry.id.is_some()), ("model", names_model)] {
+        if !is_there {
+            findings.problem(path.key(key), "is missing");
+        }
     }
     let id = match entry.id {
         Some(Label::Text(text)) => text,
