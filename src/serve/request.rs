@@ -51,6 +51,8 @@ const OF_DEBATE: [&str; 19] = [
     "onAgentFailure",
     "budget",
 ];
+/// Keys of `debate.summarization` that a request may set: no request names a file.
+const OF_SUMMARIZATION: [&str; 3] = ["enabled", "threshold", "maxLength"];
 /// What a request may ask for at most, so that nothing is out of proportion.
 const MOST: [(&str, u32); 7] = [
     ("timeoutPerRound", 3_600_000),
@@ -158,8 +160,12 @@ impl JsonSchema for DebateRules {
         for (key, most) in MOST {
             keys[key]["maximum"] = most.into();
         }
-        // No request names a file.
-        keys["summarization"]["properties"].as_object_mut().map(|keys| keys.remove("promptPath"));
+        if let Some(summarization) = keys["summarization"]["properties"].as_object_mut() {
+            summarization.retain(|key, _| OF_SUMMARIZATION.contains(&key.as_str()));
+        }
+        for section in ["terminationCondition", "summarization", "budget"] {
+            keys[section]["additionalProperties"] = false.into();
+        }
         closed(rules, "How a debate runs: keys of the configuration's `debate`, with their meaning.")
     }
 }
