@@ -9,7 +9,7 @@ mod archive;
 mod handling;
 
 use dialectic_base::money::Usd;
-use dialectic_config::Change;
+use dialectic_config::SettingChange;
 use dialectic_record::debate::{DebateSettings, ForkPoint, TerminationKind};
 use dialectic_report::display::{ColorMode, Speed};
 
@@ -384,7 +384,7 @@ pub(super) struct ForkArgs {
 
     /// Change a setting, such as `debate.rounds=4`, `judge.model=gpt-4o`, `agents.agent-kiss.temperature=0.2`
     #[arg(long, value_name = "KEY=VALUE")]
-    pub(super) set: Vec<Change>,
+    pub(super) set: Vec<SettingChange>,
 
     #[command(flatten)]
     pub(super) models: ModelArgs,

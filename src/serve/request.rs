@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use dialectic_base::diagnostic::Diagnostic as _;
-use dialectic_config::{Change, check, part_of};
+use dialectic_config::{SettingChange, check, part_of};
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Attachments;
 use dialectic_record::debate::{AgentSettings, Attachment, Settings};
@@ -329,7 +329,7 @@ impl Choices {
     }
 
     /// What is chosen as changes of these settings, but for limits of the cost.
-    pub(super) fn changes(&self, settings: &Settings) -> Result<Vec<Change>, ProblemDetails> {
+    pub(super) fn changes(&self, settings: &Settings) -> Result<Vec<SettingChange>, ProblemDetails> {
         let mut changes = Vec::new();
         let mut set = |key: &str, value: &Value| -> Result<(), ProblemDetails> {
             let change = format!("{key}={value}").parse();

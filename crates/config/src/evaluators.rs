@@ -23,7 +23,7 @@ use super::error::{ConfigError, SyntaxFault};
 use super::findings::Diagnostics;
 use super::load::parent;
 use super::overrides::Switch;
-use super::read::{Document, read};
+use super::read::{ConfigDocument, read};
 use super::{rules, schema};
 
 /// How long an evaluator's first token may take where its entry does not say, in milliseconds.
@@ -116,7 +116,7 @@ impl Diagnostic for EvaluatorsError {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct EvaluatorEntry {
-    id: Option<Label>,
+    id: Option<EvaluatorId>,
     #[schemars(length(min = 1))]
     name: Option<String>,
     /// From files that were copied from a debate's; evaluators have none.
@@ -137,7 +137,7 @@ struct EvaluatorEntry {
 /// A name that may be written as a number: `7` is `"7"`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-enum Label {
+enum EvaluatorId {
     Text(#[schemars(length(min = 1))] String),
     Number(f64),
 }
@@ -199,7 +199,7 @@ pub fn offline_evaluator(environment: &Environment) -> EvaluationSettings {
     }
 }
 
-fn resolved(path: &Path, document: Document) -> Result<EvaluationSettings, EvaluatorsError> {
+fn resolved(path: &Path, document: ConfigDocument) -> Result<EvaluationSettings, EvaluatorsError> {
     let nobody = |fault| EvaluatorsError::Nobody { path: path.to_owned(), fault };
     let entries = document.tree["agents"].as_array().ok_or_else(|| nobody("has no `agents`"))?;
     let entries: Vec<(usize, &Value)> = entries.iter().enumerate().filter(|(_, entry)| !entry.is_null()).collect();
@@ -246,8 +246,8 @@ fn evaluator(
         }
     }
     let id = match entry.id {
-        Some(Label::Text(text)) => text,
-        Some(Label::Number(number)) => number.to_string(),
+        Some(EvaluatorId::Text(text)) => text,
+        Some(EvaluatorId::Number(number)) => number.to_string(),
         None => path.to_string(),
     };
     let provider = entry.provider.unwrap_or_else(|| defaults::PROVIDER.to_owned());
