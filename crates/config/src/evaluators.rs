@@ -147,8 +147,10 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = schema::CONFIG.clone();
     let entries = schema::schema_of::<Vec<EvaluatorEntry>>();
     schema["properties"]["agents"] = json!({ "type": "array", "items": entries["items"] });
-    schema["$defs"]["EvaluatorEntry"] = entries["$defs"]["EvaluatorEntry"].clone();
-    schema["$defs"]["Label"] = entries["$defs"]["Label"].clone();
+    let definitions = entries["$defs"].as_object().into_iter().flatten();
+    for (name, definition) in definitions {
+        schema["$defs"][name] = definition.clone();
+    }
     if let Some(keys) = schema["properties"].as_object_mut() {
         keys.retain(|key, _| matches!(key.as_str(), "agents" | "providers" | "prices"));
     }
@@ -316,13 +318,13 @@ mod tests {
     fn those_switched_off_are_left_out_and_never_checked() {
         let loaded = load(
             r#"{"agents":[{"enabled":false},{"id":"a","model":"m","role":"judge","temperature":0.1,
-                "provider":"local","timeout":5e4,"systemPromptPath":"p/s.md"},{"id":"b","provider":"offline"}],
+                "provider":"local","timeout":5e4,"systemPromptPath":"p/s.md"},{"id":7,"provider":"offline"}],
                 "providers":{"local":{"baseUrl":"http://127.0.0.1:1/v1"}},
                 "prices":{"m":{"inputPerMTok":1,"outputPerMTok":2}}}"#,
         )
         .unwrap();
         let ids: Vec<&str> = loaded.evaluators.iter().map(|one| one.id.as_str()).collect();
-        assert_eq!(ids, ["a", "b"]);
+        assert_eq!(ids, ["a", "7"]);
         assert_eq!(loaded.evaluators[0].timeout, Duration::from_secs(50));
         assert_eq!(loaded.evaluators[1].model, OFFLINE_MODEL);
         assert!(loaded.prices.contains_key("m") && loaded.warnings.is_empty(), "{:?}", loaded.warnings);
