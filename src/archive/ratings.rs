@@ -82,7 +82,7 @@ pub(super) fn count(transaction: &Transaction<'_>, debate: &Debate, at: Timestam
         "INSERT INTO scores (debate, agent, finished_at, model, role, score, ballots, brier, brier_squared)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
-    for agent in debate.settings.iter().flat_map(|settings| &settings.agents) {
+    for agent in debate.agents() {
         let Some(score) = verdict.scores.get(&agent.id) else { continue };
         let Player { model, role } = Player::of(agent);
         let cast = ballots.get(&agent.id).map_or(&[][..], Vec::as_slice);

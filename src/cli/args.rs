@@ -9,7 +9,7 @@ mod archive;
 mod handling;
 
 use dialectic_base::money::Usd;
-use dialectic_config::Change;
+use dialectic_config::SettingChange;
 use dialectic_record::debate::{DebateSettings, ForkPoint, TerminationKind};
 use dialectic_report::display::{ColorMode, Speed};
 
@@ -397,7 +397,7 @@ pub(super) struct ForkArgs {
 
     /// Change a setting, such as `debate.rounds=4`, `judge.model=gpt-4o`, `agents.agent-kiss.temperature=0.2`
     #[arg(long, value_name = "KEY=VALUE")]
-    pub(super) set: Vec<Change>,
+    pub(super) set: Vec<SettingChange>,
 
     #[command(flatten)]
     pub(super) models: ModelArgs,
@@ -503,6 +503,10 @@ pub(super) struct ServeArgs {
     /// How many debates run at once; others wait
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u16).range(1..=100))]
     pub(super) max_debates: u16,
+
+    /// Seconds after which a client that reads nothing is disconnected
+    #[arg(hide_short_help = true, long, value_name = "SECONDS", default_value = "20", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(super) client_timeout: u64,
 }
 
 #[derive(Debug, Args)]

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use dialectic_base::diagnostic::Diagnostic as _;
-use dialectic_config::{Change, check, part_of};
+use dialectic_config::{SettingChange, check, part_of};
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Attachments;
 use dialectic_record::debate::{AgentSettings, Attachment, Settings};
@@ -53,6 +53,8 @@ const OF_DEBATE: [&str; 21] = [
     "onAgentFailure",
     "budget",
 ];
+/// Keys of `debate.summarization` that a request may set: no request names a file.
+const OF_SUMMARIZATION: [&str; 3] = ["enabled", "threshold", "maxLength"];
 /// What a request may ask for at most, so that nothing is out of proportion.
 const MOST: [(&str, u32); 7] = [
     ("timeoutPerRound", 3_600_000),
@@ -160,8 +162,12 @@ impl JsonSchema for DebateRules {
         for (key, most) in MOST {
             keys[key]["maximum"] = most.into();
         }
-        // No request names a file.
-        keys["summarization"]["properties"].as_object_mut().map(|keys| keys.remove("promptPath"));
+        if let Some(summarization) = keys["summarization"]["properties"].as_object_mut() {
+            summarization.retain(|key, _| OF_SUMMARIZATION.contains(&key.as_str()));
+        }
+        for section in ["terminationCondition", "summarization", "budget"] {
+            keys[section]["additionalProperties"] = false.into();
+        }
         closed(rules, "How a debate runs: keys of the configuration's `debate`, with their meaning.")
     }
 }
@@ -189,6 +195,7 @@ impl DebateRules {
 /// Answers to what agents asked.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "Answers")]
 pub(super) struct AnswersBody {
     /// The answers.
     #[serde(default)]
@@ -202,6 +209,7 @@ pub(super) struct AnswersBody {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[expect(clippy::struct_field_names, reason = "the names of the API's keys")]
+#[schemars(rename = "Answer")]
 pub(super) struct QuestionAnswer {
     /// Who asked.
     pub(super) agent_id: String,
@@ -323,7 +331,7 @@ impl Choices {
     }
 
     /// What is chosen as changes of these settings, but for limits of the cost.
-    pub(super) fn changes(&self, settings: &Settings) -> Result<Vec<Change>, ProblemDetails> {
+    pub(super) fn changes(&self, settings: &Settings) -> Result<Vec<SettingChange>, ProblemDetails> {
         let mut changes = Vec::new();
         let mut set = |key: &str, value: &Value| -> Result<(), ProblemDetails> {
             let change = format!("{key}={value}").parse();

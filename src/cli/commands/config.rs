@@ -14,7 +14,8 @@ use crate::trace::{TraceConfigError, TraceDestination};
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{
-    Loaded, Overrides, Row, capture_environment, model_warnings, one_family, related_reviewers, schema, show, starter,
+    Loaded, Overrides, SettingRow, capture_environment, model_warnings, one_family, related_reviewers, schema, show,
+    starter,
 };
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Services;
@@ -90,7 +91,7 @@ fn read(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(Loaded, Envir
 }
 
 /// A row a line, whatever its values hold.
-fn table(rows: &[Row]) -> String {
+fn table(rows: &[SettingRow]) -> String {
     let rows: Vec<[String; 3]> =
         rows.iter().map(|row| [&row.path, &row.value, &row.source.to_string()].map(|cell| one_line(cell))).collect();
     let width = |column: usize| rows.iter().map(|row| measure_text_width(&row[column])).max().unwrap_or(0);

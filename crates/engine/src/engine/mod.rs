@@ -573,8 +573,7 @@ impl Engine {
 
     /// Whether the settings let another call of a stage be in flight.
     fn has_place(&self, stage: StageId) -> bool {
-        let settings = self.debate().settings.as_ref();
-        let limit = settings.and_then(|settings| settings.debate.in_flight_of(stage));
+        let limit = self.debate().known_settings().debate.in_flight_of(stage);
         limit.is_none_or(|limit| self.calls.in_flight_of(stage) < limit as usize)
     }
 
@@ -894,8 +893,8 @@ impl Engine {
     }
 
     fn is_content_traced(&self) -> bool {
-        let settings = self.debate().settings.as_ref();
-        settings.is_some_and(|settings| settings.debate.trace.is_some() && settings.debate.trace_content)
+        let rules = &self.debate().known_settings().debate;
+        rules.trace.is_some() && rules.trace_content
     }
 
     fn is_round_over_time(&self) -> bool {

@@ -13,7 +13,7 @@ use dialectic_llm::{FailedCall, ModelError};
 use dialectic_record::debate::{
     AgentClarifications, AgentFailurePolicy, AgentId, AgentSettings, CallKey, Clarification, Contribution, Evaluation,
     Event, Failure, Metadata, Reading, Round, Shortened, Signal, Solution, StageId, Summary, SummaryMetadata,
-    Timestamp,
+    TerminationSettings, Timestamp,
 };
 use dialectic_record::protocol::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step, Trigger};
 
@@ -184,11 +184,7 @@ impl Engine {
     }
 
     fn evaluated(&self, key: CallKey, score: Option<f64>, call: CallRecord) -> Event {
-        let condition = self.debate().settings.as_ref().map(|settings| settings.debate.termination_condition);
-        let (kind, threshold) = condition
-            .map_or((dialectic_record::debate::TerminationKind::Fixed, 0.0), |condition| {
-                (condition.kind, condition.threshold)
-            });
+        let TerminationSettings { kind, threshold, .. } = self.debate().known_settings().debate.termination_condition;
         Event::Evaluated { key, evaluation: Evaluation { kind, score, threshold }, call: Some(call) }
     }
 
@@ -226,8 +222,7 @@ impl Engine {
     /// Why the debate has to fail: an agent failed, and the settings want no debate without it.
     pub(super) fn broken(&self) -> Option<String> {
         let debate = self.debate();
-        let policy = debate.settings.as_ref().map(|settings| settings.debate.on_agent_failure);
-        if policy != Some(AgentFailurePolicy::Fail) || self.is_stopping() {
+        if debate.known_settings().debate.on_agent_failure != AgentFailurePolicy::Fail || self.is_stopping() {
             return None;
         }
         let in_round = |failure: &&Failure| {

@@ -116,7 +116,7 @@ impl Prepared {
         let shown = PanelInfo {
             agents: panel.agents.iter().map(|agent| Participant::from(&agent.settings)).collect(),
             judge: Participant::from(&panel.judge.settings),
-            rounds: debate.settings.as_ref().map_or(0, |settings| settings.debate.rounds),
+            rounds: debate.known_settings().debate.rounds,
             stages: Arc::clone(&debate.stages),
             spent: Spent::default(),
             polls: Vec::new(),

@@ -413,8 +413,7 @@ impl Debate {
 
     /// The place of an agent in the configuration; unknown ones, which only damaged records have, come last.
     fn agent_rank(&self, id: &AgentId) -> usize {
-        let agents = self.settings.iter().flat_map(|settings| &settings.agents);
-        agents.into_iter().position(|agent| agent.id == *id).unwrap_or(usize::MAX)
+        self.agents().iter().position(|agent| agent.id == *id).unwrap_or(usize::MAX)
     }
 
     fn insert(&mut self, round: u32, contribution: &Arc<Contribution>, seq: u64) -> Result<(), FoldError> {

@@ -19,6 +19,7 @@ mod fork;
 mod gathered;
 mod history;
 mod id;
+mod known_settings;
 mod ledger;
 mod number;
 mod order;
@@ -71,6 +72,7 @@ pub use forecast::{Forecast, Made, PlannedCall, Purchase, Span};
 pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork, proposals_for};
 pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings};
 pub use id::{AgentId, DebateId};
+pub use known_settings::KnownSettings;
 pub use ledger::{
     Answered, Change, Counts, Decision, Found, Happened, Incident, Ledger, Move, Objection, Occasion, Point, PointId,
     Reading, Reads, Recheck, Reply, Response, Ruling, Shown, Standing, Tally, Verification,

@@ -313,7 +313,7 @@ pub fn key(debate: &Debate, stage: StageId, agent: &AgentSettings) -> CallKey {
 /// The calls of all agents in a stage of a round.
 #[must_use]
 pub fn keys(debate: &Debate, round: u32, stage: StageId) -> Vec<CallKey> {
-    debate.settings.iter().flat_map(|of| &of.agents).map(|agent| CallKey::new(round, stage, &agent.id)).collect()
+    debate.agents().iter().map(|agent| CallKey::new(round, stage, &agent.id)).collect()
 }
 
 /// Whether no round follows the present one.

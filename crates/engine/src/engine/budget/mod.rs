@@ -383,7 +383,7 @@ impl Engine {
         let Some(budget) = &self.budget else { return Ok(()) };
         let views = |until| Views::of(self.protocol, &self.panel, budget, &shared, debate, until);
         let near = views(until)?;
-        let last = self.debate().settings.as_ref().map_or(until, |settings| settings.debate.rounds.max(until));
+        let last = self.debate().known_settings().debate.rounds.max(until);
         let further = if self.is_stopping() || last == until { None } else { Some(views(last)?) };
         let all = further.as_ref().unwrap_or(&near);
         let level = budget.highest_level(&near, all);
@@ -456,7 +456,7 @@ impl Engine {
     /// Says once that the cost has reached `warnCostUsd`.
     pub(super) fn watch_cost(&mut self) -> Result<(), StoreError> {
         let debate = self.debate();
-        let limit = debate.settings.as_ref().and_then(|settings| settings.debate.budget.warn_cost_usd);
+        let limit = debate.known_settings().debate.budget.warn_cost_usd;
         if let Some(limit) = limit.filter(|limit| self.known_cost >= *limit && debate.cost_warning.is_none()) {
             self.record_event(Event::CostWarned { usd: self.known_cost, limit })?;
         }
