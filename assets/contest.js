@@ -36,7 +36,7 @@ export function team(model) {
     if (!selection) return null;
     const chosen = selection.candidates.filter((one) => one.chosen).length;
     const all = selection.candidates.length;
-    const lead = selection.size ? `${chosen} of ${all} agents take part, the best by these scores.` : "All agents take part: no size of the team is set.";
+    const lead = selection.size ? `${chosen} of ${all} agents take part, the best by these scores.` : `All ${all} agents take part.`;
     const rows = selection.candidates.map((one) => [
         chip(model, one.agentId),
         one.chosen ? "yes" : one.passedOver ? "no: its family had half of the team" : "no",
@@ -47,7 +47,7 @@ export function team(model) {
     ]);
     const scores = table("What each was chosen by", ["Agent", "Takes part", "Score", "By rating", "By calibration", "By rarity", "Rating", "Brier score", "Debates", "Family"], rows);
     return h("section", {}, h("h2", {}, "Team"),
-        h("p.note", {}, `${lead} Debates that had been counted before: ${selection.debates}.`),
+        h("p.note", {}, `${lead} Earlier debates counted: ${selection.debates}.`),
         chosen < all ? scores : h("details", { "data-key": "team" }, h("summary", {}, "Their scores"), scores));
 }
 

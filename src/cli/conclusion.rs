@@ -43,7 +43,7 @@ pub(super) fn conclude(
         terminal.notice(&summary(&debate));
     }
     if !is_kept {
-        terminal.notice("No record of this debate is kept: no model was reached, and nothing can have been billed.");
+        terminal.notice("This debate leaves no record: no model was reached and nothing was billed.");
         return Err(failed(&debate, is_kept));
     }
     terminal.notice(&format!("Saved debate to {}", files.saved_to.display()));

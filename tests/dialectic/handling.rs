@@ -47,7 +47,7 @@ fn resume_alone_takes_the_newest_that_can_be_resumed_and_nobody_pays_unasked() {
         refused.stderr.contains(&format!("can be resumed is {short}: “Design a queue”, failed in round 1.")),
         "{refused}"
     );
-    assert!(refused.stderr.contains("Left to make: 1 call, likely to cost $"), "{refused}");
+    assert!(refused.stderr.contains("Remaining: 1 call, likely $"), "{refused}");
     assert!(refused.stderr.contains(&format!("dialectic resume {short}")), "{refused}");
     assert_eq!((server.requests().len(), sandbox.state(&id)), (made, before));
 

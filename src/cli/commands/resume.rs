@@ -78,8 +78,8 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
         ((&now.model, &now.provider) != (&agent.model, &agent.provider)).then(|| {
             let (id, model, provider) = (&agent.id, &agent.model, &agent.provider);
             format!(
-                "{id} goes on with {model} ({provider}), as saved; the configuration says {} ({})",
-                now.model, now.provider
+                "{id} continues with {provider}/{model}, as saved; the configuration says {}/{}",
+                now.provider, now.model
             )
         })
     });
@@ -88,7 +88,7 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
 
 /// Nothing is left to do for a finished debate but to report on it.
 fn finished(id: &DebateId, entry: &Entry, args: &ResumeArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    terminal.notice(&format!("The debate {id} is finished; nothing is left to do."));
+    terminal.notice(&format!("The debate {id} is finished."));
     let Some(path) = &args.run.report else { return Ok(()) };
     let path = report_path(path, terminal)?;
     write_report(entry, None, Some(&path), detail(args.run.verbose), None, terminal)

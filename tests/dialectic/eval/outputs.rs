@@ -214,7 +214,7 @@ fn offline_scores_come_from_rules_and_say_so() {
     // Without a configuration one evaluator is built in; with one, each is called offline and none needs its key.
     let first = sandbox.run(["eval", "--offline", "-d", "latest"]).expect_code(0);
     assert_eq!(first.stdout, sandbox.run(["eval", "--offline", "-d", "latest"]).expect_code(0).stdout);
-    assert_eq!(first.stderr, "No model was called: the scores of the offline provider come from rules.\n");
+    assert_eq!(first.stderr, "No model was called: the offline provider scores by rules.\n");
     sandbox.write("eval.json", evaluators(&["a", "b"]).to_string());
     let arguments = ["eval", "--offline", "-c", "eval.json", "-d", "latest", "-o", "scores.json"];
     sandbox.run(arguments).expect_code(0);

@@ -76,7 +76,7 @@ fn the_latest_word_of_an_agent_counts() {
     let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "made"]).expect_code(0);
     assert_eq!(
         finished.stderr,
-        "warning: made: the latest text of c (round 2) has no section `Requirements Coverage`\n"
+        "warning: made: the last text of c (round 2) has no section `Requirements Coverage`\n"
     );
     let requirements = requirements(server.requests()[0].prompt());
     assert_eq!(requirements["judgeUnfulfilledRequirements"], json!(["It must be fast"]));
