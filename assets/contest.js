@@ -72,7 +72,7 @@ export function agreement(model) {
         table("Agreement and stability over the rounds", ["Round", "Agreement", "Stability", "Similarity", "Matters agreed"], figures),
         own.length ? table("Each text against its author’s one before", ["Text of", ...rounds.map((round) => `Round ${round.number}`)], own) : "",
         rounds.map((round) => matters(model, round)),
-        model.extensions.map((one) => h("div.notice", {}, h("p", {}, h("strong", {}, `The debate went on behind round ${one.round}. `), "The text of ", chip(model, one.winner), " had won and missed:"),
+        model.extensions.map((one) => h("div.notice", {}, h("p", {}, h("strong", {}, `The debate went on after round ${one.round}. `), "The text of ", chip(model, one.winner), " had won and missed:"),
             h("ul", {}, one.missing.map((missing) => h("li", {}, missing))))));
 }
 
@@ -87,8 +87,8 @@ function matters(model, { number, convergence, challenge }) {
             h("ul.matters", {}, all.map((matter) => h("li", {}, h(`span.badge.is-${state(matter)}`, {}, state(matter)), " ",
                 matter.decisions.map(({ decision, agents }, place) => [place ? " / " : "", `${decision} `, agents.map((agent) => chip(model, agent))]))))) : "",
         claims.length || neglected.length ? h("div.notice", {}, h("p", {}, h("strong", {}, `The agreement of round ${number} was challenged.`)),
-            h("ul", {}, claims.map((claim) => h("li", {}, `Shared by all, supported by nobody: ${claim}`)),
-                neglected.map((point) => h("li", {}, "Answered by nobody, on the text of ", chip(model, point.targetAgentId), `: ${point.text}`)))) : "",
+            h("ul", {}, claims.map((claim) => h("li", {}, `Claimed by all, supported by none: ${claim}`)),
+                neglected.map((point) => h("li", {}, "Unanswered, on the text of ", chip(model, point.targetAgentId), `: ${point.text}`)))) : "",
     ];
 }
 

@@ -89,7 +89,7 @@ fn every_command_is_listed() {
     let command = dialectic_cli::cli::command();
     let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
     assert!(names.contains(&"debate") && names.len() > 20, "{names:?}");
-    for name in names {
+    for name in names.into_iter().filter(|name| *name != "help") {
         assert!(listed.contains(&format!("`{name}`")), "{COMMANDS} does not list the command {name}");
     }
 }
@@ -363,7 +363,7 @@ fn every_event_and_result_of_the_record_is_documented() {
     let events = variants(&serde_json::from_value::<Event>(json!({"type": "?"})).unwrap_err());
     assert!(events.contains("contributed") && events.len() > 15, "{events:?}");
     for event in events {
-        assert!(text.contains(&format!("| `{event}` |")), "the event {event} is not documented");
+        assert!(text.contains(&format!("\n- `{event}`")), "the event {event} is not documented");
     }
     let yields = variants(&serde_json::from_value::<ResultKind>(json!("?")).unwrap_err());
     let statuses = variants(&serde_json::from_value::<Status>(json!("?")).unwrap_err());

@@ -177,7 +177,7 @@ fn files_are_refused_that_the_command_line_refuses() {
         ),
         (json!([{"name": " ", "text": "x"}]), "files[0].name", "must have a name"),
         (json!([{"name": "x".repeat(256), "text": "x"}]), "files[0].name", "255 characters at most"),
-        (json!(vec![fine.clone(); 21]), "files", "20 files at most"),
+        (json!(vec![fine.clone(); 21]), "files", "at most 20 files"),
     ];
     for (files, key, detail) in cases {
         for path in ["/forecast", "/debates"] {
