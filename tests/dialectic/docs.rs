@@ -135,7 +135,8 @@ fn the_diagrams_are_those_of_the_protocols() {
             None => drawn.push((diagram, vec![protocol.name])),
         }
     }
-    let part = |(diagram, names): &(String, Vec<&str>)| format!("**{}**\n\n```mermaid\n{diagram}```\n\n", names.join(", "));
+    let part =
+        |(diagram, names): &(String, Vec<&str>)| format!("**{}**\n\n```mermaid\n{diagram}```\n\n", names.join(", "));
     let diagrams: String = drawn.iter().map(part).collect();
     assert_parts_are_current(ARCHITECTURE, &[("diagrams".to_owned(), diagrams)]);
 }
@@ -173,7 +174,8 @@ fn whoever_lists_the_protocols_lists_all_of_them() {
 fn the_models_are_those_of_the_program() {
     let (source, defaults, presets) = (source(), default_models(), presets());
     let (models, sizes) = costs();
-    let parts = [("models", models), ("sizes", sizes), ("defaults", defaults), ("presets", presets), ("source", source)];
+    let parts =
+        [("models", models), ("sizes", sizes), ("defaults", defaults), ("presets", presets), ("source", source)];
     assert_parts_are_current(MODELS, &parts.map(|(name, part)| (name.to_owned(), part)));
 }
 
@@ -203,7 +205,8 @@ fn source() -> String {
     source.push_str("| version | SHA-256 of the file | models |\n| --- | --- | --- |\n");
     for part in table["versions"].as_array().unwrap() {
         let providers = part["providers"].as_array().unwrap().iter().filter_map(Value::as_str);
-        let counted = |provider: &str| format!("{} of {provider}", table["models"][provider].as_object().unwrap().len());
+        let counted =
+            |provider: &str| format!("{} of {provider}", table["models"][provider].as_object().unwrap().len());
         let models: Vec<String> = providers.map(counted).collect();
         let (version, hash) = (part["version"].as_str().unwrap(), part["sha256"].as_str().unwrap());
         writeln!(source, "| {version} | `{hash}` | {} |", models.join(", ")).unwrap();
@@ -273,7 +276,8 @@ fn costs() -> (String, String) {
         let (input, output) = (price.input_per_m_tok, price.output_per_m_tok);
         writeln!(models, "| `{model}` | {provider} | ${input} | ${output} | {window} | {one} | {three} |").unwrap();
     }
-    let mut sizes = "| protocol | agents | rounds | calls | `gpt-5.6-luna` |\n| --- | --- | --- | --- | --- |\n".to_owned();
+    let mut sizes =
+        "| protocol | agents | rounds | calls | `gpt-5.6-luna` |\n| --- | --- | --- | --- | --- |\n".to_owned();
     let known = |name: &str| PROTOCOLS.iter().find(|protocol| protocol.name == name);
     for (protocol, agents, rounds) in SIZES {
         let Some(declared) = known(protocol) else { continue };
@@ -341,7 +345,9 @@ fn property_names(schema: &Value, names: &mut BTreeSet<String>) {
 fn configurations_in_the_docs_are_understood() {
     let own_role = read("examples/flaky-pipeline/prompts/roles/operations.md");
     let mut found = 0;
-    for path in [MODELS, CONFIGURATION, PROTOCOL_TABLES, "docs/ledger.md", "docs/prompts-and-roles.md", "docs/tracing.md"] {
+    for path in
+        [MODELS, CONFIGURATION, PROTOCOL_TABLES, "docs/ledger.md", "docs/prompts-and-roles.md", "docs/tracing.md"]
+    {
         for block in blocks(&read(path), "json") {
             found += 1;
             let sandbox = Sandbox::new().file("c.json", &block).file("prompts/roles/operations.md", &own_role);

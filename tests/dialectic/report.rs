@@ -49,7 +49,8 @@ fn an_ending_that_means_nothing_is_an_error() {
     let sandbox = with_fixtures();
     for name in ["report.pdf", "report.docx", "report.htmll", "r.md.bak"] {
         let refused = sandbox.run(["report", "-d", "simple.json", "-o", name]).expect_code(2);
-        let says = format!("names `{name}`, which is not a report format: use a name that ends in .md, .txt, .html or .json");
+        let says =
+            format!("names `{name}`, which is not a report format: use a name that ends in .md, .txt, .html or .json");
         assert!(refused.stderr.contains(&says) && refused.stderr.contains("--output"), "{refused}");
         assert!(!sandbox.directory().join(name).exists());
         let refused = sandbox.run(["debate", "--offline", "Design a queue", "--report", name]).expect_code(2);
@@ -67,10 +68,7 @@ fn an_ending_that_means_nothing_is_an_error() {
 fn a_page_is_opened_where_there_is_a_display() {
     let sandbox = with_fixtures();
     let hidden = sandbox.run(["report", "-d", "simple.json", "--open"]).expect_code(0);
-    assert!(
-        hidden.stderr.starts_with("Generated report: simple.html\nwarning: cannot open the page: "),
-        "{hidden}"
-    );
+    assert!(hidden.stderr.starts_with("Generated report: simple.html\nwarning: cannot open the page: "), "{hidden}");
     let path = std::fs::canonicalize(sandbox.directory().join("simple.html")).unwrap();
     assert!(hidden.stderr.contains("neither DISPLAY nor WAYLAND_DISPLAY is set"), "{hidden}");
     assert!(hidden.stderr.ends_with(&format!("It is in {}\n", path.display())), "{hidden}");

@@ -10,7 +10,7 @@ use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
 use crate::cli::session::env_file;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::trace::{Destination, TraceConfigError};
+use crate::trace::{TraceConfigError, TraceDestination};
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{
@@ -63,7 +63,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     for warning in Services::new(environment.clone()).panel(protocol, settings, &loaded.provenance)?.warnings {
         terminal.warning(&warning);
     }
-    if let Some(Err(unsent)) = settings.debate.trace.map(|target| Destination::of(target, &environment)) {
+    if let Some(Err(unsent)) = settings.debate.trace.map(|target| TraceDestination::of(target, &environment)) {
         match unsent {
             TraceConfigError::Missing { .. } => terminal.warning(&unsent.to_string()),
             TraceConfigError::Invalid { .. } | TraceConfigError::Stranger(_) => return Err(unsent.into()),

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::thread;
+use std::time::Duration;
 
 use maud::{DOCTYPE, html};
 use tempfile::TempPath;
@@ -13,7 +14,7 @@ use crate::cli::interrupt::Interrupts;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::serve::{Options, Server, Stage, Workplace};
+use crate::serve::{Options, Server, ServerHost, Workplace};
 use dialectic_base::money::Usd;
 use dialectic_config::{ConfigPath, Overrides, capture_environment, load_settings};
 use dialectic_engine::access::Environment;
@@ -22,6 +23,8 @@ use dialectic_record::store::Directory;
 
 /// How many debates run at once.
 const PLACES: usize = 3;
+/// How long a client may read nothing.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
@@ -46,6 +49,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
         port: args.port,
         origins: args.origins.clone(),
         places: args.max_debates.into(),
+        client_timeout: Duration::from_secs(args.client_timeout),
         ..local(workplace)
     };
     let (notices, mut said) = unbounded_channel();
@@ -90,7 +94,15 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
 /// A server that only this machine reaches.
 fn local(workplace: Workplace) -> Options {
     let token = workplace.environment.token().map(str::to_owned);
-    Options { host: "127.0.0.1".to_owned(), port: 0, origins: Vec::new(), token, places: PLACES, workplace }
+    Options {
+        host: "127.0.0.1".to_owned(),
+        port: 0,
+        origins: Vec::new(),
+        token,
+        places: PLACES,
+        client_timeout: CLIENT_TIMEOUT,
+        workplace,
+    }
 }
 
 /// A server beside the run of one debate, `debate --serve`.
@@ -112,7 +124,7 @@ pub(in crate::cli) fn for_one_debate(
 
 /// A server that answers on a thread of its own while a debate runs.
 pub(in crate::cli) struct Served {
-    pub(in crate::cli) stage: Stage,
+    pub(in crate::cli) stage: ServerHost,
     stop: oneshot::Sender<()>,
     hurry: oneshot::Sender<()>,
     ended: thread::JoinHandle<()>,
