@@ -172,7 +172,7 @@ impl<E: Diagnostic> From<E> for Error {
 
 impl Error {
     /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under
-    /// `--strict`, 75 paused because a server is gone, 130 interrupted (`docs/commands.md`).
+    /// `--strict`, 75 try again later, 130 interrupted (`docs/commands.md`).
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
