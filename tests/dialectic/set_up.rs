@@ -206,7 +206,7 @@ fn a_problem_is_written_in_the_editor() {
     assert!(empty.stderr.contains("the problem from the editor is empty"), "{empty}");
     let here = with(here, "false");
     let failed = here.run(debate).expect_code(2);
-    assert!(failed.stderr.contains("the editor `false` gave up"), "{failed}");
+    assert!(failed.stderr.contains("the editor `false` failed"), "{failed}");
     let here = with(here, "true");
     here.run(["debate", "Begun here.", "--edit", "--offline", "--rounds", "1"]).expect_code(0);
     let twice = here.run(["debate", "-", "--edit"]).expect_code(2);

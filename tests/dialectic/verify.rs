@@ -142,7 +142,7 @@ fn a_state_behind_its_journal_is_whole_after_a_kill_and_while_the_debate_runs() 
     // A line that was cut short is a crash's doing, and said to be.
     sandbox.write(journal_path(&id), journal + "{\"seq\":9,\"at");
     let text = sandbox.run(["verify", &id]).expect_code(0).stdout;
-    assert!(text.contains("the last line was cut short, as a crash does"), "{text}");
+    assert!(text.contains("the last line is incomplete, as after a crash"), "{text}");
 }
 
 /// A journal and a state as the version before wrote them: no line has a hash of its own, the state no mark.

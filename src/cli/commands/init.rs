@@ -208,7 +208,8 @@ fn ask_key(
     let Some(path) = environment.keys_path() else { return Ok(false) };
     let shown = path.display();
     let question = format!(
-        "{variable} is not set. Paste the key to save it in {shown}, or press Enter to set it yourself. It is not displayed."
+        "{variable} is not set. Paste the key to save it in {shown}, or press Enter to set it yourself. It is not \
+         displayed."
     );
     let key = dialogue.secret(&question, terminal)?;
     if key.is_empty() {
