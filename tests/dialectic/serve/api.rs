@@ -176,7 +176,7 @@ fn files_are_refused_that_the_command_line_refuses() {
             "more than 100 characters together, with b.md",
         ),
         (json!([{"name": " ", "text": "x"}]), "files[0].name", "must have a name"),
-        (json!([{"name": "x".repeat(256), "text": "x"}]), "files[0].name", "255 characters at most"),
+        (json!([{"name": "x".repeat(256), "text": "x"}]), "files[0].name", "at most 255 characters"),
         (json!(vec![fine.clone(); 21]), "files", "at most 20 files"),
     ];
     for (files, key, detail) in cases {
