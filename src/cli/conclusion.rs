@@ -140,7 +140,9 @@ pub(super) fn tell_outcome(debate: &Debate, took: Duration, watch: Watch, termin
         return terminal.footer(Ended { debate, took, name: &name, is_offline: debate.is_offline() });
     }
     if debate.is_offline() {
-        terminal.notice("No model was called: the offline provider plays a prepared debate. For a real one see the README.");
+        terminal.notice(
+            "No model was called: the offline provider plays a prepared debate. For a real one see the README.",
+        );
     }
     if let Some(outcome) = debate.outcome.as_ref().filter(|outcome| outcome.kind != OutcomeKind::Full) {
         terminal.warning(&format!("this debate ended {}:", outcome.kind.name()));

@@ -74,7 +74,7 @@ fn a_page_is_opened_where_there_is_a_display() {
     assert!(hidden.stderr.ends_with(&format!("It is saved as {}\n", path.display())), "{hidden}");
     for arguments in [&["--format", "adr"][..], &["-o", "x.md"]] {
         let refused = sandbox.run([&["report", "-d", "simple.json", "--open"], arguments].concat()).expect_code(2);
-        assert!(refused.stderr.contains("--open opens a page, and this report is none"), "{refused}");
+        assert!(refused.stderr.contains("--open opens a page, but this report is not one"), "{refused}");
     }
     // A browser that says what it was given.
     let script = format!("#!/bin/sh\nprintf '%s' \"$1\" > '{}'\n", sandbox.directory().join("opened").display());

@@ -116,7 +116,7 @@ fn a_finished_debate_has_nothing_left_to_do() {
     --- stdout
 
     --- stderr
-    The debate [id] is finished.
+    The debate [id] is finished; nothing is left to do.
     ");
     for name in [&id, &id[..20], &format!("debates/{id}.json"), &format!("./debates/{id}.events.jsonl")] {
         sandbox.run(["resume", name]).expect_code(0);

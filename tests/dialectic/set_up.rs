@@ -210,5 +210,5 @@ fn a_problem_is_written_in_the_editor() {
     let here = with(here, "true");
     here.run(["debate", "Begun here.", "--edit", "--offline", "--rounds", "1"]).expect_code(0);
     let twice = here.run(["debate", "-", "--edit"]).expect_code(2);
-    assert!(twice.stderr.contains("standard input and written in an editor"), "{twice}");
+    assert!(twice.stderr.contains("cannot come from both standard input and the editor"), "{twice}");
 }
