@@ -117,10 +117,10 @@ fn the_schema_is_the_one_that_the_program_prints() {
 
 #[test]
 fn the_protocols_are_those_of_the_program() {
-    let mut overview = "| protocol | take it for | calls | rounds |\n| --- | --- | --- | --- |\n".to_owned();
+    let mut overview = "| protocol | calls | rounds |\n| --- | --- | --- |\n".to_owned();
     for protocol in PROTOCOLS {
-        let (name, suits, calls, rounds) = (protocol.name, protocol.suits, protocol.calls, protocol.default_rounds);
-        writeln!(overview, "| [`{name}`](#{name}) | {suits} | {calls} | {rounds} |").unwrap();
+        let (name, calls, rounds) = (protocol.name, protocol.calls, protocol.default_rounds);
+        writeln!(overview, "| [`{name}`](#{name}) | {calls} | {rounds} |").unwrap();
     }
     assert_parts_are_current(PROTOCOL_TABLES, &[("overview".to_owned(), overview)]);
 }
@@ -266,15 +266,15 @@ fn costs() -> (String, String) {
             cost.split('$').skip(1).map(|part| part.split(' ').next().unwrap().parse().unwrap()).collect();
         (calls, format!("${} to ${}", rounded(amounts[0]), rounded(amounts[1])))
     };
-    let mut models = "| model | provider | input | output | context | one round | three rounds |\n".to_owned();
-    models.push_str("| --- | --- | --- | --- | --- | --- | --- |\n");
+    let mut models = "| model | input | output | context | one round | three rounds |\n".to_owned();
+    models.push_str("| --- | --- | --- | --- | --- | --- |\n");
     for (provider, model) in MODELS_SHOWN {
         let facts = facts(provider, model).unwrap();
         let (price, window) = (facts.price.unwrap(), facts.context_window.unwrap());
         let settings = panel(provider, model, &ROLES[..3]);
         let [one, three] = [1, 3].map(|rounds| foreseen(&settings, "dialectic", Some(rounds)).1);
         let (input, output) = (price.input_per_m_tok, price.output_per_m_tok);
-        writeln!(models, "| `{model}` | {provider} | ${input} | ${output} | {window} | {one} | {three} |").unwrap();
+        writeln!(models, "| `{model}` | ${input} | ${output} | {window} | {one} | {three} |").unwrap();
     }
     let mut sizes =
         "| protocol | agents | rounds | calls | `gpt-5.6-luna` |\n| --- | --- | --- | --- | --- |\n".to_owned();
