@@ -44,7 +44,7 @@ pub(super) fn conclude(
         terminal.notice(&summary(&debate));
     }
     if !is_kept {
-        terminal.notice("No record of this debate is kept: no model was reached, and nothing can have been billed.");
+        terminal.notice("This debate leaves no record: no model was reached and nothing was billed.");
         return Err(failed(&debate, is_kept));
     }
     terminal.notice(&format!("Saved debate to {}", files.saved_to.display()));
@@ -148,8 +148,9 @@ pub(super) fn tell_outcome(debate: &Debate, took: Duration, watch: Watch, termin
         return terminal.footer(Ended { debate, took, name: &name, is_offline: debate.is_offline() });
     }
     if debate.is_offline() {
-        terminal
-            .notice("No model was called: this was a rehearsal with prepared texts. For a real debate see the README.");
+        terminal.notice(
+            "No model was called: the offline provider plays a prepared debate. For a real one see the README.",
+        );
     }
     if let Some(outcome) = debate.outcome.as_ref().filter(|outcome| outcome.kind != OutcomeKind::Full) {
         terminal.warning(&format!("this debate ended {}:", outcome.kind.name()));

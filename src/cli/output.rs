@@ -20,15 +20,15 @@ use super::terminal::Terminal;
 /// The form of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ReportFormat {
-    /// All that was said
+    /// Everything that was said
     Markdown,
-    /// What was decided and why, as a decision record to be committed (MADR)
+    /// A decision record to commit (MADR): what was decided and why
     #[value(name = "adr")]
     Decision,
-    /// A page of its own
+    /// An HTML page in one file
     #[value(name = "html")]
     Page,
-    /// The state
+    /// The saved state
     #[value(name = "json")]
     State,
 }
@@ -55,7 +55,7 @@ impl ReportFormat {
         let known = ENDINGS.iter().find(|(ending, _)| has_extension(path, ending));
         known.map(|(_, format)| *format).ok_or_else(|| {
             let message = format!(
-                "names `{}`, which is no form of a report: end the name in .md, .txt, .html or .json",
+                "names `{}`, which is not a report format: use a name that ends in .md, .txt, .html or .json",
                 path.display()
             );
             ConfigError::Argument { option, message }.into()
@@ -138,7 +138,7 @@ pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> Result<PathBu
     named.push(".md");
     let named = PathBuf::from(named);
     let (given, written) = (path.display(), named.display());
-    terminal.warning(&format!("the report `{given}` ends in neither .md nor .html: it is written to {written}"));
+    terminal.warning(&format!("the report `{given}` ends in neither .md nor .html; writing it to {written}"));
     Ok(named)
 }
 
@@ -148,14 +148,14 @@ pub(super) fn open_page(path: &Path, environment: &Environment, terminal: &mut T
     let has_display =
         ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME"].iter().any(|name| environment.has(name));
     let why = if cfg!(target_os = "linux") && !has_display {
-        "there is no display here (neither DISPLAY nor WAYLAND_DISPLAY is set)".to_owned()
+        "there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set)".to_owned()
     } else {
         match opener::open_browser(&path) {
             Ok(()) => return,
             Err(error) => error.to_string(),
         }
     };
-    terminal.warning(&format!("the page could not be opened: {why}. It is in {}", path.display()));
+    terminal.warning(&format!("cannot open the page: {why}. It is saved as {}", path.display()));
 }
 
 /// Whether what is written to `path` goes to standard output, under whatever name.

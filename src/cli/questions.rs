@@ -61,7 +61,7 @@ pub(super) async fn ask(
     let pass = pass(debate);
     let kind = if pass.is_some() { "Follow-up question" } else { "Question" };
     if let Some(pass) = pass {
-        drop(messages.say(&format!("\nThe answers led to follow-up questions: {pass}.\n")));
+        drop(messages.say(&format!("\nFollow-up questions to your answers: {pass}.\n")));
     }
     let mut source = Source::open();
     let on_terminal = matches!(source, Source::Terminal(_));

@@ -99,7 +99,7 @@ impl<'a> Session<'a> {
             let streamed = args.events.is_some() && events.is_none() && target.is_stdout();
             let other = targets.iter().find(|(_, other)| other.is_same(&target)).map(|(other, _)| *other);
             if let Some(other) = other.or(streamed.then_some("--events")) {
-                let message = format!("names a file that {other} is written to");
+                let message = format!("names the same file as {other}");
                 return Err(ConfigError::Argument { option, message }.into());
             }
             targets.push((option, target));
@@ -229,7 +229,7 @@ fn do_behind(after: After, state: &Path, terminal: &mut Terminal) {
                 terminal.warning(&warning);
             }
         }
-        Err(error) => terminal.warning(&format!("nothing is done behind the debate: {error}")),
+        Err(error) => terminal.warning(&format!("hooks, ratings and memory are skipped: {error}")),
     }
 }
 
@@ -320,7 +320,7 @@ async fn run_while_shown(
                 let Some(debate) = waiting else { break Ok(()) };
                 if watched.is_some() {
                     // Nobody is asked twice.
-                    drop(messages.say("The agents have questions: answer them in the browser.\n"));
+                    drop(messages.say("The agents have questions. Answer them in the browser.\n"));
                     continue;
                 }
                 let keyboard = user.keyboard.cloned();

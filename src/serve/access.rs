@@ -131,8 +131,8 @@ impl Access {
         let host =
             headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(uri.authority().map(Authority::as_str));
         if !host.is_some_and(|host| self.hosts.contains(&host.to_lowercase())) {
-            let detail = "the request was sent to a host that is none of this server's";
-            let hint = "use the address that was printed, or name the one that you use with --origin";
+            let detail = "the request names a host that is not this server's";
+            let hint = "use the printed address, or name yours with --origin";
             return Err(ProblemDetails::new(StatusCode::MISDIRECTED_REQUEST, Kind::Access, detail).hint(hint));
         }
         let origin = headers.get(header::ORIGIN);
@@ -162,7 +162,7 @@ impl Access {
         if !path.starts_with("/api/") || PUBLIC.contains(&path) || self.has_cookie(headers) {
             return Ok(());
         }
-        let problem = ProblemDetails::new(StatusCode::UNAUTHORIZED, Kind::Access, "whoever asks is not known here");
+        let problem = ProblemDetails::new(StatusCode::UNAUTHORIZED, Kind::Access, "there is no valid token or cookie");
         Err(problem.hint("send the header `Authorization: Bearer` with the token, or open the printed address first"))
     }
 }

@@ -53,7 +53,7 @@ impl FromRequest<App> for RequestBody {
 
     async fn from_request(request: Request, _: &App) -> Result<Self, ProblemDetails> {
         let too_large = || {
-            let detail = format!("the body of a request may have {MOST_BYTES} bytes at most");
+            let detail = format!("the body of a request may have at most {MOST_BYTES} bytes");
             ProblemDetails::new(StatusCode::PAYLOAD_TOO_LARGE, Kind::Validation, detail)
         };
         let said = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
@@ -222,7 +222,7 @@ pub(super) async fn session(
 ) -> Result<Response, ProblemDetails> {
     let SignIn { token } = read(&body)?;
     if !app.access.is_token(&token) {
-        return Err(ProblemDetails::new(StatusCode::FORBIDDEN, Kind::Access, "that is not the token of this server"));
+        return Err(ProblemDetails::new(StatusCode::FORBIDDEN, Kind::Access, "this is not the server's token"));
     }
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, app.access.set_cookie())]).into_response())
 }
@@ -383,7 +383,7 @@ pub(super) async fn all_events(
         return Err(ProblemDetails::key("debates", "the stream would be empty: name debates, or ask for the list"));
     }
     if wanted.len() > MOST_FOLLOWED {
-        return Err(ProblemDetails::key("debates", format!("a stream follows {MOST_FOLLOWED} debates at most")));
+        return Err(ProblemDetails::key("debates", format!("a stream follows at most {MOST_FOLLOWED} debates")));
     }
     let looked_up = app.blocking(move |app| {
         let (mut debates, mut missing) = (Vec::new(), Vec::new());
@@ -427,7 +427,7 @@ pub(super) async fn answer(
                 .any(|(group, item)| group.agent_id.as_str() == one.agent_id && item.id == one.question_id);
             if !is_open {
                 let key = format!("answers[{place}].questionId");
-                let detail = format!("{} has asked no question `{}` that is open", one.agent_id, one.question_id);
+                let detail = format!("{} has no open question `{}`", one.agent_id, one.question_id);
                 return Err(ProblemDetails::key(key, detail));
             }
         }
@@ -502,9 +502,7 @@ fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails
         (has_nothing && !has_ended).then(Event::stopped_without_proposal)
     })?;
     if has_nothing && has_ended {
-        return Err(ProblemDetails::conflict(
-            "the debate has ended, and there is nothing that it could be closed with",
-        ));
+        return Err(ProblemDetails::conflict("the debate has ended, and there is nothing to close it with"));
     }
     Ok(has_nothing)
 }
@@ -547,8 +545,7 @@ pub(super) async fn acknowledge(State(app): State<App>, Path(id): Path<String>) 
                     was_open = is_open(debate);
                     was_open.then_some(Event::CostAcknowledged)
                 })?;
-                let none =
-                    || ProblemDetails::conflict("the debate has no warning of its cost that waits to be acknowledged");
+                let none = || ProblemDetails::conflict("the debate has no cost warning to acknowledge");
                 if was_open { Ok(()) } else { Err(none()) }
             }
         }

@@ -28,7 +28,7 @@ pub(super) enum Kind {
     Network,
     /// Whoever asks may not.
     Access,
-    /// There is no such thing.
+    /// Not found.
     NotFound,
     /// The debate is not in a state for it.
     Conflict,
@@ -67,13 +67,13 @@ impl Kind {
         match self {
             Self::ModelError => ("A model gave no answer, or cannot be asked", false),
             Self::Timeout => ("A model was silent for too long", true),
-            Self::CostLimit => ("A cost limit stands against it", false),
-            Self::Validation => ("The request cannot be used", false),
+            Self::CostLimit => ("A cost limit forbids it", false),
+            Self::Validation => ("The request is invalid", false),
             Self::Network => ("A model's server was not reached", true),
             Self::Access => ("Access is refused", false),
-            Self::NotFound => ("There is no such thing", false),
-            Self::Conflict => ("The debate is not in a state for that", false),
-            Self::Busy => ("Too much is going on at once", true),
+            Self::NotFound => ("Not found", false),
+            Self::Conflict => ("The debate's state does not allow that", false),
+            Self::Busy => ("The server is busy", true),
             Self::Internal => ("The server cannot do that", false),
         }
     }
@@ -100,7 +100,7 @@ impl ProblemDetails {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// The request cannot be used because of what it says under that key.
+    /// The request is invalid because of what it says under that key.
     pub(super) fn key(key: impl Into<String>, detail: impl Into<String>) -> Self {
         let key = Some(key.into());
         Self { key, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, Kind::Validation, detail) }
@@ -119,7 +119,7 @@ impl ProblemDetails {
     }
 
     pub(super) fn no_such_debate() -> Self {
-        Self::new(StatusCode::NOT_FOUND, Kind::NotFound, "there is no debate of that id")
+        Self::new(StatusCode::NOT_FOUND, Kind::NotFound, "there is no debate with that id")
     }
 
     pub(super) fn busy(detail: impl Into<String>) -> Self {

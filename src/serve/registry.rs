@@ -103,13 +103,13 @@ impl RunRegistry {
     /// Lets a debate run as soon as there is a place.
     ///
     /// # Errors
-    /// When too many wait already, or the server is about to end.
+    /// When too many wait already, or the server is shutting down.
     pub(super) fn admit(&self, admission: Admission) -> Result<(), ProblemDetails> {
         let Admission { ready, after, warnings: _ } = admission;
         let admitted = WaitingRun { ready, after };
         let mut state = self.state();
         if state.is_closed {
-            return Err(ProblemDetails::busy("the server is about to end"));
+            return Err(ProblemDetails::busy("the server is shutting down"));
         }
         if state.running.len() < self.0.places {
             self.run(&mut state, admitted);
@@ -129,7 +129,7 @@ impl RunRegistry {
         let state = self.state();
         let is_full = state.running.len() >= self.0.places && state.waiting.len() >= MOST_WAITING;
         if is_full {
-            return Err(ProblemDetails::busy(format!("{MOST_WAITING} debates are waiting for a place already")));
+            return Err(ProblemDetails::busy(format!("{MOST_WAITING} debates are already waiting")));
         }
         Ok(())
     }
@@ -177,7 +177,7 @@ impl RunRegistry {
             Ok(Finished { debate, is_kept: false, .. }) => {
                 let problem = ProblemDetails::of_debate(&debate);
                 let problem = problem.unwrap_or_else(|| ProblemDetails::internal("it failed for an unknown reason"));
-                let hint = "no record of it is kept: no model was reached, and nothing can have been billed";
+                let hint = "it leaves no record: no model was reached and nothing was billed";
                 state.lost.push_back((id.clone(), problem.hint(hint)));
                 let surplus = state.lost.len().saturating_sub(MOST_LOST);
                 state.lost.drain(..surplus);
@@ -200,7 +200,7 @@ impl RunRegistry {
         let warnings = tokio::select! {
             warnings = after.run(&saved_to) => warnings,
             () = self.0.given_up.cancelled() => {
-                vec![format!("what runs behind the debate {} is ended with the server", saved_to.display())]
+                vec![format!("the hooks of the debate {} were ended with the server", saved_to.display())]
             }
         };
         for warning in warnings {
@@ -239,8 +239,8 @@ impl RunRegistry {
     pub(super) fn tell(&self, id: &DebateId, what: impl FnOnce(&Controls)) -> Result<(), ProblemDetails> {
         let state = self.state();
         let place = state.running.get(id).ok_or_else(|| {
-            ProblemDetails::conflict("the debate does not run on this server")
-                .hint("resume it first, or do it where it runs")
+            ProblemDetails::conflict("this server does not run the debate")
+                .hint("resume it first, or steer it where it runs")
         })?;
         what(&place.controls);
         Ok(())

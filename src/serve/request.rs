@@ -286,12 +286,12 @@ impl NewDebate {
         environment: &Environment,
     ) -> Result<Arc<[Attachment]>, ProblemDetails> {
         if self.files.len() > MOST_FILES {
-            return Err(ProblemDetails::key("files", format!("there may be {MOST_FILES} files at most")));
+            return Err(ProblemDetails::key("files", format!("there may be at most {MOST_FILES} files")));
         }
         let mut attachments = Attachments::new(settings, environment);
         for (place, TextFile { name, text }) in self.files.iter().enumerate() {
             if name.trim().is_empty() || name.chars().count() > LONGEST_NAME {
-                let detail = format!("a file must have a name, of {LONGEST_NAME} characters at most");
+                let detail = format!("a file must have a name of at most {LONGEST_NAME} characters");
                 return Err(ProblemDetails::key(format!("files[{place}].name"), detail));
             }
             Attachments::check_name(name).and_then(|()| attachments.add(name.clone(), text.as_bytes())).map_err(

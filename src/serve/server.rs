@@ -67,10 +67,10 @@ pub enum ServeError {
         origin: String,
     },
     /// The token can be guessed.
-    #[error("the token in DIALECTIC_TOKEN is too short: it needs {LEAST_TOKEN} characters at least")]
+    #[error("the token in DIALECTIC_TOKEN is too short: it needs at least {LEAST_TOKEN} characters")]
     ShortToken,
     /// Others can reach it, and something is missing that keeps them in bounds.
-    #[error("{host} can be reached from other machines, and {missing} is missing")]
+    #[error("{host} is reachable from other machines, but {missing} is missing")]
     Unbounded {
         /// The address.
         host: String,
@@ -104,9 +104,9 @@ impl Diagnostic for ServeError {
         let hint = match self {
             Self::ShortToken => "make one with: openssl rand -hex 16",
             Self::Unbounded { .. } => {
-                "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: whoever gets in spends your money"
+                "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: anybody who gets in spends your money"
             }
-            Self::Listen { .. } => "name another port with --port; 0 takes one that is free",
+            Self::Listen { .. } => "name another port with --port; 0 takes a free one",
             Self::Host { .. } | Self::Origin { .. } | Self::Start(_) => return None,
         };
         Some(hint.to_owned())
@@ -150,7 +150,7 @@ impl App {
     /// A place for somebody who watches.
     pub(super) fn client(&self) -> Result<OwnedSemaphorePermit, ProblemDetails> {
         let place = Arc::clone(&self.clients).try_acquire_owned();
-        place.map_err(|_| ProblemDetails::busy(format!("{MOST_CLIENTS} clients are watching already")))
+        place.map_err(|_| ProblemDetails::busy(format!("{MOST_CLIENTS} clients are already watching")))
     }
 
     /// What is left of what debates may cost today; nothing where that is not limited.
@@ -328,5 +328,5 @@ async fn missing(request: Request) -> Response {
 }
 
 async fn not_allowed() -> ProblemDetails {
-    ProblemDetails::new(StatusCode::METHOD_NOT_ALLOWED, Kind::Validation, "the path knows no such method")
+    ProblemDetails::new(StatusCode::METHOD_NOT_ALLOWED, Kind::Validation, "the path does not support this method")
 }

@@ -262,14 +262,14 @@ impl Workplace {
         let refused =
             |detail: String| Err(ProblemDetails { key: Some("maxCost".to_owned()), ..ProblemDetails::cost(detail) });
         if left_today == Some(Usd::ZERO) {
-            return refused("nothing is left of what debates may cost today".to_owned());
+            return refused("today's cost limit is used up".to_owned());
         }
         match (asked, most, left_today) {
             (Some(asked), Some(most), _) if asked > most => {
-                refused(format!("a debate may cost {most} on this server at most, and this one {asked}"))
+                refused(format!("a debate on this server may cost at most {most}, but this one {asked}"))
             }
             (Some(asked), _, Some(left)) if asked > left => {
-                refused(format!("{left} is left of what debates may cost today, and this one may cost {asked}"))
+                refused(format!("{left} is left of today's cost limit, but this debate may cost {asked}"))
             }
             _ => Ok(()),
         }
@@ -278,10 +278,10 @@ impl Workplace {
     /// What a debate that has spent so much may cost in all by the limits of the server; nothing where it has none.
     fn most_in_all(&self, spent: Usd, left_today: Option<Usd>) -> Result<Option<Usd>, ProblemDetails> {
         if left_today == Some(Usd::ZERO) {
-            return Err(ProblemDetails::cost("nothing is left of what debates may cost today"));
+            return Err(ProblemDetails::cost("today's cost limit is used up"));
         }
         if let Some(most) = self.max_cost.filter(|most| spent >= *most) {
-            let detail = format!("a debate may cost {most} on this server at most, and this one has cost {spent}");
+            let detail = format!("a debate on this server may cost at most {most}, but this one has cost {spent}");
             return Err(ProblemDetails::cost(detail).hint("resume it on the command line"));
         }
         Ok([self.max_cost, left_today.map(|left| spent + left)].into_iter().flatten().min())
@@ -295,7 +295,7 @@ impl Workplace {
         for (place, member) in agents.chain(choices.judge.iter().map(|judge| ("judge".to_owned(), judge))) {
             if let Some(role) = member.text("role").filter(|role| !roles.contains(*role)) {
                 let roles: Vec<String> = roles.into_iter().collect();
-                let detail = format!("`{role}` is no role here; there are {}", roles.join(", "));
+                let detail = format!("`{role}` is not a role here; there are {}", roles.join(", "));
                 return Err(ProblemDetails::key(format!("{place}.role"), detail));
             }
             let named = |of: &ModelInfo| {
@@ -305,7 +305,7 @@ impl Workplace {
             if !models.iter().any(named) {
                 let all: Vec<String> = models.iter().map(|of| format!("{} of {}", of.model, of.provider)).collect();
                 let key = if member.text("model").is_some() { "model" } else { "provider" };
-                let detail = format!("the server's configuration has no such model; there are {}", all.join(", "));
+                let detail = format!("the server's configuration lacks this model; it has {}", all.join(", "));
                 return Err(ProblemDetails::key(format!("{place}.{key}"), detail));
             }
         }

@@ -98,7 +98,7 @@ fn a_debate_that_was_not_finished_is_shown_as_far_as_it_went() {
     let replayed = sandbox.run(["replay", "latest", "--speed", "max"]).expect_code(0);
     let last: Vec<String> = replayed.stderr.lines().rev().take(1).map(str::to_owned).collect();
     let id = sandbox.only_debate();
-    assert_eq!(last, [format!("The record ends here, with the debate paused. Go on with: dialectic resume {id}")]);
+    assert_eq!(last, [format!("The record ends here; the debate is paused. Continue with: dialectic resume {id}")]);
     assert_eq!(replayed.stdout, "");
     // Carried on, it is shown with its pause.
     server.set_script(reply);

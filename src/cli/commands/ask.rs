@@ -70,7 +70,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
 
 /// `Answered in 0:07 for $0.0123; the debate has now cost $0.23`
 fn described(took: &str, of_answer: Option<Usd>, of_debate: Option<Usd>) -> String {
-    let debate = of_debate.map_or_else(String::new, |cost| format!("; the debate has now cost {cost}"));
+    let debate = of_debate.map_or_else(String::new, |cost| format!("; the debate cost {cost} so far"));
     format!("Answered in {took}, {}{debate}", named_cost(of_answer))
 }
 

@@ -74,7 +74,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     }
     let agents = counted(settings.agents.len() as u64, "agent");
     let rounds = counted(settings.debate.rounds.into(), "round");
-    terminal.notice(&format!("The configuration is sound: {agents} and a judge, {rounds} at most."));
+    terminal.notice(&format!("The configuration is valid: {agents} and a judge, at most {rounds}."));
     for advice in [one_family(settings), related_reviewers(settings)].into_iter().flatten() {
         terminal.notice(&advice);
     }

@@ -68,7 +68,7 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
         terminal.notice(&if entries.is_empty() {
             format!("No debates in {place} yet.")
         } else {
-            format!("No debate in {place} is like that.")
+            format!("No debate in {place} matches.")
         });
         return Ok(());
     }
@@ -181,7 +181,7 @@ fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
     ];
     columns.extend(has_tags.then(|| TableColumn::text("TAGS").rank(3)));
     columns.push(TableColumn::figure("ROUNDS").rank(5));
-    columns.push(TableColumn::figure("SURE").rank(6));
+    columns.push(TableColumn::figure("CONFIDENCE").rank(6));
     if has_others {
         columns.extend([TableColumn::text("PROTOCOL").rank(4), TableColumn::text("WINNER").rank(7)]);
     }

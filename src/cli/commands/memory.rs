@@ -34,7 +34,7 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
                 return terminal.json(&found);
             }
             if found.is_empty() {
-                terminal.notice("Nothing on that is remembered.");
+                terminal.notice("The memory has nothing on that.");
                 return Ok(());
             }
             let width = terminal.screen().width.unwrap_or(usize::MAX);
@@ -44,7 +44,7 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
         MemoryCommand::Show { which, json } => {
             let id = directory.find(&which.debate)?.load(AccessMode::State)?.debate.id;
             let Some(memory) = updated(&directory)?.recall(id.as_str())? else {
-                terminal.notice(&format!("Nothing is remembered of {id}: it has no answer, or was to be forgotten."));
+                terminal.notice(&format!("The memory has nothing of {id}: it has no answer, or was forgotten."));
                 return Ok(());
             };
             if *json { terminal.json(&memory) } else { terminal.markdown(&shown(&memory)) }
@@ -54,7 +54,7 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
             let forgotten = entry.note(|debate| debate.retagged(&[FORGOTTEN.to_owned()], &[]))?;
             updated(&directory)?;
             terminal.notice(&format!(
-                "{} is forgotten, though not removed. To remember it again: dialectic tag {} --remove {FORGOTTEN}",
+                "Forgot {}, without removing it. To undo: dialectic tag {} --remove {FORGOTTEN}",
                 forgotten.id,
                 directory.short_name(&forgotten.id)
             ));
@@ -67,7 +67,7 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
                 terminal.warning(&format!("{} cannot be read", counted(unreadable as u64, "file")));
             }
             let read = counted(read as u64, "debate");
-            terminal.notice(&format!("Read {read} anew, of which {} are remembered.", archive.memories()?));
+            terminal.notice(&format!("Read {read}; {} are in the memory.", archive.memories()?));
             Ok(())
         }
     }

@@ -89,7 +89,7 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
     if !wanted.is_empty() {
         rows.retain(|row| wanted.iter().any(|name| is_meant(name, row)));
         if rows.is_empty() {
-            let message = format!("{} names no model that is known here", args.models.join(", "));
+            let message = format!("no known model matches {}", args.models.join(", "));
             return Err(ConfigError::Argument { option: "MODEL", message }.into());
         }
     }
@@ -132,7 +132,7 @@ impl Servers {
             let client = match missing_keys_of([("", name)], &settings.providers, environment) {
                 Err(missing) => {
                     let variables: Vec<&str> = missing.missing.iter().map(|key| key.variable.as_str()).collect();
-                    terminal.warning(&format!("{name} was not asked: {} is not set", variables.join(", ")));
+                    terminal.warning(&format!("skipping {name}: {} is not set", variables.join(", ")));
                     None
                 }
                 Ok(()) => match endpoint(name, &settings.providers, environment, provenance)
@@ -141,7 +141,7 @@ impl Servers {
                 {
                     Ok(client) => Some(Arc::new(client)),
                     Err(error) => {
-                        terminal.warning(&format!("{name} was not asked: {error}"));
+                        terminal.warning(&format!("skipping {name}: {error}"));
                         None
                     }
                 },
@@ -163,8 +163,8 @@ impl Servers {
         for (name, task) in asked {
             match task.await {
                 Ok(Ok(models)) => drop(offered.insert(name, models)),
-                Ok(Err(error)) => terminal.warning(&format!("{name} does not say which models it offers: {error}")),
-                Err(error) => terminal.warning(&format!("{name} was not asked: {error}")),
+                Ok(Err(error)) => terminal.warning(&format!("{name} does not list its models: {error}")),
+                Err(error) => terminal.warning(&format!("skipping {name}: {error}")),
             }
         }
         offered
@@ -243,8 +243,8 @@ async fn probe_all(
     let most = probed.iter().map(|row| price(row)).try_fold(Usd::ZERO, |sum, price| Some(sum + price?));
     let calls = counted(probed.len() as u64, "model");
     terminal.notice(&match most {
-        Some(most) => format!("A word from {calls} costs {} at most.", named_cost(Some(most))),
-        None => format!("A word from {calls} costs {WORD} tokens at most each; not all of their prices are known."),
+        Some(most) => format!("A word from {calls} costs at most {}.", named_cost(Some(most))),
+        None => format!("A word from {calls} takes at most {WORD} tokens each; some prices are unknown."),
     });
     if !args.yes && !Dialogue::begin("`models --probe`")?.confirm("Ask them?", true)? {
         return Err(NotAsked::Declined.into());

@@ -27,7 +27,7 @@ pub(in crate::cli) fn run(args: &RatingsArgs, terminal: &mut Terminal) -> Result
     }
     if ratings.is_empty() {
         terminal.notice(&format!(
-            "No debate in {} has rated anybody yet: `--protocol arena` does.",
+            "No ratings in {} yet. Run a debate with `--protocol arena`.",
             directory.path().display()
         ));
         return Ok(());

@@ -18,7 +18,7 @@ const PROBLEM_WIDTH: usize = 60;
 
 /// Nobody can be asked, and `--yes` is not given.
 #[derive(Debug, thiserror::Error)]
-#[error("{} would be removed, and nobody can be asked whether that is meant", counted(*.debates as u64, "debate"))]
+#[error("{} would be removed, but there is no terminal to ask for confirmation", counted(*.debates as u64, "debate"))]
 struct NoConfirmation {
     debates: usize,
 }
@@ -29,7 +29,7 @@ impl Diagnostic for NoConfirmation {
     }
 
     fn hint(&self) -> Option<String> {
-        Some("nothing was removed; to remove without being asked, give --yes".to_owned())
+        Some("nothing was removed; use --yes to remove without asking".to_owned())
     }
 }
 

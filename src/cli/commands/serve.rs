@@ -57,7 +57,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     while let Ok(warning) = said.try_recv() {
         terminal.warning(&warning);
     }
-    terminal.notice("Open this address; it lets one browser in. Ctrl-C ends the server and pauses what runs.");
+    terminal.notice("Open this address. It lets one browser in. Ctrl-C stops the server and pauses running debates.");
     terminal.text(&server.address())?;
     if !has_token {
         terminal.notice(&format!("Programs send the header `Authorization: Bearer {}`.", server.token()));
@@ -86,7 +86,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     // Whoever reads a file for somebody who has gone is not waited for.
     runtime.shutdown_background();
     for id in paused? {
-        terminal.notice(&format!("Paused {id}: go on with `dialectic resume {id}`."));
+        terminal.notice(&format!("Paused {id}. Continue with `dialectic resume {id}`."));
     }
     Err(Error::Stopped)
 }
@@ -161,7 +161,7 @@ impl Served {
             let _context = runtime.enter();
             Interrupts::listen()
         };
-        terminal.notice("The page stays until you press Ctrl-C.");
+        terminal.notice("The page stays open until you press Ctrl-C.");
         let Self { stage: _, stop, hurry, ended } = self;
         runtime.block_on(async {
             interrupts.next().await;

@@ -35,7 +35,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
                 return terminal.json(&texts);
             }
             if texts.is_empty() {
-                terminal.notice("Nothing of that is on record.");
+                terminal.notice("The record has nothing of that.");
                 return Ok(());
             }
             terminal.pages(&readable(&view, &texts), !args.no_pager)
@@ -79,7 +79,7 @@ fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(
         return terminal.json(&Points::of(&shown));
     }
     if shown.ledger.is_empty() {
-        terminal.notice("No objections are on record, and none can be read out of the texts.");
+        terminal.notice("The record has no objections, and none can be read from its texts.");
         return Ok(());
     }
     let text = objections(&shown, view, terminal.layout());

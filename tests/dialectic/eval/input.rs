@@ -107,7 +107,7 @@ fn a_missing_key_is_named_with_those_who_need_it() {
 fn a_csv_of_something_else_is_not_appended_to() {
     let arguments = ["-c", "eval.json", "-d", "simple", "-o", "s.csv"];
     for found in ["id,score\n1,2\n", &HEADER.replace("Security", "Safety"), "\n\n"] {
-        refused(&[("s.csv", found)], &arguments, 2, &["s.csv is no file of evaluations", "hint: "]);
+        refused(&[("s.csv", found)], &arguments, 2, &["s.csv is not a file of evaluations", "hint: "]);
     }
 }
 

@@ -180,8 +180,8 @@ fn files_are_refused_that_the_command_line_refuses() {
             "more than 100 characters together, with b.md",
         ),
         (json!([{"name": " ", "text": "x"}]), "files[0].name", "must have a name"),
-        (json!([{"name": "x".repeat(256), "text": "x"}]), "files[0].name", "255 characters at most"),
-        (json!(vec![fine.clone(); 21]), "files", "20 files at most"),
+        (json!([{"name": "x".repeat(256), "text": "x"}]), "files[0].name", "at most 255 characters"),
+        (json!(vec![fine.clone(); 21]), "files", "at most 20 files"),
     ];
     for (files, key, detail) in cases {
         for path in ["/forecast", "/debates"] {

@@ -40,7 +40,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     for subject in &subjects {
         for (agent, round) in &subject.uncovered {
             terminal.warning(&format!(
-                "{}: the latest text of {agent} (round {round}) has no section `Requirements Coverage`",
+                "{}: the last text of {agent} (round {round}) has no section `Requirements Coverage`",
                 subject.name
             ));
         }
@@ -103,7 +103,7 @@ fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -
         match Subject::of(&entry.state, &saved.debate) {
             Ok(subject) => subjects.push(subject),
             Err(error) if error.is_unfinished() && entries.len() > 1 => {
-                terminal.warning(&format!("{error}; it is left out"));
+                terminal.warning(&format!("{error}; skipping it"));
             }
             Err(error) => return Err(error.into()),
         }

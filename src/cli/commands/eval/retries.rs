@@ -66,7 +66,7 @@ impl RetryNotices {
 impl CallObserver for Observer {
     fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration) {
         let wait = duration(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-        let text = format!("evaluator {}: attempt {attempt} failed: {error}; again in {wait}", self.evaluator);
+        let text = format!("evaluator {}: attempt {attempt} failed: {error}; retrying in {wait}", self.evaluator);
         // Fails only where the thread has ended, and then nobody is told.
         drop(self.sender.send(RetryMessage::Retry(text)));
     }

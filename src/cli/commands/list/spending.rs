@@ -80,7 +80,7 @@ pub(super) fn print(rows: &[ListRow], json: bool, terminal: &mut Terminal) -> Re
         return terminal.json(&spent);
     }
     if spent.is_empty() {
-        terminal.notice("None of these debates says what it cost.");
+        terminal.notice("None of these debates has a known cost.");
         return Ok(());
     }
     let mut table = Table::new([

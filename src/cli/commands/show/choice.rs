@@ -42,7 +42,7 @@ pub(super) enum ChoiceError {
         known: Vec<String>,
     },
     /// A name for a part of which there is one.
-    #[error("there is only one `{part}` of a debate: `{name}` is one argument too many")]
+    #[error("`{part}` takes no name: drop `{name}`")]
     NotNamed {
         /// The part.
         part: &'static str,
@@ -64,7 +64,7 @@ impl Diagnostic for ChoiceError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::NoSolution { id } => Some(format!("as far as it came: dialectic show {id}")),
+            Self::NoSolution { id } => Some(format!("see how far it got: dialectic show {id}")),
             Self::Unnamed { .. } | Self::Unknown { .. } | Self::NotNamed { .. } => None,
         }
     }

@@ -5,7 +5,7 @@
 //! what it did cost in the place of that. An attempt that does not fit beside what is kept waits until others have come
 //! back, gets a lower output limit when none is left to wait for, and is refused when even that does not help. So a
 //! round that was begun can be finished, and the judge can always close. Where all of the debate is likely to fit, what
-//! it could do without is kept for as well, and gives way only to what it needs. `docs/configuration.md` names the
+//! it could do without is kept for as well, and gives way only to what it needs. `docs/models.md` names the
 //! assumptions.
 
 mod ledger;
