@@ -41,11 +41,14 @@ fn reply() -> impl Fn(&Incoming) -> Reply + Send + Sync + 'static {
             listed(request.prompt()).into_iter().map(line).collect::<String>()
         };
         match (request.purpose, request.task()) {
-            (_, "check") => {
-                Reply::text(format!("## Accepted points\n\n{}\n## New points\n\n{}", lines("verified (Parts)"), points()))
-            }
+            (_, "check") => Reply::text(format!(
+                "## Accepted points\n\n{}\n## New points\n\n{}",
+                lines("verified (Parts)"),
+                points()
+            )),
             (_, "finalise") => {
-                let text = format!("# Answer\n\n{text}\n\n## Response to the check\n\n{}", lines("accepted (Answer): done"));
+                let text =
+                    format!("# Answer\n\n{text}\n\n## Response to the check\n\n{}", lines("accepted (Answer): done"));
                 Reply::text(answer(&text, &assessment()))
             }
             (Purpose::Propose, _) => Reply::text(format!("{} {text}", marker(request.index))),

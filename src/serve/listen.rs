@@ -25,8 +25,6 @@ const MOST: usize = 384;
 const MOST_STRANGERS: usize = 128;
 /// How long a connection may take to send the head of a request, or stay open without one.
 const TO_ASK: Duration = Duration::from_secs(30);
-/// How long a client may take nothing of what it is sent. It is disconnected then.
-const TO_READ: Duration = Duration::from_secs(20);
 /// Bytes that wait in a connection to be sent, about.
 const BUFFER: usize = 32 * 1024;
 /// How long no connection is taken where the system has no room for one.
@@ -45,9 +43,9 @@ struct Room {
 
 /// The place of a connection. Clones are the same.
 #[derive(Clone)]
-pub(super) struct Seat(Arc<Place>);
+pub(super) struct Seat(Arc<ConnectionSlot>);
 
-struct Place {
+struct ConnectionSlot {
     room: Arc<Mutex<Room>>,
     number: u64,
     is_known: Mutex<bool>,
@@ -71,7 +69,7 @@ impl Seat {
         let number = entered.count;
         entered.strangers.push_back((number, sent_away.clone()));
         drop(entered);
-        (Self(Arc::new(Place { room: Arc::clone(room), number, is_known: Mutex::new(false) })), sent_away)
+        (Self(Arc::new(ConnectionSlot { room: Arc::clone(room), number, is_known: Mutex::new(false) })), sent_away)
     }
 
     /// Takes a place among those of known clients. Says whether there is one.
@@ -91,7 +89,7 @@ impl Seat {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let is_known = *locked(&self.is_known);
         let mut room = locked(&self.room);
@@ -103,8 +101,8 @@ impl Drop for Place {
     }
 }
 
-/// Answers requests until the runtime ends.
-pub(super) async fn listen(listener: TcpListener, router: Router) {
+/// Answers requests until the runtime ends. Disconnects a client that reads nothing for `client_timeout`.
+pub(super) async fn listen(listener: TcpListener, router: Router, client_timeout: Duration) {
     let room = Arc::new(Mutex::new(Room::default()));
     loop {
         // One that is gone already is no connection, and none can be taken where no file is left to be opened.
@@ -116,7 +114,7 @@ pub(super) async fn listen(listener: TcpListener, router: Router) {
         let router = router.clone();
         tokio::spawn(async move {
             tokio::select! {
-                () = converse(stream, router, seat) => {}
+                () = converse(stream, router, seat, client_timeout) => {}
                 () = sent_away.cancelled() => {}
             }
         });
@@ -125,11 +123,11 @@ pub(super) async fn listen(listener: TcpListener, router: Router) {
     }
 }
 
-async fn converse(stream: TcpStream, router: Router, seat: Seat) {
+async fn converse(stream: TcpStream, router: Router, seat: Seat, client_timeout: Duration) {
     // What is sent is sent at once; a connection on which that cannot be set is one that is gone.
     drop(stream.set_nodelay(true));
     let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(TO_READ));
+    stream.set_write_timeout(Some(client_timeout));
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(TO_ASK).max_buf_size(BUFFER);
     let router = TowerToHyperService::new(router);

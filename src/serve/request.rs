@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use dialectic_base::diagnostic::Diagnostic as _;
-use dialectic_config::{Change, check, part_of};
+use dialectic_config::{SettingChange, check, part_of};
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Attachments;
 use dialectic_record::debate::{AgentSettings, Attachment, Settings};
 
-use super::problem::Problem;
+use super::problem::ProblemDetails;
 
 /// Agents at most.
 pub(super) const MOST_AGENTS: usize = 8;
@@ -53,6 +53,8 @@ const OF_DEBATE: [&str; 21] = [
     "onAgentFailure",
     "budget",
 ];
+/// Keys of `debate.summarization` that a request may set: no request names a file.
+const OF_SUMMARIZATION: [&str; 3] = ["enabled", "threshold", "maxLength"];
 /// What a request may ask for at most, so that nothing is out of proportion.
 const MOST: [(&str, u32); 7] = [
     ("timeoutPerRound", 3_600_000),
@@ -107,7 +109,7 @@ pub(super) struct Choices {
     /// The judge.
     pub(super) judge: Option<Member>,
     /// How the debate runs.
-    pub(super) debate: Option<Rules>,
+    pub(super) debate: Option<DebateRules>,
     /// What it may cost at most, in US dollars.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub(super) max_cost: Option<f64>,
@@ -147,9 +149,9 @@ impl JsonSchema for Member {
 /// How a debate runs: keys of the configuration's `debate`, as they were checked.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Rules(Map<String, Value>);
+pub(super) struct DebateRules(Map<String, Value>);
 
-impl JsonSchema for Rules {
+impl JsonSchema for DebateRules {
     fn schema_name() -> Cow<'static, str> {
         "Rules".into()
     }
@@ -160,8 +162,12 @@ impl JsonSchema for Rules {
         for (key, most) in MOST {
             keys[key]["maximum"] = most.into();
         }
-        // No request names a file.
-        keys["summarization"]["properties"].as_object_mut().map(|keys| keys.remove("promptPath"));
+        if let Some(summarization) = keys["summarization"]["properties"].as_object_mut() {
+            summarization.retain(|key, _| OF_SUMMARIZATION.contains(&key.as_str()));
+        }
+        for section in ["terminationCondition", "summarization", "budget"] {
+            keys[section]["additionalProperties"] = false.into();
+        }
         closed(rules, "How a debate runs: keys of the configuration's `debate`, with their meaning.")
     }
 }
@@ -180,7 +186,7 @@ impl Member {
     }
 }
 
-impl Rules {
+impl DebateRules {
     fn at(&self, key: &str) -> &Value {
         self.0.get(key).unwrap_or(&Value::Null)
     }
@@ -189,10 +195,11 @@ impl Rules {
 /// Answers to what agents asked.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Answers {
+#[schemars(rename = "Answers")]
+pub(super) struct AnswersBody {
     /// The answers.
     #[serde(default)]
-    pub(super) answers: Vec<Answer>,
+    pub(super) answers: Vec<QuestionAnswer>,
     /// Whether no further answers are given: what is still open counts as not answered, and nobody asks any more.
     #[serde(default)]
     pub(super) end: bool,
@@ -202,7 +209,8 @@ pub(super) struct Answers {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[expect(clippy::struct_field_names, reason = "the names of the API's keys")]
-pub(super) struct Answer {
+#[schemars(rename = "Answer")]
+pub(super) struct QuestionAnswer {
     /// Who asked.
     pub(super) agent_id: String,
     /// The question's id.
@@ -234,13 +242,13 @@ pub(super) struct SignIn {
 ///
 /// # Errors
 /// It is not JSON, or says something that may not be said, which is named.
-pub(super) fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, Problem> {
+pub(super) fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, ProblemDetails> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
-    let fault = |error| Problem::validation(format!("the body is not a JSON object: {error}"));
+    let fault = |error| ProblemDetails::validation(format!("the body is not a JSON object: {error}"));
     let body: Map<String, Value> = serde_json::from_slice(bytes).map_err(fault)?;
     let checked = check(&schema_for!(T).to_value(), &body.into(), |_| false).map_err(|wrong| {
         let detail = format!("{}: expected {}, found {}", wrong.path, wrong.expected, wrong.found);
-        Problem::key(wrong.path.to_string(), detail)
+        ProblemDetails::key(wrong.path.to_string(), detail)
     })?;
     if let Some((path, _)) = checked.unknown.first() {
         return Err(not_allowed(&path.to_string()));
@@ -249,24 +257,24 @@ pub(super) fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, 
         let path = path.to_string();
         // The short form of a key of the configuration.
         let path = if path == "rounds" { "debate.rounds".to_owned() } else { path };
-        return Err(Problem::key(&path, format!("{path} {fault}")));
+        return Err(ProblemDetails::key(&path, format!("{path} {fault}")));
     }
-    serde_json::from_value(checked.tree).map_err(|error| Problem::validation(error.to_string()))
+    serde_json::from_value(checked.tree).map_err(|error| ProblemDetails::validation(error.to_string()))
 }
 
-fn not_allowed(key: &str) -> Problem {
+fn not_allowed(key: &str) -> ProblemDetails {
     let detail = format!(
         "`{key}` cannot be set by a request: a request names problem, protocol, rounds, roles, models and limits, and no \
          commands, paths, addresses or tools"
     );
-    Problem::key(key, detail)
+    ProblemDetails::key(key, detail)
 }
 
 impl NewDebate {
     /// The problem.
-    pub(super) fn text(&self) -> Result<Arc<str>, Problem> {
+    pub(super) fn text(&self) -> Result<Arc<str>, ProblemDetails> {
         if self.problem.trim().is_empty() {
-            return Err(Problem::key("problem", "the problem is empty"));
+            return Err(ProblemDetails::key("problem", "the problem is empty"));
         }
         Ok(self.problem.as_str().into())
     }
@@ -276,18 +284,21 @@ impl NewDebate {
         &self,
         settings: &Settings,
         environment: &Environment,
-    ) -> Result<Arc<[Attachment]>, Problem> {
+    ) -> Result<Arc<[Attachment]>, ProblemDetails> {
         if self.files.len() > MOST_FILES {
-            return Err(Problem::key("files", format!("there may be {MOST_FILES} files at most")));
+            return Err(ProblemDetails::key("files", format!("there may be at most {MOST_FILES} files")));
         }
         let mut attachments = Attachments::new(settings, environment);
         for (place, TextFile { name, text }) in self.files.iter().enumerate() {
             if name.trim().is_empty() || name.chars().count() > LONGEST_NAME {
-                let detail = format!("a file must have a name, of {LONGEST_NAME} characters at most");
-                return Err(Problem::key(format!("files[{place}].name"), detail));
+                let detail = format!("a file must have a name of at most {LONGEST_NAME} characters");
+                return Err(ProblemDetails::key(format!("files[{place}].name"), detail));
             }
             Attachments::check_name(name).and_then(|()| attachments.add(name.clone(), text.as_bytes())).map_err(
-                |error| Problem { hint: error.hint(), ..Problem::key(format!("files[{place}]"), error.to_string()) },
+                |error| ProblemDetails {
+                    hint: error.hint(),
+                    ..ProblemDetails::key(format!("files[{place}]"), error.to_string())
+                },
             )?;
         }
         Ok(attachments.into_all())
@@ -296,19 +307,19 @@ impl NewDebate {
 
 impl Choices {
     /// Sees to it that there are neither too few nor too many agents.
-    pub(super) fn check(&self) -> Result<(), Problem> {
+    pub(super) fn check(&self) -> Result<(), ProblemDetails> {
         if self.agents.as_ref().is_some_and(|agents| agents.is_empty() || agents.len() > MOST_AGENTS) {
-            return Err(Problem::key("agents", format!("there must be 1 to {MOST_AGENTS} agents")));
+            return Err(ProblemDetails::key("agents", format!("there must be 1 to {MOST_AGENTS} agents")));
         }
         Ok(())
     }
 
     /// What it may cost, as asked for.
-    pub(super) fn limit(&self) -> Result<Option<f64>, Problem> {
+    pub(super) fn limit(&self) -> Result<Option<f64>, ProblemDetails> {
         let of_budget = self.debate.as_ref().and_then(|rules| rules.at("budget")["maxCostUsd"].as_f64());
         for (limit, key) in [(self.max_cost, "maxCost"), (of_budget, "debate.budget.maxCostUsd")] {
             if limit.is_some_and(|limit| !limit.is_finite() || limit <= 0.0) {
-                return Err(Problem::key(key, format!("{key} must be an amount of dollars above 0")));
+                return Err(ProblemDetails::key(key, format!("{key} must be an amount of dollars above 0")));
             }
         }
         Ok(self.max_cost.or(of_budget))
@@ -320,11 +331,11 @@ impl Choices {
     }
 
     /// What is chosen as changes of these settings, but for limits of the cost.
-    pub(super) fn changes(&self, settings: &Settings) -> Result<Vec<Change>, Problem> {
+    pub(super) fn changes(&self, settings: &Settings) -> Result<Vec<SettingChange>, ProblemDetails> {
         let mut changes = Vec::new();
-        let mut set = |key: &str, value: &Value| -> Result<(), Problem> {
+        let mut set = |key: &str, value: &Value| -> Result<(), ProblemDetails> {
             let change = format!("{key}={value}").parse();
-            changes.push(change.map_err(|error: String| Problem::key(key, error))?);
+            changes.push(change.map_err(|error: String| ProblemDetails::key(key, error))?);
             Ok(())
         };
         let mut rules = self.debate.clone().unwrap_or_default().0;

@@ -43,7 +43,7 @@ fn the_judge_answers_and_the_record_keeps_it() {
     let asked = sandbox.run(["ask", &id, QUESTION]).expect_code(0);
     assert_eq!(asked.stdout, "**Half of it** is enough.\n\n- Drop the replica.\n");
     assert!(asked.stderr.contains(&format!("Saved the answer to ./debates/{id}.json")), "{asked}");
-    assert!(asked.stderr.contains(", $0.0020; the debate has now cost $"), "{asked}");
+    assert!(asked.stderr.contains(", $0.0020; the debate cost $"), "{asked}");
     let requests = server.requests();
     assert_eq!(requests.len(), made + 1);
     let request = &requests[made];
@@ -209,10 +209,9 @@ fn offline_debates_are_asked_offline() {
     sandbox.run(["debate", "Design a queue that never loses a job", "--offline", "-r", "1"]).expect_code(0);
     let id = sandbox.only_debate();
     let asked = sandbox.run(["ask", &id, "What happens to a job when the machine restarts?"]).expect_code(0);
-    assert!(asked.stdout.starts_with("Rules can only look up what the solution says. Of “What happens"), "{asked}");
+    assert!(asked.stdout.starts_with("This is a rehearsal: no model was called"), "{asked}");
+    assert!(asked.stdout.contains("“What happens to a job when the machine restarts?”"), "{asked}");
     sandbox.assert_state_is_the_fold(&id);
-    let other = sandbox.run(["ask", &id, "Zyzzyva?"]).expect_code(0);
-    assert!(other.stdout.contains("it says nothing"), "{other}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn questions_are_asked_until_the_limit_and_answers_reach_every_later_prompt() {
     Question 4 of 4, from The kiss (kiss):
     First question of kiss, 2?
 
-    The answers led to follow-up questions: second pass, 2 of at most 2.
+    Follow-up questions to your answers: second pass, 2 of at most 2.
 
     Follow-up question 5 of 6, from The generalist (generalist):
     Second question of judge, 1?
@@ -188,7 +188,7 @@ fn an_interrupt_at_a_question_keeps_the_answers_so_far() {
     assert_eq!(code, 130, "{output}");
     assert!(screen.is_left_as_found(), "{output:?}");
     let id = sandbox.only_debate();
-    assert!(screen.text().ends_with(&format!("hint: go on with: dialectic resume {id}")), "{}", screen.text());
+    assert!(screen.text().ends_with(&format!("hint: continue with: dialectic resume {id}")), "{}", screen.text());
     sandbox.assert_state_is_the_fold(&id);
     let state = sandbox.state(&id);
     assert_eq!(state["status"], "paused");

@@ -108,7 +108,7 @@ fn outage(case: &Case, point: usize, limit: bool) {
     let finished = running.wait();
     assert_eq!(finished.code, Some(75), "{name}: {finished}");
     assert!(finished.stderr.contains("server unreachable, "), "{name}: {finished}");
-    assert!(finished.stderr.contains("hint: when it is back: dialectic resume "), "{name}: {finished}");
+    assert!(finished.stderr.contains("hint: when the server is back: dialectic resume "), "{name}: {finished}");
     let id = sandbox.only_debate();
     let state = sandbox.state(&id);
     assert_eq!((&state["status"], &state["failures"]), (&json!("paused"), &Value::Null), "{name}: {finished}");

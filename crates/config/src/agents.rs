@@ -6,9 +6,9 @@ use dialectic_base::key_path::KeyPath;
 use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
 use dialectic_record::debate::{AgentId, AgentSettings, SummarizationSettings, ToolSettings, defaults};
 
-use super::choice::Served;
+use super::choice::ServedModel;
 use super::findings::{Diagnostics, unknown};
-use super::layers::{Layers, Source, laid_over};
+use super::layers::{Layers, ValueSource, laid_over};
 use super::names;
 use super::rules::{check_summarization, switch_on_summarization};
 
@@ -34,24 +34,24 @@ impl AgentScope<'_> {
     }
 
     /// An agent that is built in.
-    pub(super) fn built_in(&self, agent: AgentSettings) -> Participant {
+    pub(super) fn built_in(&self, agent: AgentSettings) -> ResolvedAgent {
         let agent = AgentSettings { summarization: self.summarization.clone(), ..agent };
-        Participant { place: None, agent, model: None }
+        ResolvedAgent { place: None, agent, model: None }
     }
 }
 
 /// An agent, or the judge.
-pub(super) struct Participant {
+pub(super) struct ResolvedAgent {
     /// The place in the file; a built-in agent has none.
     pub(super) place: Option<usize>,
     pub(super) agent: AgentSettings,
     /// Where the model is from, unless the file says it.
-    pub(super) model: Option<Source>,
+    pub(super) model: Option<ValueSource>,
 }
 
-impl Participant {
+impl ResolvedAgent {
     /// Has another model serve it.
-    pub(super) fn lend(&mut self, served: &Served, source: Source) {
+    pub(super) fn lend(&mut self, served: &ServedModel, source: ValueSource) {
         served.provider.clone_into(&mut self.agent.provider);
         served.model.clone_into(&mut self.agent.model);
         self.model = Some(source);
@@ -64,7 +64,7 @@ pub(super) fn enabled_agents(
     scope: &AgentScope,
     layers: &mut Layers,
     findings: &mut Diagnostics,
-) -> Vec<Participant> {
+) -> Vec<ResolvedAgent> {
     let mut agents = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
         let Some(keys) = entry.as_object().filter(|_| entry["enabled"] != false) else { continue };
@@ -81,26 +81,26 @@ pub(super) fn enabled_agents(
         }
         let default = AgentSettings { id: AgentId::new(place.clone()), name: place, ..defaults::unnamed_agent() };
         let agent = agent(keys, &path, default, scope, layers, findings);
-        agents.push(Participant { place: Some(index), agent, model: None });
+        agents.push(ResolvedAgent { place: Some(index), agent, model: None });
     }
     agents
 }
 
 /// Provider and model of an entry that names both.
-pub(super) fn served(entry: &Value) -> Option<Served> {
+pub(super) fn served(entry: &Value) -> Option<ServedModel> {
     let text = |key: &str| entry[key].as_str().map(str::to_owned);
-    Some(Served { provider: text("provider")?, model: text("model")? })
+    Some(ServedModel { provider: text("provider")?, model: text("model")? })
 }
 
 /// The judge of the file; what it leaves out is the default judge's, but for provider and model: without both it has
 /// those of the first agent.
 pub(super) fn judge(
     entry: &Map<String, Value>,
-    of_first: &Served,
+    of_first: &ServedModel,
     scope: &AgentScope,
     layers: &mut Layers,
     findings: &mut Diagnostics,
-) -> Participant {
+) -> ResolvedAgent {
     let path = KeyPath::root().key("judge");
     let mut default = defaults::judge();
     let mut lent = None;
@@ -109,7 +109,7 @@ pub(super) fn judge(
         (Some(provider), None) if provider != OFFLINE => {
             if of_first.provider == provider {
                 lent = Some(of_first.clone());
-            } else if let Some(served) = Served::by(provider) {
+            } else if let Some(served) = ServedModel::by(provider) {
                 default.model = served.model;
             } else {
                 findings.problem(path.key("model"), "is missing");
@@ -124,7 +124,7 @@ pub(super) fn judge(
         findings.warn("`judge.enabled` has no effect: a debate needs its judge");
     }
     let agent = agent(entry, &path, default, scope, layers, findings);
-    Participant { place: None, agent, model: lent.map(|_| Source::Like("the first agent")) }
+    ResolvedAgent { place: None, agent, model: lent.map(|_| ValueSource::Like("the first agent")) }
 }
 
 fn agent(
@@ -211,8 +211,8 @@ pub(super) fn asked_roles(asked: &[String], scope: &AgentScope) -> Result<Vec<St
 }
 
 /// The agents with one of `roles`, in their order, then a built-in one of each role that none of them has.
-pub(super) fn of_roles(agents: Vec<Participant>, roles: &[String], scope: &AgentScope) -> Vec<Participant> {
-    let mut agents: Vec<Participant> = agents.into_iter().filter(|one| roles.contains(&one.agent.role)).collect();
+pub(super) fn of_roles(agents: Vec<ResolvedAgent>, roles: &[String], scope: &AgentScope) -> Vec<ResolvedAgent> {
+    let mut agents: Vec<ResolvedAgent> = agents.into_iter().filter(|one| roles.contains(&one.agent.role)).collect();
     for role in roles {
         if agents.iter().any(|one| one.agent.role == *role) {
             continue;
@@ -228,14 +228,14 @@ pub(super) fn of_roles(agents: Vec<Participant>, roles: &[String], scope: &Agent
 
 /// Reports every id that is used twice, at its second place.
 pub(super) fn check_ids(
-    agents: &[Participant],
+    agents: &[ResolvedAgent],
     judge: &AgentSettings,
     judge_is_configured: bool,
     findings: &mut Diagnostics,
 ) {
     let root = KeyPath::root();
     let mut seen: Vec<(&AgentId, String)> = Vec::new();
-    for Participant { place, agent, .. } in agents {
+    for ResolvedAgent { place, agent, .. } in agents {
         let (path, shown) = match place {
             Some(index) => {
                 let path = root.key("agents").index(*index);

@@ -9,19 +9,19 @@ use dialectic_engine::access::Environment;
 use dialectic_record::debate::Settings;
 
 use super::check::check;
-use super::error::{ConfigError, Problem};
+use super::error::{ConfigError, ConfigProblem};
 use super::findings::Diagnostics;
-use super::layers::{Layers, Source, at};
+use super::layers::{Layers, ValueSource, at};
 use super::load::role_files;
 use super::names;
 use super::overrides::Overrides;
-use super::resolve::{Context, Resolved, Usual, resolve};
+use super::resolve::{ResolveContext, Resolved, Usual, resolve};
 use super::schema::{self, keys_at};
 use super::suggest::suggestion;
 
 /// A setting, by its path as in the configuration, and its new value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub struct SettingChange {
     path: KeyPath,
     value: Value,
 }
@@ -44,7 +44,7 @@ pub struct Changed {
 }
 
 /// The key is the way to a value (`agents[1].model`, or `agents.<id>.model`), the value JSON or else a text.
-impl FromStr for Change {
+impl FromStr for SettingChange {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -62,7 +62,7 @@ impl FromStr for Change {
 /// A key is unknown, or a value cannot be used or would change nothing.
 pub fn change_settings(
     settings: &Settings,
-    changes: &[Change],
+    changes: &[SettingChange],
     overrides: &Overrides,
     environment: &Environment,
 ) -> Result<Changed, ConfigError> {
@@ -74,7 +74,7 @@ pub fn change_settings(
         }
     }
     let usual = Usual::default();
-    let context = Context { environment, overrides, own_roles: &own_roles, usual: &usual, is_expected: true };
+    let context = ResolveContext { environment, overrides, own_roles: &own_roles, usual: &usual, is_expected: true };
     let before = as_file(settings);
     let mut file = before.clone();
     let mut paths = Vec::new();
@@ -170,7 +170,7 @@ fn put(file: &mut Value, path: &KeyPath, new: &Value) -> Result<(), ConfigError>
 }
 
 /// The settings that a file leads to, and warnings.
-fn resolved(file: &Value, context: &Context) -> Result<(Settings, Vec<String>), ConfigError> {
+fn resolved(file: &Value, context: &ResolveContext) -> Result<(Settings, Vec<String>), ConfigError> {
     let checked = check(&schema::CONFIG, file, |_| false)
         .map_err(|wrong| fault(format!("{}: expected {}, found {}", wrong.path, wrong.expected, wrong.found)))?;
     if !checked.unknown.is_empty() {
@@ -182,7 +182,7 @@ fn resolved(file: &Value, context: &Context) -> Result<(Settings, Vec<String>), 
         findings.problem(path, problem);
     }
     let mut layers = Layers::default();
-    layers.push(Source::Option("--set"), checked.tree);
+    layers.push(ValueSource::Option("--set"), checked.tree);
     let Resolved { settings, findings, .. } = resolve(layers, context, findings);
     if let Some(refusal) = findings.refusal {
         return Err(refusal);
@@ -190,7 +190,7 @@ fn resolved(file: &Value, context: &Context) -> Result<(Settings, Vec<String>), 
     if findings.problems.is_empty() {
         return Ok((settings, findings.warnings));
     }
-    Err(fault(findings.problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")))
+    Err(fault(findings.problems.iter().map(ConfigProblem::to_string).collect::<Vec<_>>().join("; ")))
 }
 
 /// Whether a value that was set is another one in the settings: a role that nobody knows, a model of a provider that
@@ -221,7 +221,7 @@ mod tests {
     use dialectic_record::debate::default_settings;
 
     fn changed(changes: &[&str]) -> Result<Changed, String> {
-        let changes: Result<Vec<Change>, String> = changes.iter().map(|text| text.parse()).collect();
+        let changes: Result<Vec<SettingChange>, String> = changes.iter().map(|text| text.parse()).collect();
         let (overrides, environment) = (Overrides::default(), Environment::default());
         change_settings(&default_settings(), &changes?, &overrides, &environment).map_err(|error| error.to_string())
     }

@@ -25,7 +25,7 @@ pub struct Mismatch {
 
 /// A tree that was checked.
 #[derive(Debug, Default)]
-pub struct Checked {
+pub struct CheckedTree {
     /// What it says with a meaning: without unknown keys, remarks, nulls, blank paths, and numbers that cannot be read;
     /// whole numbers are written as such.
     pub tree: Value,
@@ -44,8 +44,12 @@ pub(super) fn is_remark(key: &str) -> bool {
 ///
 /// # Errors
 /// The first value of a wrong type.
-pub fn check(schema: &Value, value: &Value, is_repeated: impl Fn(&KeyPath) -> bool) -> Result<Checked, Box<Mismatch>> {
-    let mut checker = Checker { schema, is_repeated, checked: Checked::default() };
+pub fn check(
+    schema: &Value,
+    value: &Value,
+    is_repeated: impl Fn(&KeyPath) -> bool,
+) -> Result<CheckedTree, Box<Mismatch>> {
+    let mut checker = Checker { schema, is_repeated, checked: CheckedTree::default() };
     checker.checked.tree = checker.value(schema, value, &KeyPath::root())?;
     Ok(checker.checked)
 }
@@ -53,7 +57,7 @@ pub fn check(schema: &Value, value: &Value, is_repeated: impl Fn(&KeyPath) -> bo
 struct Checker<'a, R> {
     schema: &'a Value,
     is_repeated: R,
-    checked: Checked,
+    checked: CheckedTree,
 }
 
 impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
@@ -62,9 +66,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
         let wrong = || {
             let found = match value {
                 // Others are rather texts in the wrong place, perhaps keys.
-                Value::String(text)
-                    if all.iter().any(|node| names(node).is_some()) && text.len() <= LONGEST_NAME =>
-                {
+                Value::String(text) if all.iter().any(|node| names(node).is_some()) && text.len() <= LONGEST_NAME => {
                     format!("`{text}`")
                 }
                 other => words(kind_of(other)).to_owned(),
@@ -146,7 +148,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
         let least = node["minimum"].as_f64().unwrap_or(f64::MIN);
         let of_type = if node["format"] == "uint32" { u32::MAX.into() } else { f64::MAX };
         let most = node["maximum"].as_f64().unwrap_or(f64::MAX);
-        let shown = Written(written);
+        let shown = ShownNumber(written);
         if written.fract() != 0.0 || !(least..=LARGEST_WHOLE).contains(&written) {
             let at_least = if least > f64::MIN { format!(" of at least {least}") } else { String::new() };
             self.problem(path, format!("must be a whole number{at_least}, not {shown}"));
@@ -165,9 +167,9 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
         let is_above = |least: f64| number >= least;
         let fault = match (least, most) {
             (Some(least), Some(most)) if !(least..=most).contains(&number) => {
-                format!("must be from {least} to {most}, not {}", Written(number))
+                format!("must be from {least} to {most}, not {}", ShownNumber(number))
             }
-            (Some(least), None) if !is_above(least) => format!("must not be negative: {}", Written(number)),
+            (Some(least), None) if !is_above(least) => format!("must not be negative: {}", ShownNumber(number)),
             _ => return,
         };
         self.problem(path, fault);
@@ -264,9 +266,9 @@ fn expected(choices: &[&Value]) -> String {
 }
 
 /// Shows a number in about as many digits as somebody would write.
-struct Written(f64);
+struct ShownNumber(f64);
 
-impl std::fmt::Display for Written {
+impl std::fmt::Display for ShownNumber {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let magnitude = self.0.abs();
         if magnitude != 0.0 && !(1e-6..1e15).contains(&magnitude) { write!(f, "{:e}", self.0) } else { self.0.fmt(f) }

@@ -8,7 +8,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::NotUtf8;
 use dialectic_base::key_path::KeyPath;
 
-use super::locate::{Location, Subject};
+use super::locate::{Location, ProblemSubject};
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +67,7 @@ pub enum ConfigError {
         /// The file.
         path: PathBuf,
         /// What is wrong, at least one.
-        problems: Vec<Problem>,
+        problems: Vec<ConfigProblem>,
     },
     /// It was named and is not there.
     #[error("there is no configuration `{}`", path.display())]
@@ -122,14 +122,14 @@ impl fmt::Display for SyntaxFault {
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// What about.
-    pub subject: Subject,
+    pub subject: ProblemSubject,
     /// What, to be read after the subject; never a secret.
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.subject, self.message)
     }
@@ -179,7 +179,7 @@ impl Diagnostic for ConfigError {
 }
 
 /// One problem in the same line, several in a line each.
-struct Listed<'a>(&'a [Problem]);
+struct Listed<'a>(&'a [ConfigProblem]);
 
 impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

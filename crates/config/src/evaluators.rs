@@ -23,7 +23,7 @@ use super::error::{ConfigError, SyntaxFault};
 use super::findings::Diagnostics;
 use super::load::parent;
 use super::overrides::Switch;
-use super::read::{Document, read};
+use super::read::{ConfigDocument, read};
 use super::{rules, schema};
 
 /// How long an evaluator's first token may take where its entry does not say, in milliseconds.
@@ -116,10 +116,12 @@ impl Diagnostic for EvaluatorsError {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct EvaluatorEntry {
-    id: Option<Label>,
+    id: Option<EvaluatorId>,
+    #[schemars(length(min = 1))]
     name: Option<String>,
     /// From files that were copied from a debate's; evaluators have none.
     role: Option<String>,
+    #[schemars(length(min = 1))]
     model: Option<String>,
     provider: Option<String>,
     temperature: Option<f64>,
@@ -135,8 +137,8 @@ struct EvaluatorEntry {
 /// A name that may be written as a number: `7` is `"7"`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-enum Label {
-    Text(String),
+enum EvaluatorId {
+    Text(#[schemars(length(min = 1))] String),
     Number(f64),
 }
 
@@ -145,8 +147,10 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = schema::CONFIG.clone();
     let entries = schema::schema_of::<Vec<EvaluatorEntry>>();
     schema["properties"]["agents"] = json!({ "type": "array", "items": entries["items"] });
-    schema["$defs"]["EvaluatorEntry"] = entries["$defs"]["EvaluatorEntry"].clone();
-    schema["$defs"]["Label"] = entries["$defs"]["Label"].clone();
+    let definitions = entries["$defs"].as_object().into_iter().flatten();
+    for (name, definition) in definitions {
+        schema["$defs"][name] = definition.clone();
+    }
     if let Some(keys) = schema["properties"].as_object_mut() {
         keys.retain(|key, _| matches!(key.as_str(), "agents" | "providers" | "prices"));
     }
@@ -197,7 +201,7 @@ pub fn offline_evaluator(environment: &Environment) -> EvaluationSettings {
     }
 }
 
-fn resolved(path: &Path, document: Document) -> Result<EvaluationSettings, EvaluatorsError> {
+fn resolved(path: &Path, document: ConfigDocument) -> Result<EvaluationSettings, EvaluatorsError> {
     let nobody = |fault| EvaluatorsError::Nobody { path: path.to_owned(), fault };
     let entries = document.tree["agents"].as_array().ok_or_else(|| nobody("has no `agents`"))?;
     let entries: Vec<(usize, &Value)> = entries.iter().enumerate().filter(|(_, entry)| !entry.is_null()).collect();
@@ -236,27 +240,18 @@ fn evaluator(
         findings.problem(path.clone(), error.to_string());
         EvaluatorEntry::default()
     });
-    let mut filled = |key: &str, raw: Option<String>, default: Option<&str>| match (raw, default) {
-        (Some(text), _) if text.trim().is_empty() => {
-            findings.problem(path.key(key), "is empty");
-            text
-        }
-        (Some(text), _) => text,
-        (None, Some(default)) => default.to_owned(),
-        (None, None) => {
-            findings.problem(path.key(key), "is missing");
-            format!("{path}")
-        }
-    };
-    let id = entry.id.map(|id| match id {
-        Label::Text(text) => text,
-        Label::Number(number) => number.to_string(),
-    });
-    let id = filled("id", id, None);
-    let name = filled("name", entry.name, Some(&id));
     // Without a server there is no model to choose.
-    let is_offline = entry.provider.as_deref() == Some(OFFLINE);
-    let model = filled("model", entry.model, is_offline.then_some(OFFLINE_MODEL));
+    let names_model = entry.model.is_some() || entry.provider.as_deref() == Some(OFFLINE);
+    for (key, is_there) in [("id", entry.id.is_some()), ("model", names_model)] {
+        if !is_there {
+            findings.problem(path.key(key), "is missing");
+        }
+    }
+    let id = match entry.id {
+        Some(EvaluatorId::Text(text)) => text,
+        Some(EvaluatorId::Number(number)) => number.to_string(),
+        None => path.to_string(),
+    };
     let provider = entry.provider.unwrap_or_else(|| defaults::PROVIDER.to_owned());
     findings.check_name(path.key("provider"), Some(&provider), "provider", providers);
     if entry.temperature.is_some_and(|temperature| temperature.to_bits() != EVALUATOR_TEMPERATURE.to_bits()) {
@@ -271,9 +266,9 @@ fn evaluator(
     }
     let below_base = |configured: Option<PathBuf>| configured.map(|path| base.join(path));
     EvaluatorSettings {
+        name: entry.name.unwrap_or_else(|| id.clone()),
         id: AgentId::new(id),
-        name,
-        model: if provider == OFFLINE { OFFLINE_MODEL.to_owned() } else { model },
+        model: entry.model.filter(|_| provider != OFFLINE).unwrap_or_else(|| OFFLINE_MODEL.to_owned()),
         provider,
         system_prompt_path: below_base(entry.system_prompt_path),
         user_prompt_path: below_base(entry.user_prompt_path),
@@ -323,13 +318,13 @@ mod tests {
     fn those_switched_off_are_left_out_and_never_checked() {
         let loaded = load(
             r#"{"agents":[{"enabled":false},{"id":"a","model":"m","role":"judge","temperature":0.1,
-                "provider":"local","timeout":5e4,"systemPromptPath":"p/s.md"},{"id":"b","provider":"offline"}],
+                "provider":"local","timeout":5e4,"systemPromptPath":"p/s.md"},{"id":7,"provider":"offline"}],
                 "providers":{"local":{"baseUrl":"http://127.0.0.1:1/v1"}},
                 "prices":{"m":{"inputPerMTok":1,"outputPerMTok":2}}}"#,
         )
         .unwrap();
         let ids: Vec<&str> = loaded.evaluators.iter().map(|one| one.id.as_str()).collect();
-        assert_eq!(ids, ["a", "b"]);
+        assert_eq!(ids, ["a", "7"]);
         assert_eq!(loaded.evaluators[0].timeout, Duration::from_secs(50));
         assert_eq!(loaded.evaluators[1].model, OFFLINE_MODEL);
         assert!(loaded.prices.contains_key("m") && loaded.warnings.is_empty(), "{:?}", loaded.warnings);

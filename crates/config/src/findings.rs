@@ -2,14 +2,14 @@
 
 use dialectic_base::key_path::KeyPath;
 
-use super::error::{ConfigError, Problem};
-use super::locate::{Location, Subject};
+use super::error::{ConfigError, ConfigProblem};
+use super::locate::{Location, ProblemSubject};
 use super::suggest::{list, suggestion};
 
 /// Collected instead of returned, so that everything is reported in one go.
 #[derive(Debug, Default)]
 pub(super) struct Diagnostics {
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<ConfigProblem>,
     pub(super) warnings: Vec<String>,
     /// What is wrong and is no fault of a file.
     pub(super) refusal: Option<ConfigError>,
@@ -17,11 +17,13 @@ pub(super) struct Diagnostics {
 
 impl Diagnostics {
     pub(super) fn problem(&mut self, path: KeyPath, message: impl Into<String>) {
-        self.problems.push(Problem { subject: Subject::Key { path, location: None }, message: message.into() });
+        self.problems
+            .push(ConfigProblem { subject: ProblemSubject::Key { path, location: None }, message: message.into() });
     }
 
     pub(super) fn variable_problem(&mut self, name: &str, message: impl Into<String>) {
-        self.problems.push(Problem { subject: Subject::Variable(name.to_owned()), message: message.into() });
+        self.problems
+            .push(ConfigProblem { subject: ProblemSubject::Variable(name.to_owned()), message: message.into() });
     }
 
     /// An option of the command line cannot be what it is. The first one is kept.
@@ -40,23 +42,23 @@ impl Diagnostics {
 
     /// Takes out the problems of some keys.
     pub(super) fn take_problems(&mut self, is_wanted: impl Fn(&KeyPath) -> bool) -> Self {
-        let is_wanted = |problem: &mut Problem| match &problem.subject {
-            Subject::Key { path, .. } => is_wanted(path),
-            Subject::Variable(_) => false,
+        let is_wanted = |problem: &mut ConfigProblem| match &problem.subject {
+            ProblemSubject::Key { path, .. } => is_wanted(path),
+            ProblemSubject::Variable(_) => false,
         };
         Self { problems: self.problems.extract_if(.., is_wanted).collect(), ..Self::default() }
     }
 
     /// Gives every problem with a key its position, and sorts them as one reads the file.
-    pub(super) fn located(mut self, find: impl Fn(&KeyPath) -> Option<Location>) -> Vec<Problem> {
+    pub(super) fn located(mut self, find: impl Fn(&KeyPath) -> Option<Location>) -> Vec<ConfigProblem> {
         for problem in &mut self.problems {
-            if let Subject::Key { path, location } = &mut problem.subject {
+            if let ProblemSubject::Key { path, location } = &mut problem.subject {
                 *location = find(path);
             }
         }
         self.problems.sort_by_key(|problem| match problem.subject {
-            Subject::Key { location, .. } => location,
-            Subject::Variable(_) => None,
+            ProblemSubject::Key { location, .. } => location,
+            ProblemSubject::Variable(_) => None,
         });
         self.problems
     }

@@ -18,7 +18,7 @@ use super::overrides::{Overrides, Switch};
 
 /// The layer that decided a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum ValueSource {
     /// Nothing was said about it.
     BuiltIn,
     /// A configuration file.
@@ -33,7 +33,7 @@ pub enum Source {
     Like(&'static str),
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ValueSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn => f.write_str("built-in default"),
@@ -49,7 +49,7 @@ impl fmt::Display for Source {
 /// What one source says.
 #[derive(Debug, Clone)]
 struct Layer {
-    source: Source,
+    source: ValueSource,
     tree: Value,
 }
 
@@ -59,12 +59,12 @@ pub(super) struct Layers(Vec<Layer>);
 
 impl Layers {
     /// Lays what a source says over the rest.
-    pub(super) fn push(&mut self, source: Source, tree: Value) {
+    pub(super) fn push(&mut self, source: ValueSource, tree: Value) {
         self.0.push(Layer { source, tree });
     }
 
     /// Lays one value over the rest.
-    pub(super) fn set(&mut self, source: Source, path: &KeyPath, value: Value) {
+    pub(super) fn set(&mut self, source: ValueSource, path: &KeyPath, value: Value) {
         let tree = path.0.iter().rev().fold(value, |inner, segment| match segment {
             Segment::Key(key) => json!({ key: inner }),
             Segment::Index(index) => {
@@ -97,7 +97,7 @@ impl Layers {
         ];
         for (option, path, value) in options {
             if let Some((path, value)) = KeyPath::parse(path).zip(value) {
-                self.set(Source::Option(option), &path, value);
+                self.set(ValueSource::Option(option), &path, value);
             }
         }
     }
@@ -142,7 +142,7 @@ impl Layers {
 
     /// The layer that decided the value at `path`, a path into the effective settings.
     #[must_use]
-    pub(super) fn source(&self, path: &KeyPath) -> Source {
+    pub(super) fn source(&self, path: &KeyPath) -> ValueSource {
         let entry = path.0.get(..2).filter(|entry| matches!(&entry[0], Segment::Key(key) if is_by_entry(key)));
         for layer in self.0.iter().rev() {
             if at(&layer.tree, path).is_some() {
@@ -150,13 +150,13 @@ impl Layers {
             }
             // What lies below this entry is not read.
             if entry.is_some_and(|entry| at(&layer.tree, &KeyPath(entry.to_vec())).is_some()) {
-                return Source::BuiltIn;
+                return ValueSource::BuiltIn;
             }
         }
         // What an agent's summarization leaves out is the debate's.
-        let [Segment::Key(section), .., Segment::Key(own), _] = path.0.as_slice() else { return Source::BuiltIn };
+        let [Segment::Key(section), .., Segment::Key(own), _] = path.0.as_slice() else { return ValueSource::BuiltIn };
         if section == "debate" || own != "summarization" {
-            return Source::BuiltIn;
+            return ValueSource::BuiltIn;
         }
         let of_debate = path.0[path.0.len() - 2..].iter().cloned();
         self.source(&KeyPath([Segment::Key("debate".to_owned())].into_iter().chain(of_debate).collect()))

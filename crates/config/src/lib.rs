@@ -37,21 +37,21 @@ mod user;
 mod tests;
 
 pub use advice::{model_warnings, one_family, related_reviewers};
-pub use change::{Change, Changed, change_settings};
-pub use check::{Checked, Mismatch, check};
+pub use change::{Changed, SettingChange, change_settings};
+pub use check::{CheckedTree, Mismatch, check};
 pub use choice::{ChoiceReason, ModelChoice, NoKey, default_models};
 pub use env::{EnvError, EnvFile, capture_environment, process_environment, users_environment};
-pub use error::{ConfigError, Problem, SyntaxFault};
+pub use error::{ConfigError, ConfigProblem, SyntaxFault};
 pub use evaluators::{
     EVALUATOR_TEMPERATURE, EvaluationSettings, EvaluatorSettings, EvaluatorsError, load_evaluators, offline_evaluator,
 };
-pub use layers::Source;
+pub use layers::ValueSource;
 pub use load::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded};
-pub use locate::{Location, Subject};
+pub use locate::{Location, ProblemSubject};
 pub use names::role_names;
 pub use overrides::{Overrides, PanelChoice, PanelName, Switch};
 pub use schema::{part_of, schema};
-pub use show::{Row, show};
+pub use show::{SettingRow, show};
 pub use starter::starter;
 pub use suggest::nearest;
 pub use user::{debates_directory, user_path, usual_color};

@@ -15,10 +15,10 @@ use dialectic_record::debate::{AgentSettings, BudgetSettings, Settings};
 use super::choice::ModelChoice;
 use super::error::ConfigError;
 use super::findings::{Diagnostics, unknown};
-use super::layers::{Layers, Source};
+use super::layers::{Layers, ValueSource};
 use super::overrides::{Overrides, PanelChoice, PanelName};
-use super::read::{Document, read};
-use super::resolve::{Context, Resolved, resolve};
+use super::read::{ConfigDocument, read};
+use super::resolve::{ResolveContext, Resolved, resolve};
 use super::user::{UserConfig, read_user};
 use super::{names, schema};
 
@@ -71,7 +71,7 @@ pub struct Loaded {
 pub struct ConfigFiles<'a> {
     path: ConfigPath,
     environment: &'a Environment,
-    project: OnceCell<Option<Document>>,
+    project: OnceCell<Option<ConfigDocument>>,
     user: OnceCell<Option<UserConfig>>,
 }
 
@@ -95,7 +95,7 @@ impl<'a> ConfigFiles<'a> {
         Ok(self.user.get().and_then(Option::as_ref))
     }
 
-    fn project(&self) -> Result<Option<&Document>, ConfigError> {
+    fn project(&self) -> Result<Option<&ConfigDocument>, ConfigError> {
         if self.project.get().is_none() {
             let project = read(self.path.as_path(), &schema::CONFIG)?;
             if let (ConfigPath::Named(path), None) = (&self.path, &project) {
@@ -126,7 +126,7 @@ impl<'a> ConfigFiles<'a> {
             (None, None, Some(user)) => parent(&user.document.path),
             (None, Some(_), _) | (None, None, None) => parent(path.as_path()),
         };
-        let files = Files { path, project, user, panel: panel.as_ref() };
+        let files = FileSet { path, project, user, panel: panel.as_ref() };
         let own_roles = if files.are_none() { Vec::new() } else { role_files(&base_dir) };
         let mut loaded = assemble(&files, self.environment, overrides, &own_roles)?;
         if files.panel.is_some() {
@@ -136,7 +136,7 @@ impl<'a> ConfigFiles<'a> {
         }
         if let ConfigPath::Named(_) = path {
             let shown = base_dir.display().to_string().into();
-            loaded.layers.set(Source::Option("--config"), &KeyPath::root().key("baseDir"), shown);
+            loaded.layers.set(ValueSource::Option("--config"), &KeyPath::root().key("baseDir"), shown);
         }
         loaded.settings.base_dir = Some(base_dir);
         // Without `--context` file tools see the working directory, and prompts have to say so.
@@ -176,7 +176,7 @@ impl<'a> ConfigFiles<'a> {
     }
 }
 
-fn read_panel(path: &Path) -> Result<Document, ConfigError> {
+fn read_panel(path: &Path) -> Result<ConfigDocument, ConfigError> {
     if let Some(panel) = read(path, &schema::PANEL)? {
         return Ok(panel);
     }
@@ -187,16 +187,16 @@ fn read_panel(path: &Path) -> Result<Document, ConfigError> {
 }
 
 /// The files that a configuration is made of.
-pub(super) struct Files<'a> {
+pub(super) struct FileSet<'a> {
     pub(super) path: &'a ConfigPath,
     /// The file at that path.
-    pub(super) project: Option<&'a Document>,
+    pub(super) project: Option<&'a ConfigDocument>,
     pub(super) user: Option<&'a UserConfig>,
     /// What `--panel` names.
-    pub(super) panel: Option<&'a Document>,
+    pub(super) panel: Option<&'a ConfigDocument>,
 }
 
-impl Files<'_> {
+impl FileSet<'_> {
     fn are_none(&self) -> bool {
         self.project.is_none() && self.user.is_none() && self.panel.is_none()
     }
@@ -207,15 +207,15 @@ impl Files<'_> {
         if let Some(user) = &self.user {
             let is_below = self.project.is_some() || self.panel.is_some();
             let tree = if is_below { user.tree_for_project() } else { user.document.tree.clone() };
-            layers.push(Source::File(user.document.path.clone()), tree);
+            layers.push(ValueSource::File(user.document.path.clone()), tree);
         }
         if let Some(project) = &self.project {
-            layers.push(Source::File(project.path.clone()), project.tree.clone());
+            layers.push(ValueSource::File(project.path.clone()), project.tree.clone());
         }
         if let Some(panel) = &self.panel {
             layers.take_section("agents");
             layers.take_section("judge");
-            layers.push(Source::File(panel.path.clone()), panel.tree.clone());
+            layers.push(ValueSource::File(panel.path.clone()), panel.tree.clone());
         }
         layers
     }
@@ -240,12 +240,12 @@ impl Files<'_> {
 
 /// [`ConfigFiles::load`] without the file system.
 pub(super) fn assemble(
-    files: &Files,
+    files: &FileSet,
     environment: &Environment,
     overrides: &Overrides,
     own_roles: &[String],
 ) -> Result<Loaded, ConfigError> {
-    let &Files { path, project, user, panel } = files;
+    let &FileSet { path, project, user, panel } = files;
     let mut warnings = environment.warnings().to_vec();
     if project.is_none() && user.is_none() {
         let path = path.as_path().display();
@@ -253,7 +253,7 @@ pub(super) fn assemble(
     }
     let usual = user.map(|user| user.usual.clone()).unwrap_or_default();
     let is_expected = project.is_some() || panel.is_some();
-    let context = Context { environment, overrides, own_roles, usual: &usual, is_expected };
+    let context = ResolveContext { environment, overrides, own_roles, usual: &usual, is_expected };
     let mut findings = Diagnostics::default();
     for document in [project, panel].into_iter().flatten() {
         findings.problems.extend(document.findings().problems);
@@ -292,7 +292,7 @@ pub(super) fn assemble(
 
 /// The commands of a file that the user named, else the user's own. Those of a file that was found are left out, with a
 /// warning: looking into a stranger's directory must not run the stranger's commands.
-fn allowed_hooks(files: &Files, warnings: &mut Vec<String>) -> Hooks {
+fn allowed_hooks(files: &FileSet, warnings: &mut Vec<String>) -> Hooks {
     let of_file = files.project.and_then(|project| commands(&project.tree));
     match (files.path, of_file) {
         (ConfigPath::Named(_), Some(hooks)) => return hooks,

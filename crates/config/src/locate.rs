@@ -29,7 +29,7 @@ impl fmt::Display for Location {
 
 /// What a problem is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
+pub enum ProblemSubject {
     /// A key of the file.
     Key {
         /// Its path.
@@ -41,7 +41,7 @@ pub enum Subject {
     Variable(String),
 }
 
-impl fmt::Display for Subject {
+impl fmt::Display for ProblemSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Key { path, location: Some(location) } => write!(f, "{path} ({location})"),

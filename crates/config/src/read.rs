@@ -8,14 +8,14 @@ use serde_json::Value;
 use dialectic_base::encoding;
 use dialectic_base::key_path::KeyPath;
 
-use super::check::{Checked, check};
+use super::check::{CheckedTree, check};
 use super::error::{ConfigError, SyntaxFault};
 use super::findings::Diagnostics;
 use super::locate::{Location, Offsets};
 
 /// A configuration file that was read.
 #[derive(Debug, Clone)]
-pub(super) struct Document {
+pub(super) struct ConfigDocument {
     /// Where it lies, as given.
     pub(super) path: PathBuf,
     /// What it says.
@@ -29,7 +29,7 @@ pub(super) struct Document {
     offsets: Offsets,
 }
 
-impl Document {
+impl ConfigDocument {
     /// The values that are out of bounds. Agents that are switched off are not checked.
     pub(super) fn findings(&self) -> Diagnostics {
         let mut findings = Diagnostics::default();
@@ -64,7 +64,7 @@ impl Document {
 ///
 /// # Errors
 /// It cannot be read, is a directory, not UTF-8, not JSON, or has a value of the wrong type.
-pub(super) fn read(path: &Path, schema: &Value) -> Result<Option<Document>, ConfigError> {
+pub(super) fn read(path: &Path, schema: &Value) -> Result<Option<ConfigDocument>, ConfigError> {
     if path.is_dir() {
         return Err(ConfigError::Directory { path: path.to_owned() });
     }
@@ -76,12 +76,12 @@ pub(super) fn read(path: &Path, schema: &Value) -> Result<Option<Document>, Conf
 }
 
 /// [`read`](read()) without the file system; `path` is for messages.
-pub(super) fn parse(path: &Path, bytes: &[u8], schema: &Value) -> Result<Document, ConfigError> {
+pub(super) fn parse(path: &Path, bytes: &[u8], schema: &Value) -> Result<ConfigDocument, ConfigError> {
     let text = decode(path, bytes)?;
     let value: Value = serde_json::from_str(text).map_err(|error| syntax_error(path, text, &error))?;
     let offsets = Offsets::of(text);
     let checked = check(schema, &value, |key| offsets.is_repeated(key));
-    let Checked { tree, unknown, problems } = checked.map_err(|mismatch| ConfigError::WrongType {
+    let CheckedTree { tree, unknown, problems } = checked.map_err(|mismatch| ConfigError::WrongType {
         path: path.to_owned(),
         location: offsets.locate(text, &mismatch.path).unwrap_or(Location { line: 1, column: 1 }),
         key: mismatch.path,
@@ -90,7 +90,7 @@ pub(super) fn parse(path: &Path, bytes: &[u8], schema: &Value) -> Result<Documen
     })?;
     let unknown = unknown.iter().map(|(key, nearest)| format!("unknown key `{key}` is ignored {nearest}"));
     let warnings = unknown.map(|warning| warning.trim_end().to_owned()).collect();
-    Ok(Document { path: path.to_owned(), tree, warnings, problems, text: text.to_owned(), offsets })
+    Ok(ConfigDocument { path: path.to_owned(), tree, warnings, problems, text: text.to_owned(), offsets })
 }
 
 fn decode<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a str, ConfigError> {

@@ -18,7 +18,7 @@ use super::roster::{Roster, roster};
 use super::rules;
 
 /// What layers are read with.
-pub(super) struct Context<'a> {
+pub(super) struct ResolveContext<'a> {
     pub(super) environment: &'a Environment,
     pub(super) overrides: &'a Overrides,
     /// Roles that the user has files for.
@@ -52,7 +52,7 @@ pub(super) struct Resolved {
 
 /// Decides every value. `layers` are those of the files, and the command line is laid over them; `findings` are what is
 /// wrong with them already.
-pub(super) fn resolve(mut layers: Layers, context: &Context, mut findings: Diagnostics) -> Resolved {
+pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings: Diagnostics) -> Resolved {
     let overrides = context.overrides;
     // A user's own configuration need not say who takes part.
     let mut is_expected = context.is_expected || !layers.section("agents").is_null();
@@ -79,7 +79,10 @@ pub(super) fn resolve(mut layers: Layers, context: &Context, mut findings: Diagn
     let Roster { agents, judge, choice } =
         roster(&mut layers, is_expected, &debate, protocol, &providers, context, &mut findings);
     if overrides.quick == Switch::On && debate.protocol != COUNCIL.name {
-        findings.argument("--quick", format!("belongs to the protocol `{}`, and it is `{}`", COUNCIL.name, debate.protocol));
+        findings.argument(
+            "--quick",
+            format!("belongs to the protocol `{}`, and it is `{}`", COUNCIL.name, debate.protocol),
+        );
     }
     if let Some(protocol) = protocol {
         rules::warn_of_idle_keys(&debate, protocol, &mut findings);

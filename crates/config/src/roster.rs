@@ -8,17 +8,17 @@ use dialectic_engine::access::provider_names;
 use dialectic_record::debate::{DebateSettings, ProviderSettings, defaults};
 use dialectic_record::protocol::{Protocol, QUICK_AGENTS};
 
-use super::agents::{self, AgentScope, Participant};
-use super::choice::{ModelChoice, ModelPreference, ModelResolver, Served};
+use super::agents::{self, AgentScope, ResolvedAgent};
+use super::choice::{ModelChoice, ModelPreference, ModelResolver, ServedModel};
 use super::findings::{Diagnostics, unknown};
-use super::layers::{Layers, Source};
+use super::layers::{Layers, ValueSource};
 use super::overrides::{PanelName, Switch};
-use super::resolve::Context;
+use super::resolve::ResolveContext;
 
 /// Who takes part.
 pub(super) struct Roster {
-    pub(super) agents: Vec<Participant>,
-    pub(super) judge: Participant,
+    pub(super) agents: Vec<ResolvedAgent>,
+    pub(super) judge: ResolvedAgent,
     pub(super) choice: Option<ModelChoice>,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn roster(
     debate: &DebateSettings,
     protocol: Option<&Protocol>,
     configured: &BTreeMap<String, ProviderSettings>,
-    context: &Context,
+    context: &ResolveContext,
     findings: &mut Diagnostics,
 ) -> Roster {
     let names = provider_names(configured);
@@ -59,7 +59,7 @@ pub(super) fn roster(
         }
     });
     let of_file = agents::enabled_agents(entries, &scope, layers, findings);
-    let first = of_file.first().map(|first| Served::like(&first.agent));
+    let first = of_file.first().map(|first| ServedModel::like(&first.agent));
     // Whoever names roles chooses among all of them.
     let most = protocol.filter(|_| roles.is_none()).and_then(|protocol| protocol.built_in_agents);
     let built_in = || {
@@ -89,29 +89,30 @@ pub(super) fn roster(
     let mut places = 0..;
     for one in agents.iter_mut().filter(|one| one.place.is_none()) {
         if let Some((served, whose)) = &lent {
-            one.lend(served, Source::Like(whose));
+            one.lend(served, ValueSource::Like(whose));
         } else {
             let choice = choice.get_or_insert_with(|| resolver.choose(findings));
-            one.lend(&choice.dealt(places.next().unwrap_or_default()), Source::Chosen(choice.because.clone()));
+            one.lend(&choice.dealt(places.next().unwrap_or_default()), ValueSource::Chosen(choice.because.clone()));
         }
     }
-    let of_first = agents.first().map_or_else(|| Served::like(&defaults::judge()), |first| Served::like(&first.agent));
+    let of_first =
+        agents.first().map_or_else(|| ServedModel::like(&defaults::judge()), |first| ServedModel::like(&first.agent));
     let mut judge = if let Some(entry) = judge_entry {
         agents::judge(entry, &of_first, &scope, layers, findings)
     } else {
         let mut judge = scope.built_in(defaults::judge());
         match &choice {
-            Some(choice) => judge.lend(&choice.dealt(agents.len()), Source::Chosen(choice.because.clone())),
-            None => judge.lend(&of_first, Source::Like("the first agent")),
+            Some(choice) => judge.lend(&choice.dealt(agents.len()), ValueSource::Chosen(choice.because.clone())),
+            None => judge.lend(&of_first, ValueSource::Like("the first agent")),
         }
         judge
     };
     let judge_is_configured = judge_entry.is_some();
     agents::check_ids(&agents, &judge.agent, judge_is_configured, findings);
     if overrides.offline == Switch::On {
-        let rehearsal = Served { provider: OFFLINE.to_owned(), model: OFFLINE_MODEL.to_owned() };
+        let rehearsal = ServedModel { provider: OFFLINE.to_owned(), model: OFFLINE_MODEL.to_owned() };
         for one in agents.iter_mut().chain([&mut judge]) {
-            one.lend(&rehearsal, Source::Option("--offline"));
+            one.lend(&rehearsal, ValueSource::Option("--offline"));
         }
         choice = None;
     } else {
@@ -122,7 +123,10 @@ pub(super) fn roster(
     Roster { agents, judge, choice }
 }
 
-fn model_resolver<'a>(configured: &'a BTreeMap<String, ProviderSettings>, context: &'a Context) -> ModelResolver<'a> {
+fn model_resolver<'a>(
+    configured: &'a BTreeMap<String, ProviderSettings>,
+    context: &'a ResolveContext,
+) -> ModelResolver<'a> {
     let overrides = context.overrides;
     ModelResolver {
         providers: configured,
@@ -139,9 +143,9 @@ impl ModelResolver<'_> {
     /// Lays `--model`, `--judge-model` and `--provider` over agents and judge.
     fn replace_models(
         &self,
-        agents: &mut [Participant],
-        judge: &mut Participant,
-        context: &Context,
+        agents: &mut [ResolvedAgent],
+        judge: &mut ResolvedAgent,
+        context: &ResolveContext,
         is_chosen: bool,
         findings: &mut Diagnostics,
     ) {
@@ -181,18 +185,18 @@ impl ModelResolver<'_> {
                 }
                 // Of the judge alone.
                 (None, Some(_)) if overrides.judge_model.is_some() => Ok(None),
-                (None, Some(provider)) => match Served::by(provider) {
-                    Some(Served { provider, model }) => Ok(Some((provider, model))),
+                (None, Some(provider)) => match ServedModel::by(provider) {
+                    Some(ServedModel { provider, model }) => Ok(Some((provider, model))),
                     None => Err(("--provider", self.no_default_model(provider))),
                 },
                 (None, None) => Ok(None),
             };
             match served {
                 Ok(Some((provider, model))) => {
-                    let served = Served { provider, model };
+                    let served = ServedModel { provider, model };
                     let option = if overrides.model.is_some() { "--model" } else { "--provider" };
                     for one in agents.iter_mut().chain([&mut *judge]) {
-                        one.lend(&served, Source::Option(option));
+                        one.lend(&served, ValueSource::Option(option));
                     }
                 }
                 Ok(None) => {}
@@ -208,7 +212,7 @@ impl ModelResolver<'_> {
                 }),
                 None => judge.agent.provider.clone(),
             };
-            judge.lend(&Served { provider, model: model.clone() }, Source::Option("--judge-model"));
+            judge.lend(&ServedModel { provider, model: model.clone() }, ValueSource::Option("--judge-model"));
         }
         for (option, model) in [("--model", &overrides.model), ("--judge-model", &overrides.judge_model)] {
             if model.as_ref().is_some_and(|model| model.trim().is_empty()) {
@@ -218,7 +222,7 @@ impl ModelResolver<'_> {
     }
 }
 
-impl Context<'_> {
+impl ResolveContext<'_> {
     /// The panel that decides which models are asked where no agent says it, and who says so.
     pub(super) fn panel(&self) -> Option<(PanelName, super::choice::ChoiceReason)> {
         use super::choice::{ChoiceReason, MODEL_VARIABLE, PROVIDER_VARIABLE};

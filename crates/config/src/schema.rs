@@ -162,7 +162,7 @@ fn or_null(node: &mut Value) {
     } else if let Some(object) = node.as_object_mut() {
         for keyword in ["$ref", "oneOf"] {
             if let Some(value) = object.remove(keyword) {
-                object.insert("anyOf".to_owned(), json!([{ keyword: value }, null]));
+                object.insert("anyOf".to_owned(), vec![json!({ keyword: value }), null.clone()].into());
             }
         }
     }

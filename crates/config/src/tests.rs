@@ -10,7 +10,7 @@ use dialectic_base::provider::{ApiKind, OFFLINE_MODEL};
 use dialectic_engine::access::{Environment, Trust, endpoint, missing_keys};
 use dialectic_record::debate::{Position, Settings, SynthesisMethod, TerminationKind, TraceTarget, default_settings};
 
-use super::load::{Files, assemble};
+use super::load::{FileSet, assemble};
 use super::read::parse;
 use super::*;
 
@@ -22,7 +22,7 @@ mod rules;
 fn load_with(bytes: &[u8], overrides: &Overrides, environment: &Environment) -> Result<Loaded, ConfigError> {
     let path = ConfigPath::Named("c.json".into());
     let project = parse(path.as_path(), bytes, &schema::CONFIG)?;
-    let files = Files { path: &path, project: Some(&project), user: None, panel: None };
+    let files = FileSet { path: &path, project: Some(&project), user: None, panel: None };
     assemble(&files, environment, overrides, &["skeptic".to_owned()])
 }
 
@@ -70,12 +70,12 @@ fn problems(config: &Value) -> Vec<String> {
     match load_value(config) {
         Err(ConfigError::Invalid { problems, .. }) => problems
             .into_iter()
-            .map(|Problem { subject, message }| match subject {
-                Subject::Key { path, location } => {
+            .map(|ConfigProblem { subject, message }| match subject {
+                ProblemSubject::Key { path, location } => {
                     assert!(location.is_some(), "{path} has a position");
                     format!("{path}: {message}")
                 }
-                Subject::Variable(name) => format!("{name}: {message}"),
+                ProblemSubject::Variable(name) => format!("{name}: {message}"),
             })
             .collect(),
         Err(other) => panic!("another error: {other}"),

@@ -10,11 +10,11 @@ use dialectic_record::debate::Settings;
 
 use super::choice::ModelPreference;
 use super::error::ConfigError;
-use super::layers::{Layers, Source};
+use super::layers::{Layers, ValueSource};
 use super::load::{parent, role_files};
 use super::overrides::{Overrides, PanelName};
-use super::read::{Document, read};
-use super::resolve::{Context, Usual, resolve};
+use super::read::{ConfigDocument, read};
+use super::resolve::{ResolveContext, Usual, resolve};
 use super::schema;
 
 /// The file, in the user's directory.
@@ -30,7 +30,7 @@ const DIRECTORY: &str = "./debates";
 #[derive(Debug, Clone)]
 pub(super) struct UserConfig {
     pub(super) usual: Usual,
-    pub(super) document: Document,
+    pub(super) document: ConfigDocument,
     /// What it comes to by itself.
     pub(super) settings: Settings,
     pub(super) warnings: Vec<String>,
@@ -64,7 +64,7 @@ pub fn usual_color(environment: &Environment) -> Option<String> {
     document(environment).ok()??.tree["color"].as_str().map(str::to_owned)
 }
 
-fn document(environment: &Environment) -> Result<Option<Document>, ConfigError> {
+fn document(environment: &Environment) -> Result<Option<ConfigDocument>, ConfigError> {
     user_path(environment).map_or(Ok(None), |path| read(&path, &schema::OF_USER))
 }
 
@@ -76,7 +76,7 @@ pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>,
     let preference = ModelPreference { provider: text("provider"), model: text("model") };
     let panel = text("panel").and_then(|name| PanelName::named(&name));
     let usual = Usual { preference, panel, path: Some(path.clone()) };
-    let context = Context {
+    let context = ResolveContext {
         // What the environment of the day says is no matter of the file's.
         environment: &Environment::default(),
         overrides: &Overrides::default(),
@@ -85,7 +85,7 @@ pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>,
         is_expected: false,
     };
     let mut layers = Layers::default();
-    layers.push(Source::File(path.clone()), document.tree.clone());
+    layers.push(ValueSource::File(path.clone()), document.tree.clone());
     let mut resolved = resolve(layers, &context, document.findings());
     let names = provider_names(&resolved.settings.providers);
     let provider = usual.preference.provider.as_deref();

@@ -18,7 +18,7 @@ use dialectic_base::figures::{clock, named_cost};
 use dialectic_base::money::Usd;
 use dialectic_config::capture_environment;
 use dialectic_engine::engine::FollowUpError;
-use dialectic_engine::runner::Question;
+use dialectic_engine::runner::PreparedQuestion;
 use dialectic_record::debate::Debate;
 use dialectic_report::display::{DisplayOptions, ProgressMode};
 
@@ -70,7 +70,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
 
 /// `Answered in 0:07 for $0.0123; the debate has now cost $0.23`
 fn described(took: &str, of_answer: Option<Usd>, of_debate: Option<Usd>) -> String {
-    let debate = of_debate.map_or_else(String::new, |cost| format!("; the debate has now cost {cost}"));
+    let debate = of_debate.map_or_else(String::new, |cost| format!("; the debate cost {cost} so far"));
     format!("Answered in {took}, {}{debate}", named_cost(of_answer))
 }
 
@@ -88,7 +88,7 @@ fn read(text: &str) -> Result<Arc<str>, QuestionError> {
 }
 
 /// Asks while whoever is at the terminal watches.
-fn answered(asking: Question, options: DisplayOptions) -> Result<(Debate, Arc<str>), Error> {
+fn answered(asking: PreparedQuestion, options: DisplayOptions) -> Result<(Debate, Arc<str>), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let (id, journal) = (asking.debate().id.clone(), asking.journal_path().to_owned());
     let log = Log { journal: &journal, before: asking.events_before() };

@@ -10,11 +10,12 @@ use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
 use crate::cli::session::{config_files, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::trace::{Destination, TraceConfigError};
+use crate::trace::{TraceConfigError, TraceDestination};
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{
-    Loaded, Overrides, Row, capture_environment, model_warnings, one_family, related_reviewers, schema, show, starter,
+    Loaded, Overrides, SettingRow, capture_environment, model_warnings, one_family, related_reviewers, schema, show,
+    starter,
 };
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Services;
@@ -62,7 +63,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     for warning in Services::new(environment.clone()).panel(protocol, settings, &loaded.provenance)?.warnings {
         terminal.warning(&warning);
     }
-    if let Some(Err(unsent)) = settings.debate.trace.map(|target| Destination::of(target, &environment)) {
+    if let Some(Err(unsent)) = settings.debate.trace.map(|target| TraceDestination::of(target, &environment)) {
         match unsent {
             TraceConfigError::Missing { .. } => terminal.warning(&unsent.to_string()),
             TraceConfigError::Invalid { .. } | TraceConfigError::Stranger(_) => return Err(unsent.into()),
@@ -73,7 +74,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     }
     let agents = counted(settings.agents.len() as u64, "agent");
     let rounds = counted(settings.debate.rounds.into(), "round");
-    terminal.notice(&format!("The configuration is sound: {agents} and a judge, {rounds} at most."));
+    terminal.notice(&format!("The configuration is valid: {agents} and a judge, at most {rounds}."));
     for advice in [one_family(settings), related_reviewers(settings)].into_iter().flatten() {
         terminal.notice(&advice);
     }
@@ -90,7 +91,7 @@ fn read(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(Loaded, Envir
 }
 
 /// A row a line, whatever its values hold.
-fn table(rows: &[Row]) -> String {
+fn table(rows: &[SettingRow]) -> String {
     let rows: Vec<[String; 3]> =
         rows.iter().map(|row| [&row.path, &row.value, &row.source.to_string()].map(|cell| one_line(cell))).collect();
     let width = |column: usize| rows.iter().map(|row| measure_text_width(&row[column])).max().unwrap_or(0);

@@ -79,8 +79,8 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
         ((&now.model, &now.provider) != (&agent.model, &agent.provider)).then(|| {
             let (id, model, provider) = (&agent.id, &agent.model, &agent.provider);
             format!(
-                "{id} goes on with {model} ({provider}), as saved; the configuration says {} ({})",
-                now.model, now.provider
+                "{id} continues with {provider}/{model}, as saved; the configuration says {}/{}",
+                now.provider, now.model
             )
         })
     });

@@ -156,14 +156,14 @@ fn what_was_replaced_is_not_said_to_be_the_files() {
     let loaded = load_value(&config).unwrap();
     let rows = show(&loaded, &Environment::default());
     let source = |path: &str| &rows.iter().find(|row| row.path == path).unwrap().source;
-    assert_eq!(*source("agents[0].role"), Source::BuiltIn);
-    assert_eq!(*source("agents[0].model"), Source::BuiltIn);
-    assert_eq!(*source("agents[0].provider"), Source::File("c.json".into()));
+    assert_eq!(*source("agents[0].role"), ValueSource::BuiltIn);
+    assert_eq!(*source("agents[0].model"), ValueSource::BuiltIn);
+    assert_eq!(*source("agents[0].provider"), ValueSource::File("c.json".into()));
     let overrides = Overrides { offline: Switch::On, ..Default::default() };
     let loaded = load_with(config.to_string().as_bytes(), &overrides, &Environment::default()).unwrap();
     let rows = show(&loaded, &Environment::default());
     let judge = rows.iter().find(|row| row.path == "judge.model").unwrap();
-    assert_eq!((judge.value.as_str(), &judge.source), (OFFLINE_MODEL, &Source::Option("--offline")));
+    assert_eq!((judge.value.as_str(), &judge.source), (OFFLINE_MODEL, &ValueSource::Option("--offline")));
     assert!(rows.iter().all(|row| !row.path.starts_with("endpoints.")), "no server is called");
 }
 
@@ -194,6 +194,7 @@ fn the_schema_describes_every_key_and_has_the_defaults() {
             assert!(property["description"].as_str().is_some_and(|text| text.len() > 5), "{name}.{key}");
         }
     }
+    assert_eq!(schema["properties"]["judge"]["anyOf"], json!([{"$ref": "#/$defs/Agent"}, {"type": "null"}]));
     let debate = &definitions["Debate"]["properties"];
     assert_eq!((&debate["rounds"]["default"], &debate["rounds"]["minimum"]), (&json!(3), &json!(1)));
     assert_eq!(

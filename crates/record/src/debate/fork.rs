@@ -79,7 +79,9 @@ pub enum ForkError {
         at: ForkPoint,
     },
     /// The settings name another protocol.
-    #[error("what is taken over followed another protocol, which has more of it than proposals; fork at `start`, or right behind the proposals of the first round")]
+    #[error(
+        "what is taken over followed another protocol, which has more of it than proposals; fork at `start`, or right behind the proposals of the first round"
+    )]
     OtherProtocol,
     /// The changed settings have fewer rounds than are taken over.
     #[error("{taken_over} rounds are taken over, more than the {rounds} of the changed settings")]
@@ -167,7 +169,7 @@ impl From<ForkPoint> for String {
 }
 
 /// Where something stands in a debate: its round, and the rank of its stage.
-type Place = (u32, usize);
+type RecordPosition = (u32, usize);
 
 /// The stages of a record, ranked.
 struct Ranks<'a>(&'a [StageInfo]);
@@ -213,7 +215,7 @@ impl Ranks<'_> {
 
     /// The place at which a stage was entered when `round` rounds had begun. Those ahead of the rounds that come back
     /// between them follow the whole round.
-    fn entered(&self, round: u32, stage: StageId) -> Place {
+    fn entered(&self, round: u32, stage: StageId) -> RecordPosition {
         let rank = self.of(stage);
         let in_round = self.0.get(rank).is_some_and(|stage| stage.in_round);
         let is_between = round > 0 && !in_round && rank < self.last_in_round();
@@ -221,7 +223,7 @@ impl Ranks<'_> {
     }
 
     /// The place of a point, where the protocol has it.
-    fn place(&self, point: &ForkPoint) -> Result<Place, ForkError> {
+    fn place(&self, point: &ForkPoint) -> Result<RecordPosition, ForkError> {
         let Some(id) = point.stage else { return Ok((0, 0)) };
         let stage = self.of(id);
         let known = self.0.get(stage);
@@ -265,7 +267,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
         return Err(ForkError::NotReached { point: point.clone(), last });
     }
     let begin = (round, ranks.begin(stage));
-    let is_before = |place: Place| place < begin;
+    let is_before = |place: RecordPosition| place < begin;
     let (mut current, mut entered) = (0, 0);
     let is_check = |key: &CallKey| debate.stage(key.stage).is_some_and(|of| of.yields == Some(ResultKind::Check));
     let mut kept = Vec::new();
@@ -316,7 +318,6 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::OutputLimited { .. }
             | Event::CostWarned { .. }
             | Event::CostAcknowledged
-            | Event::CostAssumed { .. }
             | Event::Created(_)
             | Event::Replied { .. }
             // What was made again is taken over as it was then.
@@ -410,7 +411,7 @@ fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError>
 }
 
 /// The places that a debate came to and at which it can branch off.
-fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<Place> {
+fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<RecordPosition> {
     let mut round = 0;
     let mut places = Vec::new();
     let closing = ranks.closing();

@@ -7,9 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use dialectic_base::money::{Price, Usd};
 use dialectic_base::provider::ApiKind;
@@ -24,7 +23,7 @@ pub const EMBEDDER: &str = "embedder";
 #[serde(rename_all = "camelCase")]
 #[schemars(title = "dialectic configuration")]
 pub struct Settings {
-    /// The agents that debate, in the order in which results are stored. Absent or empty: three built-in ones.
+    /// The agents that debate. Absent or empty: three built-in ones.
     pub agents: Vec<AgentSettings>,
     /// The judge that scores and writes the solution.
     pub judge: AgentSettings,
@@ -302,23 +301,30 @@ pub struct ArenaSettings {
     #[schemars(inner(length(min = 1)))]
     pub context_commands: Vec<String>,
     /// Calls in flight at most, by stage, within the limit for all.
-    #[schemars(schema_with = "stage_limits")]
+    #[schemars(with = "StageLimits")]
     pub max_concurrency: BTreeMap<String, u32>,
 }
 
-/// The stages of the arena that a limit can be set for.
-fn stage_limits(_: &mut SchemaGenerator) -> Schema {
-    let limit = |about: &str| json!({ "description": about, "type": "integer", "format": "uint32", "minimum": 1 });
-    json_schema!({
-        "type": "object",
-        "properties": {
-            "proposal": limit("Of the proposals."),
-            "critique": limit("Of the critiques."),
-            "revision": limit("Of the revisions."),
-            "final-refinement": limit("Of the final refinements."),
-            "voting": limit("Of the votes."),
-        },
-    })
+/// Calls in flight at most, by stage.
+#[derive(JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "it describes the keys of a map")]
+struct StageLimits {
+    /// Of the proposals.
+    #[schemars(range(min = 1))]
+    proposal: Option<u32>,
+    /// Of the critiques.
+    #[schemars(range(min = 1))]
+    critique: Option<u32>,
+    /// Of the revisions.
+    #[schemars(range(min = 1))]
+    revision: Option<u32>,
+    /// Of the final refinements.
+    #[schemars(range(min = 1))]
+    final_refinement: Option<u32>,
+    /// Of the votes.
+    #[schemars(range(min = 1))]
+    voting: Option<u32>,
 }
 
 impl Default for ArenaSettings {
@@ -569,7 +575,7 @@ pub enum AgentFailurePolicy {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Budget")]
 pub struct BudgetSettings {
-    /// No call is made that could exceed it.
+    /// No round begins that could take the cost over this; the judge still closes.
     #[schemars(with = "Option<f64>", range(min = 0))]
     pub max_cost_usd: Option<Usd>,
     /// One warning when the cost reaches this.
