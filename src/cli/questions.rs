@@ -60,7 +60,7 @@ pub(super) async fn ask(
     let questions = questions(debate);
     let pass = pass(debate);
     let kind = if pass.is_some() { "Follow-up question" } else { "Question" };
-    if let Some(pass) = pass {
+    if let Some(pass) = &pass {
         drop(messages.say(&format!("\nFollow-up questions to your answers: {pass}.\n")));
     }
     let mut source = Source::open();
