@@ -19,7 +19,7 @@ use dialectic_config::{
 };
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::engine::{Ending, EngineError, ForecastError};
-use dialectic_engine::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services};
+use dialectic_engine::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services, remembered_prices};
 use dialectic_llm::openai::http_client;
 use dialectic_record::debate::{Debate, Forecast, Settings};
 use dialectic_record::store::{Directory, Entry};
@@ -65,6 +65,7 @@ pub(super) fn hooks(args: &VouchArgs, environment: &Environment) -> Result<Hooks
 
 /// What the user vouches for with options, beside what the settings may do by their own word.
 pub(super) fn vouched(mut provenance: Trust, args: &VouchArgs, environment: &Environment) -> Result<Trust, Error> {
+    provenance = provenance.and_remembered(remembered_prices(environment));
     if let Some(user) = with_vocabulary(|vocabulary| user_settings(environment, vocabulary))? {
         provenance = provenance.and_own(&user);
     }

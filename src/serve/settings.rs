@@ -18,7 +18,7 @@ use dialectic_config::{
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::engine::{check_prices, check_purchase, check_windows};
 use dialectic_engine::runner::{
-    After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, spent_by,
+    After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, remembered_prices, spent_by,
 };
 use dialectic_record::debate::{ForkPoint, Position, Settings};
 use dialectic_record::protocol::{PROTOCOLS, Protocol};
@@ -432,7 +432,8 @@ impl Workplace {
 
     /// What a record may do by its own word, by that of the user's own configuration, and by that of one that the user
     /// named.
-    fn vouched(&self, mut provenance: Trust) -> Result<Trust, Problem> {
+    fn vouched(&self, provenance: Trust) -> Result<Trust, Problem> {
+        let mut provenance = provenance.and_remembered(remembered_prices(&self.environment));
         if let Some(user) = with_vocabulary(|vocabulary| user_settings(&self.environment, vocabulary))? {
             provenance = provenance.and_own(&user);
         }

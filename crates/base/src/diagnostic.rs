@@ -13,6 +13,8 @@ pub enum ErrorCategory {
     Provider,
     /// The configuration, or the environment's keys and settings.
     Configuration,
+    /// Nobody: something is in use at the moment, and the same will do later.
+    Busy,
 }
 
 /// An error that may be the last word to the user.

@@ -365,6 +365,10 @@ pub(super) struct PriceEntry {
     /// Input read from the provider's cache. Absent: like other input.
     #[schemars(range(min = 0))]
     pub(super) cached_input_per_m_tok: Option<f64>,
+    /// Input written to the provider's cache. Absent: 1.25 times other input for Claude models, like other input for all
+    /// others.
+    #[schemars(range(min = 0))]
+    pub(super) cache_write_per_m_tok: Option<f64>,
     /// Output.
     #[schemars(range(min = 0))]
     pub(super) output_per_m_tok: Option<f64>,

@@ -326,13 +326,16 @@ pub(super) fn prices(
         };
         let input_per_m_tok = amount("inputPerMTok", entry.input_per_m_tok);
         let output_per_m_tok = amount("outputPerMTok", entry.output_per_m_tok);
+        let written = entry.cache_write_per_m_tok;
+        let cache_write_per_m_tok = written.map(|raw| amount("cacheWritePerMTok", Some(raw)));
         let cached = entry.cached_input_per_m_tok;
         let cached_input_per_m_tok = cached.map(|raw| amount("cachedInputPerMTok", Some(raw)));
         // A cost limit takes the price of input as the most that input can cost.
         if cached_input_per_m_tok.is_some_and(|cached| cached > input_per_m_tok) {
             findings.problem(path.key("cachedInputPerMTok"), "must not be above `inputPerMTok`");
         }
-        (model, Price::flat(input_per_m_tok, cached_input_per_m_tok, output_per_m_tok))
+        let flat = Price::flat(input_per_m_tok, cached_input_per_m_tok, output_per_m_tok);
+        (model, Price { cache_write_per_m_tok, ..flat })
     };
     entries.into_iter().map(price).collect()
 }

@@ -16,7 +16,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::{Price, Usd};
 use dialectic_base::provider::OFFLINE;
 use dialectic_base::secrets::{is_same_file, may_hold_secrets};
-use dialectic_llm::built_in_price;
+use dialectic_llm::models::{built_in_price, with_cache_writes};
 use dialectic_llm::presets::{PRESETS, Preset};
 use dialectic_record::debate::{AgentId, BudgetSettings, PromptSources, ProviderSettings, Settings, Terms};
 
@@ -55,6 +55,8 @@ pub struct Trust {
     vouched: BTreeMap<String, ProviderSettings>,
     /// The user's own prices by model.
     prices: BTreeMap<String, Price>,
+    /// The prices that the user has named in earlier runs, each with its model.
+    remembered: Vec<(String, Price)>,
     /// The cost limits that hold wherever the user says nothing else.
     standing: BudgetSettings,
     /// The cost limit of the command line, which beats all others.
@@ -179,6 +181,7 @@ impl Trust {
             author: Author::User,
             vouched: BTreeMap::new(),
             prices: BTreeMap::new(),
+            remembered: Vec::new(),
             standing: BudgetSettings::default(),
             max_cost: None,
             directories: Vec::new(),
@@ -215,6 +218,13 @@ impl Trust {
         self.vouched.extend(user.providers.clone());
         self.prices.extend(user.prices.clone());
         self.standing = user.debate.budget;
+        self
+    }
+
+    /// The user has named these prices in earlier runs: a record that has them keeps them.
+    #[must_use]
+    pub fn and_remembered(mut self, prices: Vec<(String, Price)>) -> Self {
+        self.remembered = prices;
         self
     }
 
@@ -293,7 +303,8 @@ impl Trust {
             // Loading the configuration decided it.
             Author::User | Author::EnvFile(_) | Author::Config(_) => None,
         };
-        settings.terms = Terms { prices: self.prices(settings, environment), max_cost };
+        settings.terms = Terms { prices: BTreeMap::new(), max_cost };
+        settings.terms.prices = self.prices(settings, environment);
     }
 
     /// The prices that count where they were found. A server that is sent a key of the user's bills the user, whatever
@@ -303,23 +314,18 @@ impl Trust {
         if self.author == Author::User {
             return BTreeMap::new();
         }
-        let providers: BTreeSet<&str> = settings.everybody().map(|agent| agent.provider.as_str()).collect();
+        let has_limit = settings.max_cost().is_some();
         let used: BTreeSet<&String> = settings.everybody().map(|agent| &agent.model).collect();
         let models: BTreeSet<&String> = settings.prices.keys().chain(used).collect();
         let mut prices = BTreeMap::new();
-        for provider in providers.into_iter().filter(|provider| *provider != OFFLINE) {
-            let Some(outline) = Outline::of(provider, &settings.providers) else { continue };
-            if !self.sends_users_key(provider, &outline, environment) {
-                continue;
-            }
-            let url = outline.base_url(environment).and_then(|text| Url::parse(text.trim()).ok());
+        for (provider, url) in self.billing(settings, environment) {
             for model in &models {
+                let with_writes = |price| with_cache_writes(price, provider, model);
                 let known = self.prices.get(*model).copied().or_else(|| list_price(url.as_ref()?, model));
-                let price = match settings.prices.get(*model) {
-                    Some(found) => {
-                        known.map(|known| found.at_least(known)).or_else(|| self.keeps(*found).then_some(*found))
-                    }
-                    None => known,
+                let price = match (settings.prices.get(*model), known) {
+                    (Some(found), Some(known)) => Some(with_writes(*found).at_least(with_writes(known))),
+                    (Some(found), None) => Some(*found).filter(|found| self.keeps(model, *found, has_limit)),
+                    (None, known) => known,
                 };
                 prices.insert((provider.to_owned(), (*model).clone()), price);
             }
@@ -327,13 +333,51 @@ impl Trust {
         prices
     }
 
+    /// The providers in use that are sent a key of the user's, each with its address.
+    fn billing<'a>(&self, settings: &'a Settings, environment: &Environment) -> Vec<(&'a str, Option<Url>)> {
+        let providers: BTreeSet<&str> = settings.everybody().map(|agent| agent.provider.as_str()).collect();
+        let with_key = providers.into_iter().filter(|provider| *provider != OFFLINE).filter_map(|provider| {
+            let outline = Outline::of(provider, &settings.providers)?;
+            let url = outline.base_url(environment).and_then(|text| Url::parse(text.trim()).ok());
+            self.sends_users_key(provider, &outline, environment).then_some((provider, url))
+        });
+        with_key.collect()
+    }
+
     /// Whether to use a price that cannot be compared with the user's or the list's. A resumed debate keeps the prices that
-    /// it began with, but a record cannot make a server free.
-    fn keeps(&self, price: Price) -> bool {
+    /// it began with where the user named them then: anybody can write a record, and one that understates what a server
+    /// bills would void the user's limit. Without a limit nothing hangs on a price, but a record cannot make a server
+    /// free.
+    fn keeps(&self, model: &str, price: Price, has_limit: bool) -> bool {
         match &self.author {
-            Author::Record(_) => price.input_per_m_tok > 0.0 && price.output_per_m_tok > 0.0,
+            Author::Record(_) => {
+                let is_remembered = self.remembered.iter().any(|(of, named)| of == model && *named == price);
+                is_remembered || !has_limit && price.input_per_m_tok > 0.0 && price.output_per_m_tok > 0.0
+            }
             Author::User | Author::EnvFile(_) | Author::Config(_) => false,
         }
+    }
+
+    /// The prices by the user's word that a record of a debate with these settings needs when it is resumed: those of
+    /// models in use that no list knows, at servers that are sent a key.
+    #[must_use]
+    pub fn prices_to_remember(&self, settings: &Settings, environment: &Environment) -> Vec<(String, Price)> {
+        let named = |(provider, url): (&str, Option<Url>)| {
+            let used = settings.everybody().filter(move |agent| agent.provider == provider);
+            let unlisted =
+                used.filter(move |agent| url.as_ref().and_then(|url| list_price(url, &agent.model)).is_none());
+            let priced = unlisted.filter_map(|agent| Some((agent.model.clone(), *settings.prices.get(&agent.model)?)));
+            let is_users =
+                |(model, price): &(String, Price)| self.author == Author::User || self.prices.get(model) == Some(price);
+            priced.filter(is_users).collect::<Vec<_>>()
+        };
+        let mut prices: Vec<(String, Price)> = Vec::new();
+        for one in self.billing(settings, environment).into_iter().flat_map(named) {
+            if !prices.contains(&one) {
+                prices.push(one);
+            }
+        }
+        prices
     }
 
     /// Whether a provider's server is sent something that opens an account of the user's.
@@ -359,7 +403,7 @@ impl Trust {
             let found = *settings.prices.get(model)?;
             let held = settings.terms.prices.get(&(provider.to_owned(), model.to_owned()))?;
             let instead = match held {
-                Some(held) if *held == found.at_least(found) => return None,
+                Some(held) if *held == with_cache_writes(found, provider, model).at_least(found) => return None,
                 Some(_) => "where it is lower, the known price holds",
                 None => "no other price is known",
             };

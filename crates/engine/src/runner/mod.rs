@@ -15,6 +15,7 @@ mod gather;
 mod models;
 mod past;
 mod prepared;
+mod remembered;
 mod run;
 mod services;
 mod spending;
@@ -41,6 +42,7 @@ pub use attachments::{AttachmentError, Attachments};
 pub use follow_up::Question;
 pub use past::Past;
 pub use prepared::{Prepared, Ready};
+pub use remembered::remembered_prices;
 pub use run::{Controls, Failed, Finished, Run};
 pub use services::{Services, ServicesError};
 pub use spending::{SpendingError, SpendingLock, remove, spent_by, spent_today};
@@ -49,6 +51,7 @@ pub use models::Models;
 
 use gather::Collector;
 use prepared::Origin;
+use remembered::PricesToRemember;
 
 /// Starts debates.
 #[derive(Clone)]
@@ -206,6 +209,7 @@ impl Runner {
         (protocol.check)(&settings)?;
         provenance.set_terms(&mut settings, &self.services.environment);
         let panel = self.services.panel(protocol, &settings, &provenance)?;
+        let prices = PricesToRemember::of(&provenance, &settings, &self.services.environment);
         let created = Created {
             format_version: FORMAT_VERSION,
             id: Directory::new_id(),
@@ -219,7 +223,7 @@ impl Runner {
             forked_from: None,
         };
         let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), &provenance);
-        let origin = Origin::New { created: Box::new(created), taken_over: Vec::new() };
+        let origin = Origin::New { created: Box::new(created), taken_over: Vec::new(), prices };
         Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
     }
 
@@ -332,6 +336,7 @@ impl Runner {
         provenance.set_terms(&mut settings, &self.services.environment);
         settings.debate.budget.max_cost_usd = settings.max_cost();
         let panel = self.services.panel(protocol, &settings, provenance)?;
+        let prices = PricesToRemember::of(provenance, &settings, &self.services.environment);
         let new = Created {
             format_version: FORMAT_VERSION,
             seed: settings.debate.seed.unwrap_or(created.seed),
@@ -342,7 +347,7 @@ impl Runner {
             ..created
         };
         let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), provenance);
-        let origin = Origin::New { created: Box::new(new), taken_over };
+        let origin = Origin::New { created: Box::new(new), taken_over, prices };
         let prepared = Prepared { protocol, panel, collector, directory: self.directory.clone(), origin };
         prepared.check_limit()?;
         Ok(prepared)

@@ -77,11 +77,10 @@ impl Diagnostic for SpendingError {
     fn blame(&self) -> ErrorCategory {
         match self {
             Self::Store(error) => error.blame(),
-            Self::Unreadable { .. }
-            | Self::Damaged { .. }
-            | Self::Newer { .. }
-            | Self::Lock { .. }
-            | Self::Held { .. } => ErrorCategory::General,
+            Self::Unreadable { .. } | Self::Damaged { .. } | Self::Newer { .. } | Self::Lock { .. } => {
+                ErrorCategory::General
+            }
+            Self::Held { .. } => ErrorCategory::Busy,
         }
     }
 

@@ -142,6 +142,8 @@ impl Diagnostic for JournalError {
     fn blame(&self) -> ErrorCategory {
         if self.is_damage() || matches!(self, Self::Newer { .. } | Self::NotAFile { .. }) {
             ErrorCategory::Arguments
+        } else if matches!(self, Self::Locked { .. }) {
+            ErrorCategory::Busy
         } else {
             ErrorCategory::General
         }

@@ -310,7 +310,7 @@ mod tests {
     }
 
     fn payee(least: u32, most: u32) -> Payee {
-        let price = Price { input_per_m_tok: 0.0, cached_input_per_m_tok: None, output_per_m_tok: 1.0, long: None };
+        let price = Price::flat(0.0, None, 1.0);
         Payee { model: ("p".to_owned(), "m".to_owned()), price, routed: false, least, most }
     }
 
