@@ -144,7 +144,12 @@ impl Ledger {
 }
 
 impl Reservation {
-    /// What it counts as when nobody says what the attempt cost: an answer goes by the list price, since a provider
+    /// What it counts as when nobody says what the attempt cost, which is at most what was set aside. A cost that is
+    /// stated, or follows from stated figures, counts as it is, also above that: a server that ignores an output limit or
+    /// lengthens prompts bills it, and to count less would let later attempts spend what is gone already. So the limit
+    /// errs on the user's side, and the next attempts are set aside for by what this one has shown.
+    ///
+    /// An answer goes by the list price, since a provider
     /// that states no cost asks for that; one that broke off may be on the bill with all that was set aside.
     fn unsaid(&self, failed: bool) -> Usd {
         if failed { self.usd } else { self.usd.times(1.0 / self.factor.max(1.0)) }
@@ -187,6 +192,7 @@ impl Measures {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -287,6 +293,26 @@ mod tests {
         assert_eq!(of(1064, 50), usd(f64::from(1000 + 64 + 100) / 1e6));
         assert_eq!(of(100, 300), usd(f64::from(500 + 64 + 300) / 1e6));
         assert!(of(u64::MAX, u64::MAX) > usd(1_000_000.0));
+    }
+
+    proptest! {
+        #[test]
+        fn an_attempt_counts_as_stated_and_unsaid_as_no_more_than_was_set_aside(
+            set_aside in 0.0..10.0_f64,
+            stated in prop::option::of(0.0..40.0_f64),
+            states_cost in any::<bool>(),
+            fails in any::<bool>(),
+        ) {
+            let more = json!({"costStated": states_cost && stated.is_some()});
+            let of = call(Some(1), stated, &more);
+            let taken = ledger([reserved(set_aside), if fails { failed(of) } else { answered(of) }]).taken();
+            match stated {
+                Some(stated) => prop_assert_eq!(taken, usd(stated)),
+                None => prop_assert!(taken <= usd(set_aside) && taken >= usd(set_aside).times(0.249)),
+            }
+            // Before anything is said all of it counts.
+            prop_assert_eq!(ledger([reserved(set_aside)]).taken(), usd(set_aside));
+        }
     }
 
     #[test]
