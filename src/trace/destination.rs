@@ -79,6 +79,17 @@ pub enum TraceConfigError {
     Stranger(#[from] TrustError),
 }
 
+impl TraceConfigError {
+    /// Whether the debate runs all the same, without a trace.
+    #[must_use]
+    pub fn is_of_no_harm(&self) -> bool {
+        match self {
+            Self::Missing { .. } => true,
+            Self::Invalid { .. } | Self::Stranger(_) => false,
+        }
+    }
+}
+
 fn plural(variables: &[&str]) -> &'static str {
     if variables.len() == 1 { "" } else { "s" }
 }

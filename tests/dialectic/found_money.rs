@@ -191,6 +191,8 @@ fn a_record_keeps_the_prices_and_the_limit_that_it_began_with() {
         created["settings"]["debate"]["rounds"] = json!(9);
         created["settings"]["debate"]["budget"]["maxCostUsd"] = json!(0.6);
     });
+    sandbox.remove("debate-config.json");
+    sandbox.remove(USERS);
     sandbox.run(["resume", &id]).expect_code(0);
     let state = sandbox.state(&id);
     assert!(billed(&server) <= 0.60, "${}", billed(&server));
@@ -210,6 +212,7 @@ fn a_record_does_not_understate_a_model_that_nobody_knows() {
         created["settings"]["prices"] = prices(0.01, 0.1);
     });
     sandbox.remove("debate-config.json");
+    sandbox.remove(USERS);
     for arguments in [
         vec!["resume", &id, "--max-cost", "0.05"],
         vec!["fork", &id, "--at", "start", "--set", "debate.budget.maxCostUsd=0.05"],

@@ -345,7 +345,7 @@ fn in_memory(of_other: &[&str], [one, other]: [&Arc<Away>; 2], on: OnOutage) -> 
     let limits = CallerLimits { in_flight: Arc::new(InFlight::at_most(1)), max_retries: 0 };
     in_process::block_on(async {
         let panel = Panel::build(in_process::protocol(&settings), &settings, |agent| Caller {
-            chat: if agent.provider == "far" { Arc::clone(other) } else { Arc::clone(one) },
+            chat: if agent.provider == "far" { other.clone() } else { one.clone() },
             provider: agent.provider.as_str().into(),
             price: None,
             timeouts: timeouts_of(&settings.debate),
