@@ -67,10 +67,11 @@ impl Room {
             return Err(oldest.since);
         }
         let is_silent = |one: &Stranger| !one.has_begun && one.since.elapsed() >= TO_BEGIN;
-        let goes = self.strangers.iter().position(is_silent).unwrap_or(0);
-        if let Some(one) = self.strangers.remove(goes) {
-            one.sends_away.cancel();
-        }
+        let goes = match self.strangers.iter().position(is_silent) {
+            Some(place) => self.strangers.remove(place),
+            None => self.strangers.pop_front(),
+        };
+        goes.iter().for_each(|one| one.sends_away.cancel());
         Ok(())
     }
 }

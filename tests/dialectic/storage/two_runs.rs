@@ -70,7 +70,7 @@ fn a_debate_that_runs_can_be_read_and_is_not_disturbed() {
         let finished = sandbox.run(arguments).expect_code(0);
         assert!(finished.stdout.len() > 20 || arguments[0] == "replay", "{arguments:?}: {finished}");
     }
-    for arguments in [&["resume", &id][..], &["rate", &id, "3"], &["rm", "--yes", &id]] {
+    for arguments in [&["resume", &id][..], &["tag", &id, "queue"], &["rm", "--yes", &id]] {
         sandbox.run(arguments).expect_code(75);
     }
     assert_eq!(sandbox.journal(&id), journal);

@@ -390,7 +390,9 @@ impl Trust {
             .entry
             .is_some_and(|entry| !entry.headers.is_empty() && *self.of_provider(name, entry) == Author::User);
         has_own_headers
-            || variables.any(|variable| environment.author(variable).is_some_and(|author| *author != self.author))
+            || variables.any(|variable| {
+                environment.author(variable).is_some_and(|author| self.author == Author::User || *author != self.author)
+            })
     }
 
     /// The found prices of models in use that do not count, a warning each.
