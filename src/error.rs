@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::remedy;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::{DebateId, ForkPoint};
 use dialectic_record::store::StoreError;
@@ -215,7 +216,7 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Diagnosed(error) => return error.hint(),
+            Self::Diagnosed(error) => return remedy::hint(error.hint(), error.remedy().as_ref()),
             Self::OtherTable { .. } => "name another file, or one that `dialectic eval` wrote".to_owned(),
             Self::Output { .. } => "see that it may be written and has room, or name another file".to_owned(),
             Self::NotSaved { id, has_journal: false, .. } => {

@@ -11,6 +11,7 @@
 //! | `archive` | what past debates have shown: ratings of models, and a memory of what was decided |
 //! | [`trace`] | sends the spans of a running debate to Langfuse or any OTLP collector |
 //! | [`features`] | which of these a build has: cargo's features have their names |
+//! | [`remedy`] | how the command line does what errors of the library recommend |
 //! | [`error`] | every way to end without success, and the one mapping to exit codes |
 //!
 //! A program that wants to run debates begins at [`dialectic_engine::runner`]; one that wants a protocol of its own, at
@@ -25,6 +26,7 @@ pub mod cli;
 pub mod error;
 pub mod evaluation;
 pub mod features;
+pub mod remedy;
 #[cfg(feature = "serve")]
 pub mod serve;
 #[cfg_attr(not(feature = "trace"), path = "trace/absent.rs")]

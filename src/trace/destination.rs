@@ -8,7 +8,7 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_engine::access::{Environment, TrustError};
 use dialectic_record::debate::TraceTarget;
 
@@ -108,6 +108,13 @@ impl Diagnostic for TraceConfigError {
             Self::Stranger(error) => return error.hint(),
             Self::Invalid { .. } => "see docs/tracing.md for what each variable holds".to_owned(),
         })
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Stranger(error) => error.remedy(),
+            Self::Missing { .. } | Self::Invalid { .. } => None,
+        }
     }
 }
 

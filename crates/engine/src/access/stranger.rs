@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use reqwest::Url;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::money::{Price, Usd};
 use dialectic_base::provider::OFFLINE;
 use dialectic_base::secrets::{is_same_file, may_hold_secrets};
@@ -158,17 +158,26 @@ impl Diagnostic for TrustError {
         | Self::Header { author, .. }
         | Self::Prompt { author, .. }
         | Self::Context { author, .. }) = self;
-        let path = file(author).display();
-        Some(match (self, author) {
-            (Self::Context { path, .. }, _) => {
-                format!("if you want it, name the directory: --context {}", path.display())
-            }
-            (_, Author::EnvFile(_)) => format!("if you trust that file, name it: --env-file {path}"),
-            (_, Author::Config(_)) => format!("if you trust that file, name it: --config {path}"),
+        let hint = match (self, author) {
+            (Self::Context { .. }, _) => "if you want it, name the directory",
+            (_, Author::EnvFile(_) | Author::Config(_)) => "if you trust that file, name it",
             (_, Author::Record(_) | Author::User) => {
-                "if you trust the record, name the configuration that the debate was begun with: --config <path>"
-                    .to_owned()
+                "if you trust the record, name the configuration that the debate was begun with"
             }
+        };
+        Some(hint.to_owned())
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        let (Self::Key { author, .. }
+        | Self::Header { author, .. }
+        | Self::Prompt { author, .. }
+        | Self::Context { author, .. }) = self;
+        Some(match (self, author) {
+            (Self::Context { path, .. }, _) => Remedy::NameContext(path.clone()),
+            (_, Author::EnvFile(path)) => Remedy::NameEnvFile(path.to_path_buf()),
+            (_, Author::Config(path)) => Remedy::NameConfig(path.to_path_buf()),
+            (_, Author::Record(_) | Author::User) => Remedy::NameConfigOfRecord,
         })
     }
 }
@@ -751,6 +760,7 @@ mod tests {
             error.to_string(),
             "KEY would go to https://models.example, because `other.env` says so, which was found and not named"
         );
-        assert_eq!(error.hint().unwrap(), "if you trust that file, name it: --env-file other.env");
+        assert_eq!(error.hint().unwrap(), "if you trust that file, name it");
+        assert_eq!(error.remedy().unwrap(), Remedy::NameEnvFile("other.env".into()));
     }
 }

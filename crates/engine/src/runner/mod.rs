@@ -27,7 +27,7 @@ use rand::RngExt;
 
 use crate::access::{Trust, elsewhere};
 use crate::engine::{EngineError, ForecastError, WindowError};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::money::Usd;
 use dialectic_base::secrets::KnownKeys;
 use dialectic_record::debate::{
@@ -186,7 +186,20 @@ impl Diagnostic for RunnerError {
             Self::Engine(error) => error.hint(),
             Self::Forecast(error) => error.hint(),
             Self::Window(error) => error.hint(),
-            Self::NotAnswerable { id, .. } => Some(format!("bring it to its end first: dialectic resume {id}")),
+            Self::NotAnswerable { .. } => Some("bring it to its end first".to_owned()),
+            Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } => None,
+        }
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Services(error) => error.remedy(),
+            Self::Unfit(error) => error.remedy(),
+            Self::Store(error) => error.remedy(),
+            Self::Engine(error) => error.remedy(),
+            Self::Forecast(error) => error.remedy(),
+            Self::Window(error) => error.remedy(),
+            Self::NotAnswerable { id, .. } => Some(Remedy::Resume(id.to_string())),
             Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } => None,
         }
     }

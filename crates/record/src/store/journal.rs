@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::debate::{FORMAT_VERSION, Recorded};
 use crate::protocol::Upgrade;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
 use super::line::{LineFault, MOST_ZEROS, is_cut, open, read_line, seal};
 use super::regular::{is_special, open_regular};
@@ -159,9 +159,9 @@ impl Diagnostic for JournalError {
             | Self::Chain { .. }
             | Self::Altered { .. }
             | Self::Unsealed { .. }
-            | Self::End { .. } => "`dialectic verify` says what is whole; a damaged journal is not gone on with",
-            Self::NotAFile { .. } => "a journal is the `.events.jsonl` file that `dialectic debate` writes",
-            Self::Locked { .. } => "wait until it ends; `dialectic replay` shows what was said so far",
+            | Self::End { .. } => "a damaged journal is not gone on with",
+            Self::NotAFile { .. } => "a journal is the `.events.jsonl` file of a record",
+            Self::Locked { .. } => "wait until it ends",
             Self::Open { .. }
             | Self::Read { .. }
             | Self::Displaced { .. }
@@ -169,6 +169,25 @@ impl Diagnostic for JournalError {
             | Self::Append { .. } => SEE_TO_THE_PLACE,
         };
         Some(hint.to_owned())
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Line { .. }
+            | Self::Chain { .. }
+            | Self::Altered { .. }
+            | Self::Unsealed { .. }
+            | Self::End { .. } => Some(Remedy::Verify),
+            Self::Locked { .. } => Some(Remedy::Replay),
+            Self::Newer { .. }
+            | Self::EndMissing { .. }
+            | Self::NotAFile { .. }
+            | Self::Open { .. }
+            | Self::Read { .. }
+            | Self::Displaced { .. }
+            | Self::Changed { .. }
+            | Self::Append { .. } => None,
+        }
     }
 }
 
