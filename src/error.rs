@@ -103,7 +103,7 @@ pub enum Error {
         others: usize,
         /// What the server said to the key.
         #[source]
-        said: Option<Said>,
+        said: Option<ForeignMessage>,
         /// Whether the debate is on record.
         is_kept: bool,
     },
@@ -158,7 +158,7 @@ pub enum Error {
 /// What somebody else said.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Said(pub String);
+pub struct ForeignMessage(pub String);
 
 fn check_of(variable: Option<&str>) -> String {
     variable.map(|variable| format!(": check {variable}")).unwrap_or_default()

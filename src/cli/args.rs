@@ -18,7 +18,7 @@ use super::output::ReportFormat;
 #[cfg(feature = "archive")]
 pub(super) use archive::MemoryCommand;
 pub(super) use archive::{MemoryArgs, RatingsArgs};
-pub(super) use handling::{AskArgs, DebateArg, DiffArgs, ListArgs, Part, RateArgs, RmArgs, ShowArgs, TagArgs};
+pub(super) use handling::{AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, RateArgs, RmArgs, ShowArgs, TagArgs};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
 #[derive(Debug, Parser)]

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::error::{Error, Said};
+use crate::error::{Error, ForeignMessage};
 use dialectic_engine::access::key_variable;
-use dialectic_engine::engine::Ending;
+use dialectic_engine::engine::RunEnding;
 use dialectic_record::debate::{CallStatus, Debate, Failure, ForkPoint, OutcomeKind, StopReason};
 use dialectic_record::store::Entry;
 use dialectic_report::display::{Ended, StreamEnd, summary};
@@ -49,7 +49,7 @@ pub(super) fn conclude(
     terminal.notice(&format!("Saved debate to {}", files.saved_to.display()));
     let reported = match (files.report, ending) {
         // Of a failed debate, too: what happened is what one wants to know then. A paused one goes on.
-        (Some(path), Ending::Completed | Ending::Failed) => {
+        (Some(path), RunEnding::Completed | RunEnding::Failed) => {
             write_report(&Entry::of_state(files.saved_to), None, Some(path), detail(args.verbose), None, terminal)
         }
         _ => Ok(()),
@@ -71,22 +71,22 @@ pub(super) fn conclude(
 /// Prints the result, and says everything that kept the debate from being full.
 fn finish(
     debate: &Debate,
-    ending: Ending,
+    ending: RunEnding,
     took: Duration,
     args: &RunArgs,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
     let id = || debate.id.clone();
     match ending {
-        Ending::Paused | Ending::Suspended => return Err(Error::Interrupted { id: id() }),
-        Ending::ServerGone => return Err(Error::ServerGone { id: id() }),
-        Ending::Failed => {
+        RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted { id: id() }),
+        RunEnding::ServerGone => return Err(Error::ServerGone { id: id() }),
+        RunEnding::Failed => {
             return Err(match without_room_to_close(debate) {
                 Some(at) => Error::NoRoomToClose { id: id(), reason: reason(debate), at },
                 None => failed(debate, true),
             });
         }
-        Ending::Completed => {}
+        RunEnding::Completed => {}
     }
     let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
     let printed = match &args.output {
@@ -124,7 +124,7 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
     });
     // Behind the status stands what the server says.
     let (what, said) = match (failure.error.split_once("): "), &variable) {
-        (Some((what, said)), Some(_)) => (format!("{what})"), Some(Said(said.to_owned()))),
+        (Some((what, said)), Some(_)) => (format!("{what})"), Some(ForeignMessage(said.to_owned()))),
         _ => (failure.error.clone(), None),
     };
     let is_other = |other: &&Failure| other.error != failure.error;

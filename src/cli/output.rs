@@ -11,10 +11,10 @@ use dialectic_config::ConfigError;
 use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Debate, DebateFile, Settings};
 use dialectic_record::protocol::side;
-use dialectic_record::store::{Entry, Wanted};
+use dialectic_record::store::{AccessMode, Entry};
 use dialectic_report::report::{Detail, View, decision_record, html, markdown};
 
-use super::target::Target;
+use super::target::OutputTarget;
 use super::terminal::Terminal;
 
 /// The form of a report.
@@ -70,7 +70,7 @@ fn has_extension(path: &Path, wanted: &str) -> bool {
 /// Writes the whole state to a `.json` file, the solution's text to any other.
 pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Result<(), Error> {
     let json = has_extension(path, "json");
-    Target::find(path)?.write(|out| {
+    OutputTarget::find(path)?.write(|out| {
         if json {
             serde_json::to_writer_pretty(&mut *out, &DebateFile::of(debate))?;
             out.write_all(b"\n")
@@ -93,8 +93,8 @@ pub(super) fn write_report(
     let by_ending = || path.map_or(Ok(ReportFormat::Markdown), |path| ReportFormat::of("--output", path));
     let format = format.map_or_else(by_ending, Ok)?;
     let saved = entry.load(match format {
-        ReportFormat::Markdown | ReportFormat::Decision | ReportFormat::State => Wanted::State,
-        ReportFormat::Page => Wanted::Events,
+        ReportFormat::Markdown | ReportFormat::Decision | ReportFormat::State => AccessMode::State,
+        ReportFormat::Page => AccessMode::Events,
     })?;
     for warning in &saved.warnings {
         terminal.warning(warning);
@@ -115,7 +115,7 @@ pub(super) fn write_report(
             ReportFormat::Page | ReportFormat::State => terminal.result_from(write),
         };
     };
-    Target::prepare(path)?.write(write)?;
+    OutputTarget::prepare(path)?.write(write)?;
     terminal.notice(&format!("Generated report: {}", path.display()));
     Ok(())
 }
@@ -160,7 +160,7 @@ pub(super) fn open_page(path: &Path, environment: &Environment, terminal: &mut T
 
 /// Whether what is written to `path` goes to standard output, under whatever name.
 pub(super) fn is_stdout(path: &Path) -> bool {
-    path == Path::new("-") || Target::find(path).is_ok_and(|target| target.is_stdout())
+    path == Path::new("-") || OutputTarget::find(path).is_ok_and(|target| target.is_stdout())
 }
 
 /// Makes the directory that a file is to be in.

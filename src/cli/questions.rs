@@ -21,7 +21,7 @@ use super::modes;
 
 /// How asking ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum AskOutcome {
     /// Every question has an answer.
     Answered,
     /// The user interrupted; the answers given so far are kept.
@@ -29,7 +29,7 @@ pub(super) enum Asked {
 }
 
 /// A question on its way to the user.
-struct Question {
+struct ShownQuestion {
     /// Whom the answer goes to: several agents may ask the same.
     items: Vec<(AgentId, String)>,
     /// Who asks, as people call them.
@@ -38,7 +38,7 @@ struct Question {
 }
 
 /// What came back.
-enum Line {
+enum ReadLine {
     Text(String),
     /// End of input: there will be no further answer.
     End,
@@ -54,7 +54,7 @@ pub(super) async fn ask(
     debate: &Debate,
     cancel: &CancellationToken,
     messages: &Messages,
-) -> Result<Asked, Error> {
+) -> Result<AskOutcome, Error> {
     let questions = questions(debate);
     let pass = pass(debate);
     let kind = if pass.is_some() { "Follow-up question" } else { "Question" };
@@ -72,7 +72,7 @@ pub(super) async fn ask(
             // The cursor is still behind the prompt.
             drop(messages.say("\n"));
         }
-        Asked::Interrupted
+        AskOutcome::Interrupted
     };
     let total = questions.len();
     'questions: for (index, question) in questions.into_iter().enumerate() {
@@ -100,27 +100,27 @@ pub(super) async fn ask(
             };
             source = same;
             match line.map_err(Error::Stdin)? {
-                Line::Text(text) if text.trim().is_empty() => break NO_ANSWER.to_owned(),
-                Line::Text(text) => break text.trim().to_owned(),
-                Line::End => {
+                ReadLine::Text(text) if text.trim().is_empty() => break NO_ANSWER.to_owned(),
+                ReadLine::Text(text) => break text.trim().to_owned(),
+                ReadLine::End => {
                     run.end_questions();
                     break 'questions;
                 }
-                Line::Interrupted => return Ok(leave()),
+                ReadLine::Interrupted => return Ok(leave()),
                 // It can be typed all the same.
-                Line::Unwritten(error) => shown = Some(messages.say(&format!("{error}\n"))),
+                ReadLine::Unwritten(error) => shown = Some(messages.say(&format!("{error}\n"))),
             }
         };
         for (agent_id, item_id) in question.items {
             run.answer(agent_id, item_id, answer.clone());
         }
     }
-    Ok(Asked::Answered)
+    Ok(AskOutcome::Answered)
 }
 
 /// The open questions, each once: what several agents ask in the same words is one question.
-fn questions(debate: &Debate) -> Vec<Question> {
-    let mut questions: Vec<Question> = Vec::new();
+fn questions(debate: &Debate) -> Vec<ShownQuestion> {
+    let mut questions: Vec<ShownQuestion> = Vec::new();
     for (group, item) in debate.open_questions() {
         let from = one_line(&format!("{} ({})", group.agent_name, group.role));
         let to = (group.agent_id.clone(), item.id.clone());
@@ -131,7 +131,7 @@ fn questions(debate: &Debate) -> Vec<Question> {
                     asked.from.push(from);
                 }
             }
-            None => questions.push(Question { items: vec![to], from: vec![from], text: item.question.clone() }),
+            None => questions.push(ShownQuestion { items: vec![to], from: vec![from], text: item.question.clone() }),
         }
     }
     questions
@@ -175,19 +175,19 @@ impl Source {
     }
 
     /// The answer to `question`.
-    fn read(&mut self, question: &str) -> io::Result<Line> {
+    fn read(&mut self, question: &str) -> io::Result<ReadLine> {
         match self {
             Self::Terminal(lines) => {
                 match lines.read("Answer (empty: none, Ctrl-G: editor, Ctrl-D: skip the rest): ") {
-                    Ok(Typed::Line(text)) => Ok(Line::Text(text)),
+                    Ok(Typed::Line(text)) => Ok(ReadLine::Text(text)),
                     Ok(Typed::Editor(text)) => match edit(&text, question) {
-                        Ok(text) => Ok(Line::Text(text)),
-                        Err(error) => Ok(Line::Unwritten(error)),
+                        Ok(text) => Ok(ReadLine::Text(text)),
+                        Err(error) => Ok(ReadLine::Unwritten(error)),
                     },
-                    Ok(Typed::End) => Ok(Line::End),
+                    Ok(Typed::End) => Ok(ReadLine::End),
                     Err(error) => match error.kind() {
-                        io::ErrorKind::Interrupted => Ok(Line::Interrupted),
-                        io::ErrorKind::UnexpectedEof => Ok(Line::End),
+                        io::ErrorKind::Interrupted => Ok(ReadLine::Interrupted),
+                        io::ErrorKind::UnexpectedEof => Ok(ReadLine::End),
                         _ => Err(error),
                     },
                 }
@@ -195,7 +195,7 @@ impl Source {
             Self::Pipe => {
                 let mut bytes = Vec::new();
                 let read = io::stdin().lock().read_until(b'\n', &mut bytes)?;
-                Ok(if read == 0 { Line::End } else { Line::Text(String::from_utf8_lossy(&bytes).into_owned()) })
+                Ok(if read == 0 { ReadLine::End } else { ReadLine::Text(String::from_utf8_lossy(&bytes).into_owned()) })
             }
         }
     }

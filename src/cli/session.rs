@@ -14,13 +14,13 @@ use tokio_util::sync::CancellationToken;
 use crate::archive::PastDebates;
 use crate::error::Error;
 use crate::features;
-use crate::trace::{Destination, Tracer};
+use crate::trace::{TraceDestination, Tracer};
 use dialectic_config::{
     ConfigError, ConfigPath, EnvFile, Overrides, debates_directory, load_settings, process_environment, user_settings,
     users_hooks, with_vocabulary,
 };
 use dialectic_engine::access::{Environment, Trust};
-use dialectic_engine::engine::{Ending, EngineError, ForecastError};
+use dialectic_engine::engine::{EngineError, ForecastError, RunEnding};
 use dialectic_engine::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services, remembered_prices};
 use dialectic_llm::openai::http_client;
 use dialectic_record::debate::{Debate, Forecast, Settings};
@@ -34,7 +34,7 @@ use super::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use super::keys::{Key, Keyboard};
 use super::output::{is_stdout, make_parent, report_path};
 use super::suspend::give_way;
-use super::target::Target;
+use super::target::OutputTarget;
 use super::terminal::Terminal;
 use super::watchers::{Log, Seen, Waited, Watchers};
 use super::{modes, questions};
@@ -49,7 +49,7 @@ pub(super) struct Session<'a> {
     args: &'a RunArgs,
     report: Option<PathBuf>,
     events: Option<EventSink>,
-    trace: Option<(Destination, reqwest::Client)>,
+    trace: Option<(TraceDestination, reqwest::Client)>,
     after: After,
     server: Option<Server>,
 }
@@ -106,12 +106,12 @@ impl<'a> Session<'a> {
         features::check(settings)?;
         let report = args.report.as_deref().map(|path| report_path(path, terminal)).transpose()?;
         let events = args.events.as_deref().filter(|path| !is_stdout(path));
-        let mut targets: Vec<(&str, Target)> = Vec::new();
+        let mut targets: Vec<(&str, OutputTarget)> = Vec::new();
         for (option, path) in
             [("--output", args.output.as_deref()), ("--report", report.as_deref()), ("--events", events)]
         {
             let Some(path) = path else { continue };
-            let target = Target::prepare(path)?;
+            let target = OutputTarget::prepare(path)?;
             let streamed = args.events.is_some() && events.is_none() && target.is_stdout();
             let other = targets.iter().find(|(_, other)| other.is_same(&target)).map(|(other, _)| *other);
             if let Some(other) = other.or(streamed.then_some("--events")) {
@@ -123,7 +123,7 @@ impl<'a> Session<'a> {
         let events = event_sink(args.events.as_deref())?;
         let trace = match settings.debate.trace {
             None => None,
-            Some(target) => match Destination::of(target, environment) {
+            Some(target) => match TraceDestination::of(target, environment) {
                 Ok(destination) => {
                     let http = http_client(environment.certificate_file())?.client_for(destination.url()).clone();
                     Some((destination, http))
@@ -264,7 +264,7 @@ pub(super) struct Over {
     /// The debate as it is saved.
     pub(super) debate: Debate,
     /// How it ended.
-    pub(super) ending: Ending,
+    pub(super) ending: RunEnding,
     /// Whether it is on record.
     pub(super) is_kept: bool,
     /// How the event stream ended.
@@ -276,7 +276,7 @@ pub(super) struct Over {
 impl Over {
     /// Whether the debate is on record and nothing more comes of it by itself.
     fn is_over(&self) -> bool {
-        self.is_kept && matches!(self.ending, Ending::Completed | Ending::Failed)
+        self.is_kept && matches!(self.ending, RunEnding::Completed | RunEnding::Failed)
     }
 }
 
@@ -348,8 +348,8 @@ async fn run_while_shown(
                 let asked = questions::ask(&run, &debate, cancel, &messages).await;
                 drop(off);
                 match asked {
-                    Ok(questions::Asked::Answered) => {}
-                    Ok(questions::Asked::Interrupted) => run.interrupt(),
+                    Ok(questions::AskOutcome::Answered) => {}
+                    Ok(questions::AskOutcome::Interrupted) => run.interrupt(),
                     Err(error) => {
                         run.interrupt();
                         break Err(error);

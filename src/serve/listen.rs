@@ -78,9 +78,9 @@ impl Room {
 
 /// The place of a connection. Clones are the same.
 #[derive(Clone)]
-pub(super) struct Seat(Arc<Place>);
+pub(super) struct Seat(Arc<ConnectionSlot>);
 
-struct Place {
+struct ConnectionSlot {
     room: Arc<Mutex<Room>>,
     number: u64,
     is_known: Mutex<bool>,
@@ -103,7 +103,7 @@ impl Seat {
                         let (number, since) = (entered.count, Instant::now());
                         let stranger = Stranger { number, since, has_begun: false, sends_away: sends_away.clone() };
                         entered.strangers.push_back(stranger);
-                        let place = Place { room: Arc::clone(room), number, is_known: Mutex::new(false) };
+                        let place = ConnectionSlot { room: Arc::clone(room), number, is_known: Mutex::new(false) };
                         return (Self(Arc::new(place)), sends_away);
                     }
                     Err(since) => since,
@@ -138,7 +138,7 @@ impl Seat {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let is_known = *locked(&self.is_known);
         let mut room = locked(&self.room);

@@ -41,7 +41,7 @@ pub(super) enum Kind {
 /// Why something was not done, as `application/problem+json`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
-pub(super) struct Problem {
+pub(super) struct ProblemDetails {
     /// What kind of thing went wrong.
     #[serde(rename = "type")]
     pub(super) kind: Kind,
@@ -90,7 +90,7 @@ impl Kind {
     }
 }
 
-impl Problem {
+impl ProblemDetails {
     pub(super) fn new(status: StatusCode, kind: Kind, detail: impl Into<String>) -> Self {
         let (title, retryable) = kind.meaning();
         Self { kind, title, status: status.as_u16(), detail: detail.into(), hint: None, key: None, retryable }
@@ -166,7 +166,7 @@ impl Problem {
 }
 
 /// Hints of the configuration's errors name the command line; whoever asks here cannot use that.
-impl From<ConfigError> for Problem {
+impl From<ConfigError> for ProblemDetails {
     fn from(error: ConfigError) -> Self {
         match error {
             ConfigError::Argument { option: "--set", message } => {
@@ -181,7 +181,7 @@ impl From<ConfigError> for Problem {
     }
 }
 
-impl From<StoreError> for Problem {
+impl From<StoreError> for ProblemDetails {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unknown { .. } => Self::no_such_debate(),
@@ -198,7 +198,7 @@ impl From<StoreError> for Problem {
     }
 }
 
-impl From<SpendingError> for Problem {
+impl From<SpendingError> for ProblemDetails {
     fn from(error: SpendingError) -> Self {
         match error {
             SpendingError::Store(error) => error.into(),
@@ -211,7 +211,7 @@ impl From<SpendingError> for Problem {
     }
 }
 
-impl From<RunnerError> for Problem {
+impl From<RunnerError> for ProblemDetails {
     fn from(error: RunnerError) -> Self {
         match error {
             RunnerError::Store(error) => error.into(),
@@ -231,7 +231,7 @@ impl From<RunnerError> for Problem {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ProblemDetails {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_string(&self).unwrap_or_default();

@@ -19,7 +19,7 @@ use dialectic_record::debate::{
     AgentFailurePolicy, AgentSettings, AllCritics, Attachment, Position, Settings, SynthesisMethod, TerminationKind,
 };
 
-use super::problem::Problem;
+use super::problem::ProblemDetails;
 
 /// Agents at most.
 pub(super) const MOST_AGENTS: usize = 8;
@@ -79,7 +79,7 @@ pub(super) struct Choices {
     /// The judge.
     pub(super) judge: Option<Member>,
     /// How the debate runs.
-    pub(super) debate: Option<Rules>,
+    pub(super) debate: Option<DebateRules>,
     /// What it may cost at most, in US dollars.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub(super) max_cost: Option<f64>,
@@ -129,7 +129,7 @@ pub(super) struct Member {
 /// How a debate runs: keys of the configuration's `debate`, with their meaning.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub(super) struct Rules {
+pub(super) struct DebateRules {
     pub(super) protocol: Option<String>,
     #[schemars(range(min = 1, max = 100))]
     pub(super) rounds: Option<u32>,
@@ -212,10 +212,10 @@ pub(super) struct Limits {
 /// Answers to what agents asked.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Answers {
+pub(super) struct AnswersBody {
     /// The answers.
     #[serde(default)]
-    pub(super) answers: Vec<Answer>,
+    pub(super) answers: Vec<QuestionAnswer>,
     /// Whether no further answers are given: what is still open counts as not answered, and nobody asks any more.
     #[serde(default)]
     pub(super) end: bool,
@@ -225,7 +225,7 @@ pub(super) struct Answers {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[expect(clippy::struct_field_names, reason = "the names of the API's keys")]
-pub(super) struct Answer {
+pub(super) struct QuestionAnswer {
     /// Who asked.
     pub(super) agent_id: String,
     /// The question's id.
@@ -257,13 +257,13 @@ pub(super) struct SignIn {
 ///
 /// # Errors
 /// It is not JSON, or says something that may not be said, which is named.
-pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ProblemDetails> {
     from(object(bytes)?)
 }
 
-fn object(bytes: &[u8]) -> Result<Map<String, Value>, Problem> {
+fn object(bytes: &[u8]) -> Result<Map<String, Value>, ProblemDetails> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
-    let fault = |error| Problem::validation(format!("the body is not a JSON object: {error}"));
+    let fault = |error| ProblemDetails::validation(format!("the body is not a JSON object: {error}"));
     let mut object: Map<String, Value> = serde_json::from_slice(bytes).map_err(fault)?;
     object.values_mut().for_each(count);
     Ok(object)
@@ -285,7 +285,7 @@ fn count(value: &mut Value) {
     }
 }
 
-fn from<T: DeserializeOwned>(object: Map<String, Value>) -> Result<T, Problem> {
+fn from<T: DeserializeOwned>(object: Map<String, Value>) -> Result<T, ProblemDetails> {
     serde_path_to_error::deserialize(Value::Object(object)).map_err(|error| {
         let (path, said) = (error.path().to_string(), error.inner().to_string());
         let unknown = said.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
@@ -294,25 +294,25 @@ fn from<T: DeserializeOwned>(object: Map<String, Value>) -> Result<T, Problem> {
         match (unknown, missing) {
             (Some(key), _) if path.ends_with(key) => not_allowed(&path),
             (Some(key), _) => not_allowed(&below(key)),
-            (None, Some(key)) => Problem::key(below(key), format!("`{}` is missing", below(key))),
-            (None, None) => Problem::key(&path, format!("{path}: {said}")),
+            (None, Some(key)) => ProblemDetails::key(below(key), format!("`{}` is missing", below(key))),
+            (None, None) => ProblemDetails::key(&path, format!("{path}: {said}")),
         }
     })
 }
 
 /// What is chosen, apart from what else a body says.
-fn split<T: DeserializeOwned>(bytes: &[u8], others: &[&str]) -> Result<(T, Choices), Problem> {
+fn split<T: DeserializeOwned>(bytes: &[u8], others: &[&str]) -> Result<(T, Choices), ProblemDetails> {
     let mut all = object(bytes)?;
     let own = others.iter().filter_map(|key| all.remove_entry(*key)).collect();
     Ok((from(own)?, from(all)?))
 }
 
-fn not_allowed(key: &str) -> Problem {
+fn not_allowed(key: &str) -> ProblemDetails {
     let detail = format!(
         "`{key}` cannot be set by a request: a request names problem, protocol, rounds, roles, models and limits, and no \
          commands, paths, addresses or tools"
     );
-    Problem::key(key, detail)
+    ProblemDetails::key(key, detail)
 }
 
 impl NewDebate {
@@ -320,7 +320,7 @@ impl NewDebate {
     ///
     /// # Errors
     /// As [`read`].
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, Problem> {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, ProblemDetails> {
         #[derive(Deserialize)]
         struct Own {
             problem: String,
@@ -332,9 +332,9 @@ impl NewDebate {
     }
 
     /// The problem.
-    pub(super) fn text(&self) -> Result<Arc<str>, Problem> {
+    pub(super) fn text(&self) -> Result<Arc<str>, ProblemDetails> {
         if self.problem.trim().is_empty() {
-            return Err(Problem::key("problem", "the problem is empty"));
+            return Err(ProblemDetails::key("problem", "the problem is empty"));
         }
         Ok(self.problem.as_str().into())
     }
@@ -344,18 +344,21 @@ impl NewDebate {
         &self,
         settings: &Settings,
         environment: &Environment,
-    ) -> Result<Arc<[Attachment]>, Problem> {
+    ) -> Result<Arc<[Attachment]>, ProblemDetails> {
         if self.files.len() > MOST_FILES {
-            return Err(Problem::key("files", format!("there may be {MOST_FILES} files at most")));
+            return Err(ProblemDetails::key("files", format!("there may be {MOST_FILES} files at most")));
         }
         let mut attachments = Attachments::new(settings, environment);
         for (place, TextFile { name, text }) in self.files.iter().enumerate() {
             if name.trim().is_empty() || name.chars().count() > LONGEST_NAME {
                 let detail = format!("a file must have a name, of {LONGEST_NAME} characters at most");
-                return Err(Problem::key(format!("files[{place}].name"), detail));
+                return Err(ProblemDetails::key(format!("files[{place}].name"), detail));
             }
             Attachments::check_name(name).and_then(|()| attachments.add(name.clone(), text.as_bytes())).map_err(
-                |error| Problem { hint: error.hint(), ..Problem::key(format!("files[{place}]"), error.to_string()) },
+                |error| ProblemDetails {
+                    hint: error.hint(),
+                    ..ProblemDetails::key(format!("files[{place}]"), error.to_string())
+                },
             )?;
         }
         Ok(attachments.into_all())
@@ -367,7 +370,7 @@ impl Fork {
     ///
     /// # Errors
     /// As [`read`].
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, Problem> {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, ProblemDetails> {
         #[derive(Deserialize)]
         struct Own {
             at: String,
@@ -379,15 +382,15 @@ impl Fork {
 
 impl Choices {
     /// Sees to it that nothing is out of proportion.
-    pub(super) fn check(&self) -> Result<(), Problem> {
+    pub(super) fn check(&self) -> Result<(), ProblemDetails> {
         let most = |key: &str, value: Option<u64>, most: u64| match value {
             Some(value) if value > most => {
-                Err(Problem::key(format!("debate.{key}"), format!("debate.{key} must be at most {most}")))
+                Err(ProblemDetails::key(format!("debate.{key}"), format!("debate.{key} must be at most {most}")))
             }
             _ => Ok(()),
         };
         if self.agents.as_ref().is_some_and(|agents| agents.is_empty() || agents.len() > MOST_AGENTS) {
-            return Err(Problem::key("agents", format!("there must be 1 to {MOST_AGENTS} agents")));
+            return Err(ProblemDetails::key("agents", format!("there must be 1 to {MOST_AGENTS} agents")));
         }
         let rules = self.debate.clone().unwrap_or_default();
         most("maxConcurrency", rules.max_concurrency.map(u64::from), MOST_IN_FLIGHT.into())?;
@@ -400,11 +403,11 @@ impl Choices {
     }
 
     /// What it may cost, as asked for.
-    pub(super) fn limit(&self) -> Result<Option<f64>, Problem> {
+    pub(super) fn limit(&self) -> Result<Option<f64>, ProblemDetails> {
         let of_budget = self.debate.as_ref().and_then(|rules| rules.budget.as_ref()?.max_cost_usd);
         for (limit, key) in [(self.max_cost, "maxCost"), (of_budget, "debate.budget.maxCostUsd")] {
             if limit.is_some_and(|limit| !limit.is_finite() || limit <= 0.0) {
-                return Err(Problem::key(key, format!("{key} must be an amount of dollars above 0")));
+                return Err(ProblemDetails::key(key, format!("{key} must be an amount of dollars above 0")));
             }
         }
         Ok(self.max_cost.or(of_budget))
@@ -421,11 +424,11 @@ impl Choices {
     }
 
     /// What is chosen as changes of these settings, but for limits of the cost.
-    pub(super) fn changes(&self, settings: &Settings) -> Result<Vec<Change>, Problem> {
+    pub(super) fn changes(&self, settings: &Settings) -> Result<Vec<Change>, ProblemDetails> {
         let mut changes = Vec::new();
-        let mut set = |key: &str, value: &Value| -> Result<(), Problem> {
+        let mut set = |key: &str, value: &Value| -> Result<(), ProblemDetails> {
             let change = format!("{key}={value}").parse();
-            changes.push(change.map_err(|error: String| Problem::key(key, error))?);
+            changes.push(change.map_err(|error: String| ProblemDetails::key(key, error))?);
             Ok(())
         };
         if let Some(protocol) = self.protocol() {

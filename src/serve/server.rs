@@ -22,7 +22,7 @@ use super::catalogue::Catalogue;
 use super::listen::listen;
 use super::operations::api;
 use super::page;
-use super::problem::{Kind, Problem};
+use super::problem::{Kind, ProblemDetails};
 use super::registry::{Closing, RunRegistry};
 use super::settings::Workplace;
 
@@ -138,20 +138,20 @@ impl App {
     pub(super) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> T + Send + 'static,
-    ) -> Result<T, Problem> {
+    ) -> Result<T, ProblemDetails> {
         let app = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&app)).await;
-        done.map_err(|_| Problem::internal("the program has a defect; please report it"))
+        done.map_err(|_| ProblemDetails::internal("the program has a defect; please report it"))
     }
 
     /// A place for somebody who watches.
-    pub(super) fn client(&self) -> Result<OwnedSemaphorePermit, Problem> {
+    pub(super) fn client(&self) -> Result<OwnedSemaphorePermit, ProblemDetails> {
         let place = Arc::clone(&self.clients).try_acquire_owned();
-        place.map_err(|_| Problem::busy(format!("{MOST_CLIENTS} clients are watching already")))
+        place.map_err(|_| ProblemDetails::busy(format!("{MOST_CLIENTS} clients are watching already")))
     }
 
     /// What is left of what debates may cost today; nothing where that is not limited.
-    pub(super) fn left_today(&self) -> Result<Option<Usd>, Problem> {
+    pub(super) fn left_today(&self) -> Result<Option<Usd>, ProblemDetails> {
         let Some(limit) = self.workplace.max_cost_per_day else { return Ok(None) };
         Ok(Some(limit.saturating_sub(spent_today(&self.workplace.directory)?)))
     }
@@ -246,8 +246,8 @@ impl Server {
 
     /// Where debates are shown to it that somebody else runs.
     #[must_use]
-    pub fn stage(&self) -> Stage {
-        Stage(self.app.hall.clone())
+    pub fn stage(&self) -> ServerHost {
+        ServerHost(self.app.hall.clone())
     }
 
     /// Answers requests until `until` is there, then pauses what runs and saves it, and lets what runs behind debates come
@@ -274,9 +274,9 @@ impl Server {
 }
 
 /// Where debates are shown to a server that somebody else runs.
-pub struct Stage(RunRegistry);
+pub struct ServerHost(RunRegistry);
 
-impl Stage {
+impl ServerHost {
     /// Lets a debate be watched and steered through the server, until what is returned is dropped.
     #[must_use]
     pub fn show(&self, run: &Run, signals: Signals) -> Watched {
@@ -318,11 +318,11 @@ fn router(app: &App) -> Router {
 
 async fn missing(request: Request) -> Response {
     if request.uri().path().starts_with("/api/") {
-        return Problem::new(StatusCode::NOT_FOUND, Kind::NotFound, "there is no such path").into_response();
+        return ProblemDetails::new(StatusCode::NOT_FOUND, Kind::NotFound, "there is no such path").into_response();
     }
     page::missing()
 }
 
-async fn not_allowed() -> Problem {
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, Kind::Validation, "the path knows no such method")
+async fn not_allowed() -> ProblemDetails {
+    ProblemDetails::new(StatusCode::METHOD_NOT_ALLOWED, Kind::Validation, "the path knows no such method")
 }

@@ -70,7 +70,7 @@ pub(in crate::cli) struct ShowArgs {
 
     /// What to print of it [default: an overview]
     #[arg(value_enum)]
-    pub(in crate::cli) part: Option<Part>,
+    pub(in crate::cli) part: Option<DebatePart>,
 
     /// Which round, agent or stage: its number, id, role or name
     #[arg(value_name = "NAME", requires = "part")]
@@ -87,7 +87,7 @@ pub(in crate::cli) struct ShowArgs {
 
 /// A part of a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum Part {
+pub(in crate::cli) enum DebatePart {
     /// The solution
     Solution,
     /// Everything that was said in a round

@@ -18,7 +18,7 @@ use dialectic_base::figures::{clock, named_cost};
 use dialectic_base::money::Usd;
 use dialectic_config::capture_environment;
 use dialectic_engine::engine::FollowUpError;
-use dialectic_engine::runner::Question;
+use dialectic_engine::runner::PreparedQuestion;
 use dialectic_record::debate::Debate;
 use dialectic_report::display::{DisplayOptions, ProgressMode};
 
@@ -88,7 +88,7 @@ fn read(text: &str) -> Result<Arc<str>, QuestionError> {
 }
 
 /// Asks while whoever is at the terminal watches.
-fn answered(asking: Question, options: DisplayOptions) -> Result<(Debate, Arc<str>), Error> {
+fn answered(asking: PreparedQuestion, options: DisplayOptions) -> Result<(Debate, Arc<str>), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let (id, journal) = (asking.debate().id.clone(), asking.journal_path().to_owned());
     let log = Log { journal: &journal, before: asking.events_before() };

@@ -11,7 +11,7 @@ use crate::cli::session::env_file;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::features;
-use crate::trace::Destination;
+use crate::trace::TraceDestination;
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{
@@ -65,7 +65,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     for warning in Services::new(environment.clone()).panel(protocol, settings, &loaded.provenance)?.warnings {
         terminal.warning(&warning);
     }
-    if let Some(Err(unsent)) = settings.debate.trace.map(|target| Destination::of(target, &environment)) {
+    if let Some(Err(unsent)) = settings.debate.trace.map(|target| TraceDestination::of(target, &environment)) {
         if !unsent.is_of_no_harm() {
             return Err(unsent.into());
         }

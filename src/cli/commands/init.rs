@@ -29,7 +29,7 @@ const USUAL_SERVER: &str = "http://127.0.0.1:8000/v1";
 
 /// What the configuration is to say.
 #[derive(Debug, Default)]
-struct Wanted {
+struct SetupAnswers {
     provider: String,
     /// The server, where the provider is not built in.
     server: Option<ProviderSettings>,
@@ -88,7 +88,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
     Ok(())
 }
 
-impl Wanted {
+impl SetupAnswers {
     fn configuration(&self) -> Value {
         let mut all = Map::new();
         let remark = "Your own configuration, below that of a project. All keys: docs/configuration.md. No API key \
@@ -127,7 +127,7 @@ fn whom(
     environment: &Environment,
     dialogue: Option<&mut Dialogue>,
     terminal: &mut Terminal,
-) -> Result<Wanted, Error> {
+) -> Result<SetupAnswers, Error> {
     if let Some(url) = &args.server {
         return own_server(url.clone(), args.key_variable.clone(), "--server");
     }
@@ -137,7 +137,7 @@ fn whom(
             let message = format!("names no built-in provider; there are {}", known.join(", "));
             return Err(ConfigError::Argument { option: "--provider", message }.into());
         }
-        return Ok(Wanted { provider: name.clone(), ..Wanted::default() });
+        return Ok(SetupAnswers { provider: name.clone(), ..SetupAnswers::default() });
     }
     let mut known = default_models();
     let has_key = |variable: Option<&str>| variable.is_some_and(|variable| environment.has(variable));
@@ -145,7 +145,7 @@ fn whom(
     let Some(dialogue) = dialogue else {
         let first = known.first().filter(|(_, _, variable)| has_key(*variable));
         let (provider, ..) = first.ok_or(NoKey)?;
-        return Ok(Wanted { provider: (*provider).to_owned(), ..Wanted::default() });
+        return Ok(SetupAnswers { provider: (*provider).to_owned(), ..SetupAnswers::default() });
     };
     let mut choices: Vec<String> = known
         .iter()
@@ -160,10 +160,10 @@ fn whom(
     terminal.notice("Whose models are asked?");
     let place = dialogue.choose("Provider", &choices, terminal)?;
     if let Some((provider, ..)) = known.get(place) {
-        return Ok(Wanted { provider: (*provider).to_owned(), ..Wanted::default() });
+        return Ok(SetupAnswers { provider: (*provider).to_owned(), ..SetupAnswers::default() });
     }
     if place == known.len() {
-        return Ok(Wanted { provider: "ollama".to_owned(), ..Wanted::default() });
+        return Ok(SetupAnswers { provider: "ollama".to_owned(), ..SetupAnswers::default() });
     }
     let url = loop {
         let url = dialogue.ask("Its URL", USUAL_SERVER)?;
@@ -176,7 +176,7 @@ fn whom(
     own_server(url, Some(variable).filter(|variable| !variable.is_empty()), "the variable")
 }
 
-fn own_server(url: String, variable: Option<String>, option: &'static str) -> Result<Wanted, Error> {
+fn own_server(url: String, variable: Option<String>, option: &'static str) -> Result<SetupAnswers, Error> {
     if let Some(fault) = url_fault(&url) {
         return Err(ConfigError::Argument { option, message: fault.to_owned() }.into());
     }
@@ -187,11 +187,11 @@ fn own_server(url: String, variable: Option<String>, option: &'static str) -> Re
         return Err(ConfigError::Argument { option: "--key-variable", message }.into());
     }
     let server = ProviderSettings { base_url: Some(url), api_key_env: variable, ..ProviderSettings::default() };
-    Ok(Wanted { provider: OWN.to_owned(), server: Some(server), ..Wanted::default() })
+    Ok(SetupAnswers { provider: OWN.to_owned(), server: Some(server), ..SetupAnswers::default() })
 }
 
 /// The variable with the key of whoever is asked, where it has no value.
-fn missing_variable(wanted: &Wanted, environment: &Environment) -> Option<String> {
+fn missing_variable(wanted: &SetupAnswers, environment: &Environment) -> Option<String> {
     let servers = wanted.servers();
     let variable = key_variable(&wanted.provider, &servers)?;
     let is_asked = wanted.panel != Some(PanelName::Mixed);
@@ -243,7 +243,7 @@ fn keep_key(path: &Path, variable: &str, key: &str) -> std::io::Result<()> {
 /// Which model is asked: what the option says, what the user chooses, or what is usual.
 fn which_model(
     args: &InitArgs,
-    wanted: &mut Wanted,
+    wanted: &mut SetupAnswers,
     environment: &Environment,
     dialogue: Option<&mut Dialogue>,
     terminal: &mut Terminal,
@@ -274,7 +274,11 @@ fn which_model(
 }
 
 /// The first model that a server offers.
-fn first_offered(wanted: &Wanted, environment: &Environment, terminal: &mut Terminal) -> Result<Option<String>, Error> {
+fn first_offered(
+    wanted: &SetupAnswers,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> Result<Option<String>, Error> {
     if missing_variable(wanted, environment).is_some() {
         return Ok(None);
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use console::truncate_str;
 
-use crate::archive::{Archive, FORGOTTEN, Found, Memory, Relevance, Update};
+use crate::archive::{Archive, ArchiveUpdate, FORGOTTEN, Found, Memory, Relevance};
 use crate::cli::args::{MemoryArgs, MemoryCommand};
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
@@ -13,7 +13,7 @@ use dialectic_base::figures::counted;
 use dialectic_base::markdown::truncate;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::DebateId;
-use dialectic_record::store::{Directory, ShortNames, Wanted};
+use dialectic_record::store::{AccessMode, Directory, ShortNames};
 
 /// Characters of a problem's first line.
 const PROBLEM: usize = 80;
@@ -42,7 +42,7 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
             terminal.text(&found.iter().map(|one| listed(&names, one, width)).collect::<Vec<_>>().join("\n"))
         }
         MemoryCommand::Show { which, json } => {
-            let id = directory.find(&which.debate)?.load(Wanted::State)?.debate.id;
+            let id = directory.find(&which.debate)?.load(AccessMode::State)?.debate.id;
             let Some(memory) = updated(&directory)?.recall(id.as_str())? else {
                 terminal.notice(&format!("Nothing is remembered of {id}: it has no answer, or was to be forgotten."));
                 return Ok(());
@@ -62,7 +62,7 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
         }
         MemoryCommand::Rebuild => {
             let mut archive = Archive::open(&directory)?;
-            let Update { read, unreadable, .. } = archive.rebuild()?;
+            let ArchiveUpdate { read, unreadable, .. } = archive.rebuild()?;
             if unreadable > 0 {
                 terminal.warning(&format!("{} cannot be read", counted(unreadable as u64, "file")));
             }

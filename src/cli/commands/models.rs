@@ -39,7 +39,7 @@ const QUESTION: u64 = 20;
 /// A model, and what is known of it.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct ModelLine {
     provider: String,
     model: String,
     /// Who asks it by the configuration.
@@ -50,13 +50,13 @@ struct Row {
     input_per_m_tok: Option<f64>,
     output_per_m_tok: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    probe: Option<Probe>,
+    probe: Option<ProbeResult>,
 }
 
 /// What came of a probe.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Probe {
+struct ProbeResult {
     answered: bool,
     latency_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,7 +105,7 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
 }
 
 /// Whether a pattern means a model: by its name, or with its provider before it.
-fn is_meant(name: &Pattern, row: &Row) -> bool {
+fn is_meant(name: &Pattern, row: &ModelLine) -> bool {
     name.matches(&row.model) || name.matches(&format!("{}:{}", row.provider, row.model))
 }
 
@@ -186,7 +186,7 @@ fn with_model(settings: &Settings, provider: &str, model: &str) -> AgentSettings
     }
 }
 
-fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<Offered>>) -> Vec<Row> {
+fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<Offered>>) -> Vec<ModelLine> {
     let mut rows = Vec::new();
     for provider in servers.clients.keys() {
         let listed = offered.get(provider);
@@ -203,7 +203,7 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
             let price = price_of(&agent, settings);
             let offer = listed.and_then(|models| models.iter().find(|model| model.name == name));
             let says = limits_of(&agent, settings).context_window;
-            Row {
+            ModelLine {
                 provider: provider.clone(),
                 model: name.to_owned(),
                 used_by: everybody(settings)
@@ -217,7 +217,7 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
                 probe: None,
             }
         };
-        let mut of_provider: Vec<Row> = names.into_iter().map(row).collect();
+        let mut of_provider: Vec<ModelLine> = names.into_iter().map(row).collect();
         of_provider.sort_by_key(|row| row.used_by.is_empty());
         rows.extend(of_provider);
     }
@@ -225,18 +225,18 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
 }
 
 async fn probe_all(
-    rows: &mut [Row],
+    rows: &mut [ModelLine],
     settings: &Settings,
     servers: &Servers,
     args: &ModelsArgs,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
-    let is_probed = |row: &&mut Row| {
+    let is_probed = |row: &&mut ModelLine| {
         let can_be_asked = servers.clients.get(&row.provider).is_some_and(Option::is_some);
         can_be_asked && (!args.models.is_empty() || !row.used_by.is_empty())
     };
-    let mut probed: Vec<&mut Row> = rows.iter_mut().filter(is_probed).collect();
-    let price = |row: &Row| {
+    let mut probed: Vec<&mut ModelLine> = rows.iter_mut().filter(is_probed).collect();
+    let price = |row: &ModelLine| {
         let price = price_of(&with_model(settings, &row.provider, &row.model), settings)?;
         let question = Usd::for_tokens(QUESTION, price.input_per_m_tok);
         Some(question + Usd::for_tokens(u64::from(WORD), price.output_per_m_tok))
@@ -257,7 +257,7 @@ async fn probe_all(
     Ok(())
 }
 
-async fn probe(client: &OpenAiClient, model: &str) -> Probe {
+async fn probe(client: &OpenAiClient, model: &str) -> ProbeResult {
     let request = Request {
         model: model.into(),
         temperature: 0.0,
@@ -281,7 +281,7 @@ async fn probe(client: &OpenAiClient, model: &str) -> Probe {
         Err(_) => Some(ModelError::TimedOut { after: PROBING }),
     };
     let latency_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Probe { answered: error.is_none(), latency_ms, error: error.map(|error| one_line(&error.to_string())) }
+    ProbeResult { answered: error.is_none(), latency_ms, error: error.map(|error| one_line(&error.to_string())) }
 }
 
 /// A model that thought until its tokens were used up has answered all the same.
@@ -290,15 +290,15 @@ fn came_from_a_model(error: &ModelError) -> bool {
 }
 
 /// A part for each provider, with the configured models first.
-fn shown(rows: &[Row], servers: &Servers, layout: Layout) -> String {
+fn shown(rows: &[ModelLine], servers: &Servers, layout: Layout) -> String {
     let parts = servers.clients.keys().filter_map(|provider| {
-        let rows: Vec<&Row> = rows.iter().filter(|row| row.provider == *provider).collect();
+        let rows: Vec<&ModelLine> = rows.iter().filter(|row| row.provider == *provider).collect();
         (!rows.is_empty()).then(|| format!("{}\n{}", one_line(provider), table(&rows).drawn(layout)))
     });
     parts.collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
-fn table(rows: &[&Row]) -> Table {
+fn table(rows: &[&ModelLine]) -> Table {
     // What is empty everywhere says nothing.
     let is_probed = rows.iter().any(|row| row.probe.is_some());
     let is_used = rows.iter().any(|row| !row.used_by.is_empty());

@@ -1,6 +1,6 @@
 //! `dialectic ratings`: how good models are at their roles.
 
-use crate::archive::{Archive, Rating, Step};
+use crate::archive::{Archive, Rating, RatingStep};
 use crate::cli::args::RatingsArgs;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
@@ -68,7 +68,7 @@ fn table(ratings: &[Rating]) -> Table {
     table
 }
 
-fn last(history: &[Step]) -> &[Step] {
+fn last(history: &[RatingStep]) -> &[RatingStep] {
     &history[history.len().saturating_sub(PLOTTED)..]
 }
 

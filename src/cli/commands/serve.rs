@@ -13,7 +13,7 @@ use crate::cli::interrupt::Interrupts;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::serve::{Options, Stage, Workplace};
+use crate::serve::{Options, ServerHost, Workplace};
 pub(in crate::cli) use crate::serve::{Server, Watched};
 use dialectic_base::money::Usd;
 use dialectic_config::{ConfigPath, Overrides, capture_environment, load_settings};
@@ -115,7 +115,7 @@ pub(in crate::cli) fn for_one_debate(
 
 /// A server that answers on a thread of its own while a debate runs.
 pub(in crate::cli) struct Served {
-    stage: Stage,
+    stage: ServerHost,
     stop: oneshot::Sender<()>,
     hurry: oneshot::Sender<()>,
     ended: thread::JoinHandle<()>,

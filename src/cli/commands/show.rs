@@ -2,33 +2,33 @@
 
 mod choice;
 
-use choice::{Choice, ChoiceError};
+use choice::{ChoiceError, TextSelection};
 use serde::Serialize;
 
-use crate::cli::args::{Part, ShowArgs};
+use crate::cli::args::{DebatePart, ShowArgs};
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_record::debate::{Debate, DebateFile, Ledger, Move, Objection, Shown};
-use dialectic_record::store::Wanted;
+use dialectic_record::store::AccessMode;
 use dialectic_report::display::objections;
 use dialectic_report::report::{Said, View, overview, readable, said};
 
 pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;
-    let saved = directory.find(&args.which.debate)?.load(Wanted::State)?;
+    let saved = directory.find(&args.which.debate)?.load(AccessMode::State)?;
     for warning in &saved.warnings {
         terminal.warning(warning);
     }
     let debate = &saved.debate;
     let view = View::new(debate, &[], None);
-    let choice = Choice::of(&view, args.part, args.name.as_deref())?;
+    let choice = TextSelection::of(&view, args.part, args.name.as_deref())?;
     match args.part {
         None if args.json => terminal.json(&DebateFile::of(debate)),
         None => terminal.pages(&overview(&view, directory.short_name(&debate.id)), !args.no_pager),
-        Some(Part::Points) => points(&view, args, terminal),
-        Some(Part::Solution) => solution(debate, args, terminal),
-        Some(Part::Round | Part::Agent | Part::Stage | Part::Critiques) => {
+        Some(DebatePart::Points) => points(&view, args, terminal),
+        Some(DebatePart::Solution) => solution(debate, args, terminal),
+        Some(DebatePart::Round | DebatePart::Agent | DebatePart::Stage | DebatePart::Critiques) => {
             let texts: Vec<Said<'_>> = said(&view).into_iter().filter(|one| choice.has(debate, one)).collect();
             if args.json {
                 return terminal.json(&texts);

@@ -17,7 +17,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
     let journal = entry.journal_path()?;
     let found = verify(&entry, journal)?;
     if args.json {
-        terminal.json(&Report::of(&entry, &found))?;
+        terminal.json(&VerifyReport::of(&entry, &found))?;
     } else {
         terminal.text(&text(&entry, journal, &found))?;
     }
@@ -27,7 +27,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
 /// What a program is told.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Report {
+struct VerifyReport {
     id: String,
     whole: bool,
     events: usize,
@@ -41,7 +41,7 @@ struct Report {
     flaws: Vec<String>,
 }
 
-impl Report {
+impl VerifyReport {
     fn of(entry: &Entry, found: &Verification) -> Self {
         let (state, state_events) = match found.state {
             StateFile::Current => ("current", Some(found.events)),

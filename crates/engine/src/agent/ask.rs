@@ -16,14 +16,14 @@ use dialectic_record::prompt::{Fill, NoSolution, PromptError, SecondChance};
 use dialectic_record::protocol::{Authorship, OutputSpec};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
-use super::reply::{Ballot, Cast, Questions, RawJudgement, Score};
+use super::reply::{Ballot, Cast, Questions, RawJudgement, RoundScore};
 use super::{AnswerError, Assessment, Call, Written};
 
 /// Told of each reply that is paid for but not yet a result, so that it can be kept before anything else happens.
 pub type OnReply = Arc<dyn Fn(StoredReply, CallRecord) + Send + Sync>;
 
 /// A reply that an earlier run of the debate already paid for.
-pub type Past = (StoredReply, CallRecord);
+pub type PaidReply = (StoredReply, CallRecord);
 
 /// A question, with what it needs on its way to an answer.
 pub struct Ask {
@@ -32,7 +32,7 @@ pub struct Ask {
     /// What.
     pub request: Request,
     /// Replies to it from an earlier run, oldest first; they are not paid again.
-    pub past: Vec<Past>,
+    pub past: Vec<PaidReply>,
     /// Told of each further reply that is not yet a result.
     pub on_reply: OnReply,
     /// The tools that the model may call; none for JSON answers.
@@ -85,7 +85,7 @@ async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall]) -> Vec<ToolResult> {
 
 /// An answer in text.
 #[derive(Debug, Clone)]
-struct Said {
+struct ParsedText {
     /// The text.
     pub text: Arc<str>,
     /// What the last call took; calls before it were told to [`Ask::on_reply`].
@@ -105,7 +105,7 @@ pub struct Unreadable {
 
 /// What a call brought, with what it took beside it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
+pub struct CallResult {
     /// What it brought.
     pub value: Value,
     /// What its last request took; those before it were told to [`Ask::on_reply`].
@@ -147,7 +147,7 @@ pub enum Value {
 ///
 /// # Errors
 /// The failure of the last request that could not be made good.
-pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
+pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult, FailedCall> {
     let answered = value(ask, call, judge).await?;
     let text = match &answered.value {
         Value::Text(text) if call.step.answer == OutputSpec::Text => Some(text.as_ref()),
@@ -164,18 +164,18 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, 
         | Value::Unreadable(_) => None,
     };
     let reading = text.zip(call.reads.as_ref()).map(|(text, reads)| reads.read(text));
-    Ok(Answered { reading: reading.filter(Reading::says_something).map(Box::new), ..answered })
+    Ok(CallResult { reading: reading.filter(Reading::says_something).map(Box::new), ..answered })
 }
 
-async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
+async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult, FailedCall> {
     let labels = &call.labels;
     match &call.step.answer {
         OutputSpec::Text | OutputSpec::Summary | OutputSpec::FollowUp => {
-            let Said { text, call, metadata } = ask.text().await?;
-            Ok(Answered { value: Value::Text(text), call, metadata, reading: None })
+            let ParsedText { text, call, metadata } = ask.text().await?;
+            Ok(CallResult { value: Value::Text(text), call, metadata, reading: None })
         }
         OutputSpec::Questions { .. } => ask.value(Questions::read, Value::Questions).await,
-        OutputSpec::Score(_) => ask.value(Score::read, Value::Score).await,
+        OutputSpec::Score(_) => ask.value(RoundScore::read, Value::Score).await,
         OutputSpec::Choice => ask.value(|text| Ballot::read(text, labels), Value::Choice).await,
         OutputSpec::Word(words) => ask.value(|text| Ballot::read_word(text, words), Value::Word).await,
         OutputSpec::Judgement => {
@@ -206,7 +206,7 @@ async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, Faile
             let author = Some(key.agent_id.clone());
             let solution =
                 Solution { base: author.clone(), synthesized_by: author, ..written.into_solution(judge, &call.listed) };
-            Ok(Answered::of(Value::Solution(Box::new(solution)), record))
+            Ok(CallResult::of(Value::Solution(Box::new(solution)), record))
         }
         OutputSpec::Solution(authorship) => {
             let is_amended = *authorship == Authorship::Amended;
@@ -229,12 +229,12 @@ async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, Faile
             } else {
                 written.into_solution(judge, &call.listed)
             };
-            Ok(Answered::of(Value::Solution(Box::new(Solution { cut, ..solution })), record))
+            Ok(CallResult::of(Value::Solution(Box::new(Solution { cut, ..solution })), record))
         }
     }
 }
 
-impl Answered {
+impl CallResult {
     fn of(value: Value, call: CallRecord) -> Self {
         Self { value, metadata: Metadata::of_calls([&call]), call, reading: None }
     }
@@ -246,7 +246,7 @@ impl Ask {
     ///
     /// # Errors
     /// When a call fails for good.
-    async fn text(mut self) -> Result<Said, FailedCall> {
+    async fn text(mut self) -> Result<ParsedText, FailedCall> {
         let mut log = ToolLog::default();
         for (reply, record) in std::mem::take(&mut self.past) {
             log.note(&reply, record);
@@ -272,7 +272,7 @@ impl Ask {
                     return Err(FailedCall { error, attempts, spent });
                 }
                 log.records.push(call.clone());
-                return Ok(Said { text: reply.text.into(), call, metadata: log.into_metadata() });
+                return Ok(ParsedText { text: reply.text.into(), call, metadata: log.into_metadata() });
             };
             let tool_results = run_all(toolbox, &reply.tool_calls).await;
             let stored =
@@ -293,9 +293,9 @@ impl Ask {
         self,
         read: impl Fn(&str) -> Result<T, AnswerError>,
         wrap: impl Fn(T) -> Value,
-    ) -> Result<Answered, FailedCall> {
+    ) -> Result<CallResult, FailedCall> {
         let (value, call) = self.json(read).await?;
-        Ok(Answered::of(value.map_or_else(|unreadable| Value::Unreadable(unreadable.error), wrap), call))
+        Ok(CallResult::of(value.map_or_else(|unreadable| Value::Unreadable(unreadable.error), wrap), call))
     }
 
     /// Asks for JSON that `read` understands, and once more with the reason when it does not. Whatever becomes of the
@@ -426,12 +426,12 @@ struct Solved {
 /// Replies to the requests of one question, one after the other: those of an earlier run, then new ones.
 struct Replies {
     caller: Caller,
-    past: VecDeque<Past>,
+    past: VecDeque<PaidReply>,
     on_reply: OnReply,
 }
 
 /// One of them.
-struct Heard {
+struct SpokenReply {
     text: String,
     call: CallRecord,
     /// Whether it is on record already.
@@ -439,16 +439,16 @@ struct Heard {
 }
 
 impl Replies {
-    async fn next(&mut self, request: &Request) -> Result<Heard, FailedCall> {
+    async fn next(&mut self, request: &Request) -> Result<SpokenReply, FailedCall> {
         if let Some((reply, call)) = self.past.pop_front() {
-            return Ok(Heard { text: reply.text, call, is_kept: true });
+            return Ok(SpokenReply { text: reply.text, call, is_kept: true });
         }
         let answered = self.caller.call(request).await?;
-        Ok(Heard { text: answered.reply.text, call: answered.record, is_kept: false })
+        Ok(SpokenReply { text: answered.reply.text, call: answered.record, is_kept: false })
     }
 
     /// Sees to it that a reply which is no result yet is on record before the next call is made.
-    fn keep(&self, heard: Heard, error: &AnswerError) {
+    fn keep(&self, heard: SpokenReply, error: &AnswerError) {
         if !heard.is_kept {
             let reply = StoredReply {
                 text: heard.text,

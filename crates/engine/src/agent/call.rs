@@ -6,8 +6,8 @@ use dialectic_base::problem::major_requirements;
 use dialectic_llm::{AnswerSchema, Request};
 use dialectic_record::debate::{AgentId, CallKey, Contribution, Debate, Objection, Position, Reads};
 use dialectic_record::prompt::{
-    self, Assess, Attached, Authored, Beginning, Candidate, Clarification, Entry, Fill, History, MaterialPart,
-    OwnHistory, PromptError, Values,
+    self, Assess, Attached, Authored, Beginning, Candidate, Clarification, Fill, History, MaterialPart, OwnHistory,
+    PromptError, TitledText, Values,
 };
 use dialectic_record::protocol::motion::debaters;
 use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step, criteria, criteria_or, side};
@@ -15,8 +15,8 @@ use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step, cr
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
 use super::dispute::dispute;
 use super::excerpt::{Titled, bounded, length, shorten, total};
-use super::points::Listed;
-use super::reply::{self, Ballot, Questions, RawJudgement, Score};
+use super::points::ListedPoints;
+use super::reply::{self, Ballot, Questions, RawJudgement, RoundScore};
 use super::texts::{
     Earlier, anonymous, anonymous_transcript, earlier_answers, earlier_texts, final_texts, history, material,
     newest_summary, own_rounds, transcript, who_is_who, whole_length,
@@ -123,9 +123,9 @@ impl SharedPrompt {
 
 /// The texts that a call shows.
 #[derive(Default)]
-struct Shown<'a> {
+struct ShownTexts<'a> {
     inputs: Vec<&'a Arc<Contribution>>,
-    points: Option<Listed>,
+    points: Option<ListedPoints>,
     labels: Labels,
     candidates: Vec<Titled<'a>>,
     own_summary: Option<&'a str>,
@@ -141,13 +141,13 @@ struct Shown<'a> {
     length: usize,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ShownTexts<'a> {
     /// What `step` shows. Of the texts that can be shortened there is room for so many characters.
     fn of(debate: &'a Debate, step: &Step, room: usize) -> Result<Self, PromptError> {
         let (agent, round) = (&step.key.agent_id, step.key.round);
         let inputs: Vec<&Arc<Contribution>> = step.inputs.iter().filter_map(|key| debate.contribution(key)).collect();
         let own_summary = || newest_summary(debate, agent).map(|(_, summary)| summary.summary.as_ref());
-        let points = |label: &dyn Fn(&AgentId) -> Option<String>| Listed::of(debate, step, label);
+        let points = |label: &dyn Fn(&AgentId) -> Option<String>| ListedPoints::of(debate, step, label);
         Ok(match step.shows {
             PromptContext::Inputs => {
                 Self { inputs: unread(inputs, step), points: points(&|_| None), ..Self::default() }
@@ -259,7 +259,7 @@ impl<'a> Shown<'a> {
         self.points.as_ref().map(|listed| listed.text.as_str())
     }
 
-    fn entries(&self) -> Vec<Entry<'_>> {
+    fn entries(&self) -> Vec<TitledText<'_>> {
         self.entries.iter().map(Titled::entry).collect()
     }
 
@@ -307,7 +307,7 @@ fn question(
     step: &Step,
     room: usize,
 ) -> Result<Call, PromptError> {
-    let shown = Shown::of(debate, step, room)?;
+    let shown = ShownTexts::of(debate, step, room)?;
     let mut role = agent.role.focusing(step.prompt.focus);
     let focus;
     // A summary prompt of the user's may say where the texts belong; then they stand there and nowhere else.
@@ -356,7 +356,7 @@ fn question(
         // The judge adds its assessment to a text that stands as it is.
         OutputSpec::Solution(Authorship::Kept(_)) => Some(reply::assessment(false, shown.points.is_some())),
         OutputSpec::Questions { .. } => Some(Arc::new(Questions::schema())),
-        OutputSpec::Score(_) => Some(Arc::new(Score::schema())),
+        OutputSpec::Score(_) => Some(Arc::new(RoundScore::schema())),
         OutputSpec::Choice => Some(Arc::new(Ballot::schema())),
         OutputSpec::Word(words) => Some(Arc::new(Ballot::schema_of(words))),
         OutputSpec::Relations => Some(Arc::new(RawRelations::schema(!shown.requirements.is_empty()))),
@@ -388,7 +388,7 @@ fn question(
     let is_solution = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Challenge);
     let criteria = criteria.into_iter().map(str::to_owned).collect();
     let listed = shown.points.as_ref().filter(|_| is_solution).map(|listed| listed.points.clone()).unwrap_or_default();
-    let Shown { labels, length, decisions, requirements, numbered, .. } = shown;
+    let ShownTexts { labels, length, decisions, requirements, numbered, .. } = shown;
     Ok(Call {
         step: step.clone(),
         request,
@@ -441,7 +441,7 @@ fn unread<'a>(mut inputs: Vec<&'a Arc<Contribution>>, step: &Step) -> Vec<&'a Ar
 }
 
 /// What asks for the assessment of a solution alone.
-fn assessing(shared: &SharedPrompt, agent: &Agent, authorship: &Authorship, shown: &Shown<'_>) -> MakeAssessment {
+fn assessing(shared: &SharedPrompt, agent: &Agent, authorship: &Authorship, shown: &ShownTexts<'_>) -> MakeAssessment {
     let (shared, agent) = (shared.clone(), agent.clone());
     let is_amended = *authorship == Authorship::Amended;
     let labels = if is_amended { shown.labels.clone() } else { Labels::default() };

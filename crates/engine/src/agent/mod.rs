@@ -20,7 +20,7 @@ mod texts;
 mod written;
 
 pub use answer::{AnswerError, read_json};
-pub use ask::{Answered, Ask, OnReply, Past, Tools, Unreadable, Value, answer};
+pub use ask::{Ask, CallResult, OnReply, PaidReply, Tools, Unreadable, Value, answer};
 pub use call::{Call, SharedPrompt, prepare};
 pub use labels::{Labels, shuffled};
 pub use model::{facts_of, limits_of, price_of, timeouts_of};

@@ -17,14 +17,14 @@ const REASON: usize = 160;
 
 /// Points that a prompt lists.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Listed {
+pub(super) struct ListedPoints {
     /// A line for each.
     pub(super) text: String,
     /// The points in the order of the lines.
     pub(super) points: Vec<Objection>,
 }
 
-impl Listed {
+impl ListedPoints {
     /// What `step` shows of the points. `label` says under which name a text is shown.
     pub(super) fn of(debate: &Debate, step: &Step, label: impl Fn(&AgentId) -> Option<String>) -> Option<Self> {
         let key = &step.key;

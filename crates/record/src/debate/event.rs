@@ -272,12 +272,6 @@ pub enum Event {
     },
     /// The user has taken notice of that.
     CostAcknowledged,
-    /// Attempts of calls broke off, or came back without figures. Written by older versions, which set nothing aside
-    /// on record: under a cost limit it counts as spent.
-    CostAssumed {
-        /// Together, since this was last said.
-        usd: Usd,
-    },
     /// The debate was told to close early.
     Stopping {
         /// Why.
@@ -410,7 +404,6 @@ impl Event {
             | Self::OutputLimited { .. }
             | Self::CostWarned { .. }
             | Self::CostAcknowledged
-            | Self::CostAssumed { .. }
             | Self::Stopping { .. }
             | Self::Suspended { .. }
             | Self::Paused
@@ -500,7 +493,6 @@ impl Event {
             | Self::OutputLimited { .. }
             | Self::CostWarned { .. }
             | Self::CostAcknowledged
-            | Self::CostAssumed { .. }
             | Self::Stopping { .. }
             | Self::Suspended { .. }
             | Self::Paused

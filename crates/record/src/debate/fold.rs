@@ -226,7 +226,7 @@ impl Debate {
                 self.count(call.as_ref());
             }
             // The state says what is known to have been spent.
-            Event::CostReserved { .. } | Event::CostAssumed { .. } => {}
+            Event::CostReserved { .. } => {}
             Event::OutputLimited { max_tokens } => self.limit_output(*max_tokens),
             Event::CostWarned { usd, limit } => {
                 self.cost_warning = Some(CostWarning { usd: *usd, limit: *limit, acknowledged: false });

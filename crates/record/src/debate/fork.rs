@@ -167,7 +167,7 @@ impl From<ForkPoint> for String {
 }
 
 /// Where something stands in a debate: its round, and the rank of its stage.
-type Place = (u32, usize);
+type RecordPosition = (u32, usize);
 
 /// The stages of a record, ranked.
 struct Ranks<'a>(&'a [StageInfo]);
@@ -206,7 +206,7 @@ impl Ranks<'_> {
 
     /// The place at which a stage was entered when `round` rounds had begun. Those ahead of the rounds that come back
     /// between them follow the whole round.
-    fn entered(&self, round: u32, stage: StageId) -> Place {
+    fn entered(&self, round: u32, stage: StageId) -> RecordPosition {
         let rank = self.of(stage);
         let in_round = self.0.get(rank).is_some_and(|stage| stage.in_round);
         let is_between = round > 0 && !in_round && rank < self.last_in_round();
@@ -214,7 +214,7 @@ impl Ranks<'_> {
     }
 
     /// The place of a point, where the protocol has it.
-    fn place(&self, point: &ForkPoint) -> Result<Place, ForkError> {
+    fn place(&self, point: &ForkPoint) -> Result<RecordPosition, ForkError> {
         let Some(id) = point.stage else { return Ok((0, 0)) };
         let stage = self.of(id);
         let known = self.0.get(stage);
@@ -258,7 +258,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
         return Err(ForkError::NotReached { point: point.clone(), last });
     }
     let begin = (round, ranks.begin(stage));
-    let is_before = |place: Place| place < begin;
+    let is_before = |place: RecordPosition| place < begin;
     let (mut current, mut entered) = (0, 0);
     let mut kept = Vec::new();
     for recorded in parent {
@@ -303,7 +303,6 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::OutputLimited { .. }
             | Event::CostWarned { .. }
             | Event::CostAcknowledged
-            | Event::CostAssumed { .. }
             | Event::Created(_)
             | Event::Replied { .. }
             // What was made again is taken over as it was then.
@@ -375,7 +374,7 @@ fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError>
 }
 
 /// The places that a debate came to and at which it can branch off.
-fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<Place> {
+fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<RecordPosition> {
     let mut round = 0;
     let mut places = Vec::new();
     let closing = ranks.0.len().saturating_sub(1);

@@ -86,10 +86,10 @@ pub use settings::{
     SynthesisMethod, TeamSettings, TerminationKind, TerminationSettings, Terms, ToolSettings, TraceTarget, VotingRule,
     VotingSettings,
 };
-pub use signal::{Asked, RoundInProgress, Signal};
+pub use signal::{CallDescription, RoundInProgress, Signal};
 pub use similarity::Lexicon;
 pub use solution::{Shortened, Solution};
-pub use stage::{ResultKind, StageId, StageInfo, Words};
+pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,
     SummaryMetadata,
@@ -98,4 +98,4 @@ pub use team::{Selection, TeamCandidate};
 pub use time::Timestamp;
 pub use timeline::{Moment, timeline};
 pub use verdict::{Judgement, Poll, Verdict, Winner, WonBy};
-pub use voting::{Count, Decider, Dissent, Undecided, Voting};
+pub use voting::{VoteCount, Decider, Dissent, Undecided, Voting};

@@ -24,7 +24,7 @@ use std::sync::{Arc, LazyLock};
 pub use catalog::{PromptError, Template};
 pub use evaluator::{EvaluatorValues, SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user};
 pub use material::{
-    AskedItem, Asker, Attached, Authored, Candidate, Clarification, Entry, FocusedRole, MaterialPart, OwnRound, Persona,
+    AskedItem, Asker, Attached, Authored, Candidate, Clarification, TitledText, FocusedRole, MaterialPart, OwnRound, Persona,
 };
 pub use role::{Role, RoleError};
 pub use source::{PromptFileError, read_prompt, read_whole_prompt};

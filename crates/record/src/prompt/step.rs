@@ -7,7 +7,7 @@ use minijinja::value::Serde;
 use serde::Serialize;
 
 use super::catalog::{PromptError, environment};
-use super::material::{Authored, Candidate, Entry, FocusedRole, MaterialPart, OwnRound};
+use super::material::{Authored, Candidate, TitledText, FocusedRole, MaterialPart, OwnRound};
 
 /// A prompt of a protocol: a template over [`Values`].
 #[derive(Debug)]
@@ -51,7 +51,7 @@ pub struct Values<'a> {
     /// The agent's own part of the finished rounds.
     pub rounds: Vec<OwnRound<'a>>,
     /// Texts under headings of their own: a transcript, earlier rounds.
-    pub entries: Vec<Entry<'a>>,
+    pub entries: Vec<TitledText<'a>>,
     /// The texts of the whole debate, in parts.
     pub material: Vec<MaterialPart<'a>>,
     /// Points that critics raised, as a list: those against the text at hand that are not settled, under their labels;

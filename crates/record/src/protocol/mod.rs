@@ -19,7 +19,6 @@ mod arena;
 mod clarification;
 mod dialectic;
 mod follow_up;
-mod format1;
 mod lincoln_douglas;
 pub mod motion;
 mod oxford;
@@ -35,7 +34,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::debate::{AgentSettings, CallKey, CallStatus, Debate, Event, Settings, StageId, StageInfo};
+use crate::debate::{AgentSettings, CallKey, CallStatus, Debate, Event, FORMAT_VERSION, Settings, StageId, StageInfo};
 use crate::prompt::Prompt;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 
@@ -43,7 +42,6 @@ pub use arena::ARENA;
 pub use clarification::{CLARIFY, all_clear, answers, clarification, initialization};
 pub use dialectic::DIALECTIC;
 pub use follow_up::{ANSWER, follow_up, follow_up_info};
-pub use format1::{Upgrade, upgrade_state};
 pub use lincoln_douglas::LINCOLN_DOUGLAS;
 pub use motion::side;
 pub use oxford::{FloorVote, OXFORD, floor_vote};
@@ -253,6 +251,18 @@ impl Protocol {
             };
         }
         reach
+    }
+}
+
+/// Completes a state that names no stages, as the predecessor wrote it: adds those of its protocol, and marks the
+/// proposals that were carried over from the round before.
+pub fn upgrade_state(debate: &mut Debate) {
+    if debate.stages.is_empty() {
+        let protocol = debate.settings.as_ref().and_then(|settings| Protocol::named(&settings.debate.protocol));
+        debate.stages = protocol.unwrap_or(&DIALECTIC).infos();
+    }
+    if debate.format_version.is_none_or(|version| version < FORMAT_VERSION) {
+        debate.mark_carried_over();
     }
 }
 

@@ -13,7 +13,7 @@ use dialectic_base::markdown::truncate;
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::access::Environment;
-use dialectic_engine::runner::{Runner, RunnerError, Saved};
+use dialectic_engine::runner::{ResumableDebate, Runner, RunnerError};
 use dialectic_record::debate::{Debate, Forecast, Made, Span, Status};
 use dialectic_record::store::{Directory, Entry, JournalError, StoreError, read_state};
 
@@ -86,7 +86,11 @@ pub(super) fn agreed(
 }
 
 /// The newest debate that is not finished, runs nowhere else and can be taken up.
-fn newest(directory: &Directory, runner: &Runner, terminal: &mut Terminal) -> Result<Option<(Entry, Saved)>, Error> {
+fn newest(
+    directory: &Directory,
+    runner: &Runner,
+    terminal: &mut Terminal,
+) -> Result<Option<(Entry, ResumableDebate)>, Error> {
     for entry in directory.entries()? {
         let is_completed = read_state(&entry.state).is_ok_and(|debate| debate.status == Status::Completed);
         if entry.journal.is_none() || is_completed {

@@ -3,7 +3,6 @@
 mod arena;
 mod course;
 mod dialectic;
-mod format1;
 mod ledger;
 mod motions;
 mod prompts;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::super::*;
-use crate::prompt::{Authored, Candidate, Entry, Focus, FocusedRole, MaterialPart, OwnRound, Prompt, Role, Values};
+use crate::prompt::{Authored, Candidate, TitledText, Focus, FocusedRole, MaterialPart, OwnRound, Prompt, Role, Values};
 
 fn prompts() -> Vec<&'static Prompt> {
     let mut seen = BTreeSet::new();
@@ -59,8 +59,8 @@ fn bare<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
 fn full<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
     let own = Authored { author: "Ada", text: "OWN" };
     let entries = vec![
-        Entry { title: "Opening of Ada, for", text: "ENTRY-1" },
-        Entry { title: "Opening of Ben", text: "ENTRY-2" },
+        TitledText { title: "Opening of Ada, for", text: "ENTRY-1" },
+        TitledText { title: "Opening of Ben", text: "ENTRY-2" },
     ];
     Values {
         inputs: vec![
