@@ -29,8 +29,6 @@ const MOST_STRANGERS: usize = 128;
 const TO_BEGIN: Duration = Duration::from_millis(100);
 /// How long a connection may take to send the head of a request, or stay open without one.
 const TO_ASK: Duration = Duration::from_secs(30);
-/// How long a client may take nothing of what it is sent. It is disconnected then.
-const TO_READ: Duration = Duration::from_secs(20);
 /// Bytes that wait in a connection to be sent, about.
 const BUFFER: usize = 32 * 1024;
 /// How long no connection is taken where the system has no room for one.
@@ -150,8 +148,8 @@ impl Drop for ConnectionSlot {
     }
 }
 
-/// Answers requests until the runtime ends.
-pub(super) async fn listen(listener: TcpListener, router: Router) {
+/// Answers requests until the runtime ends. Disconnects a client that reads nothing for `client_timeout`.
+pub(super) async fn listen(listener: TcpListener, router: Router, client_timeout: Duration) {
     let room = Arc::new(Mutex::new(Room::default()));
     loop {
         // One that is gone already is no connection, and none can be taken where no file is left to be opened.
@@ -163,7 +161,7 @@ pub(super) async fn listen(listener: TcpListener, router: Router) {
         let router = router.clone();
         tokio::spawn(async move {
             tokio::select! {
-                () = converse(stream, router, seat) => {}
+                () = converse(stream, router, seat, client_timeout) => {}
                 () = sent_away.cancelled() => {}
             }
         });
@@ -172,7 +170,7 @@ pub(super) async fn listen(listener: TcpListener, router: Router) {
     }
 }
 
-async fn converse(stream: TcpStream, router: Router, seat: Seat) {
+async fn converse(stream: TcpStream, router: Router, seat: Seat, client_timeout: Duration) {
     // What is sent is sent at once; a connection on which that cannot be set is one that is gone.
     drop(stream.set_nodelay(true));
     if !matches!(timeout(TO_ASK, stream.peek(&mut [0])).await, Ok(Ok(1))) {
@@ -180,7 +178,7 @@ async fn converse(stream: TcpStream, router: Router, seat: Seat) {
     }
     seat.begins();
     let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(TO_READ));
+    stream.set_write_timeout(Some(client_timeout));
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(TO_ASK).max_buf_size(BUFFER);
     let router = TowerToHyperService::new(router);

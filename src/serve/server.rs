@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::StatusCode;
@@ -44,6 +45,8 @@ pub struct Options {
     pub token: Option<String>,
     /// How many debates run at once.
     pub places: usize,
+    /// Disconnects a client that reads nothing for so long.
+    pub client_timeout: Duration,
     /// What its debates are made with.
     pub workplace: Workplace,
 }
@@ -163,6 +166,7 @@ pub struct Server {
     listener: StdListener,
     keys: Keys,
     url: String,
+    client_timeout: Duration,
 }
 
 impl Server {
@@ -171,7 +175,7 @@ impl Server {
     /// # Errors
     /// When the address cannot be used, or others could use it without bounds.
     pub fn bind(options: Options, notices: mpsc::UnboundedSender<String>) -> Result<Self, ServeError> {
-        let Options { host, port, origins, token, places, workplace } = options;
+        let Options { host, port, origins, token, places, client_timeout, workplace } = options;
         let ip = if host == "localhost" { Ok(IpAddr::from([127, 0, 0, 1])) } else { host.parse::<IpAddr>() };
         let ip = ip.map_err(|_| ServeError::Host { host: host.clone() })?;
         for origin in &origins {
@@ -219,7 +223,7 @@ impl Server {
             door: Mutex::new(()),
             clients: Arc::new(Semaphore::new(MOST_CLIENTS)),
         }));
-        Ok(Self { app, listener, keys, url })
+        Ok(Self { app, listener, keys, url, client_timeout })
     }
 
     /// Where it is, with the token that lets one browser in.
@@ -260,9 +264,9 @@ impl Server {
         until: impl Future<Output = ()>,
         hurry: impl Future<Output = ()>,
     ) -> Result<Vec<DebateId>, ServeError> {
-        let Self { app, listener, .. } = self;
+        let Self { app, listener, client_timeout, .. } = self;
         let listener = TcpListener::from_std(listener).map_err(ServeError::Start)?;
-        let answered = listen(listener, router(&app));
+        let answered = listen(listener, router(&app), client_timeout);
         tokio::select! {
             () = answered => {}
             () = until => {}

@@ -1,6 +1,6 @@
 //! Calls that fail: what is tried again, what a debate survives, and how it says what it lacks.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -268,9 +268,7 @@ fn a_round_ends_at_its_limit_with_what_it_has() {
     });
     let limits = json!({"timeoutPerRound": 700, "callTimeout": 700, "maxRetries": 1});
     let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "testing"], &limits));
-    let started = Instant::now();
     let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
-    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     insta::assert_snapshot!(finished.stderr.replace(&sandbox.only_debate(), "[id]"), @"
     warning: agent-testing failed in the critique of agent-architect after 2 attempts: no answer within 700ms
     Saved debate to ./debates/[id].json

