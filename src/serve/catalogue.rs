@@ -15,7 +15,6 @@ use dialectic_record::store::{Directory, Entry, StateFileError, StoreError, Want
 use super::problem::Problem;
 use super::registry::{RunRegistry, Whereabouts};
 
-
 /// Where a debate stands, as somebody sees it who may do something about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

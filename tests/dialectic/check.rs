@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Incoming, MockServer, Reply, Sandbox, config, short_reply};
+use crate::arena::Related;
+use crate::support::{Ending, Incoming, MockServer, Reply, Sandbox, config, short_reply};
 use crate::timing::without_times;
 
 /// What only the draft says.
@@ -24,13 +25,15 @@ fn lens(request: &Incoming) -> Option<&'static str> {
         .find(|lens| request.task() == "check" && request.prompt().contains(&format!("\nLens: {lens}\n")))
 }
 
+fn script_of_a_draft() -> Reply {
+    judged(&format!("# Leases\n\n## Clocks\n\n{FAULT}\n\n{REST}"), "")
+}
+
 /// A judge whose draft has a fault that one lens finds, and who mends it.
 fn script(request: &Incoming) -> Reply {
-    let draft = format!("# Leases\n\n## Clocks\n\n{FAULT}\n\n{REST}");
     match (request.task(), lens(request)) {
-        ("synthesise", _) => judged(&draft, ""),
+        ("synthesise", _) => script_of_a_draft(),
         (_, Some("execute")) => {
-            assert!(request.prompt().contains(FAULT), "a checker sees the draft: {}", request.prompt());
             assert!(!request.prompt().contains("# Your role"), "a checker has no role");
             Reply::text("1. [blocking] Clocks: they drift. Resolved by: the store's time.")
         }
@@ -43,9 +46,11 @@ fn script(request: &Incoming) -> Reply {
             ),
             "\"approach\":\"kept\",",
         ),
-        ("review the texts", _) => Reply::text(
-            ["1", "2", "3"].map(|number| format!("## Text {number}\n\nNo objections.\n")).concat(),
-        ),
+        ("critique", _) => Reply::text("No objections."),
+        ("review", _) => Reply::json(json!({"choice": "accept", "confidence": 70, "reason": "It fits."})),
+        ("review the texts", _) => {
+            Reply::text(["1", "2", "3"].map(|number| format!("## Text {number}\n\nNo objections.\n")).concat())
+        }
         _ => short_reply(request),
     }
 }
@@ -107,16 +112,14 @@ fn a_fault_in_the_draft_alone_is_found_answered_and_gone_and_a_wrong_remedy_chan
 #[test]
 fn an_accepted_point_without_a_change_is_not_found_and_brings_the_answer_back() {
     let server = MockServer::with(|request| match (request.task(), request.model()) {
-        ("critique", "model-kiss") => {
-            Reply::text("1. [major] Clocks: they drift. Resolved by: the store's time.")
-        }
+        ("critique", "model-kiss") => Reply::text("1. [major] Clocks: they drift. Resolved by: the store's time."),
         ("critique", _) => Reply::text("No objections."),
         ("refine", _) if request.prompt().contains("they drift") => {
             let prompt = request.prompt();
             let at = prompt.find("Clocks: they drift").unwrap();
-            let number = prompt[..at].rsplit(|c: char| !c.is_ascii_digit() && c != '.').find(|word| {
-                word.split_once('.').is_some_and(|(text, point)| !text.is_empty() && !point.is_empty())
-            });
+            let number = prompt[..at]
+                .rsplit(|c: char| !c.is_ascii_digit() && c != '.')
+                .find(|word| word.split_once('.').is_some_and(|(text, point)| !text.is_empty() && !point.is_empty()));
             let number = number.map_or("1.1", |number| number.trim_end_matches('.'));
             Reply::text(format!(
                 "# Locks\n\n{FAULT}\n\n## Requirements Coverage\n\nAll.\n\n## Response to critiques\n\n- {number} accepted (Clocks): changed."
@@ -127,7 +130,9 @@ fn an_accepted_point_without_a_change_is_not_found_and_brings_the_answer_back() 
             let list = &prompt[prompt.find("# Accepted points").expect("the first lens sees what was accepted")..];
             let at = list.find("[major] Clocks").unwrap();
             let number = list[..at].trim_end().rsplit(' ').next().unwrap();
-            Reply::text(format!("## Accepted points\n\n- {number} not found: the clock is still trusted.\n\n## New points\n\nNo objections."))
+            Reply::text(format!(
+                "## Accepted points\n\n- {number} not found: the clock is still trusted.\n\n## New points\n\nNo objections."
+            ))
         }
         ("check", _) => {
             assert!(!request.prompt().contains("# Accepted points"), "only the first lens needs them");
@@ -162,13 +167,16 @@ fn a_lens_that_fails_degrades_and_so_does_a_final_text_that_is_cut() {
     assert!(description.contains("It was not checked for facts.") && description.contains(FAULT), "{description}");
 
     let server = MockServer::with(|request| match request.task() {
-        "finalise" => script(request).ending(crate::support::Ending::OutputLimit),
+        "finalise" => script(request).ending(Ending::OutputLimit),
         _ => script(request),
     });
     let (_, state) = run(&server, &json!({"check": 3}));
     assert_eq!(state["outcome"]["kind"], "degraded");
     let description = state["finalSolution"]["description"].as_str().unwrap();
-    assert!(description.contains(FAULT) && description.contains("Nothing was changed because of D1 and D2."), "{description}");
+    assert!(
+        description.contains(FAULT) && description.contains("Nothing was changed because of D1 and D2."),
+        "{description}"
+    );
 }
 
 #[test]
@@ -191,13 +199,17 @@ fn without_the_check_the_same_requests_are_sent_but_for_its_own() {
 #[test]
 fn a_debate_resumes_behind_any_event_of_its_check() {
     for protocol in ["dialectic", "council", "review", "arena"] {
-        let reply = |request: &Incoming| match request.task() {
+        let reply = move |request: &Incoming| match request.task() {
             "amend" => Reply::text(format!(
                 "# Leases\n\n{MENDED}\n\n## Requirements Coverage\n\nAll.\n\n## Response to the check\n\n- D1 accepted (Clocks): done."
             )),
+            "check" | "finalise" => script(request),
+            "write the answer" => script_of_a_draft(),
+            _ if protocol == "arena" => crate::arena::script(request, Related::Same, &[]),
             _ => script(request),
         };
-        let debate = json!({"protocol": protocol, "check": 3, "seed": 3, "rounds": if protocol == "review" { 2 } else { 1 }});
+        let debate =
+            json!({"protocol": protocol, "check": 3, "seed": 3, "rounds": if protocol == "review" { 2 } else { 1 }});
         let server = MockServer::with(reply);
         let (whole, expected) = run(&server, &debate);
         let (id, calls) = (whole.only_debate(), server.requests().len());
@@ -242,14 +254,17 @@ fn a_quick_council_has_seven_calls_and_three_lines_above_its_answer() {
     let sandbox = sandbox(&server, &json!({"rounds": 3}));
     let told = sandbox.run(["debate", "Design a lock service", "--quick", "--quiet"]).expect_code(0);
     assert_eq!(server.requests().len(), 7);
-    let stdout = told.stdout();
+    let stdout = &told.stdout;
     let lines: Vec<&str> = stdout.lines().take(3).collect();
-    assert!(lines[0].contains("Both lease.") && lines[1].contains("On clocks.") && lines[2].contains("Clocks drift."), "{stdout}");
+    assert!(
+        lines[0].contains("Both lease.") && lines[1].contains("On clocks.") && lines[2].contains("Clocks drift."),
+        "{stdout}"
+    );
     assert_eq!(sandbox.state(&sandbox.only_debate())["outcome"]["kind"], "full");
     let told = sandbox.run(["debate", "x", "--quick", "--protocol", "dialectic"]).expect_code(2);
-    assert!(told.stderr().contains("--quick"), "{told}");
+    assert!(told.stderr.contains("--quick"), "{told}");
     let told = sandbox.run(["debate", "x", "--protocol", "council", "--until", "quality"]).expect_code(2);
-    assert!(told.stderr().contains("--until"), "{told}");
+    assert!(told.stderr.contains("--until"), "{told}");
 }
 
 #[test]
@@ -258,8 +273,9 @@ fn a_fork_of_a_council_takes_its_proposals_into_a_dialectic() {
     let (sandbox, council) = run(&server, &json!({"protocol": "council", "check": 0}));
     let before = server.requests().len();
     let id = sandbox.only_debate();
-    sandbox.run(["fork", &id, "--protocol", "dialectic", "--set", "debate.rounds=1", "--quiet"]).expect_code(2);
-    sandbox.run(["fork", &id, "--protocol", "dialectic", "--set", "debate.seed=4", "--set", "debate.rounds=2", "--quiet"]).expect_code(0);
+    sandbox
+        .run(["fork", &id, "--protocol", "dialectic", "--set", "debate.seed=4", "--set", "debate.rounds=2", "--quiet"])
+        .expect_code(0);
     let tasks: Vec<String> = server.requests()[before..].iter().map(|request| request.task().to_owned()).collect();
     assert!(!tasks.contains(&"propose".to_owned()), "{tasks:?}");
     assert_eq!(tasks.iter().filter(|task| *task == "critique").count(), 12, "{tasks:?}");

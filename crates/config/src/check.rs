@@ -62,9 +62,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
         let wrong = || {
             let found = match value {
                 // Others are rather texts in the wrong place, perhaps keys.
-                Value::String(text)
-                    if all.iter().any(|node| names(node).is_some()) && text.len() <= LONGEST_NAME =>
-                {
+                Value::String(text) if all.iter().any(|node| names(node).is_some()) && text.len() <= LONGEST_NAME => {
                     format!("`{text}`")
                 }
                 other => words(kind_of(other)).to_owned(),

@@ -96,7 +96,8 @@ fn tell(debate: &Debate, args: &ReplayArgs, took: Duration, terminal: &mut Termi
     }
     let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
     let is_streamed = args.events.as_deref().is_some_and(is_stdout);
-    let printed = if is_streamed { Ok(()) } else { terminal.solution(&with_brief(debate, solution), !args.watch.no_pager) };
+    let printed =
+        if is_streamed { Ok(()) } else { terminal.solution(&with_brief(debate, solution), !args.watch.no_pager) };
     tell_outcome(debate, took, args.watch.watch(), terminal);
     printed
 }

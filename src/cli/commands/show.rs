@@ -63,7 +63,10 @@ fn follow_ups(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Resu
     }
     let entry = |(number, one): (usize, &FollowUp)| {
         let question = one.question.trim().replace('\n', "\n> ");
-        format!("## Question {number}\n\n> {question}\n\n{}\n", one.answer.as_deref().map_or("Not answered.", str::trim))
+        format!(
+            "## Question {number}\n\n> {question}\n\n{}\n",
+            one.answer.as_deref().map_or("Not answered.", str::trim)
+        )
     };
     let text: Vec<String> = (1..).zip(&debate.follow_ups).map(entry).collect();
     terminal.pages(&text.join("\n"), !args.no_pager)

@@ -71,7 +71,11 @@ fn configurations() {
     let off = r#"{"agents": [{"id": "a", "model": "m", "enabled": false}]}"#;
     eval(off, 2, &["has no agent that is switched on"]);
     eval("{", 2, &["`c.json` is not JSON (line 1"]);
-    eval(r#"{"agents": [{"id": []}]}"#, 2, &["agents[0].id (line 1, column 20): expected a string or a number, found an array"]);
+    eval(
+        r#"{"agents": [{"id": []}]}"#,
+        2,
+        &["agents[0].id (line 1, column 20): expected a string or a number, found an array"],
+    );
     let twice = r#"{"agents": [{"id": "a", "model": "m"}, {"id": "a", "model": ""}]}"#;
     eval(twice, 2, &["2 problems", "agents[1].id", "already the id of `agents[0]`", "agents[1].model", "is empty"]);
 }

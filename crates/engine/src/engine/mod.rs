@@ -328,6 +328,7 @@ impl Engine {
                 self.outage.give_up();
             }
             stage = match self.protocol.next(stage, trigger)? {
+                Next::Go(_) if trigger == Trigger::STOP => self.wound_up_in(),
                 Next::Go(next) => next,
                 Next::Begin(next) => self.begin_round(next)?,
                 Next::Suspend => {
@@ -362,7 +363,7 @@ impl Engine {
         self.plan_costs_of(&ahead, round)?;
         if !self.is_plan_affordable() {
             self.stop_for_budget()?;
-            return Ok(self.protocol.closing);
+            return Ok(self.wound_up_in());
         }
         self.append(Event::RoundBegun { round, stage })?;
         self.start_the_clock();
@@ -386,6 +387,10 @@ impl Engine {
     /// their end.
     async fn visit(&mut self, id: StageId) -> Result<Trigger, EngineError> {
         self.gather(id).await?;
+        if self.protocol.stage(id).is_some_and(|stage| stage.info.yields == Some(ResultKind::Check)) {
+            // What is read may have to be put on record first.
+            self.look(id)?;
+        }
         if self.protocol.is_closing(id) {
             // What the answer rests on is there: from here on only the closing is needed.
             self.plan_costs(0)?;
@@ -676,8 +681,19 @@ impl Engine {
     /// Whether a debate that was told to close leaves a stage before it is over: not the one that closes it, and not the
     /// check of its answer, unless it is the user who wants no more.
     fn has_to_leave(&self, stage: StageId) -> bool {
-        let is_over_money = self.is_out_of_money() && self.protocol.is_closing(stage);
+        let rank = |id: StageId| self.protocol.stages.iter().position(|stage| stage.info.id == id);
+        let is_over_money = self.is_out_of_money() && rank(stage) >= rank(self.wound_up_in());
         self.is_stopping() && stage != self.protocol.closing && !is_over_money
+    }
+
+    /// Where a debate goes that closes. What a cost limit has set aside for the check of what is there is spent on it,
+    /// also where that comes before the closing.
+    fn wound_up_in(&self) -> StageId {
+        let (debate, protocol) = (self.debate(), self.protocol);
+        let is_wanted = self.is_out_of_money() && !debate.lenses().is_empty() && debate.final_round().is_some();
+        let before = protocol.stages.iter().take_while(|stage| stage.info.id != protocol.closing);
+        let check = before.into_iter().find(|stage| stage.info.yields == Some(ResultKind::Check));
+        check.filter(|_| is_wanted).map_or(protocol.closing, |stage| stage.info.id)
     }
 
     /// Whether the debate is being closed, and nothing is to be done after that.

@@ -31,7 +31,7 @@ use dialectic_base::money::Usd;
 use dialectic_base::secrets::KnownKeys;
 use dialectic_record::debate::{
     Attachment, Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint, ForkedFrom,
-    Settings, Status, check_taken_over, proposals_for, fork,
+    Settings, Status, check_taken_over, fork, proposals_for,
 };
 use dialectic_record::protocol::{Protocol, Unfit};
 use dialectic_record::store::{Contents, Directory, Entry, Record, StoreError, read_journal, read_state};
@@ -325,7 +325,8 @@ impl Runner {
         let unknown = || RunnerError::NotResumable { id: created.id.clone(), reason: "its protocol is unknown" };
         let protocol = known(&settings, protocols).ok_or_else(unknown)?;
         if settings.debate.protocol != created.settings.debate.protocol && !at.is_start() {
-            taken_over = proposals_for(&taken_over, &protocol.infos()).ok_or_else(|| refused(ForkError::OtherProtocol))?;
+            taken_over =
+                proposals_for(&taken_over, &protocol.infos()).ok_or_else(|| refused(ForkError::OtherProtocol))?;
         }
         check_taken_over(&taken_over, &created.settings, &settings).map_err(refused)?;
         (protocol.check)(&settings)?;

@@ -79,7 +79,9 @@ pub enum ForkError {
         at: ForkPoint,
     },
     /// The settings name another protocol.
-    #[error("what is taken over followed another protocol, which has more of it than proposals; fork at `start`, or right behind the proposals of the first round")]
+    #[error(
+        "what is taken over followed another protocol, which has more of it than proposals; fork at `start`, or right behind the proposals of the first round"
+    )]
     OtherProtocol,
     /// The changed settings have fewer rounds than are taken over.
     #[error("{taken_over} rounds are taken over, more than the {rounds} of the changed settings")]
