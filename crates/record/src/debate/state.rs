@@ -13,8 +13,8 @@ use dialectic_base::provider::OFFLINE;
 use super::{
     AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, Clarification, Contribution, Convergence,
     DebateId, Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection, Observation,
-    Outcome, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution, StageId, StageInfo,
-    TerminationKind, Timestamp, Verdict, Voting, StageWords, stage,
+    Outcome, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution, StageId, StageInfo, StageWords,
+    TerminationKind, Timestamp, Verdict, Voting, stage,
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.

@@ -5,7 +5,7 @@ use minijinja::value::Serde;
 use serde::Serialize;
 
 use super::catalog::{PromptError, Template, render};
-use super::material::{Asker, Attached, Candidate, Clarification, TitledText, OwnRound, Persona};
+use super::material::{Asker, Attached, Candidate, Clarification, OwnRound, Persona, TitledText};
 
 /// Values that render into the text of one template.
 pub trait Fill: Serialize {

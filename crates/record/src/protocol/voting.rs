@@ -7,8 +7,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use crate::debate::{
-    AgentId, AgentSettings, CallKey, CallStatus, Contribution, VoteCount, Debate, Decider, Dissent, Event, Solution,
-    StageId, Undecided, Voting, VotingRule,
+    AgentId, AgentSettings, CallKey, CallStatus, Contribution, Debate, Decider, Dissent, Event, Solution, StageId,
+    Undecided, VoteCount, Voting, VotingRule,
 };
 use crate::prompt::Prompt;
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::debate::{PanelInfo, Progress, Signal};
 
-pub use follower::{EventLog, Follower, Followed};
+pub use follower::{EventLog, Followed, Follower};
 pub use subscription::{Gap, Subscription, Update};
 
 use subscription::Queue;

@@ -193,6 +193,7 @@ impl Diagnostic for JournalError {
             | Self::End { .. } => Some(Remedy::Verify),
             Self::Locked { .. } => Some(Remedy::Replay),
             Self::Newer { .. }
+            | Self::Unreleased { .. }
             | Self::EndMissing { .. }
             | Self::NotAFile { .. }
             | Self::Open { .. }

@@ -22,9 +22,9 @@ use crate::debate::{DebateId, FoldError};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
 pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, read_state};
-pub use journal::{JournalContents, Journal, JournalError, JournalMark, JournalReader, read_journal};
+pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, read_journal};
 pub use record::Record;
-pub use saved::{SavedDebate, AccessMode};
+pub use saved::{AccessMode, SavedDebate};
 pub use snapshot::{Readers, write_atomically};
 pub use verify::{Flaw, StateFile, Verification, verify};
 

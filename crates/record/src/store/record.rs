@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use crate::debate::{Created, Debate, DebateId, Event, Recorded, Settings, Timestamp};
 
-use super::saver::{StateFile, Saver, read_mark, write_state};
+use super::saver::{Saver, StateFile, read_mark, write_state};
 use super::snapshot::remove_leftovers;
-use super::{JournalContents, Directory, Entry, Journal, JournalError, StoreError};
+use super::{Directory, Entry, Journal, JournalContents, JournalError, StoreError};
 
 /// How often a new id is drawn before the directory is given up.
 const ID_ATTEMPTS: usize = 16;

@@ -60,7 +60,8 @@ impl Texts {
     fn values<'a>(&'a self, role: FocusedRole<'a>) -> Values<'a> {
         let at = |place: usize| self.named[place].as_str();
         let authored = |author, place| Authored { author, text: at(place) };
-        let entries = vec![TitledText { title: "title-1, for", text: at(3) }, TitledText { title: "title-2", text: at(4) }];
+        let entries =
+            vec![TitledText { title: "title-1, for", text: at(3) }, TitledText { title: "title-2", text: at(4) }];
         Values {
             role,
             inputs: vec![authored("author-1", 0), authored("author-2", 1), authored("author-3", 2)],
