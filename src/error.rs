@@ -2,9 +2,13 @@
 
 use std::path::PathBuf;
 
+use crate::remedy;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::{DebateId, ForkPoint};
 use dialectic_record::store::StoreError;
+
+/// What BSD's `sysexits.h` calls `EX_TEMPFAIL`.
+const TRY_AGAIN: u8 = 75;
 
 /// Why the program ends without success.
 #[derive(Debug, thiserror::Error)]
@@ -172,7 +176,8 @@ impl<E: Diagnostic> From<E> for Error {
 
 impl Error {
     /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under
-    /// `--strict`, 75 try again later, 130 interrupted (`docs/commands.md`).
+    /// `--strict`, 75 try again later (a server is gone, or another process runs the debate), 130 interrupted
+    /// (`docs/commands.md`).
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
@@ -191,8 +196,7 @@ impl Error {
             | Self::NoRoomToClose { .. }
             | Self::NotEvaluated { .. } => ErrorCategory::Provider,
             Self::NotFull { .. } => return 5,
-            // What BSD's `sysexits.h` calls `EX_TEMPFAIL`: try again.
-            Self::ServerGone { .. } => return 75,
+            Self::ServerGone { .. } => return TRY_AGAIN,
             Self::Interrupted { .. }
             | Self::InterruptedAtEnd { .. }
             | Self::QuestionInterrupted { .. }
@@ -205,6 +209,7 @@ impl Error {
             ErrorCategory::Arguments => 2,
             ErrorCategory::Provider => 3,
             ErrorCategory::Configuration => 4,
+            ErrorCategory::Busy => TRY_AGAIN,
         }
     }
 
@@ -212,7 +217,7 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Diagnosed(error) => return error.hint(),
+            Self::Diagnosed(error) => return remedy::hint(error.hint(), error.remedy().as_ref()),
             Self::OtherTable { .. } => "name another file, or one that `dialectic eval` wrote".to_owned(),
             Self::Output { .. } => "check permissions and free space, or name another file".to_owned(),
             Self::NotSaved { id, has_journal: false, .. } => {

@@ -21,7 +21,7 @@ use chrono::{DateTime, Utc};
 use past::PastDecision;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::provider::OFFLINE;
 use dialectic_record::debate::{Debate, Settings, Status, Timestamp};
 use dialectic_record::store::{Directory, ListedDebate, StoreError, read_state};
@@ -94,6 +94,13 @@ impl Diagnostic for ArchiveError {
             }
             Self::Failed(_) => None,
             Self::Store(error) => error.hint(),
+        }
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Store(error) => error.remedy(),
+            Self::Newer { .. } | Self::Unusable { .. } | Self::Failed(_) => None,
         }
     }
 }

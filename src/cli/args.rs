@@ -15,7 +15,9 @@ use dialectic_report::display::{ColorMode, Speed};
 
 use super::output::ReportFormat;
 
-pub(super) use archive::{MemoryArgs, MemoryCommand, RatingsArgs};
+#[cfg(feature = "archive")]
+pub(super) use archive::MemoryCommand;
+pub(super) use archive::{MemoryArgs, RatingsArgs};
 pub(super) use handling::{AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, RateArgs, RmArgs, ShowArgs, TagArgs};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.

@@ -128,8 +128,12 @@ fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Report(args) => commands::report::run(args, terminal),
         Command::Serve(args) => commands::serve::run(args, terminal),
         Command::Config(args) => commands::config::run(args, terminal),
+        #[cfg(feature = "archive")]
         Command::Ratings(args) => commands::ratings::run(args, terminal),
+        #[cfg(feature = "archive")]
         Command::Memory(args) => commands::memory::run(args, terminal),
+        #[cfg(not(feature = "archive"))]
+        Command::Ratings(_) | Command::Memory(_) => Err(crate::features::MissingFeature::Archive.into()),
         Command::Models(args) => commands::models::run(args, terminal),
         Command::Protocols(args) => commands::protocols::run(args, terminal),
         Command::Completions(args) => commands::completions::run(args, terminal),

@@ -1,6 +1,7 @@
 //! A run of a debate on a terminal: what it writes beside the debate, who watches it, and how it ends.
 
 use std::path::{Path, PathBuf};
+#[cfg(feature = "archive")]
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
@@ -9,21 +10,24 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
+#[cfg(feature = "archive")]
 use crate::archive::PastDebates;
 use crate::error::Error;
+use crate::features;
+#[cfg(feature = "serve")]
 use crate::serve::{Server, Watched};
 use crate::trace::{TraceConfigError, TraceDestination, Tracer};
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, EnvFile, debates_directory, process_environment};
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::engine::{EngineError, ForecastError, RunEnding};
-use dialectic_engine::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services};
+use dialectic_engine::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services, remembered_prices};
 use dialectic_llm::openai::http_client;
 use dialectic_record::debate::{Debate, Forecast, Settings};
 use dialectic_record::store::{Directory, Entry};
 use dialectic_report::display::{EventSink, KeysMeaning, Messages, ProgressMode, StreamEnd, participants};
 
 use super::args::{RunArgs, VouchArgs};
-use super::commands::serve::Served;
+use super::commands::serve::{Served, Server, Watched};
 use super::conclusion::{Files, conclude};
 use super::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use super::keys::{Key, Keyboard};
@@ -88,6 +92,7 @@ impl<'a> Session<'a> {
         environment: &Environment,
         terminal: &mut Terminal,
     ) -> Result<Self, Error> {
+        features::check(settings)?;
         let report = args.report.as_deref().map(|path| report_path(path, terminal)).transpose()?;
         let events = args.events.as_deref().filter(|path| !is_stdout(path));
         let mut targets: Vec<(&str, OutputTarget)> = Vec::new();
@@ -112,11 +117,11 @@ impl<'a> Session<'a> {
                     let http = http_client(environment.certificate_file())?.client_for(destination.url()).clone();
                     Some((destination, http))
                 }
-                Err(missing @ TraceConfigError::Missing { .. }) => {
-                    terminal.warning(&missing.to_string());
+                Err(unsent) if unsent.is_of_no_harm() => {
+                    terminal.warning(&unsent.to_string());
                     None
                 }
-                Err(invalid) => return Err(invalid.into()),
+                Err(unsent) => return Err(unsent.into()),
             },
         };
         Ok(Self {
@@ -150,8 +155,9 @@ impl<'a> Session<'a> {
         let tracer = trace.and_then(|(to, http)| {
             let debate = ready.debate().clone();
             let version = debate.prompt_sources.as_ref().and_then(|sources| sources.version.clone());
-            let started = Tracer::start(to, http, debate, &version.unwrap_or_default());
-            started.map_err(|error| terminal.warning(&error.to_string())).ok()
+            Tracer::start(to, http, debate, &version.unwrap_or_default())
+                .map_err(|error| terminal.warning(&error.to_string()))
+                .ok()
         });
         let journal = ready.journal_path().to_owned();
         let log = Log { journal: &journal, before: ready.events_before() };
@@ -179,7 +185,7 @@ impl<'a> Session<'a> {
             let user = User { keys: &mut keys, keyboard: keyboard.as_ref() };
             let signals = ready.signals().clone();
             let run = ready.run();
-            let watched = served.as_ref().map(|served| served.stage.show(&run, signals));
+            let watched = served.as_ref().map(|served| served.show(&run, signals));
             let ended = run_while_shown(run, watchers, &cancel, user, &saved_to, watched).await;
             // From here on the terminal is whoever's comes next.
             if let Some(keyboard) = &keyboard {
@@ -236,8 +242,10 @@ fn do_behind(after: After, state: &Path, terminal: &mut Terminal) {
 /// The runner of the debates of this directory.
 pub(super) fn runner(environment: Environment) -> Result<Runner, Error> {
     let directory = debates()?;
-    let past = PastDebates::of(&directory);
-    Ok(Runner::new(directory, Services::new(environment).with_past(Arc::new(past))))
+    let services = Services::new(environment);
+    #[cfg(feature = "archive")]
+    let services = services.with_past(Arc::new(PastDebates::of(&directory)));
+    Ok(Runner::new(directory, services))
 }
 
 /// How a run went, before anything is said of it.

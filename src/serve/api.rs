@@ -151,7 +151,6 @@ pub(super) struct DebateBody {
 /// A question that waits for an answer.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_field_names, reason = "the names of the API's keys")]
 pub(super) struct OpenQuestion {
     agent_id: String,
     agent_name: String,

@@ -159,6 +159,7 @@ impl ProblemDetails {
             ErrorCategory::Configuration => Self::new(StatusCode::SERVICE_UNAVAILABLE, Kind::ModelError, detail),
             ErrorCategory::Provider => Self::new(StatusCode::BAD_GATEWAY, Kind::ModelError, detail),
             ErrorCategory::General => Self::internal(detail),
+            ErrorCategory::Busy => Self::conflict(detail),
         };
         Self { hint: error.hint(), ..problem }
     }
@@ -188,7 +189,7 @@ impl From<StoreError> for ProblemDetails {
                 Self::conflict("the debate is running in another process")
             }
             error => match error.blame() {
-                ErrorCategory::Arguments => Self::conflict(error.to_string()),
+                ErrorCategory::Arguments | ErrorCategory::Busy => Self::conflict(error.to_string()),
                 ErrorCategory::General | ErrorCategory::Provider | ErrorCategory::Configuration => {
                     Self::internal(error.to_string())
                 }

@@ -208,7 +208,6 @@ pub(super) struct AnswersBody {
 /// The answer to a question.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[expect(clippy::struct_field_names, reason = "the names of the API's keys")]
 #[schemars(rename = "Answer")]
 pub(super) struct QuestionAnswer {
     /// Who asked.

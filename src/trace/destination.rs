@@ -8,7 +8,7 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_engine::access::{Environment, TrustError};
 use dialectic_record::debate::TraceTarget;
 
@@ -79,6 +79,17 @@ pub enum TraceConfigError {
     Stranger(#[from] TrustError),
 }
 
+impl TraceConfigError {
+    /// Whether the debate runs all the same, without a trace.
+    #[must_use]
+    pub fn is_of_no_harm(&self) -> bool {
+        match self {
+            Self::Missing { .. } => true,
+            Self::Invalid { .. } | Self::Stranger(_) => false,
+        }
+    }
+}
+
 fn plural(variables: &[&str]) -> &'static str {
     if variables.len() == 1 { "" } else { "s" }
 }
@@ -97,6 +108,13 @@ impl Diagnostic for TraceConfigError {
             Self::Stranger(error) => return error.hint(),
             Self::Invalid { .. } => "see docs/tracing.md for what each variable holds".to_owned(),
         })
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Stranger(error) => error.remedy(),
+            Self::Missing { .. } | Self::Invalid { .. } => None,
+        }
     }
 }
 

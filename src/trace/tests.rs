@@ -203,7 +203,7 @@ fn record() -> CallRecord {
         model: "gpt-4".to_owned(),
         provider: "openai".to_owned(),
         served_model: Some("gpt-4-0613".to_owned()),
-        tokens: Some(Tokens { input_tokens: 1_000, cached_input_tokens: 600, output_tokens: 50 }),
+        tokens: Some(Tokens { input_tokens: 1_000, cached_input_tokens: 600, output_tokens: 50, ..Tokens::default() }),
         cost_usd: Some(Usd::from_dollars(0.0125)),
         latency_ms: 1_000,
         attempts: 2,

@@ -153,7 +153,7 @@ impl Provider {
         )]
         let input = (request_bytes(request) as f64 * self.tokens_per_byte) as u64;
         let cached_input_tokens = if random.random_bool(0.3) { input / 2 } else { 0 };
-        let tokens = Tokens { input_tokens: input, cached_input_tokens, output_tokens: output };
+        let tokens = Tokens { input_tokens: input, cached_input_tokens, output_tokens: output, ..Tokens::default() };
         let written = if self.billing == Billing::Reasoning { output.div_ceil(20) } else { output };
         let filler = "word ".repeat(usize::try_from(written).unwrap());
         let fault = if self.faults == Faults::None { 10 } else { random.random_range(0..14) };

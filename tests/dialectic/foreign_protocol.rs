@@ -32,7 +32,7 @@ fn settings() -> Settings {
     let mut settings = default_settings();
     settings.debate.rounds = 2;
     settings.debate.seed = Some(7);
-    let price = Price { input_per_m_tok: 1.0, cached_input_per_m_tok: None, output_per_m_tok: 1.0, long: None };
+    let price = Price::flat(1.0, None, 1.0);
     for agent in settings.agents.iter_mut().chain([&mut settings.judge]) {
         agent.model = format!("model-{}", agent.role);
         settings.prices.insert(agent.model.clone(), price);

@@ -50,7 +50,8 @@ impl ChatModel for Hanging {
                 .to_string(),
                 _ => "A ring is fast.".to_owned(),
             };
-            let tokens = Some(Tokens { input_tokens: 100, cached_input_tokens: 0, output_tokens: 10 });
+            let tokens =
+                Some(Tokens { input_tokens: 100, cached_input_tokens: 0, output_tokens: 10, ..Tokens::default() });
             let finish = FinishReason::Complete;
             Ok(Reply { text, finish, tokens, ..Reply::default() })
         })

@@ -347,7 +347,7 @@ fn calls_that_took_no_time_stand_side_by_side() {
 
 #[test]
 fn failures_are_one_line_for_each_cause() {
-    let (debate, events) = offline(&json!({}), &[], &[("OFFLINE_FAIL_EVERY", "3")]);
+    let (debate, events) = offline(&json!({}), &[], &[("OFFLINE_FAIL_EVERY", "4")]);
     let failed = debate.failures.len();
     assert!(failed > 2, "{failed}");
     let page = page(&debate, &events);

@@ -42,7 +42,8 @@ impl ChatModel for Writing {
                 .to_string(),
                 task => format!("{task} by {}", request.prompt.len()),
             };
-            let tokens = Some(Tokens { input_tokens: 100, cached_input_tokens: 0, output_tokens: 10 });
+            let tokens =
+                Some(Tokens { input_tokens: 100, cached_input_tokens: 0, output_tokens: 10, ..Tokens::default() });
             let finish = FinishReason::Complete;
             Ok(Reply { text, finish, tokens, ..Reply::default() })
         })

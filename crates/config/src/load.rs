@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use dialectic_base::key_path::{KeyPath, Segment};
 use dialectic_engine::access::{Environment, Trust};
-use dialectic_engine::runner::Hooks;
+use dialectic_engine::runner::{Hooks, remembered_prices};
 use dialectic_engine::tools::FILE_TOOLS;
 use dialectic_record::debate::{AgentSettings, BudgetSettings, Settings};
 
@@ -165,7 +165,8 @@ impl<'a> ConfigFiles<'a> {
     ///
     /// # Errors
     /// A configuration cannot be used.
-    pub fn vouch(&self, mut provenance: Trust) -> Result<Trust, ConfigError> {
+    pub fn vouch(&self, provenance: Trust) -> Result<Trust, ConfigError> {
+        let mut provenance = provenance.and_remembered(remembered_prices(self.environment));
         if let Some(user) = self.user()? {
             provenance = provenance.and_own(&user.settings);
         }

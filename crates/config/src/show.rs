@@ -80,7 +80,7 @@ fn add_endpoint(provider: &str, loaded: &Loaded, environment: &Environment, rows
     let entry = KeyPath::root().key("providers").key(provider);
     let moved = outline.moved_by().filter(|name| environment.has(name));
     let mut row = |path: KeyPath, value: String, source: ValueSource| {
-        rows.push(SettingRow { path: path.to_string(), value, source })
+        rows.push(SettingRow { path: path.to_string(), value, source });
     };
     row(
         path.key("baseUrl"),

@@ -97,6 +97,7 @@ impl From<ModelRow> for ModelFacts {
                 above,
                 input_per_m_tok: long_input,
                 cached_input_per_m_tok: entry.long_cached,
+                cache_write_per_m_tok: None,
                 output_per_m_tok: entry.long_out.unwrap_or(output),
             }),
             ..Price::flat(input, entry.cached, output)
@@ -196,6 +197,17 @@ pub fn built_in_price(provider: &str, model: &str) -> Option<Price> {
         "openrouter" if model.ends_with(":free") => Some(FREE),
         _ => facts(provider, model)?.price,
     }
+}
+
+/// How many times the price of input Anthropic asks for input that it writes to its cache ("Prompt caching").
+const ANTHROPIC_WRITES: f64 = 1.25;
+
+/// The price of a model with that of cache writes, where it has none of its own: Anthropic asks more for them than for
+/// other input, and so does everybody who serves its models.
+#[must_use]
+pub fn with_cache_writes(price: Price, provider: &str, model: &str) -> Price {
+    let is_anthropics = provider == "anthropic" || family(model) == Some("Claude");
+    if is_anthropics { price.with_writes(ANTHROPIC_WRITES) } else { price }
 }
 
 #[cfg(test)]

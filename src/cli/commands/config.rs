@@ -10,7 +10,8 @@ use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
 use crate::cli::session::{config_files, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::trace::{TraceConfigError, TraceDestination};
+use crate::features;
+use crate::trace::TraceDestination;
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{
@@ -58,16 +59,17 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
         choice.callable()?;
     }
     let settings = &loaded.settings;
+    features::check(settings)?;
     let protocol = protocols::named(&settings.debate.protocol)?;
     (protocol.check)(settings)?;
     for warning in Services::new(environment.clone()).panel(protocol, settings, &loaded.provenance)?.warnings {
         terminal.warning(&warning);
     }
     if let Some(Err(unsent)) = settings.debate.trace.map(|target| TraceDestination::of(target, &environment)) {
-        match unsent {
-            TraceConfigError::Missing { .. } => terminal.warning(&unsent.to_string()),
-            TraceConfigError::Invalid { .. } | TraceConfigError::Stranger(_) => return Err(unsent.into()),
+        if !unsent.is_of_no_harm() {
+            return Err(unsent.into());
         }
+        terminal.warning(&unsent.to_string());
     }
     for warning in model_warnings(settings, today()) {
         terminal.warning(&warning);

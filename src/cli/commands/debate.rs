@@ -8,6 +8,7 @@ use crate::cli::args::DebateArgs;
 use crate::cli::session::{Session, config_files, env_file, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
+use crate::features;
 use dialectic_config::{
     Loaded, ModelChoice, Overrides, PanelChoice, PanelName, Switch, capture_environment, model_warnings,
 };
@@ -41,6 +42,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         seed: None,
         provenance,
     };
+    features::check(&settings)?;
     if args.dry_run {
         say(choice.as_ref(), &spec, terminal);
         for warning in &warnings {

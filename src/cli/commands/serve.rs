@@ -14,11 +14,14 @@ use crate::cli::interrupt::Interrupts;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::serve::{Options, Server, ServerHost, Workplace};
+use crate::serve::{Options, ServerHost, Workplace};
+pub(in crate::cli) use crate::serve::{Server, Watched};
 use dialectic_base::money::Usd;
 use dialectic_config::{ConfigFiles, ConfigPath, Overrides, capture_environment};
 use dialectic_engine::access::Environment;
+use dialectic_engine::runner::Run;
 use dialectic_record::debate::DebateId;
+use dialectic_record::signals::Signals;
 use dialectic_record::store::Directory;
 
 /// How many debates run at once.
@@ -124,7 +127,7 @@ pub(in crate::cli) fn for_one_debate(
 
 /// A server that answers on a thread of its own while a debate runs.
 pub(in crate::cli) struct Served {
-    pub(in crate::cli) stage: ServerHost,
+    stage: ServerHost,
     stop: oneshot::Sender<()>,
     hurry: oneshot::Sender<()>,
     ended: thread::JoinHandle<()>,
@@ -151,6 +154,11 @@ impl Served {
             runtime.shutdown_background();
         });
         Ok(Self { stage, stop, hurry, ended: ended.map_err(Error::Runtime)? })
+    }
+
+    /// Lets the run be watched and steered.
+    pub(in crate::cli) fn show(&self, run: &Run, signals: Signals) -> Watched {
+        self.stage.show(run, signals)
     }
 
     /// Goes on until the user interrupts, and pauses what was started meanwhile.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use secrecy::SecretString;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::provider::ApiKind;
 use dialectic_llm::openai::Endpoint;
 use dialectic_llm::presets::{OPENROUTER, PRESETS, Preset, preset};
@@ -54,6 +54,13 @@ impl Diagnostic for ProviderAccessError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Stranger(error) => error.hint(),
+            Self::Unknown { .. } | Self::BaseUrl { .. } | Self::UnsetVariable { .. } => None,
+        }
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Stranger(error) => error.remedy(),
             Self::Unknown { .. } | Self::BaseUrl { .. } | Self::UnsetVariable { .. } => None,
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::agent::{CallResult, Value, prepare};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::money::Usd;
 use dialectic_llm::FailedCall;
 use dialectic_record::debate::{Debate, Event, FollowUp, Recorded};
@@ -52,12 +52,19 @@ impl Diagnostic for FollowUpError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::TooDear { .. } => Some("give this question a limit of its own with --max-cost".to_owned()),
-            Self::Failed(_) | Self::Interrupted => {
-                Some("the question is kept; to ask it again: dialectic ask <debate>, without a question".to_owned())
-            }
+            Self::TooDear { .. } => Some("give this question a limit of its own".to_owned()),
+            Self::Failed(_) | Self::Interrupted => Some("the question is kept".to_owned()),
             Self::NoQuestion | Self::TooMany(_) => None,
             Self::Engine(error) => error.hint(),
+        }
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::TooDear { .. } => Some(Remedy::LimitQuestion),
+            Self::Failed(_) | Self::Interrupted => Some(Remedy::AskAgain),
+            Self::NoQuestion | Self::TooMany(_) => None,
+            Self::Engine(error) => error.remedy(),
         }
     }
 }

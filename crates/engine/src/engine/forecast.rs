@@ -111,7 +111,7 @@ pub fn forecast(
         let high = of_long.or(of_short).unwrap_or_default();
         let price = price_of(agent, settings);
         let cost = |(input, output)| -> Option<Usd> {
-            Some(price?.cost(Tokens { input_tokens: input, cached_input_tokens: 0, output_tokens: output }))
+            Some(price?.cost(Tokens { input_tokens: input, output_tokens: output, ..Tokens::default() }))
         };
         Some(PlannedCall {
             made,

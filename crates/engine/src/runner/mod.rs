@@ -15,6 +15,7 @@ mod gather;
 mod models;
 mod past;
 mod prepared;
+mod remembered;
 mod run;
 mod services;
 mod spending;
@@ -26,7 +27,7 @@ use rand::RngExt;
 
 use crate::access::{Trust, elsewhere};
 use crate::engine::{EngineError, ForecastError, WindowError};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::money::Usd;
 use dialectic_base::secrets::KnownKeys;
 use dialectic_record::debate::{
@@ -41,6 +42,7 @@ pub use attachments::{AttachmentError, Attachments};
 pub use follow_up::PreparedQuestion;
 pub use past::DebateHistory;
 pub use prepared::{Prepared, Ready};
+pub use remembered::remembered_prices;
 pub use run::{Controls, Failed, Finished, Run};
 pub use services::{Services, ServicesError};
 pub use spending::{SpendingError, SpendingLock, remove, spent_by, spent_today};
@@ -49,6 +51,7 @@ pub use models::Models;
 
 use gather::Collector;
 use prepared::Origin;
+use remembered::PricesToRemember;
 
 /// Starts debates.
 #[derive(Clone)]
@@ -183,7 +186,20 @@ impl Diagnostic for RunnerError {
             Self::Engine(error) => error.hint(),
             Self::Forecast(error) => error.hint(),
             Self::Window(error) => error.hint(),
-            Self::NotAnswerable { id, .. } => Some(format!("bring it to its end first: dialectic resume {id}")),
+            Self::NotAnswerable { .. } => Some("bring it to its end first".to_owned()),
+            Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } => None,
+        }
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Services(error) => error.remedy(),
+            Self::Unfit(error) => error.remedy(),
+            Self::Store(error) => error.remedy(),
+            Self::Engine(error) => error.remedy(),
+            Self::Forecast(error) => error.remedy(),
+            Self::Window(error) => error.remedy(),
+            Self::NotAnswerable { id, .. } => Some(Remedy::Resume(id.to_string())),
             Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } => None,
         }
     }
@@ -206,6 +222,7 @@ impl Runner {
         (protocol.check)(&settings)?;
         provenance.set_terms(&mut settings, &self.services.environment);
         let panel = self.services.panel(protocol, &settings, &provenance)?;
+        let prices = PricesToRemember::of(&provenance, &settings, &self.services.environment);
         let created = Created {
             format_version: FORMAT_VERSION,
             id: Directory::new_id(),
@@ -219,7 +236,7 @@ impl Runner {
             forked_from: None,
         };
         let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), &provenance);
-        let origin = Origin::New { created: Box::new(created), taken_over: Vec::new() };
+        let origin = Origin::New { created: Box::new(created), taken_over: Vec::new(), prices };
         Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
     }
 
@@ -333,6 +350,7 @@ impl Runner {
         provenance.set_terms(&mut settings, &self.services.environment);
         settings.debate.budget.max_cost_usd = settings.max_cost();
         let panel = self.services.panel(protocol, &settings, provenance)?;
+        let prices = PricesToRemember::of(provenance, &settings, &self.services.environment);
         let new = Created {
             format_version: FORMAT_VERSION,
             seed: settings.debate.seed.unwrap_or(created.seed),
@@ -343,7 +361,7 @@ impl Runner {
             ..created
         };
         let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), provenance);
-        let origin = Origin::New { created: Box::new(new), taken_over };
+        let origin = Origin::New { created: Box::new(new), taken_over, prices };
         let prepared = Prepared { protocol, panel, collector, directory: self.directory.clone(), origin };
         prepared.check_limit()?;
         Ok(prepared)

@@ -9,7 +9,7 @@ use crate::access::{
 };
 use crate::agent::{Panel, PanelError, price_of, timeouts_of};
 use crate::engine::{BudgetError, check_prices};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::openai::{ClientError, HttpClientError};
 use dialectic_llm::{Caller, CallerLimits, ChatModel, ConcurrencyLimit};
@@ -78,6 +78,10 @@ impl Diagnostic for ServicesError {
 
     fn hint(&self) -> Option<String> {
         self.diagnostic().hint()
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        self.diagnostic().remedy()
     }
 }
 

@@ -12,7 +12,7 @@ use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Books;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 use dialectic_record::debate::{DebateId, Event, Recorded};
@@ -77,11 +77,10 @@ impl Diagnostic for SpendingError {
     fn blame(&self) -> ErrorCategory {
         match self {
             Self::Store(error) => error.blame(),
-            Self::Unreadable { .. }
-            | Self::Damaged { .. }
-            | Self::Newer { .. }
-            | Self::Lock { .. }
-            | Self::Held { .. } => ErrorCategory::General,
+            Self::Unreadable { .. } | Self::Damaged { .. } | Self::Newer { .. } | Self::Lock { .. } => {
+                ErrorCategory::General
+            }
+            Self::Held { .. } => ErrorCategory::Busy,
         }
     }
 
@@ -92,10 +91,21 @@ impl Diagnostic for SpendingError {
                 "put it back from a copy, or remove it: then nothing counts any more that removed debates have spent"
             }
             Self::Newer { .. } => "take a version of the program that is at least as new",
-            Self::Held { .. } => "try again; see whether another `dialectic serve` or `dialectic rm` hangs",
+            Self::Held { .. } => "try again; see whether another server, or a program that removes debates, hangs",
             Self::Unreadable { .. } | Self::Lock { .. } => "see that it is a file that may be read and written",
         };
         Some(hint.to_owned())
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Store(error) => error.remedy(),
+            Self::Unreadable { .. }
+            | Self::Damaged { .. }
+            | Self::Newer { .. }
+            | Self::Lock { .. }
+            | Self::Held { .. } => None,
+        }
     }
 }
 

@@ -146,7 +146,7 @@ fn text(text: &str) -> Reply {
 }
 
 fn tokens(input_tokens: u64, cached_input_tokens: u64, output_tokens: u64) -> Tokens {
-    Tokens { input_tokens, cached_input_tokens, output_tokens }
+    Tokens { input_tokens, cached_input_tokens, output_tokens, ..Tokens::default() }
 }
 
 fn overloaded() -> ModelError {

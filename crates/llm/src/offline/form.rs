@@ -134,7 +134,7 @@ fn instance(name: &str, schema: &Value, known: &Value) -> Value {
         "array" => {
             let rows = properties(&schema["items"]);
             let names = rows.iter().find_map(|(key, of)| Some((key, of.get("enum")?.as_array()?)));
-            let named = |(key, names): (&String, &Vec<Value>)| {
+            let filled = |(key, names): (&String, &Vec<Value>)| {
                 let row = |name: &Value| {
                     let mut row = instance("", &schema["items"], known);
                     row[key] = name.clone();
@@ -142,7 +142,7 @@ fn instance(name: &str, schema: &Value, known: &Value) -> Value {
                 };
                 names.iter().map(row).collect()
             };
-            names.map_or_else(|| json!([]), named)
+            names.map_or_else(|| json!([]), filled)
         }
         "integer" | "number" if name != "confidence" => schema.get("minimum").cloned().unwrap_or_else(|| json!(0)),
         "boolean" => json!(false),

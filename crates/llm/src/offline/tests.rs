@@ -156,10 +156,11 @@ fn the_draft_has_a_fault_that_the_check_finds_and_the_final_has_not() {
     let facts = check("facts");
     assert!(facts.starts_with("1. [blocking] ") && facts.contains("0.999^200 ≈ 0.82"), "{facts}");
     let found: String = [first.split_once("1. [").unwrap().1, &check("execute")[4..], &facts[4..]].join("\n");
-    let found: String = (1..).zip(found.lines()).map(|(number, line)| format!("- D{number} (x) [{line}\n")).collect();
+    let found: Vec<String> =
+        (1..).zip(found.lines()).map(|(number, line)| format!("- D{number} (x) [{line}")).collect();
 
     let material = shown("# Draft", "draft", draft)
-        + &shown("# Points of the check", "points", &found)
+        + &shown("# Points of the check", "points", &found.join("\n"))
         + &shown("# Accepted points that were not found", "points", "- 1.2 [minor] Rare cases: x - accepted")
         + &shown("# Open points", "points", "- 1.4 [minor] Callers: x - rejected: y - maintained: z");
     let task =

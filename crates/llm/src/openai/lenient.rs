@@ -125,6 +125,9 @@ pub(super) struct ReportedUsage {
     cache_read_input_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
     cache_creation_input_tokens: Option<LenientCount>,
+    /// Anthropic: how long the cache keeps what was written to it.
+    #[serde(default, deserialize_with = "tolerant")]
+    cache_creation: Option<CacheCreation>,
     /// DeepSeek: the part of the prompt that was read from the cache.
     #[serde(default, deserialize_with = "tolerant")]
     prompt_cache_hit_tokens: Option<LenientCount>,
@@ -150,6 +153,45 @@ struct InputDetails {
     /// LiteLLM: what was written to the cache, where the prompt includes it.
     #[serde(default, deserialize_with = "tolerant")]
     cache_creation_tokens: Option<LenientCount>,
+    /// OpenRouter: the same.
+    #[serde(default, deserialize_with = "tolerant")]
+    cache_write_tokens: Option<LenientCount>,
+    /// LiteLLM: Anthropic's `cache_creation`.
+    #[serde(default, deserialize_with = "tolerant")]
+    cache_creation_token_details: Option<CacheCreation>,
+}
+
+/// What was written to a cache, by how long that keeps it.
+#[derive(Clone, Copy, Default, Deserialize)]
+struct CacheCreation {
+    #[serde(default, deserialize_with = "tolerant")]
+    ephemeral_5m_input_tokens: Option<LenientCount>,
+    #[serde(default, deserialize_with = "tolerant")]
+    ephemeral_1h_input_tokens: Option<LenientCount>,
+}
+
+impl CacheCreation {
+    fn hour(self) -> u64 {
+        count(self.ephemeral_1h_input_tokens)
+    }
+
+    fn total(self) -> u64 {
+        count(self.ephemeral_5m_input_tokens).saturating_add(self.hour())
+    }
+
+    fn largest(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        let of = |of: fn(Self) -> Option<LenientCount>| largest(one.and_then(of), other.and_then(of));
+        one.or(other).map(|_| Self {
+            ephemeral_5m_input_tokens: of(|it| it.ephemeral_5m_input_tokens),
+            ephemeral_1h_input_tokens: of(|it| it.ephemeral_1h_input_tokens),
+        })
+    }
+}
+
+impl InputDetails {
+    fn written(self) -> Option<LenientCount> {
+        largest(self.cache_creation_tokens, self.cache_write_tokens)
+    }
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -178,7 +220,6 @@ impl ReportedUsage {
     /// Reasoning belongs to the output. Most servers count it there; some (Google, xAI) leave it out of the completion,
     /// and in the total.
     fn counted(&self) -> (Tokens, bool) {
-        let count = |count: Option<LenientCount>| count.map_or(0, |count| count.0);
         let stated = largest(self.input_tokens, self.prompt_tokens);
         let completion = largest(self.output_tokens, self.completion_tokens);
         let read = count(self.cache_read_input_tokens);
@@ -204,24 +245,42 @@ impl ReportedUsage {
         // beside the output may not be a part of it.
         let is_apart = reasoning > output || on_top > in_details && total.is_none_or(|total| total < known);
         let reasoned = (outside - beside).max(if is_apart { reasoning } else { 0 });
+        let input = input.saturating_add(beside);
+        let (written, hour) = self.written();
+        let written = written.min(input.saturating_sub(cached));
         let tokens = Tokens {
-            input_tokens: input.saturating_add(beside),
+            input_tokens: input,
             cached_input_tokens: cached,
+            cache_write_tokens: written,
+            cache_write_hour_tokens: hour.min(written),
             output_tokens: output.saturating_add(reasoned),
         };
         (tokens, stated.is_some() && (completion.is_some() || reasoned > 0))
     }
 
+    /// What was written to a cache, and how much of it for an hour, wherever that is stated.
+    fn written(&self) -> (u64, u64) {
+        let details = [self.prompt_tokens_details, self.input_tokens_details].into_iter().flatten();
+        let in_details = details.clone().map(|details| count(details.written())).max().unwrap_or(0);
+        let by_time = details.filter_map(|details| details.cache_creation_token_details).chain(self.cache_creation);
+        let hour = by_time.map(CacheCreation::hour).max().unwrap_or(0);
+        (self.written_beside().max(in_details).max(hour), hour)
+    }
+
+    /// What was written to a cache, as Anthropic states it.
+    fn written_beside(&self) -> u64 {
+        count(self.cache_creation_input_tokens).max(self.cache_creation.map_or(0, CacheCreation::total))
+    }
+
     /// What was read from a cache and written to it beside the stated input. With Anthropic both are; with LiteLLM they
     /// are a part of the prompt where its details have them, too, and the total has no room for more.
     fn cache_beside(&self, input: u64, outside: u64) -> u64 {
-        let count = |count: Option<LenientCount>| count.map_or(0, |count| count.0);
-        let (read, written) = (count(self.cache_read_input_tokens), count(self.cache_creation_input_tokens));
+        let (read, written) = (count(self.cache_read_input_tokens), self.written_beside());
         let both = read.saturating_add(written);
         let details = self.prompt_tokens_details.or(self.input_tokens_details);
         let Some(details) = details.filter(|_| self.total_tokens.is_some() && outside < both) else { return both };
         let has_read = count(details.cached_tokens) >= read && read <= input;
-        let has_written = details.cache_creation_tokens.is_some() && written <= input;
+        let has_written = details.written().is_some() && written <= input;
         let read = if has_read { 0 } else { read };
         if has_written { read } else { read.saturating_add(written) }
     }
@@ -243,8 +302,13 @@ impl ReportedUsage {
         let (Some(known), Some(next)) = (&known, &next) else { return next.or(known) };
         let input = |one: Option<InputDetails>, other: Option<InputDetails>| {
             let of = |of: fn(InputDetails) -> Option<LenientCount>| largest(one.and_then(of), other.and_then(of));
-            let (cached_tokens, cache_creation_tokens) = (of(|it| it.cached_tokens), of(|it| it.cache_creation_tokens));
-            one.or(other).map(|_| InputDetails { cached_tokens, cache_creation_tokens })
+            let by_time = |it: Option<InputDetails>| it?.cache_creation_token_details;
+            one.or(other).map(|_| InputDetails {
+                cached_tokens: of(|it| it.cached_tokens),
+                cache_creation_tokens: of(|it| it.cache_creation_tokens),
+                cache_write_tokens: of(|it| it.cache_write_tokens),
+                cache_creation_token_details: CacheCreation::largest(by_time(one), by_time(other)),
+            })
         };
         let output = |one: Option<OutputDetails>, other: Option<OutputDetails>| {
             let [one_has, other_has] = [one, other].map(|it| it.and_then(|it| it.reasoning_tokens));
@@ -264,6 +328,7 @@ impl ReportedUsage {
             completion_tokens_details: output(known.completion_tokens_details, next.completion_tokens_details),
             cache_read_input_tokens: largest(known.cache_read_input_tokens, next.cache_read_input_tokens),
             cache_creation_input_tokens: largest(known.cache_creation_input_tokens, next.cache_creation_input_tokens),
+            cache_creation: CacheCreation::largest(known.cache_creation, next.cache_creation),
             prompt_cache_hit_tokens: largest(known.prompt_cache_hit_tokens, next.prompt_cache_hit_tokens),
             cached_tokens: largest(known.cached_tokens, next.cached_tokens),
             reasoning_tokens: largest(known.reasoning_tokens, next.reasoning_tokens),
@@ -284,6 +349,10 @@ impl ReportedUsage {
             (Some(true) | None, Some(upstream)) => Some(upstream + self.cost.unwrap_or(0.0)),
         }
     }
+}
+
+fn count(count: Option<LenientCount>) -> u64 {
+    count.map_or(0, |count| count.0)
 }
 
 /// Of two figures for the same thing the one that is not too small.

@@ -130,7 +130,7 @@ fn because() -> Reply {
     Reply {
         text: "Because.".to_owned(),
         served_model: Some("m-1-2025".to_owned()),
-        tokens: Some(Tokens { input_tokens: 12, cached_input_tokens: 4, output_tokens: 3 }),
+        tokens: Some(Tokens { input_tokens: 12, cached_input_tokens: 4, output_tokens: 3, ..Tokens::default() }),
         ..Reply::default()
     }
 }

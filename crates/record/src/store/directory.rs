@@ -100,9 +100,7 @@ impl Diagnostic for StateFileError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Newer { .. } => TAKE_A_NEWER_VERSION,
-            Self::Invalid { .. } | Self::NotAFile { .. } => {
-                "a saved debate is the `.json` file that `dialectic debate` writes"
-            }
+            Self::Invalid { .. } | Self::NotAFile { .. } => "a saved debate is the `.json` file of its record",
             Self::Unreadable { .. } | Self::IsDirectory { .. } => return None,
         };
         Some(hint.to_owned())

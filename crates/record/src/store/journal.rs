@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::debate::{FORMAT_VERSION, Recorded};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
 use super::line::{LineFault, MOST_ZEROS, is_cut, open, read_line, seal};
 use super::regular::{is_special, open_regular};
@@ -152,6 +152,8 @@ impl Diagnostic for JournalError {
     fn blame(&self) -> ErrorCategory {
         if self.is_damage() || matches!(self, Self::Newer { .. } | Self::Unreleased { .. } | Self::NotAFile { .. }) {
             ErrorCategory::Arguments
+        } else if matches!(self, Self::Locked { .. }) {
+            ErrorCategory::Busy
         } else {
             ErrorCategory::General
         }
@@ -170,9 +172,9 @@ impl Diagnostic for JournalError {
             | Self::Chain { .. }
             | Self::Altered { .. }
             | Self::Unsealed { .. }
-            | Self::End { .. } => "`dialectic verify` says what is whole; a damaged journal is not gone on with",
-            Self::NotAFile { .. } => "a journal is the `.events.jsonl` file that `dialectic debate` writes",
-            Self::Locked { .. } => "wait until it ends; `dialectic replay` shows what was said so far",
+            | Self::End { .. } => "a damaged journal is not gone on with",
+            Self::NotAFile { .. } => "a journal is the `.events.jsonl` file of a record",
+            Self::Locked { .. } => "wait until it ends",
             Self::Open { .. }
             | Self::Read { .. }
             | Self::Displaced { .. }
@@ -180,6 +182,26 @@ impl Diagnostic for JournalError {
             | Self::Append { .. } => SEE_TO_THE_PLACE,
         };
         Some(hint.to_owned())
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Line { .. }
+            | Self::Chain { .. }
+            | Self::Altered { .. }
+            | Self::Unsealed { .. }
+            | Self::End { .. } => Some(Remedy::Verify),
+            Self::Locked { .. } => Some(Remedy::Replay),
+            Self::Newer { .. }
+            | Self::Unreleased { .. }
+            | Self::EndMissing { .. }
+            | Self::NotAFile { .. }
+            | Self::Open { .. }
+            | Self::Read { .. }
+            | Self::Displaced { .. }
+            | Self::Changed { .. }
+            | Self::Append { .. } => None,
+        }
     }
 }
 

@@ -22,7 +22,10 @@ use dialectic_config::{
 use dialectic_engine::access::{Environment, Trust, is_elsewhere, missing_keys_of};
 use dialectic_engine::agent::timeouts_of;
 use dialectic_engine::runner::Models;
-use dialectic_llm::{Caller, CallerLimits, ConcurrencyLimit, Timeouts, built_in_price};
+use dialectic_llm::{
+    Caller, CallerLimits, ConcurrencyLimit, Timeouts,
+    models::{built_in_price, with_cache_writes},
+};
 use dialectic_record::debate::default_settings;
 use dialectic_record::store::AccessMode;
 
@@ -136,7 +139,8 @@ fn panel(
             let is_own = !is_elsewhere(&one.provider, &settings.providers, environment);
             is_own.then(|| built_in_price(&one.provider, &one.model)).flatten()
         };
-        settings.prices.get(&one.model).copied().or_else(listed)
+        let price = settings.prices.get(&one.model).copied().or_else(listed);
+        price.map(|price| with_cache_writes(price, &one.provider, &one.model))
     };
     let caller = |one: &EvaluatorSettings| Caller {
         chat: models.of(&one.provider),

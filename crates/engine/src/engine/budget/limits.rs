@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use crate::agent::price_of;
 use crate::engine::rehearsal::PlannedCall;
 use dialectic_base::call::CallRecord;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::figures::list;
 use dialectic_base::money::{Price, Usd};
 use dialectic_llm::ANSWER_LIMIT;
@@ -68,8 +68,8 @@ impl Diagnostic for BudgetError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Unpriced { is_found: true, .. } => {
-                "a price that was found and not named does not count for a server that is sent your key: name the \
-                 configuration with --config, or put the price into your own (docs/configuration.md)"
+                "a price that was found and not named does not count for a server that is sent your key: put it into \
+                 your own configuration (docs/configuration.md), or name the one that has it"
                     .to_owned()
             }
             Self::Unpriced { is_found: false, .. } => {
@@ -80,6 +80,13 @@ impl Diagnostic for BudgetError {
                     .to_owned()
             }
         })
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Unpriced { is_found: true, .. } => Some(Remedy::NameConfigOfRecord),
+            Self::Unpriced { is_found: false, .. } | Self::TooLow(_) => None,
+        }
     }
 }
 
@@ -314,7 +321,7 @@ mod tests {
     }
 
     fn payee(least: u32, most: u32) -> Payee {
-        let price = Price { input_per_m_tok: 0.0, cached_input_per_m_tok: None, output_per_m_tok: 1.0, long: None };
+        let price = Price::flat(0.0, None, 1.0);
         Payee { model: ("p".to_owned(), "m".to_owned()), price, routed: false, least, most }
     }
 

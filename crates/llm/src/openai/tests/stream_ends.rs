@@ -140,7 +140,7 @@ async fn figures_from_the_middle_of_an_answer_that_breaks_are_not_its_cost() {
     let chunk = json!({"choices": [{"delta": {"content": "Beca"}}], "usage": usage});
     let error = |usage: Value| json!({"error": {"message": "boom", "code": 502}, "usage": usage});
     let stated = StatedUsage {
-        tokens: Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 1 }),
+        tokens: Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 1, ..Tokens::default() }),
         cost: Some(dialectic_base::money::Usd::from_dollars(0.25)),
     };
     for (more, end, expected) in [
@@ -171,7 +171,7 @@ async fn what_an_answer_took_is_not_known_from_its_first_words() {
         (
             vec![begun, rest, last],
             Delivery::Whole,
-            Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 4096 }),
+            Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 4096, ..Tokens::default() }),
         ),
     ] {
         let server = Server::with(move |_| answer_events(events(&pieces), end));
