@@ -7,9 +7,11 @@
 //! | --- | --- |
 //! | [`cli`] | arguments in, results and exit code out: parse, resolve, run, print; no logic of debates |
 //! | [`evaluation`] | has the solutions of saved debates scored, and writes the scores down |
-//! | [`serve`] | the debates in a browser, and an API for programs |
-//! | [`archive`] | what past debates have shown: ratings of models, and a memory of what was decided |
+//! | `serve` | the debates in a browser, and an API for programs |
+//! | `archive` | what past debates have shown: ratings of models, and a memory of what was decided |
 //! | [`trace`] | sends the spans of a running debate to Langfuse or any OTLP collector |
+//! | [`features`] | which of these a build has: cargo's features have their names |
+//! | [`remedy`] | how the command line does what errors of the library recommend |
 //! | [`error`] | every way to end without success, and the one mapping to exit codes |
 //!
 //! A program that wants to run debates begins at [`dialectic_engine::runner`]; one that wants a protocol of its own, at
@@ -18,9 +20,14 @@
 //! Who may know whom is a table in `docs/architecture.md`, and the compiler holds it. `cli` is a client of the runner, and
 //! so is `serve`; `trace` knows the record and the signals, and no protocol.
 
+#[cfg(feature = "archive")]
 pub mod archive;
 pub mod cli;
 pub mod error;
 pub mod evaluation;
+pub mod features;
+pub mod remedy;
+#[cfg(feature = "serve")]
 pub mod serve;
+#[cfg_attr(not(feature = "trace"), path = "trace/absent.rs")]
 pub mod trace;

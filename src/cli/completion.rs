@@ -15,7 +15,7 @@ use dialectic_base::sanitize::{one_line, sanitize};
 use dialectic_record::debate::{Debate, DebateId};
 use dialectic_record::prompt::Role;
 use dialectic_record::protocol::PROTOCOLS;
-use dialectic_record::store::{Entry, ShortNames, Wanted, read_state};
+use dialectic_record::store::{AccessMode, Entry, ShortNames, read_state};
 
 use super::args::Cli;
 use super::session::debates as directory;
@@ -93,7 +93,7 @@ fn protocols() -> Vec<CompletionCandidate> {
 fn named_debate(command: &str) -> Option<Debate> {
     let typed = std::env::args().skip_while(|word| word != "--").skip_while(|word| word != command).nth(1)?;
     let entry: Entry = directory().ok()?.find(&typed).ok()?;
-    Some(entry.load(Wanted::State).ok()?.debate)
+    Some(entry.load(AccessMode::State).ok()?.debate)
 }
 
 /// Where a debate can be forked: `start`, and before each stage of each round that makes calls.

@@ -21,7 +21,7 @@ use super::modes;
 
 /// How asking ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum AskOutcome {
     /// Every question has an answer.
     Answered,
     /// The user interrupted; the answers given so far are kept.
@@ -29,7 +29,7 @@ pub(super) enum Asked {
 }
 
 /// A question on its way to the user.
-struct Question {
+struct ShownQuestion {
     /// Its number among all questions of the debate.
     number: usize,
     /// Whom the answer goes to: several agents may ask the same.
@@ -40,7 +40,7 @@ struct Question {
 }
 
 /// What came back.
-enum Line {
+enum ReadLine {
     Text(String),
     /// End of input: there will be no further answer.
     End,
@@ -56,12 +56,12 @@ pub(super) async fn ask(
     debate: &Debate,
     cancel: &CancellationToken,
     messages: &Messages,
-) -> Result<Asked, Error> {
+) -> Result<AskOutcome, Error> {
     let questions = questions(debate);
     let pass = pass(debate);
     let kind = if pass.is_some() { "Follow-up question" } else { "Question" };
-    if let Some(pass) = pass {
-        drop(messages.say(&format!("\nThe answers led to follow-up questions: {pass}.\n")));
+    if let Some(pass) = &pass {
+        drop(messages.say(&format!("\nFollow-up questions to your answers: {pass}.\n")));
     }
     let mut source = Source::open();
     let on_terminal = matches!(source, Source::Terminal(_));
@@ -74,9 +74,9 @@ pub(super) async fn ask(
             // The cursor is still behind the prompt.
             drop(messages.say("\n"));
         }
-        Asked::Interrupted
+        AskOutcome::Interrupted
     };
-    if !on_terminal && !questions.is_empty() {
+    if !on_terminal && pass.is_none() && !questions.is_empty() {
         let said =
             "\nEach line of standard input answers a question. An empty line skips it; the end skips the rest.\n";
         drop(messages.say(said));
@@ -107,28 +107,28 @@ pub(super) async fn ask(
             };
             source = same;
             match line.map_err(Error::Stdin)? {
-                Line::Text(text) if text.trim().is_empty() => break NO_ANSWER.to_owned(),
-                Line::Text(text) => break text.trim().to_owned(),
-                Line::End => {
+                ReadLine::Text(text) if text.trim().is_empty() => break NO_ANSWER.to_owned(),
+                ReadLine::Text(text) => break text.trim().to_owned(),
+                ReadLine::End => {
                     run.end_questions();
                     break 'questions;
                 }
-                Line::Interrupted => return Ok(leave()),
+                ReadLine::Interrupted => return Ok(leave()),
                 // It can be typed all the same.
-                Line::Unwritten(error) => shown = Some(messages.say(&format!("{error}\n"))),
+                ReadLine::Unwritten(error) => shown = Some(messages.say(&format!("{error}\n"))),
             }
         };
         for (agent_id, item_id) in question.items {
             run.answer(agent_id, item_id, answer.clone());
         }
     }
-    Ok(Asked::Answered)
+    Ok(AskOutcome::Answered)
 }
 
 /// The open questions, each once.
-fn questions(debate: &Debate) -> Vec<Question> {
+fn questions(debate: &Debate) -> Vec<ShownQuestion> {
     let open = debate.questions().into_iter().filter(|question| question.answer.is_empty());
-    let question = |asked: dialectic_record::debate::Question<'_>| {
+    let question = |asked: dialectic_record::debate::ShownQuestion<'_>| {
         let mut from: Vec<String> = Vec::new();
         for (group, _) in &asked.items {
             let name = one_line(&format!("{} ({})", group.agent_name, group.role));
@@ -137,7 +137,7 @@ fn questions(debate: &Debate) -> Vec<Question> {
             }
         }
         let items = asked.items.iter().map(|(group, item)| (group.agent_id.clone(), item.id.clone()));
-        Question { number: asked.number, items: items.collect(), from, text: asked.text.to_owned() }
+        ShownQuestion { number: asked.number, items: items.collect(), from, text: asked.text.to_owned() }
     };
     open.map(question).collect()
 }
@@ -174,19 +174,19 @@ impl Source {
     }
 
     /// The answer to `question`.
-    fn read(&mut self, question: &str) -> io::Result<Line> {
+    fn read(&mut self, question: &str) -> io::Result<ReadLine> {
         match self {
             Self::Terminal(lines) => {
                 match lines.read("Answer (empty line: skip, Ctrl-G: editor, Ctrl-D: skip the rest): ") {
-                    Ok(Typed::Line(text)) => Ok(Line::Text(text)),
+                    Ok(Typed::Line(text)) => Ok(ReadLine::Text(text)),
                     Ok(Typed::Editor(text)) => match edit(&text, question) {
-                        Ok(text) => Ok(Line::Text(text)),
-                        Err(error) => Ok(Line::Unwritten(error)),
+                        Ok(text) => Ok(ReadLine::Text(text)),
+                        Err(error) => Ok(ReadLine::Unwritten(error)),
                     },
-                    Ok(Typed::End) => Ok(Line::End),
+                    Ok(Typed::End) => Ok(ReadLine::End),
                     Err(error) => match error.kind() {
-                        io::ErrorKind::Interrupted => Ok(Line::Interrupted),
-                        io::ErrorKind::UnexpectedEof => Ok(Line::End),
+                        io::ErrorKind::Interrupted => Ok(ReadLine::Interrupted),
+                        io::ErrorKind::UnexpectedEof => Ok(ReadLine::End),
                         _ => Err(error),
                     },
                 }
@@ -194,7 +194,7 @@ impl Source {
             Self::Pipe => {
                 let mut bytes = Vec::new();
                 let read = io::stdin().lock().read_until(b'\n', &mut bytes)?;
-                Ok(if read == 0 { Line::End } else { Line::Text(String::from_utf8_lossy(&bytes).into_owned()) })
+                Ok(if read == 0 { ReadLine::End } else { ReadLine::Text(String::from_utf8_lossy(&bytes).into_owned()) })
             }
         }
     }

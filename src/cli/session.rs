@@ -1,6 +1,7 @@
 //! A run of a debate on a terminal: what it writes beside the debate, who watches it, and how it ends.
 
 use std::path::{Path, PathBuf};
+#[cfg(feature = "archive")]
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
@@ -9,30 +10,30 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
+#[cfg(feature = "archive")]
 use crate::archive::PastDebates;
 use crate::error::Error;
+use crate::features;
+#[cfg(feature = "serve")]
 use crate::serve::{Server, Watched};
-use crate::trace::{Destination, TraceConfigError, Tracer};
-use dialectic_config::{
-    ConfigError, ConfigPath, EnvFile, Overrides, debates_directory, load_settings, process_environment, user_settings,
-    users_hooks, with_vocabulary,
-};
+use crate::trace::{TraceConfigError, TraceDestination, Tracer};
+use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, EnvFile, debates_directory, process_environment};
 use dialectic_engine::access::{Environment, Trust};
-use dialectic_engine::engine::{Ending, EngineError, ForecastError};
-use dialectic_engine::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services};
+use dialectic_engine::engine::{EngineError, ForecastError, RunEnding};
+use dialectic_engine::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services, remembered_prices};
 use dialectic_llm::openai::http_client;
 use dialectic_record::debate::{Debate, Forecast, Settings};
 use dialectic_record::store::{Directory, Entry};
 use dialectic_report::display::{EventSink, KeysMeaning, Messages, ProgressMode, StreamEnd, participants};
 
 use super::args::{RunArgs, VouchArgs};
-use super::commands::serve::Served;
+use super::commands::serve::{Served, Server, Watched};
 use super::conclusion::{Files, conclude};
 use super::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use super::keys::{Key, Keyboard};
 use super::output::{is_stdout, make_parent, report_path};
 use super::suspend::give_way;
-use super::target::Target;
+use super::target::OutputTarget;
 use super::terminal::Terminal;
 use super::watchers::{Log, Seen, Waited, Watchers};
 use super::{modes, questions};
@@ -47,7 +48,7 @@ pub(super) struct Session<'a> {
     args: &'a RunArgs,
     report: Option<PathBuf>,
     events: Option<EventSink>,
-    trace: Option<(Destination, reqwest::Client)>,
+    trace: Option<(TraceDestination, reqwest::Client)>,
     after: After,
     server: Option<Server>,
 }
@@ -57,25 +58,16 @@ pub(super) fn env_file(path: Option<&PathBuf>) -> EnvFile {
     path.map_or(EnvFile::Default, |path| EnvFile::Named(path.clone()))
 }
 
-/// The commands that may run after a saved debate.
-pub(super) fn hooks(args: &VouchArgs, environment: &Environment) -> Result<Hooks, Error> {
-    let path = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
-    Ok(users_hooks(&path, environment)?)
+/// The configuration files that a run goes by: what `--config` names, and the user's own.
+pub(super) fn config_files<'a>(named: Option<&PathBuf>, environment: &'a Environment) -> ConfigFiles<'a> {
+    let path = named.map_or(ConfigPath::Default, |path| ConfigPath::Named(path.clone()));
+    ConfigFiles::new(path, environment)
 }
 
 /// What the user vouches for with options, beside what the settings may do by their own word.
-pub(super) fn vouched(mut provenance: Trust, args: &VouchArgs, environment: &Environment) -> Result<Trust, Error> {
-    if let Some(user) = with_vocabulary(|vocabulary| user_settings(environment, vocabulary))? {
-        provenance = provenance.and_own(&user);
-    }
-    if let Some(path) = &args.config {
-        let named = load_settings(&ConfigPath::Named(path.clone()), environment, &Overrides::default())?;
-        provenance = provenance.and_config(&named.settings);
-    }
-    if let Some(path) = &args.context {
-        provenance = provenance.and_directory(path);
-    }
-    Ok(provenance)
+pub(super) fn vouched(provenance: Trust, args: &VouchArgs, files: &ConfigFiles) -> Result<Trust, Error> {
+    let provenance = files.vouch(provenance)?;
+    Ok(args.context.iter().fold(provenance, |provenance, path| provenance.and_directory(path)))
 }
 
 /// Where the event stream goes: nowhere, to standard output (`-`), or to a file.
@@ -100,18 +92,19 @@ impl<'a> Session<'a> {
         environment: &Environment,
         terminal: &mut Terminal,
     ) -> Result<Self, Error> {
+        features::check(settings)?;
         let report = args.report.as_deref().map(|path| report_path(path, terminal)).transpose()?;
         let events = args.events.as_deref().filter(|path| !is_stdout(path));
-        let mut targets: Vec<(&str, Target)> = Vec::new();
+        let mut targets: Vec<(&str, OutputTarget)> = Vec::new();
         for (option, path) in
             [("--output", args.output.as_deref()), ("--report", report.as_deref()), ("--events", events)]
         {
             let Some(path) = path else { continue };
-            let target = Target::prepare(path)?;
+            let target = OutputTarget::prepare(path)?;
             let streamed = args.events.is_some() && events.is_none() && target.is_stdout();
             let other = targets.iter().find(|(_, other)| other.is_same(&target)).map(|(other, _)| *other);
             if let Some(other) = other.or(streamed.then_some("--events")) {
-                let message = format!("names a file that {other} is written to");
+                let message = format!("names the same file as {other}");
                 return Err(ConfigError::Argument { option, message }.into());
             }
             targets.push((option, target));
@@ -119,16 +112,16 @@ impl<'a> Session<'a> {
         let events = event_sink(args.events.as_deref())?;
         let trace = match settings.debate.trace {
             None => None,
-            Some(target) => match Destination::of(target, environment) {
+            Some(target) => match TraceDestination::of(target, environment) {
                 Ok(destination) => {
                     let http = http_client(environment.certificate_file())?.client_for(destination.url()).clone();
                     Some((destination, http))
                 }
-                Err(missing @ TraceConfigError::Missing { .. }) => {
-                    terminal.warning(&missing.to_string());
+                Err(unsent) if unsent.is_of_no_harm() => {
+                    terminal.warning(&unsent.to_string());
                     None
                 }
-                Err(invalid) => return Err(invalid.into()),
+                Err(unsent) => return Err(unsent.into()),
             },
         };
         Ok(Self {
@@ -162,8 +155,9 @@ impl<'a> Session<'a> {
         let tracer = trace.and_then(|(to, http)| {
             let debate = ready.debate().clone();
             let version = debate.prompt_sources.as_ref().and_then(|sources| sources.version.clone());
-            let started = Tracer::start(to, http, debate, &version.unwrap_or_default());
-            started.map_err(|error| terminal.warning(&error.to_string())).ok()
+            Tracer::start(to, http, debate, &version.unwrap_or_default())
+                .map_err(|error| terminal.warning(&error.to_string()))
+                .ok()
         });
         let journal = ready.journal_path().to_owned();
         let log = Log { journal: &journal, before: ready.events_before() };
@@ -191,7 +185,7 @@ impl<'a> Session<'a> {
             let user = User { keys: &mut keys, keyboard: keyboard.as_ref() };
             let signals = ready.signals().clone();
             let run = ready.run();
-            let watched = served.as_ref().map(|served| served.stage.show(&run, signals));
+            let watched = served.as_ref().map(|served| served.show(&run, signals));
             let ended = run_while_shown(run, watchers, &cancel, user, &saved_to, watched).await;
             // From here on the terminal is whoever's comes next.
             if let Some(keyboard) = &keyboard {
@@ -241,15 +235,17 @@ fn do_behind(after: After, state: &Path, terminal: &mut Terminal) {
                 terminal.warning(&warning);
             }
         }
-        Err(error) => terminal.warning(&format!("nothing is done behind the debate: {error}")),
+        Err(error) => terminal.warning(&format!("hooks, ratings and memory are skipped: {error}")),
     }
 }
 
 /// The runner of the debates of this directory.
 pub(super) fn runner(environment: Environment) -> Result<Runner, Error> {
     let directory = debates()?;
-    let past = PastDebates::of(&directory);
-    Ok(Runner::new(directory, Services::new(environment).with_past(Arc::new(past))))
+    let services = Services::new(environment);
+    #[cfg(feature = "archive")]
+    let services = services.with_past(Arc::new(PastDebates::of(&directory)));
+    Ok(Runner::new(directory, services))
 }
 
 /// How a run went, before anything is said of it.
@@ -257,7 +253,7 @@ pub(super) struct Over {
     /// The debate as it is saved.
     pub(super) debate: Debate,
     /// How it ended.
-    pub(super) ending: Ending,
+    pub(super) ending: RunEnding,
     /// Whether it is on record.
     pub(super) is_kept: bool,
     /// How the event stream ended.
@@ -269,7 +265,7 @@ pub(super) struct Over {
 impl Over {
     /// Whether the debate is on record and nothing more comes of it by itself.
     fn is_over(&self) -> bool {
-        self.is_kept && matches!(self.ending, Ending::Completed | Ending::Failed)
+        self.is_kept && matches!(self.ending, RunEnding::Completed | RunEnding::Failed)
     }
 }
 
@@ -332,7 +328,7 @@ async fn run_while_shown(
                 let Some(debate) = waiting else { break Ok(()) };
                 if watched.is_some() {
                     // Nobody is asked twice.
-                    drop(messages.say("The agents have questions: answer them in the browser.\n"));
+                    drop(messages.say("The agents have questions. Answer them in the browser.\n"));
                     continue;
                 }
                 let keyboard = user.keyboard.cloned();
@@ -341,8 +337,8 @@ async fn run_while_shown(
                 let asked = questions::ask(&run, &debate, cancel, &messages).await;
                 drop(off);
                 match asked {
-                    Ok(questions::Asked::Answered) => {}
-                    Ok(questions::Asked::Interrupted) => run.interrupt(),
+                    Ok(questions::AskOutcome::Answered) => {}
+                    Ok(questions::AskOutcome::Interrupted) => run.interrupt(),
                     Err(error) => {
                         run.interrupt();
                         break Err(error);

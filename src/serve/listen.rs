@@ -1,9 +1,10 @@
 //! Connections: how many there are at once, and how long each may be silent.
 //!
 //! A connection on which nobody has shown the token yet, or the cookie that it becomes, has its place in a room of its own.
-//! When that room is full, its oldest connection is closed, so clients with the token get in however many others connect.
-//! The first request with the token moves its connection to the places of known clients, where no stranger can displace
-//! it.
+//! When that room is full, one of its connections is closed: the oldest of those that have said nothing, else the oldest.
+//! Each has a moment to show the token before it can be closed; until one has had that, others wait to be accepted. So
+//! clients with the token get in however many others connect, and however fast. The first request with the token moves
+//! its connection to the places of known clients, where no stranger can displace it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,6 +17,7 @@ use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
@@ -23,10 +25,10 @@ use tokio_util::sync::CancellationToken;
 const MOST: usize = 384;
 /// Connections at most on which nobody has shown the token yet.
 const MOST_STRANGERS: usize = 128;
+/// How long a connection keeps its place among those at least: a client sends what it asks as soon as it is connected.
+const TO_BEGIN: Duration = Duration::from_millis(100);
 /// How long a connection may take to send the head of a request, or stay open without one.
 const TO_ASK: Duration = Duration::from_secs(30);
-/// How long a client may take nothing of what it is sent. It is disconnected then.
-const TO_READ: Duration = Duration::from_secs(20);
 /// Bytes that wait in a connection to be sent, about.
 const BUFFER: usize = 32 * 1024;
 /// How long no connection is taken where the system has no room for one.
@@ -35,19 +37,48 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The connections that there are.
 #[derive(Default)]
 struct Room {
-    /// Those of strangers, the oldest first, each with what sends it away.
-    strangers: VecDeque<(u64, CancellationToken)>,
+    /// Those of strangers, the oldest first.
+    strangers: VecDeque<Stranger>,
     /// How many known clients there are.
     known: usize,
     /// How many connections there have been.
     count: u64,
 }
 
+/// A connection on which nobody has shown the token yet.
+struct Stranger {
+    number: u64,
+    since: Instant,
+    /// Whether anything has come in on it.
+    has_begun: bool,
+    sends_away: CancellationToken,
+}
+
+impl Room {
+    /// Since when there is no place for another stranger because each of those in the room is to have its moment; nothing
+    /// where there is one. Those that have said nothing give way first, the oldest before the others.
+    fn make_place(&mut self) -> Result<(), Instant> {
+        let Some(oldest) = self.strangers.front().filter(|_| self.strangers.len() >= MOST_STRANGERS) else {
+            return Ok(());
+        };
+        if oldest.since.elapsed() < TO_BEGIN {
+            return Err(oldest.since);
+        }
+        let is_silent = |one: &Stranger| !one.has_begun && one.since.elapsed() >= TO_BEGIN;
+        let goes = match self.strangers.iter().position(is_silent) {
+            Some(place) => self.strangers.remove(place),
+            None => self.strangers.pop_front(),
+        };
+        goes.iter().for_each(|one| one.sends_away.cancel());
+        Ok(())
+    }
+}
+
 /// The place of a connection. Clones are the same.
 #[derive(Clone)]
-pub(super) struct Seat(Arc<Place>);
+pub(super) struct Seat(Arc<ConnectionSlot>);
 
-struct Place {
+struct ConnectionSlot {
     room: Arc<Mutex<Room>>,
     number: u64,
     is_known: Mutex<bool>,
@@ -58,20 +89,34 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Seat {
-    /// A place among the strangers, and what says that it is needed for somebody else.
-    fn of_stranger(room: &Arc<Mutex<Room>>) -> (Self, CancellationToken) {
-        let sent_away = CancellationToken::new();
-        let mut entered = locked(room);
-        while entered.strangers.len() >= MOST_STRANGERS {
-            if let Some((_, oldest)) = entered.strangers.pop_front() {
-                oldest.cancel();
-            }
+    /// A place among the strangers, as soon as there is one, and what says that it is needed for somebody else.
+    async fn of_stranger(room: &Arc<Mutex<Room>>) -> (Self, CancellationToken) {
+        let sends_away = CancellationToken::new();
+        loop {
+            let since = {
+                let mut entered = locked(room);
+                match entered.make_place() {
+                    Ok(()) => {
+                        entered.count += 1;
+                        let (number, since) = (entered.count, Instant::now());
+                        let stranger = Stranger { number, since, has_begun: false, sends_away: sends_away.clone() };
+                        entered.strangers.push_back(stranger);
+                        let place = ConnectionSlot { room: Arc::clone(room), number, is_known: Mutex::new(false) };
+                        return (Self(Arc::new(place)), sends_away);
+                    }
+                    Err(since) => since,
+                }
+            };
+            sleep_until(since + TO_BEGIN).await;
         }
-        entered.count += 1;
-        let number = entered.count;
-        entered.strangers.push_back((number, sent_away.clone()));
-        drop(entered);
-        (Self(Arc::new(Place { room: Arc::clone(room), number, is_known: Mutex::new(false) })), sent_away)
+    }
+
+    /// Something has come in on the connection.
+    fn begins(&self) {
+        let mut room = locked(&self.0.room);
+        if let Some(stranger) = room.strangers.iter_mut().find(|one| one.number == self.0.number) {
+            stranger.has_begun = true;
+        }
     }
 
     /// Takes a place among those of known clients. Says whether there is one.
@@ -79,7 +124,7 @@ impl Seat {
         let mut is_known = locked(&self.0.is_known);
         if !*is_known {
             let mut room = locked(&self.0.room);
-            let place = room.strangers.iter().position(|(number, _)| *number == self.0.number);
+            let place = room.strangers.iter().position(|one| one.number == self.0.number);
             // One that was sent away meanwhile is closed whatever it asked.
             if let Some(place) = place.filter(|_| room.known < MOST) {
                 room.strangers.remove(place);
@@ -91,20 +136,20 @@ impl Seat {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let is_known = *locked(&self.is_known);
         let mut room = locked(&self.room);
         if is_known {
             room.known -= 1;
         } else {
-            room.strangers.retain(|(number, _)| *number != self.number);
+            room.strangers.retain(|one| one.number != self.number);
         }
     }
 }
 
-/// Answers requests until the runtime ends.
-pub(super) async fn listen(listener: TcpListener, router: Router) {
+/// Answers requests until the runtime ends. Disconnects a client that reads nothing for `client_timeout`.
+pub(super) async fn listen(listener: TcpListener, router: Router, client_timeout: Duration) {
     let room = Arc::new(Mutex::new(Room::default()));
     loop {
         // One that is gone already is no connection, and none can be taken where no file is left to be opened.
@@ -112,11 +157,11 @@ pub(super) async fn listen(listener: TcpListener, router: Router) {
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        let (seat, sent_away) = Seat::of_stranger(&room);
+        let (seat, sent_away) = Seat::of_stranger(&room).await;
         let router = router.clone();
         tokio::spawn(async move {
             tokio::select! {
-                () = converse(stream, router, seat) => {}
+                () = converse(stream, router, seat, client_timeout) => {}
                 () = sent_away.cancelled() => {}
             }
         });
@@ -125,11 +170,15 @@ pub(super) async fn listen(listener: TcpListener, router: Router) {
     }
 }
 
-async fn converse(stream: TcpStream, router: Router, seat: Seat) {
+async fn converse(stream: TcpStream, router: Router, seat: Seat, client_timeout: Duration) {
     // What is sent is sent at once; a connection on which that cannot be set is one that is gone.
     drop(stream.set_nodelay(true));
+    if !matches!(timeout(TO_ASK, stream.peek(&mut [0])).await, Ok(Ok(1))) {
+        return;
+    }
+    seat.begins();
     let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(TO_READ));
+    stream.set_write_timeout(Some(client_timeout));
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(TO_ASK).max_buf_size(BUFFER);
     let router = TowerToHyperService::new(router);
@@ -151,15 +200,18 @@ mod tests {
         (room.known, room.strangers.len())
     }
 
-    #[test]
-    fn strangers_take_the_places_of_strangers_alone() {
+    #[tokio::test(start_paused = true)]
+    async fn strangers_take_the_places_of_strangers_alone() {
         let room = Arc::new(Mutex::new(Room::default()));
-        let (known, sent_away) = Seat::of_stranger(&room);
+        let (known, sent_away) = Seat::of_stranger(&room).await;
         assert!(known.take_place() && known.take_place());
-        let (first, of_first) = Seat::of_stranger(&room);
-        let others: Vec<_> = (1..MOST_STRANGERS).map(|_| Seat::of_stranger(&room)).collect();
+        let (first, of_first) = Seat::of_stranger(&room).await;
+        let mut others = Vec::new();
+        for _ in 1..MOST_STRANGERS {
+            others.push(Seat::of_stranger(&room).await);
+        }
         assert!(!of_first.is_cancelled());
-        let (_last, _) = Seat::of_stranger(&room);
+        let (_last, _) = Seat::of_stranger(&room).await;
         // The oldest is gone, also if it brings the token too late.
         assert!(of_first.is_cancelled() && !first.take_place());
         assert!(!sent_away.is_cancelled() && others.iter().all(|(_, token)| !token.is_cancelled()));
@@ -171,12 +223,48 @@ mod tests {
         assert_eq!(taken(&room), (0, 1));
     }
 
-    #[test]
-    fn known_clients_have_a_bound_of_their_own() {
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_leaves_a_client_its_moment_and_sends_the_silent_away_first() {
         let room = Arc::new(Mutex::new(Room::default()));
-        let seat = || Seat::of_stranger(&room).0;
-        let mut all: Vec<Seat> = (0..MOST).map(|_| seat()).inspect(|one| assert!(one.take_place())).collect();
-        let more = seat();
+        let (client, of_client) = Seat::of_stranger(&room).await;
+        let begun = Instant::now();
+        let mut flood = Vec::new();
+        for _ in 0..2 * MOST_STRANGERS - 1 {
+            flood.push(Seat::of_stranger(&room).await);
+            if begun.elapsed() < TO_BEGIN {
+                assert!(!of_client.is_cancelled(), "it has its moment");
+            }
+        }
+        assert!(begun.elapsed() >= TO_BEGIN && of_client.is_cancelled() && !client.take_place());
+        // One that is sending what it asks is not sent away for those that send nothing.
+        let (client, of_client) = Seat::of_stranger(&room).await;
+        client.begins();
+        for _ in 0..10 * MOST_STRANGERS {
+            flood.push(Seat::of_stranger(&room).await);
+        }
+        assert!(!of_client.is_cancelled() && client.take_place());
+        // Where all have begun, the oldest goes.
+        flood.clear();
+        let (oldest, of_oldest) = Seat::of_stranger(&room).await;
+        oldest.begins();
+        for _ in 0..MOST_STRANGERS {
+            let (one, sends_away) = Seat::of_stranger(&room).await;
+            one.begins();
+            flood.push((one, sends_away));
+        }
+        assert!(of_oldest.is_cancelled() && flood.iter().all(|(_, token)| !token.is_cancelled()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn known_clients_have_a_bound_of_their_own() {
+        let room = Arc::new(Mutex::new(Room::default()));
+        let mut all = Vec::new();
+        for _ in 0..MOST {
+            let (seat, _) = Seat::of_stranger(&room).await;
+            assert!(seat.take_place());
+            all.push(seat);
+        }
+        let (more, _) = Seat::of_stranger(&room).await;
         assert!(!more.take_place());
         all.pop();
         assert!(more.take_place());

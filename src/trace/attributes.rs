@@ -181,7 +181,8 @@ fn of_winner(of: &str, winner: Option<&AgentId>, scores: &BTreeMap<AgentId, f64>
 
 /// Cached input is part of the input for OpenTelemetry, and beside it for Langfuse, which adds up what it is given.
 pub(super) fn of_tokens(tokens: Tokens) -> Vec<KeyValue> {
-    let Tokens { input_tokens, cached_input_tokens, output_tokens } = tokens;
+    let Tokens { input_tokens, cached_input_tokens, cache_write_tokens, cache_write_hour_tokens: _, output_tokens } =
+        tokens;
     let fresh = input_tokens.saturating_sub(cached_input_tokens);
     let usage = if cached_input_tokens == 0 {
         json!({"input": input_tokens, "output": output_tokens})
@@ -191,6 +192,7 @@ pub(super) fn of_tokens(tokens: Tokens) -> Vec<KeyValue> {
     vec![
         KeyValue::new("gen_ai.usage.input_tokens", whole(input_tokens)),
         KeyValue::new("gen_ai.usage.cache_read.input_tokens", whole(cached_input_tokens)),
+        KeyValue::new("gen_ai.usage.cache_creation.input_tokens", whole(cache_write_tokens)),
         KeyValue::new("gen_ai.usage.output_tokens", whole(output_tokens)),
         KeyValue::new("langfuse.observation.usage_details", usage.to_string()),
     ]

@@ -8,7 +8,7 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_engine::access::{Environment, TrustError};
 use dialectic_record::debate::TraceTarget;
 
@@ -38,7 +38,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where traces go.
 #[derive(Clone)]
-pub struct Destination {
+pub struct TraceDestination {
     pub(super) url: Url,
     pub(super) credentials: Option<Credentials>,
     pub(super) headers: HeaderMap,
@@ -79,6 +79,17 @@ pub enum TraceConfigError {
     Stranger(#[from] TrustError),
 }
 
+impl TraceConfigError {
+    /// Whether the debate runs all the same, without a trace.
+    #[must_use]
+    pub fn is_of_no_harm(&self) -> bool {
+        match self {
+            Self::Missing { .. } => true,
+            Self::Invalid { .. } | Self::Stranger(_) => false,
+        }
+    }
+}
+
 fn plural(variables: &[&str]) -> &'static str {
     if variables.len() == 1 { "" } else { "s" }
 }
@@ -98,9 +109,16 @@ impl Diagnostic for TraceConfigError {
             Self::Invalid { .. } => "see docs/tracing.md for what each variable holds".to_owned(),
         })
     }
+
+    fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Stranger(error) => error.remedy(),
+            Self::Missing { .. } | Self::Invalid { .. } => None,
+        }
+    }
 }
 
-impl Destination {
+impl TraceDestination {
     /// The full address of what takes them.
     #[must_use]
     pub fn url(&self) -> &Url {
@@ -166,7 +184,7 @@ impl Destination {
 }
 
 /// The keys stay out.
-impl fmt::Debug for Destination {
+impl fmt::Debug for TraceDestination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Destination").field("url", &self.shown()).finish_non_exhaustive()
     }
@@ -216,12 +234,12 @@ fn millis(variable: &'static str, text: &str) -> Result<Duration, TraceConfigErr
 mod tests {
     use super::*;
 
-    fn otlp(pairs: &[(&str, &str)]) -> Result<Destination, TraceConfigError> {
-        Destination::of(TraceTarget::Otlp, &Environment::from_pairs(pairs.iter().copied()))
+    fn otlp(pairs: &[(&str, &str)]) -> Result<TraceDestination, TraceConfigError> {
+        TraceDestination::of(TraceTarget::Otlp, &Environment::from_pairs(pairs.iter().copied()))
     }
 
-    fn langfuse(pairs: &[(&str, &str)]) -> Result<Destination, TraceConfigError> {
-        Destination::of(TraceTarget::Langfuse, &Environment::from_pairs(pairs.iter().copied()))
+    fn langfuse(pairs: &[(&str, &str)]) -> Result<TraceDestination, TraceConfigError> {
+        TraceDestination::of(TraceTarget::Langfuse, &Environment::from_pairs(pairs.iter().copied()))
     }
 
     #[test]

@@ -13,9 +13,9 @@ use dialectic_record::debate::fixture::{
     CLARIFICATION, CRITIQUE, EVALUATION, PROPOSAL, ROUND_MANAGER, SUMMARIZATION, key, pitching,
 };
 use dialectic_record::debate::{
-    AgentId, Asked, CallKey, Contribution, Created, Debate, DebateId, Evaluation, Event, FORMAT_VERSION, Failure,
-    JudgePromptSource, Metadata, PromptOrigin, PromptSources, Recorded, Signal, StageId, StageInfo, StoredReply,
-    TerminationKind, Timestamp, default_settings,
+    AgentId, CallDescription, CallKey, Contribution, Created, Debate, DebateId, Evaluation, Event, FORMAT_VERSION,
+    Failure, JudgePromptSource, Metadata, PromptOrigin, PromptSources, Recorded, Signal, StageId, StageInfo,
+    StoredReply, TerminationKind, Timestamp, default_settings,
 };
 use dialectic_record::protocol::DIALECTIC;
 
@@ -30,7 +30,7 @@ struct Scene {
     provider: SdkTracerProvider,
     spans: Option<Spans>,
     /// What models are asked, where the trace carries that.
-    asked: Option<Asked>,
+    asked: Option<CallDescription>,
     seq: u64,
     now: SystemTime,
 }
@@ -68,7 +68,7 @@ impl Scene {
         let debate = Debate::create(&created).unwrap();
         let mut spans = Spans::new(provider.tracer("test"), debate, "abc123".to_owned(), now);
         spans.see(&Signal::Recorded(Arc::new(created)), now);
-        let asked = Asked { system: "Be brief.".into(), prompt: "Design it.".into() };
+        let asked = CallDescription { system: "Be brief.".into(), prompt: "Design it.".into() };
         Self { exporter, provider, spans: Some(spans), asked: Some(asked), seq: 1, now }
     }
 
@@ -203,7 +203,7 @@ fn record() -> CallRecord {
         model: "gpt-4".to_owned(),
         provider: "openai".to_owned(),
         served_model: Some("gpt-4-0613".to_owned()),
-        tokens: Some(Tokens { input_tokens: 1_000, cached_input_tokens: 600, output_tokens: 50 }),
+        tokens: Some(Tokens { input_tokens: 1_000, cached_input_tokens: 600, output_tokens: 50, ..Tokens::default() }),
         cost_usd: Some(Usd::from_dollars(0.0125)),
         latency_ms: 1_000,
         attempts: 2,

@@ -184,18 +184,76 @@ fn a_record_is_gone_on_with_within_the_users_own_limits() {
 #[test]
 fn a_record_keeps_the_prices_and_the_limit_that_it_began_with() {
     let server = server();
-    let mut settings = config(&["architect", "kiss"], &json!({}));
-    settings["debate"]["rounds"] = json!(9);
+    let mut settings = config(&["architect", "kiss"], &json!({"rounds": 1}));
+    settings["prices"] = prices(1.0, 10.0);
     let sandbox = Sandbox::new().model_server(&server).config(&settings);
     let id = record(&sandbox, &server, |created| {
-        created["settings"]["prices"] = prices(1.0, 10.0);
+        created["settings"]["debate"]["rounds"] = json!(9);
         created["settings"]["debate"]["budget"]["maxCostUsd"] = json!(0.6);
     });
+    sandbox.remove("debate-config.json");
+    sandbox.remove(USERS);
     sandbox.run(["resume", &id]).expect_code(0);
     let state = sandbox.state(&id);
     assert!(billed(&server) <= 0.60, "${}", billed(&server));
     assert!((recorded(&state) - billed(&server)).abs() < 1e-9, "{} of {}", recorded(&state), billed(&server));
     assert_eq!(state["outcome"]["kind"], "stopped");
+}
+
+/// A record is anybody's: what it says of a model that nobody else knows does not count against a limit.
+#[test]
+fn a_record_does_not_understate_a_model_that_nobody_knows() {
+    let server = server();
+    let mut settings = config(&["architect", "kiss"], &json!({"rounds": 1}));
+    settings["prices"] = prices(1.0, 10.0);
+    let sandbox = Sandbox::new().model_server(&server).config(&settings);
+    let id = record(&sandbox, &server, |created| {
+        created["settings"]["debate"]["rounds"] = json!(9);
+        created["settings"]["prices"] = prices(0.01, 0.1);
+    });
+    sandbox.remove("debate-config.json");
+    sandbox.remove(USERS);
+    for arguments in [
+        vec!["resume", &id, "--max-cost", "0.05"],
+        vec!["fork", &id, "--at", "start", "--set", "debate.budget.maxCostUsd=0.05"],
+    ] {
+        let refused = sandbox.run(arguments).expect_code(4);
+        assert!(refused.stderr.contains("no price is known of model-architect"), "{refused}");
+        assert!(refused.stderr.contains("hint: a price that was found and not named"), "{refused}");
+    }
+    assert!(server.requests().is_empty(), "nothing is billed");
+    // The user's word counts, and without a limit there is nothing that a price could void.
+    sandbox.write("named.json", settings.to_string());
+    sandbox.run(["resume", &id, "--config", "named.json", "--max-cost", "0.6"]).expect_code(0);
+    assert!(billed(&server) <= 0.60, "${}", billed(&server));
+    let branch = sandbox.run(["fork", &id, "--at", "start", "--set", "debate.rounds=1"]).expect_code(0);
+    let cost = recorded(&sandbox.state(&newest(&sandbox)));
+    assert!(cost > 0.0, "{branch}");
+}
+
+/// What a found file says of how much a model writes changes neither what is asked for nor what is set aside.
+#[test]
+fn a_found_output_limit_does_not_lessen_what_is_set_aside() {
+    let server = server();
+    let models: Value =
+        MODELS.iter().map(|model| (*model, json!({"maxOutput": 1, "contextWindow": 9_000_000}))).collect();
+    let mut settings: Value = serde_json::from_str(&found(&json!({}), json!({}))).unwrap();
+    settings["models"] = models;
+    let sandbox = Sandbox::new()
+        .model_server(&server)
+        .file("debate-config.json", settings.to_string())
+        .file(USERS, users(Some(prices(1.0, 10.0)), Some(0.60)));
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert!(billed(&server) <= 0.60, "${}", billed(&server));
+    let id = newest(&sandbox);
+    assert_eq!(sandbox.state(&id)["outcome"]["kind"], "stopped");
+    let journal: Vec<Value> = sandbox.journal(&id).iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let reserved: Vec<&Value> = journal.iter().filter(|event| event["type"] == "cost-reserved").collect();
+    assert_eq!(reserved.len(), server.requests().len());
+    for event in reserved {
+        let (tokens, usd) = (event["maxTokens"].as_f64().unwrap(), event["usd"].as_f64().unwrap());
+        assert!(tokens >= 900.0 && usd >= tokens * 10.0 / 1e6, "{event}");
+    }
 }
 
 #[test]

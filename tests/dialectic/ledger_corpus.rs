@@ -186,7 +186,7 @@ fn texts_in_the_form_are_read_as_a_person_reads_them() {
                 let expected: Vec<String> =
                     standings.iter().map(|one| format!("{} {:?}", one.point, one.standing)).collect();
                 let found: Vec<String> =
-                    read.rechecks.iter().map(|one| format!("{} {:?}", labels[one.at], one.verdict)).collect();
+                    read.said.iter().map(|one| format!("{} {:?}", labels[one.at], one.verdict)).collect();
                 rechecks.count(name, &expected, &found, |expected, read| expected == read);
             }
             Expected::Refinement { critiques, earlier, answers: expected, form } => {
@@ -258,7 +258,7 @@ fn no_damage_to_a_text_makes_more_of_it_than_was_asked() {
             text = chance.mutate(&text, &other.text);
         }
         let labels = labels(chance.below(6));
-        let ReadCritique { points, rechecks, .. } = read_critique(&text, &borrowed(&labels));
+        let ReadCritique { points, said: rechecks, .. } = read_critique(&text, &borrowed(&labels));
         assert!(points.iter().flatten().all(|point| point.text.contains(char::is_alphanumeric)), "{text}");
         let numbers: Vec<usize> = rechecks.iter().map(|one| one.at).collect();
         assert!(numbers.iter().all(|at| *at < labels.len()), "{text}");

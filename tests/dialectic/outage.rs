@@ -2,14 +2,24 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::support::{
-    Exchange, Incoming, MockServer, Purpose, Reply, Sandbox, TEST_KEY, Terminal, config, short_reply,
+    Exchange, Incoming, MockServer, Purpose, Reply, Sandbox, TEST_KEY, Terminal, config, in_process, short_reply,
 };
 use crate::{arena, budget};
+use dialectic_engine::agent::{Panel, timeouts_of};
+use dialectic_engine::engine::{Ending, OnOutage};
+use dialectic_llm::{
+    Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, ModelError, Request,
+};
+use dialectic_record::debate::{AgentSettings, Debate, OutcomeKind, Settings, Status, default_settings};
 
 /// A debate: its agents, its settings, its problem, what its server says.
 struct Case {
@@ -108,7 +118,7 @@ fn outage(case: &Case, point: usize, limit: bool) {
     let finished = running.wait();
     assert_eq!(finished.code, Some(75), "{name}: {finished}");
     assert!(finished.stderr.contains("server unreachable, "), "{name}: {finished}");
-    assert!(finished.stderr.contains("hint: when it is back: dialectic resume "), "{name}: {finished}");
+    assert!(finished.stderr.contains("hint: when the server is back: dialectic resume "), "{name}: {finished}");
     let id = sandbox.only_debate();
     let state = sandbox.state(&id);
     assert_eq!((&state["status"], &state["failures"]), (&json!("paused"), &Value::Null), "{name}: {finished}");
@@ -261,4 +271,132 @@ fn an_interrupt_ends_the_wait() {
     let (code, output, _) = terminal.finish();
     assert_eq!(code, 130, "{output}");
     assert_eq!(sandbox.state(&sandbox.only_debate())["status"], "paused", "{output}");
+}
+
+/// A model whose server is gone after so many answers, and back when it was looked for so often.
+struct Away {
+    answers: usize,
+    probes_until_back: usize,
+    asked: AtomicUsize,
+    probes: Mutex<Vec<Instant>>,
+}
+
+impl Away {
+    fn after(answers: usize, probes_until_back: usize) -> Arc<Self> {
+        Arc::new(Self { answers, probes_until_back, asked: AtomicUsize::new(0), probes: Mutex::default() })
+    }
+
+    fn probes(&self) -> Vec<Instant> {
+        self.probes.lock().unwrap().clone()
+    }
+
+    fn is_gone(&self, answered: usize) -> bool {
+        answered >= self.answers && self.probes().len() < self.probes_until_back
+    }
+}
+
+fn gone() -> ModelError {
+    ModelError::Unreachable { message: "connection refused".to_owned() }
+}
+
+impl ChatModel for Away {
+    fn ask<'a>(
+        &'a self,
+        request: &'a Request,
+        _: Live<'a>,
+    ) -> BoxFuture<'a, Result<dialectic_llm::Reply, FailedAttempt>> {
+        Box::pin(async move {
+            if self.is_gone(self.asked.fetch_add(1, Ordering::SeqCst)) {
+                return Err(gone().into());
+            }
+            let solution = json!({
+                "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
+                "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
+            });
+            let is_solution = in_process::task(request) == "synthesise";
+            let text = if is_solution { solution.to_string() } else { "A ring is fast.".to_owned() };
+            Ok(dialectic_llm::Reply { text, finish: FinishReason::Complete, ..dialectic_llm::Reply::default() })
+        })
+    }
+
+    fn reach(&self) -> BoxFuture<'_, Result<(), ModelError>> {
+        Box::pin(async move {
+            self.probes.lock().unwrap().push(Instant::now());
+            if self.probes().len() < self.probes_until_back { Err(gone()) } else { Ok(()) }
+        })
+    }
+}
+
+/// Three agents, one round, no second attempts. Those of these ids and the judge, where it is one of them, ask `other`.
+fn in_memory(of_other: &[&str], [one, other]: [&Arc<Away>; 2], on: OnOutage) -> (Ending, Debate) {
+    let mut settings: Settings = default_settings();
+    let agent = settings.agents[0].clone();
+    settings.agents = ["one", "two", "three"]
+        .map(|id| AgentSettings { id: id.into(), provider: "near".to_owned(), ..agent.clone() })
+        .into();
+    settings.judge.id = "judge".into();
+    settings.judge.provider = "near".to_owned();
+    for agent in settings.agents.iter_mut().chain([&mut settings.judge]) {
+        if of_other.contains(&agent.id.as_str()) {
+            agent.provider = "far".to_owned();
+        }
+    }
+    settings.debate.rounds = 1;
+    let limits = CallerLimits { in_flight: Arc::new(InFlight::at_most(1)), max_retries: 0 };
+    in_process::block_on(async {
+        let panel = Panel::build(in_process::protocol(&settings), &settings, |agent| Caller {
+            chat: if agent.provider == "far" { other.clone() } else { one.clone() },
+            provider: agent.provider.as_str().into(),
+            price: None,
+            timeouts: timeouts_of(&settings.debate),
+            silence: None,
+            limits: limits.clone(),
+            account: None,
+            observer: None,
+        });
+        in_process::run_through(&settings, panel.unwrap(), on).await
+    })
+}
+
+const NEVER: usize = usize::MAX;
+
+#[test]
+fn a_server_is_looked_for_after_waits_that_double_up_to_a_minute() {
+    let server = Away::after(4, 9);
+    let (ending, debate) = in_memory(&[], [&server, &server], OnOutage::Wait);
+    assert_eq!((ending, debate.outcome.unwrap().kind), (Ending::Completed, OutcomeKind::Full));
+    let probes = server.probes();
+    let waits: Vec<u64> = probes.windows(2).map(|two| (two[1] - two[0]).as_millis().div_euclid(1000) as u64).collect();
+    assert_eq!(waits, [2, 4, 8, 16, 32, 60, 60, 60]);
+}
+
+#[test]
+fn of_two_servers_one_that_is_gone_costs_its_agents_or_pauses_the_debate() {
+    // An agent of three: the debate does without it.
+    let (near, far) = (Away::after(NEVER, 0), Away::after(1, NEVER));
+    let (ending, debate) = in_memory(&["three"], [&near, &far], OnOutage::Pause);
+    assert_eq!((ending, debate.outcome.as_ref().unwrap().kind), (Ending::Completed, OutcomeKind::Degraded));
+    assert!(!debate.failures.is_empty());
+    let is_of_three = |key: &dialectic_record::debate::CallKey| key.agent_id.as_str() == "three";
+    assert!(debate.failures.iter().all(|failure| is_of_three(&failure.key)), "{:?}", debate.failures);
+
+    // The judge, who had answered nothing yet, beside an agent who had: it waits, and what the others wrote is kept.
+    let (near, far) = (Away::after(NEVER, 0), Away::after(4, NEVER));
+    let (ending, debate) = in_memory(&["three", "judge"], [&near, &far], OnOutage::Pause);
+    assert_eq!((ending, debate.status), (Ending::ServerGone, Status::Paused));
+    assert!(debate.failures.is_empty(), "{:?}", debate.failures);
+    assert!(debate.final_solution.is_none());
+    assert_eq!(debate.rounds[0].contributions.len(), 3 + 6 + 3);
+    assert!(far.probes().is_empty(), "nobody waits for it");
+
+    // Two agents of three: one alone is no debate.
+    let (near, far) = (Away::after(NEVER, 0), Away::after(2, NEVER));
+    let (ending, debate) = in_memory(&["two", "three"], [&near, &far], OnOutage::Pause);
+    assert_eq!((ending, debate.failures.len()), (Ending::ServerGone, 0));
+
+    // Only the one that is gone is looked for.
+    let (near, far) = (Away::after(NEVER, 0), Away::after(2, 2));
+    let (ending, debate) = in_memory(&["two", "three"], [&near, &far], OnOutage::Wait);
+    assert_eq!((ending, debate.outcome.unwrap().kind), (Ending::Completed, OutcomeKind::Full));
+    assert_eq!((near.probes().len(), far.probes().len()), (0, 2));
 }

@@ -32,7 +32,7 @@ fn a_debate_is_named_as_everywhere_and_the_part_is_asked_for() {
     }
     let unknown = sandbox.run(["show", "latest", "prices"]).expect_code(2);
     assert!(
-        unknown.stderr.contains("[possible values: solution, round, agent, stage, critiques, points]"),
+        unknown.stderr.contains("[possible values: solution, round, agent, stage, critiques, points, follow-ups]"),
         "{unknown}"
     );
     sandbox.run(["show", "nobody", "points"]).expect_code(2);
@@ -45,7 +45,7 @@ fn nothing_is_written_and_nothing_made_up() {
     let before = sandbox.files();
     let finished = sandbox.run(["show", "empty.json", "points"]).expect_code(0);
     assert_eq!(finished.stdout, "");
-    assert_eq!(finished.stderr, "No objections are on record, and none can be read out of the texts.\n");
+    assert_eq!(finished.stderr, "The record has no objections, and none can be read from its texts.\n");
     let shown: Value =
         serde_json::from_str(&sandbox.run(["show", "empty.json", "points", "--json"]).expect_code(0).stdout).unwrap();
     assert_eq!(shown, json!({"ledger": [], "moves": [], "derived": false}));

@@ -15,8 +15,19 @@ pub struct Tokens {
     /// Those of the input that were read from the provider's prompt cache.
     #[serde(default)]
     pub cached_input_tokens: u64,
+    /// Those of the input that were written to the provider's prompt cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
+    /// Those of the writes that the cache keeps for an hour.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_hour_tokens: u64,
     /// Output tokens, reasoning included.
     pub output_tokens: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Add for Tokens {
@@ -26,6 +37,8 @@ impl Add for Tokens {
         Self {
             input_tokens: self.input_tokens + other.input_tokens,
             cached_input_tokens: self.cached_input_tokens + other.cached_input_tokens,
+            cache_write_tokens: self.cache_write_tokens + other.cache_write_tokens,
+            cache_write_hour_tokens: self.cache_write_hour_tokens + other.cache_write_hour_tokens,
             output_tokens: self.output_tokens + other.output_tokens,
         }
     }

@@ -1,6 +1,7 @@
 //! What an error says of itself beside its message: whom it is laid to, and what can be done about it.
 
 use std::error::Error;
+use std::path::PathBuf;
 
 /// Whom an error is laid to; the exit code follows from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub enum ErrorCategory {
     Provider,
     /// The configuration, or the environment's keys and settings.
     Configuration,
+    /// Nobody: something is in use at the moment, and the same will do later.
+    Busy,
 }
 
 /// An error that may be the last word to the user.
@@ -24,6 +27,38 @@ pub trait Diagnostic: Error + Send + Sync + 'static {
     fn hint(&self) -> Option<String> {
         None
     }
+
+    /// What can be done about it with means of the front end, which says how in its own words.
+    fn remedy(&self) -> Option<Remedy> {
+        None
+    }
+}
+
+/// Something that a front end lets its user do: the command line with an option or a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remedy {
+    /// Name this configuration.
+    NameConfig(PathBuf),
+    /// Name the configuration that a saved debate was begun with.
+    NameConfigOfRecord,
+    /// Name this environment file.
+    NameEnvFile(PathBuf),
+    /// Name this directory as context.
+    NameContext(PathBuf),
+    /// Take the offline provider.
+    GoOffline,
+    /// Give a limit for this one question.
+    LimitQuestion,
+    /// Ask the question again that is on record.
+    AskAgain,
+    /// Resume this debate.
+    Resume(String),
+    /// List the saved debates.
+    List,
+    /// Verify the record.
+    Verify,
+    /// Replay what was said so far.
+    Replay,
 }
 
 impl Error for Box<dyn Diagnostic> {

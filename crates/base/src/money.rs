@@ -4,6 +4,7 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::call::Tokens;
@@ -104,16 +105,28 @@ impl<'de> Deserialize<'de> for Usd {
     }
 }
 
-/// What a model costs, in dollars for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// How many times the price of a cache write one costs that the cache keeps for an hour: Anthropic asks 2 times the price
+/// of input for it, and 1.25 times for five minutes ("Prompt caching").
+const HOUR: f64 = 2.0 / 1.25;
+
+/// What a model costs, in US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Price {
-    /// Input tokens.
+    /// Input.
+    #[schemars(range(min = 0))]
     pub input_per_m_tok: f64,
-    /// Input tokens read from the cache; like other input when absent.
+    /// Input read from the provider's cache. Absent: like other input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub cached_input_per_m_tok: Option<f64>,
-    /// Output tokens.
+    /// Input written to the provider's cache. Absent: 1.25 times other input for Claude models, like other input for all
+    /// others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub cache_write_per_m_tok: Option<f64>,
+    /// Output.
+    #[schemars(range(min = 0))]
     pub output_per_m_tok: f64,
     /// What a request with a long prompt costs instead, all of it. Of list prices alone: a configured price has none.
     #[serde(skip)]
@@ -129,6 +142,8 @@ pub struct LongPrice {
     pub input_per_m_tok: f64,
     /// Input tokens read from the cache; like other input when absent.
     pub cached_input_per_m_tok: Option<f64>,
+    /// Input tokens written to the cache; like other input when absent.
+    pub cache_write_per_m_tok: Option<f64>,
     /// Output tokens.
     pub output_per_m_tok: f64,
 }
@@ -137,36 +152,67 @@ impl Price {
     /// One price whatever the length of the prompt.
     #[must_use]
     pub const fn flat(input_per_m_tok: f64, cached_input_per_m_tok: Option<f64>, output_per_m_tok: f64) -> Self {
-        Self { input_per_m_tok, cached_input_per_m_tok, output_per_m_tok, long: None }
+        Self { input_per_m_tok, cached_input_per_m_tok, cache_write_per_m_tok: None, output_per_m_tok, long: None }
+    }
+
+    /// Has cache writes cost `factor` times the input, where no price of theirs is given.
+    #[must_use]
+    pub fn with_writes(self, factor: f64) -> Self {
+        let of = |given: Option<f64>, input: f64| given.or(Some(input * factor));
+        Self {
+            cache_write_per_m_tok: of(self.cache_write_per_m_tok, self.input_per_m_tok),
+            long: self.long.map(|long| LongPrice {
+                cache_write_per_m_tok: of(long.cache_write_per_m_tok, long.input_per_m_tok),
+                ..long
+            }),
+            ..self
+        }
     }
 
     /// Each component of the higher of both prices.
     #[must_use]
     pub fn at_least(self, other: Self) -> Self {
         let above = [self, other].into_iter().filter_map(|price| Some(price.long?.above)).min();
+        let higher = |one: Self, two: Self| {
+            let writes = one.cache_write_per_m_tok.or(two.cache_write_per_m_tok);
+            Self {
+                cache_write_per_m_tok: writes.map(|_| one.cache_write().max(two.cache_write())),
+                ..Self::flat(
+                    one.input_per_m_tok.max(two.input_per_m_tok),
+                    Some(one.cached_input().max(two.cached_input())),
+                    one.output_per_m_tok.max(two.output_per_m_tok),
+                )
+            }
+        };
         let long = above.map(|above| {
-            let (one, two) = (self.at(u64::MAX), other.at(u64::MAX));
+            let long = higher(self.at(u64::MAX), other.at(u64::MAX));
             LongPrice {
                 above,
-                input_per_m_tok: one.input_per_m_tok.max(two.input_per_m_tok),
-                cached_input_per_m_tok: Some(one.cached_input().max(two.cached_input())),
-                output_per_m_tok: one.output_per_m_tok.max(two.output_per_m_tok),
+                input_per_m_tok: long.input_per_m_tok,
+                cached_input_per_m_tok: long.cached_input_per_m_tok,
+                cache_write_per_m_tok: long.cache_write_per_m_tok,
+                output_per_m_tok: long.output_per_m_tok,
             }
         });
-        let cached = Some(self.cached_input().max(other.cached_input()));
-        let input = self.input_per_m_tok.max(other.input_per_m_tok);
-        Self { long, ..Self::flat(input, cached, self.output_per_m_tok.max(other.output_per_m_tok)) }
+        Self { long, ..higher(self, other) }
     }
 
     fn cached_input(self) -> f64 {
         self.cached_input_per_m_tok.unwrap_or(self.input_per_m_tok)
     }
 
+    fn cache_write(self) -> f64 {
+        self.cache_write_per_m_tok.unwrap_or(self.input_per_m_tok)
+    }
+
     /// What holds for a request with so many input tokens: a flat price.
     #[must_use]
     pub fn at(self, input_tokens: u64) -> Self {
         match self.long.filter(|long| input_tokens > long.above) {
-            Some(long) => Self::flat(long.input_per_m_tok, long.cached_input_per_m_tok, long.output_per_m_tok),
+            Some(long) => Self {
+                cache_write_per_m_tok: long.cache_write_per_m_tok,
+                ..Self::flat(long.input_per_m_tok, long.cached_input_per_m_tok, long.output_per_m_tok)
+            },
             None => Self { long: None, ..self },
         }
     }
@@ -174,16 +220,32 @@ impl Price {
     /// Whether it is nothing.
     #[must_use]
     pub fn is_free(self) -> bool {
-        self.input_per_m_tok <= 0.0 && self.output_per_m_tok <= 0.0
+        self.input_per_m_tok <= 0.0 && self.output_per_m_tok <= 0.0 && self.cache_write() <= 0.0
     }
 
     /// What `tokens` of one request cost.
     #[must_use]
     pub fn cost(self, tokens: Tokens) -> Usd {
         let price = self.at(tokens.input_tokens);
-        Usd::for_tokens(tokens.input_tokens.saturating_sub(tokens.cached_input_tokens), price.input_per_m_tok)
-            + Usd::for_tokens(tokens.cached_input_tokens, price.cached_input())
+        let read = tokens.cached_input_tokens;
+        let written = tokens.cache_write_tokens.min(tokens.input_tokens.saturating_sub(read));
+        let hour = tokens.cache_write_hour_tokens.min(written);
+        let fresh = tokens.input_tokens.saturating_sub(read).saturating_sub(written);
+        Usd::for_tokens(fresh, price.input_per_m_tok)
+            + Usd::for_tokens(read, price.cached_input())
+            + Usd::for_tokens(written - hour, price.cache_write())
+            + Usd::for_tokens(hour, price.cache_write() * HOUR)
             + Usd::for_tokens(tokens.output_tokens, price.output_per_m_tok)
+    }
+
+    /// The most that a request can cost: all of its input may be written to the cache, `for_an_hour` if the server does
+    /// that.
+    #[must_use]
+    pub fn most(self, input_tokens: u64, output_tokens: u64, for_an_hour: bool) -> Usd {
+        let none = Tokens { input_tokens, output_tokens, ..Tokens::default() };
+        let written = Tokens { cache_write_tokens: input_tokens, ..none };
+        let hour = Tokens { cache_write_hour_tokens: input_tokens, ..written };
+        self.cost(none).max(self.cost(if for_an_hour { hour } else { written }))
     }
 }
 
@@ -212,5 +274,46 @@ mod tests {
         let amount = Usd::for_tokens(12_345, 0.0125);
         let wire = serde_json::to_string(&amount).unwrap();
         assert_eq!(serde_json::from_str::<Usd>(&wire).unwrap(), amount);
+    }
+
+    #[test]
+    fn what_is_written_to_a_cache_has_a_price_of_its_own() {
+        let cost = |price: Price, tokens| price.cost(tokens).dollars();
+        let listed = Price::flat(4.0, Some(0.4), 20.0);
+        let claude = listed.with_writes(1.25);
+        let tokens = Tokens {
+            input_tokens: 1_000_000,
+            cached_input_tokens: 200_000,
+            cache_write_tokens: 500_000,
+            cache_write_hour_tokens: 100_000,
+            output_tokens: 0,
+        };
+        // 0.3 M of input, 0.2 M read, 0.4 M written for five minutes and 0.1 M for an hour.
+        assert!((cost(claude, tokens) - (0.3 * 4.0 + 0.2 * 0.4 + 0.4 * 5.0 + 0.1 * 8.0)).abs() < 1e-9);
+        let none = Tokens { cache_write_hour_tokens: 0, ..tokens };
+        assert!((cost(listed, none) - (0.8 * 4.0 + 0.2 * 0.4)).abs() < 1e-9, "like other input");
+        // A price that is given stays.
+        let given = Price { cache_write_per_m_tok: Some(0.0), ..listed };
+        assert_eq!(given.with_writes(1.25), given);
+        let long = LongPrice {
+            above: 10,
+            input_per_m_tok: 8.0,
+            cached_input_per_m_tok: None,
+            cache_write_per_m_tok: None,
+            output_per_m_tok: 20.0,
+        };
+        let long = Price { long: Some(long), ..listed }.with_writes(1.25);
+        assert_eq!(long.at(11).cache_write_per_m_tok, Some(10.0));
+        assert_eq!(listed.at_least(long).at(11).cache_write_per_m_tok, Some(10.0));
+    }
+
+    #[test]
+    fn the_most_that_a_request_can_cost_has_all_of_its_input_written_to_the_cache() {
+        let price = Price::flat(4.0, None, 20.0);
+        let most = |price: Price, hour| price.most(1_000_000, 1_000_000, hour).dollars();
+        assert_eq!((most(price, false), most(price.with_writes(1.25), false)), (24.0, 25.0));
+        assert_eq!(most(price.with_writes(1.25), true), 28.0);
+        let free = Price { cache_write_per_m_tok: Some(0.0), ..price };
+        assert_eq!(most(free, false), 24.0, "what is not written costs as input does");
     }
 }

@@ -21,7 +21,7 @@ pub use near::{current_near, named};
 
 /// What is known of a model.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(from = "Entry")]
+#[serde(from = "ModelRow")]
 pub struct ModelFacts {
     /// The list price of its provider.
     pub price: Option<Price>,
@@ -71,7 +71,7 @@ impl ModelFacts {
 /// A line of the table. Prices are dollars for a million tokens.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Entry {
+struct ModelRow {
     #[serde(rename = "in")]
     input: Option<f64>,
     cached: Option<f64>,
@@ -90,13 +90,14 @@ struct Entry {
     lacks: Vec<Feature>,
 }
 
-impl From<Entry> for ModelFacts {
-    fn from(entry: Entry) -> Self {
+impl From<ModelRow> for ModelFacts {
+    fn from(entry: ModelRow) -> Self {
         let price = entry.input.zip(entry.out).map(|(input, output)| Price {
             long: entry.above.zip(entry.long_in).map(|(above, long_input)| LongPrice {
                 above,
                 input_per_m_tok: long_input,
                 cached_input_per_m_tok: entry.long_cached,
+                cache_write_per_m_tok: None,
                 output_per_m_tok: entry.long_out.unwrap_or(output),
             }),
             ..Price::flat(input, entry.cached, output)
@@ -113,14 +114,14 @@ impl From<Entry> for ModelFacts {
 }
 
 /// The table of a provider's models by name.
-type Listed = HashMap<String, ModelFacts>;
+type ModelTable = HashMap<String, ModelFacts>;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Table {
     #[serde(default)]
     as_of: NaiveDate,
-    models: HashMap<String, Listed>,
+    models: HashMap<String, ModelTable>,
 }
 
 /// Read at the first look-up. A table that cannot be read would make everything unknown; a test keeps it readable.
@@ -196,6 +197,17 @@ pub fn built_in_price(provider: &str, model: &str) -> Option<Price> {
         "openrouter" if model.ends_with(":free") => Some(FREE),
         _ => facts(provider, model)?.price,
     }
+}
+
+/// How many times the price of input Anthropic asks for input that it writes to its cache ("Prompt caching").
+const ANTHROPIC_WRITES: f64 = 1.25;
+
+/// The price of a model with that of cache writes, where it has none of its own: Anthropic asks more for them than for
+/// other input, and so does everybody who serves its models.
+#[must_use]
+pub fn with_cache_writes(price: Price, provider: &str, model: &str) -> Price {
+    let is_anthropics = provider == "anthropic" || family(model) == Some("Claude");
+    if is_anthropics { price.with_writes(ANTHROPIC_WRITES) } else { price }
 }
 
 #[cfg(test)]

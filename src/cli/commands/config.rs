@@ -7,15 +7,16 @@ use std::path::Path;
 use console::{Alignment, measure_text_width, pad_str};
 
 use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
-use crate::cli::session::env_file;
+use crate::cli::session::{config_files, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::trace::{Destination, TraceConfigError};
+use crate::features;
+use crate::trace::TraceDestination;
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{
-    ConfigPath, Loaded, Overrides, Row, capture_environment, load_settings, model_warnings, one_family,
-    related_reviewers, schema, show, starter, with_vocabulary,
+    Loaded, Overrides, SettingRow, capture_environment, model_warnings, one_family, related_reviewers, schema, show,
+    starter,
 };
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Services;
@@ -37,7 +38,7 @@ pub(in crate::cli) fn run(args: &ConfigArgs, terminal: &mut Terminal) -> Result<
             }
             terminal.text(&table(&show(&loaded, &environment)))
         }
-        ConfigCommand::Schema => terminal.text(&format!("{:#}", with_vocabulary(schema))),
+        ConfigCommand::Schema => terminal.text(&format!("{:#}", schema())),
     }
 }
 
@@ -58,23 +59,24 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
         choice.callable()?;
     }
     let settings = &loaded.settings;
+    features::check(settings)?;
     let protocol = protocols::named(&settings.debate.protocol)?;
     (protocol.check)(settings)?;
     for warning in Services::new(environment.clone()).panel(protocol, settings, &loaded.provenance)?.warnings {
         terminal.warning(&warning);
     }
-    if let Some(Err(unsent)) = settings.debate.trace.map(|target| Destination::of(target, &environment)) {
-        match unsent {
-            TraceConfigError::Missing { .. } => terminal.warning(&unsent.to_string()),
-            TraceConfigError::Invalid { .. } | TraceConfigError::Stranger(_) => return Err(unsent.into()),
+    if let Some(Err(unsent)) = settings.debate.trace.map(|target| TraceDestination::of(target, &environment)) {
+        if !unsent.is_of_no_harm() {
+            return Err(unsent.into());
         }
+        terminal.warning(&unsent.to_string());
     }
     for warning in model_warnings(settings, today()) {
         terminal.warning(&warning);
     }
     let agents = counted(settings.agents.len() as u64, "agent");
     let rounds = counted(settings.debate.rounds.into(), "round");
-    terminal.notice(&format!("The configuration is sound: {agents} and a judge, {rounds} at most."));
+    terminal.notice(&format!("The configuration is valid: {agents} and a judge, at most {rounds}."));
     for advice in [one_family(settings), related_reviewers(settings)].into_iter().flatten() {
         terminal.notice(&advice);
     }
@@ -83,8 +85,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
 
 fn read(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(Loaded, Environment), Error> {
     let environment = capture_environment(&env_file(file.env_file.as_ref()))?;
-    let path = file.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
-    let loaded = load_settings(&path, &environment, &Overrides::default())?;
+    let loaded = config_files(file.config.as_ref(), &environment).load(&Overrides::default())?;
     for warning in &loaded.warnings {
         terminal.warning(warning);
     }
@@ -92,7 +93,7 @@ fn read(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(Loaded, Envir
 }
 
 /// A row a line, whatever its values hold.
-fn table(rows: &[Row]) -> String {
+fn table(rows: &[SettingRow]) -> String {
     let rows: Vec<[String; 3]> =
         rows.iter().map(|row| [&row.path, &row.value, &row.source.to_string()].map(|cell| one_line(cell))).collect();
     let width = |column: usize| rows.iter().map(|row| measure_text_width(&row[column])).max().unwrap_or(0);

@@ -13,7 +13,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::{cost, score, sum_of_tokens, thousands};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{Debate, DebateId};
-use dialectic_record::store::Wanted;
+use dialectic_record::store::AccessMode;
 use dialectic_report::display::{Cell, Layout, Table, TableColumn, compared};
 use dialectic_report::report::{Comparison, Decided, Figures, Line, Side, draft_and_final};
 
@@ -25,7 +25,7 @@ const LEAST: usize = 12;
 pub(in crate::cli) fn run(args: &DiffArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;
     let mut load = |name: &str| -> Result<Debate, Error> {
-        let saved = directory.find(name)?.load(Wanted::State)?;
+        let saved = directory.find(name)?.load(AccessMode::State)?;
         for warning in &saved.warnings {
             terminal.warning(warning);
         }

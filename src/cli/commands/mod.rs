@@ -12,16 +12,19 @@ pub(super) mod fork;
 pub(super) mod init;
 pub(super) mod list;
 pub(super) mod man;
+#[cfg(feature = "archive")]
 pub(super) mod memory;
 pub(super) mod models;
 pub(super) mod problem;
 pub(super) mod protocols;
 pub(super) mod rate;
+#[cfg(feature = "archive")]
 pub(super) mod ratings;
 pub(super) mod replay;
 pub(super) mod report;
 pub(super) mod resume;
 pub(super) mod rm;
+#[cfg_attr(not(feature = "serve"), path = "serve/absent.rs")]
 pub(super) mod serve;
 pub(super) mod show;
 pub(super) mod tag;

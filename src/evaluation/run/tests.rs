@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use crate::evaluation::evaluators;
 use dialectic_base::money::Price;
 use dialectic_config::EvaluatorSettings;
-use dialectic_llm::{Caller, CallerLimits, ChatModel, FailedAttempt, InFlight, Live, Reply, Request, Timeouts};
+use dialectic_llm::{Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply, Request, Timeouts};
 use dialectic_record::debate::AgentId;
 
 use super::*;
@@ -30,7 +30,12 @@ impl ChatModel for Manner {
                         tokio::time::sleep(Duration::from_secs(1)).await;
                         live.listener.on_token("word ");
                     }
-                    let tokens = Tokens { input_tokens: 1_000_000, cached_input_tokens: 0, output_tokens: 0 };
+                    let tokens = Tokens {
+                        input_tokens: 1_000_000,
+                        cached_input_tokens: 0,
+                        output_tokens: 0,
+                        ..Tokens::default()
+                    };
                     let text = r#"{"evaluation": {"functional_completeness": {"score": 7}}}"#.to_owned();
                     Ok(Reply { text, tokens: Some(tokens), ..Reply::default() })
                 }
@@ -54,10 +59,10 @@ fn evaluator(manner: Manner) -> Vec<Evaluator> {
     let caller = |one: &EvaluatorSettings| Caller {
         chat: Arc::clone(&chat),
         provider: one.provider.as_str().into(),
-        price: Some(Price { input_per_m_tok: 2.0, cached_input_per_m_tok: None, output_per_m_tok: 8.0, long: None }),
+        price: Some(Price::flat(2.0, None, 8.0)),
         timeouts: Timeouts { first_token: one.timeout, idle: Duration::from_mins(1) },
         silence: None,
-        limits: CallerLimits { in_flight: Arc::new(InFlight::at_most(1)), max_retries: 3 },
+        limits: CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(1)), max_retries: 3 },
         account: None,
         observer: None,
     };

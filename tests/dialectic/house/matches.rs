@@ -251,7 +251,7 @@ fn an_arm_that_catches_all_is_found_and_a_whole_list_is_none() {
         "match (yields, 1) { (Some(ResultKind::Ballot), n) => n, (_, n) => 2 }",
         "match stage { PROPOSAL => 1, _ if late => 2, _ => 3 }",
         "match stage.as_str() { \"critique\" => f({ 1 }), _ => 2 }",
-        "match 1 { 1 => match key { Answer::Text => 1, _ => 2 }, _ => 3 }",
+        "match 1 { 1 => match key { OutputSpec::Text => 1, _ => 2 }, _ => 3 }",
         "match event { Event::Paused => 1, _ => 2 }",
         "match settled { CallStatus::Done => '}', // }\n _ => '\\'' }",
     ] {

@@ -41,7 +41,7 @@ fn of_two_that_resume_at_once_exactly_one_goes_on() {
         "error: the debate is running in another process (the journal ./debates/{id}.events.jsonl is locked)\n\
          hint: wait until it ends; `dialectic replay` shows what was said so far\n"
     );
-    assert_eq!((first.code, &first.stderr), (Some(1), &locked), "{first}");
+    assert_eq!((first.code, &first.stderr), (Some(75), &locked), "{first}");
     second.expect_code(0);
     assert_eq!(server.requests().len(), calls + 1);
     sandbox.assert_state_is_the_fold(&id);
@@ -70,7 +70,9 @@ fn a_debate_that_runs_can_be_read_and_is_not_disturbed() {
         let finished = sandbox.run(arguments).expect_code(0);
         assert!(finished.stdout.len() > 20 || arguments[0] == "replay", "{arguments:?}: {finished}");
     }
-    sandbox.run(["resume", &id]).expect_code(1);
+    for arguments in [&["resume", &id][..], &["tag", &id, "queue"], &["rm", "--yes", &id]] {
+        sandbox.run(arguments).expect_code(75);
+    }
     assert_eq!(sandbox.journal(&id), journal);
     drop(release);
     running.wait().expect_code(0);

@@ -220,7 +220,12 @@ impl Plan {
     fn call(&self, name: &str) -> CallRecord {
         let draw = self.draw(name);
         let unpriced = self.unpriced != 0 && draw.is_multiple_of(self.unpriced);
-        let tokens = Tokens { input_tokens: draw % 5000, cached_input_tokens: draw % 100, output_tokens: draw % 700 };
+        let tokens = Tokens {
+            input_tokens: draw % 5000,
+            cached_input_tokens: draw % 100,
+            output_tokens: draw % 700,
+            ..Tokens::default()
+        };
         CallRecord {
             model: ["gpt-4", "small-model"][usize::from(draw.is_multiple_of(3))].to_owned(),
             provider: "openai".to_owned(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::presets::PRESETS;
 use dialectic_record::debate::{ProviderSettings, Settings};
@@ -42,10 +42,11 @@ impl Diagnostic for MissingKeys {
 
     fn hint(&self) -> Option<String> {
         let names: Vec<String> = self.missing.iter().map(|key| format!("{}=...", key.variable)).collect();
-        Some(format!(
-            "put {} into the environment or a `.env` file, or try `--offline`, which needs no key",
-            names.join(" and ")
-        ))
+        Some(format!("put {} into the environment or a `.env` file", names.join(" and ")))
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        Some(Remedy::GoOffline)
     }
 }
 

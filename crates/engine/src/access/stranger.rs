@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use reqwest::Url;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::money::{Price, Usd};
 use dialectic_base::provider::OFFLINE;
 use dialectic_base::secrets::{is_same_file, may_hold_secrets};
-use dialectic_llm::built_in_price;
+use dialectic_llm::models::{built_in_price, with_cache_writes};
 use dialectic_llm::presets::{PRESETS, Preset};
 use dialectic_record::debate::{AgentId, BudgetSettings, PromptSources, ProviderSettings, Settings, Terms};
 
@@ -55,6 +55,8 @@ pub struct Trust {
     vouched: BTreeMap<String, ProviderSettings>,
     /// The user's own prices by model.
     prices: BTreeMap<String, Price>,
+    /// The prices that the user has named in earlier runs, each with its model.
+    remembered: Vec<(String, Price)>,
     /// The cost limits that hold wherever the user says nothing else.
     standing: BudgetSettings,
     /// The cost limit of the command line, which beats all others.
@@ -156,17 +158,26 @@ impl Diagnostic for TrustError {
         | Self::Header { author, .. }
         | Self::Prompt { author, .. }
         | Self::Context { author, .. }) = self;
-        let path = file(author).display();
-        Some(match (self, author) {
-            (Self::Context { path, .. }, _) => {
-                format!("if you want it, name the directory: --context {}", path.display())
-            }
-            (_, Author::EnvFile(_)) => format!("if you trust that file, name it: --env-file {path}"),
-            (_, Author::Config(_)) => format!("if you trust that file, name it: --config {path}"),
+        let hint = match (self, author) {
+            (Self::Context { .. }, _) => "if you want it, name the directory",
+            (_, Author::EnvFile(_) | Author::Config(_)) => "if you trust that file, name it",
             (_, Author::Record(_) | Author::User) => {
-                "if you trust the record, name the configuration that the debate was begun with: --config <path>"
-                    .to_owned()
+                "if you trust the record, name the configuration that the debate was begun with"
             }
+        };
+        Some(hint.to_owned())
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        let (Self::Key { author, .. }
+        | Self::Header { author, .. }
+        | Self::Prompt { author, .. }
+        | Self::Context { author, .. }) = self;
+        Some(match (self, author) {
+            (Self::Context { path, .. }, _) => Remedy::NameContext(path.clone()),
+            (_, Author::EnvFile(path)) => Remedy::NameEnvFile(path.to_path_buf()),
+            (_, Author::Config(path)) => Remedy::NameConfig(path.to_path_buf()),
+            (_, Author::Record(_) | Author::User) => Remedy::NameConfigOfRecord,
         })
     }
 }
@@ -179,6 +190,7 @@ impl Trust {
             author: Author::User,
             vouched: BTreeMap::new(),
             prices: BTreeMap::new(),
+            remembered: Vec::new(),
             standing: BudgetSettings::default(),
             max_cost: None,
             directories: Vec::new(),
@@ -215,6 +227,13 @@ impl Trust {
         self.vouched.extend(user.providers.clone());
         self.prices.extend(user.prices.clone());
         self.standing = user.debate.budget;
+        self
+    }
+
+    /// The user has named these prices in earlier runs: a record that has them keeps them.
+    #[must_use]
+    pub fn and_remembered(mut self, prices: Vec<(String, Price)>) -> Self {
+        self.remembered = prices;
         self
     }
 
@@ -293,7 +312,8 @@ impl Trust {
             // Loading the configuration decided it.
             Author::User | Author::EnvFile(_) | Author::Config(_) => None,
         };
-        settings.terms = Terms { prices: self.prices(settings, environment), max_cost };
+        settings.terms = Terms { prices: BTreeMap::new(), max_cost };
+        settings.terms.prices = self.prices(settings, environment);
     }
 
     /// The prices that count where they were found. A server that is sent a key of the user's bills the user, whatever
@@ -303,23 +323,18 @@ impl Trust {
         if self.author == Author::User {
             return BTreeMap::new();
         }
-        let providers: BTreeSet<&str> = settings.everybody().map(|agent| agent.provider.as_str()).collect();
+        let has_limit = settings.max_cost().is_some();
         let used: BTreeSet<&String> = settings.everybody().map(|agent| &agent.model).collect();
         let models: BTreeSet<&String> = settings.prices.keys().chain(used).collect();
         let mut prices = BTreeMap::new();
-        for provider in providers.into_iter().filter(|provider| *provider != OFFLINE) {
-            let Some(outline) = Outline::of(provider, &settings.providers) else { continue };
-            if !self.sends_users_key(provider, &outline, environment) {
-                continue;
-            }
-            let url = outline.base_url(environment).and_then(|text| Url::parse(text.trim()).ok());
+        for (provider, url) in self.billing(settings, environment) {
             for model in &models {
+                let with_writes = |price| with_cache_writes(price, provider, model);
                 let known = self.prices.get(*model).copied().or_else(|| list_price(url.as_ref()?, model));
-                let price = match settings.prices.get(*model) {
-                    Some(found) => {
-                        known.map(|known| found.at_least(known)).or_else(|| self.keeps(*found).then_some(*found))
-                    }
-                    None => known,
+                let price = match (settings.prices.get(*model), known) {
+                    (Some(found), Some(known)) => Some(with_writes(*found).at_least(with_writes(known))),
+                    (Some(found), None) => Some(*found).filter(|found| self.keeps(model, *found, has_limit)),
+                    (None, known) => known,
                 };
                 prices.insert((provider.to_owned(), (*model).clone()), price);
             }
@@ -327,13 +342,51 @@ impl Trust {
         prices
     }
 
+    /// The providers in use that are sent a key of the user's, each with its address.
+    fn billing<'a>(&self, settings: &'a Settings, environment: &Environment) -> Vec<(&'a str, Option<Url>)> {
+        let providers: BTreeSet<&str> = settings.everybody().map(|agent| agent.provider.as_str()).collect();
+        let with_key = providers.into_iter().filter(|provider| *provider != OFFLINE).filter_map(|provider| {
+            let outline = Outline::of(provider, &settings.providers)?;
+            let url = outline.base_url(environment).and_then(|text| Url::parse(text.trim()).ok());
+            self.sends_users_key(provider, &outline, environment).then_some((provider, url))
+        });
+        with_key.collect()
+    }
+
     /// Whether to use a price that cannot be compared with the user's or the list's. A resumed debate keeps the prices that
-    /// it began with, but a record cannot make a server free.
-    fn keeps(&self, price: Price) -> bool {
+    /// it began with where the user named them then: anybody can write a record, and one that understates what a server
+    /// bills would void the user's limit. Without a limit nothing hangs on a price, but a record cannot make a server
+    /// free.
+    fn keeps(&self, model: &str, price: Price, has_limit: bool) -> bool {
         match &self.author {
-            Author::Record(_) => price.input_per_m_tok > 0.0 && price.output_per_m_tok > 0.0,
+            Author::Record(_) => {
+                let is_remembered = self.remembered.iter().any(|(of, named)| of == model && *named == price);
+                is_remembered || !has_limit && price.input_per_m_tok > 0.0 && price.output_per_m_tok > 0.0
+            }
             Author::User | Author::EnvFile(_) | Author::Config(_) => false,
         }
+    }
+
+    /// The prices by the user's word that a record of a debate with these settings needs when it is resumed: those of
+    /// models in use that no list knows, at servers that are sent a key.
+    #[must_use]
+    pub fn prices_to_remember(&self, settings: &Settings, environment: &Environment) -> Vec<(String, Price)> {
+        let named = |(provider, url): (&str, Option<Url>)| {
+            let used = settings.everybody().filter(move |agent| agent.provider == provider);
+            let unlisted =
+                used.filter(move |agent| url.as_ref().and_then(|url| list_price(url, &agent.model)).is_none());
+            let priced = unlisted.filter_map(|agent| Some((agent.model.clone(), *settings.prices.get(&agent.model)?)));
+            let is_users =
+                |(model, price): &(String, Price)| self.author == Author::User || self.prices.get(model) == Some(price);
+            priced.filter(is_users).collect::<Vec<_>>()
+        };
+        let mut prices: Vec<(String, Price)> = Vec::new();
+        for one in self.billing(settings, environment).into_iter().flat_map(named) {
+            if !prices.contains(&one) {
+                prices.push(one);
+            }
+        }
+        prices
     }
 
     /// Whether a provider's server is sent something that opens an account of the user's.
@@ -346,7 +399,9 @@ impl Trust {
             .entry
             .is_some_and(|entry| !entry.headers.is_empty() && *self.of_provider(name, entry) == Author::User);
         has_own_headers
-            || variables.any(|variable| environment.author(variable).is_some_and(|author| *author != self.author))
+            || variables.any(|variable| {
+                environment.author(variable).is_some_and(|author| self.author == Author::User || *author != self.author)
+            })
     }
 
     /// The found prices of models in use that do not count, a warning each.
@@ -359,7 +414,7 @@ impl Trust {
             let found = *settings.prices.get(model)?;
             let held = settings.terms.prices.get(&(provider.to_owned(), model.to_owned()))?;
             let instead = match held {
-                Some(held) if *held == found.at_least(found) => return None,
+                Some(held) if *held == with_cache_writes(found, provider, model).at_least(found) => return None,
                 Some(_) => "where it is lower, the known price holds",
                 None => "no other price is known",
             };
@@ -705,6 +760,7 @@ mod tests {
             error.to_string(),
             "KEY would go to https://models.example, because `other.env` says so, which was found and not named"
         );
-        assert_eq!(error.hint().unwrap(), "if you trust that file, name it: --env-file other.env");
+        assert_eq!(error.hint().unwrap(), "if you trust that file, name it");
+        assert_eq!(error.remedy().unwrap(), Remedy::NameEnvFile("other.env".into()));
     }
 }

@@ -17,7 +17,7 @@ use dialectic_record::prompt::{Fill, NoPoints, NoSolution, PromptError, SecondCh
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
-use super::reply::{Ballot, Cast, Questions, RawJudgement, Score};
+use super::reply::{Ballot, Cast, Questions, RawJudgement, RoundScore};
 use super::written::without_approach;
 use super::{AnswerError, Assessment, Call, Written};
 
@@ -25,7 +25,7 @@ use super::{AnswerError, Assessment, Call, Written};
 pub type OnReply = Arc<dyn Fn(StoredReply, CallRecord) + Send + Sync>;
 
 /// A reply that an earlier run of the debate already paid for.
-pub type Past = (StoredReply, CallRecord);
+pub type PaidReply = (StoredReply, CallRecord);
 
 /// A question, with what it needs on its way to an answer.
 pub struct Ask {
@@ -34,7 +34,7 @@ pub struct Ask {
     /// What.
     pub request: Request,
     /// Replies to it from an earlier run, oldest first; they are not paid again.
-    pub past: Vec<Past>,
+    pub past: Vec<PaidReply>,
     /// Told of each further reply that is not yet a result.
     pub on_reply: OnReply,
     /// The tools that the model may call; none for JSON answers.
@@ -68,7 +68,7 @@ impl ToolLog {
     }
 
     /// The text that the last call brought.
-    fn into_said(mut self, text: String, call: CallRecord) -> Said {
+    fn into_said(mut self, text: String, call: CallRecord) -> ParsedText {
         self.records.push(call.clone());
         let metadata = Metadata {
             tool_calls: self.calls,
@@ -76,7 +76,7 @@ impl ToolLog {
             tool_call_iterations: (self.iterations > 0).then_some(self.iterations),
             ..Metadata::of_calls(&self.records)
         };
-        Said { text: text.into(), call, metadata, records: self.records }
+        ParsedText { text: text.into(), call, metadata, records: self.records }
     }
 }
 
@@ -90,7 +90,7 @@ async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall]) -> Vec<ToolResult> {
 
 /// An answer in text.
 #[derive(Debug, Clone)]
-struct Said {
+struct ParsedText {
     /// The text.
     pub text: Arc<str>,
     /// What the last call took; calls before it were told to [`Ask::on_reply`].
@@ -101,7 +101,7 @@ struct Said {
     records: Vec<CallRecord>,
 }
 
-impl Said {
+impl ParsedText {
     /// With a further call, and the text that stands then.
     fn and(mut self, text: Arc<str>, call: CallRecord) -> Self {
         self.records.push(call.clone());
@@ -123,7 +123,7 @@ pub struct Unreadable {
 
 /// What a call brought, with what it took beside it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
+pub struct CallResult {
     /// What it brought.
     pub value: Value,
     /// What its last request took; those before it were told to [`Ask::on_reply`].
@@ -176,7 +176,7 @@ pub struct Delivered {
 ///
 /// # Errors
 /// The failure of the last request that could not be made good.
-pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
+pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult, FailedCall> {
     let answered = value(ask, call, judge).await?;
     let text = match &answered.value {
         Value::Text(text) if matches!(call.step.answer, OutputSpec::Text | OutputSpec::Check(_)) => Some(text.as_ref()),
@@ -196,31 +196,31 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, 
         return Ok(answered);
     };
     let reading = Some(reads.read(text)).filter(Reading::says_something).map(Box::new);
-    Ok(Answered { reading, ..answered })
+    Ok(CallResult { reading, ..answered })
 }
 
-async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
+async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult, FailedCall> {
     let labels = &call.labels;
     match &call.step.answer {
         OutputSpec::Amendment => {
-            let Said { text, call: record, metadata, .. } = ask.text().await?;
+            let ParsedText { text, call: record, metadata, .. } = ask.text().await?;
             let (whole, rethought) = without_approach(&text);
             let (value, reading) = match rewritten(call, whole, record.cut()) {
                 Ok((_, reading)) => (Value::Text(whole.into()), reading),
                 Err(error) => (Value::Unreadable(error), None),
             };
             let metadata = Metadata { rethought: rethought && may_rethink(call), ..metadata };
-            Ok(Answered { value, call: record, metadata, reading: reading.map(Box::new) })
+            Ok(CallResult { value, call: record, metadata, reading: reading.map(Box::new) })
         }
         OutputSpec::Text | OutputSpec::Summary | OutputSpec::Check(_) | OutputSpec::FollowUp => {
-            let (Said { text, call, metadata, .. }, reading) = match &call.reads {
+            let (ParsedText { text, call, metadata, .. }, reading) = match &call.reads {
                 Some(reads) if reads.asks_for_points() => ask.points(reads).await?,
                 Some(_) | None => (ask.text().await?, None),
             };
-            Ok(Answered { value: Value::Text(text), call, metadata, reading: reading.map(Box::new) })
+            Ok(CallResult { value: Value::Text(text), call, metadata, reading: reading.map(Box::new) })
         }
         OutputSpec::Questions { .. } => ask.value(Questions::read, Value::Questions).await,
-        OutputSpec::Score(_) => ask.value(Score::read, Value::Score).await,
+        OutputSpec::Score(_) => ask.value(RoundScore::read, Value::Score).await,
         OutputSpec::Choice => ask.value(|text| Ballot::read(text, labels), Value::Choice).await,
         OutputSpec::Word(words) => ask.value(|text| Ballot::read_word(text, words), Value::Word).await,
         OutputSpec::Judgement => {
@@ -252,7 +252,7 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, F
             let solution =
                 Solution { base: author.clone(), synthesized_by: author, ..written.into_solution(judge, &call.listed) };
             let delivered = Delivered { solution, text: Arc::clone(&call.kept), rethought: false };
-            Ok(Answered::of(Value::Solution(Box::new(delivered)), record))
+            Ok(CallResult::of(Value::Solution(Box::new(delivered)), record))
         }
         OutputSpec::Solution(authorship) => {
             let is_amended = *authorship == Authorship::Amended;
@@ -270,7 +270,7 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, F
                 let whole = if is_without_solution(written.missing.as_ref()) { "" } else { &*text };
                 match rewritten(call, whole, cut) {
                     Ok((bare, read)) => (written.solution, reading) = (bare, read),
-                    Err(error) => return Ok(Answered::of(Value::Unreadable(error), record)),
+                    Err(error) => return Ok(CallResult::of(Value::Unreadable(error), record)),
                 }
             }
             let is_amended = if let Authorship::Based(base) = authorship {
@@ -286,8 +286,8 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, F
                 written.into_solution(judge, &call.listed)
             };
             let delivered = Delivered { solution: Solution { cut, ..solution }, text, rethought };
-            let answered = Answered::of(Value::Solution(Box::new(delivered)), record);
-            Ok(Answered { reading: reading.map(Box::new), ..answered })
+            let answered = CallResult::of(Value::Solution(Box::new(delivered)), record);
+            Ok(CallResult { reading: reading.map(Box::new), ..answered })
         }
     }
 }
@@ -320,7 +320,7 @@ fn rewritten(call: &Call, text: &str, cut: Option<Cut>) -> Result<(String, Optio
     }
 }
 
-impl Answered {
+impl CallResult {
     fn of(value: Value, call: CallRecord) -> Self {
         Self { value, metadata: Metadata::of_calls([&call]), call, reading: None }
     }
@@ -332,7 +332,7 @@ impl Ask {
     ///
     /// # Errors
     /// When a call fails for good.
-    async fn text(&mut self) -> Result<Said, FailedCall> {
+    async fn text(&mut self) -> Result<ParsedText, FailedCall> {
         let mut log = self.past_calls();
         loop {
             let offered = self.tools.as_ref().filter(|tools| log.iterations < tools.limit);
@@ -379,7 +379,7 @@ impl Ask {
     ///
     /// # Errors
     /// When the first call fails for good.
-    async fn points(mut self, reads: &Reads) -> Result<(Said, Option<Reading>), FailedCall> {
+    async fn points(mut self, reads: &Reads) -> Result<(ParsedText, Option<Reading>), FailedCall> {
         let unread = self.past.iter().position(|(reply, _)| reply.parse_error.is_some());
         let mut unread = unread.map(|at| self.past.split_off(at)).unwrap_or_default();
         let is_kept = !unread.is_empty();
@@ -435,9 +435,9 @@ impl Ask {
         self,
         read: impl Fn(&str) -> Result<T, AnswerError>,
         wrap: impl Fn(T) -> Value,
-    ) -> Result<Answered, FailedCall> {
+    ) -> Result<CallResult, FailedCall> {
         let (value, call) = self.json(read).await?;
-        Ok(Answered::of(value.map_or_else(|unreadable| Value::Unreadable(unreadable.error), wrap), call))
+        Ok(CallResult::of(value.map_or_else(|unreadable| Value::Unreadable(unreadable.error), wrap), call))
     }
 
     /// Asks for JSON that `read` understands, and once more with the reason when it does not. Whatever becomes of the
@@ -568,12 +568,12 @@ struct Solved {
 /// Replies to the requests of one question, one after the other: those of an earlier run, then new ones.
 struct Replies {
     caller: Caller,
-    past: VecDeque<Past>,
+    past: VecDeque<PaidReply>,
     on_reply: OnReply,
 }
 
 /// One of them.
-struct Heard {
+struct SpokenReply {
     text: String,
     call: CallRecord,
     /// Whether it is on record already.
@@ -581,16 +581,16 @@ struct Heard {
 }
 
 impl Replies {
-    async fn next(&mut self, request: &Request) -> Result<Heard, FailedCall> {
+    async fn next(&mut self, request: &Request) -> Result<SpokenReply, FailedCall> {
         if let Some((reply, call)) = self.past.pop_front() {
-            return Ok(Heard { text: reply.text, call, is_kept: true });
+            return Ok(SpokenReply { text: reply.text, call, is_kept: true });
         }
         let answered = self.caller.call(request).await?;
-        Ok(Heard { text: answered.reply.text, call: answered.record, is_kept: false })
+        Ok(SpokenReply { text: answered.reply.text, call: answered.record, is_kept: false })
     }
 
     /// Sees to it that a reply which is no result yet is on record before the next call is made.
-    fn keep(&self, heard: Heard, error: &AnswerError) {
+    fn keep(&self, heard: SpokenReply, error: &AnswerError) {
         if !heard.is_kept {
             let reply = StoredReply {
                 text: heard.text,

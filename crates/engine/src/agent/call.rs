@@ -7,8 +7,8 @@ use dialectic_base::problem::major_requirements;
 use dialectic_llm::{AnswerSchema, Request};
 use dialectic_record::debate::{AgentId, CallKey, Contribution, Debate, Objection, Position, Reads, shuffled};
 use dialectic_record::prompt::{
-    self, Assess, Attached, Authored, Beginning, Candidate, Clarification, Entry, Fill, History, MaterialPart,
-    OwnHistory, PromptError, Values,
+    self, Assess, Attached, Authored, Beginning, Candidate, Clarification, Fill, History, MaterialPart, OwnHistory,
+    PromptError, TitledText, Values,
 };
 use dialectic_record::protocol::motion::debaters;
 use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Protocol, Step, criteria, criteria_or, side};
@@ -17,8 +17,8 @@ use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
 use super::dispute::dispute;
 use super::draft::DraftTexts;
 use super::excerpt::{Titled, bounded, length, shorten, total};
-use super::points::Listed;
-use super::reply::{self, Ballot, Questions, RawJudgement, Score};
+use super::points::ListedPoints;
+use super::reply::{self, Ballot, Questions, RawJudgement, RoundScore};
 use super::texts::{
     Earlier, anonymous_transcript, earlier_answers, earlier_texts, final_texts, has_points, history, material,
     newest_summary, number, own_rounds, speeches, transcript, wants_histories, who_is_who, whole_length,
@@ -135,9 +135,9 @@ impl SharedPrompt {
 
 /// The texts that a call shows.
 #[derive(Default)]
-struct Shown<'a> {
+struct ShownTexts<'a> {
     inputs: Vec<&'a Arc<Contribution>>,
-    points: Option<Listed>,
+    points: Option<ListedPoints>,
     labels: Labels,
     candidates: Vec<Titled<'a>>,
     own_summary: Option<&'a str>,
@@ -154,7 +154,7 @@ struct Shown<'a> {
     length: usize,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ShownTexts<'a> {
     /// What `step` shows. Of the texts that can be shortened there is room for so many characters.
     fn of(
         debate: &'a Debate,
@@ -165,7 +165,7 @@ impl<'a> Shown<'a> {
         let (agent, round) = (&step.key.agent_id, step.key.round);
         let inputs: Vec<&Arc<Contribution>> = step.inputs.iter().filter_map(|key| debate.contribution(key)).collect();
         let own_summary = || newest_summary(debate, agent).map(|(_, summary)| summary.summary.as_ref());
-        let points = || Listed::of(debate, step);
+        let points = || ListedPoints::of(debate, step);
         Ok(match step.shows {
             PromptContext::Inputs => Self { inputs: unread(inputs), points: points(), ..Self::default() },
             PromptContext::InputsAndHistory => {
@@ -223,13 +223,7 @@ impl<'a> Shown<'a> {
             PromptContext::Draft => {
                 let draft = DraftTexts::of(debate, step);
                 let length = draft.as_ref().map_or(0, DraftTexts::length);
-                Self {
-                    inputs,
-                    points: points(),
-                    draft,
-                    length,
-                    ..Self::default()
-                }
+                Self { inputs, points: points(), draft, length, ..Self::default() }
             }
             PromptContext::EarlierRounds => {
                 let mut entries = earlier_texts(debate, Earlier::ToBeCondensed);
@@ -253,7 +247,7 @@ impl<'a> Shown<'a> {
             parts.push(("The solution", vec![Titled::new("As the user has it", &*solution.description)]));
         }
         parts.push(("What the user asked before", earlier_answers(earlier)));
-        let points = Listed::of(debate, step);
+        let points = ListedPoints::of(debate, step);
         let taken: usize = parts.iter().map(|(_, texts)| total(texts)).sum();
         let taken = taken + points.as_ref().map_or(0, |points| length(&points.text));
         let mut speeches = speeches(debate);
@@ -304,7 +298,7 @@ impl<'a> Shown<'a> {
         self.points.as_ref().map(|listed| listed.text.as_str())
     }
 
-    fn entries(&self) -> Vec<Entry<'_>> {
+    fn entries(&self) -> Vec<TitledText<'_>> {
         self.entries.iter().map(Titled::entry).collect()
     }
 
@@ -354,7 +348,7 @@ fn question(
 ) -> Result<Call, PromptError> {
     let numbers = numbers(debate);
     let number_of = |id: &AgentId| numbers.get(id).map_or_else(|| id.to_string(), String::clone);
-    let shown = Shown::of(debate, step, room, &numbers)?;
+    let shown = ShownTexts::of(debate, step, room, &numbers)?;
     let mut role = agent.role.focusing(step.prompt.focus);
     let focus;
     // A summary prompt of the user's may say where the texts belong; then they stand there and nowhere else.
@@ -407,7 +401,7 @@ fn question(
         // The judge adds its assessment to a text that stands as it is.
         OutputSpec::Solution(Authorship::Kept(_)) => Some(reply::assessment(false, shown.points.is_some())),
         OutputSpec::Questions { .. } => Some(Arc::new(Questions::schema())),
-        OutputSpec::Score(_) => Some(Arc::new(Score::schema())),
+        OutputSpec::Score(_) => Some(Arc::new(RoundScore::schema())),
         OutputSpec::Choice => Some(Arc::new(Ballot::schema())),
         OutputSpec::Word(words) => Some(Arc::new(Ballot::schema_of(words))),
         OutputSpec::Relations => Some(Arc::new(RawRelations::schema(!shown.requirements.is_empty()))),
@@ -443,7 +437,7 @@ fn question(
     let is_solution = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Challenge);
     let criteria = criteria.into_iter().map(str::to_owned).collect();
     let listed = shown.points.as_ref().filter(|_| is_solution).map(|listed| listed.points.clone()).unwrap_or_default();
-    let Shown { labels, length, decisions, requirements, numbered, .. } = shown;
+    let ShownTexts { labels, length, decisions, requirements, numbered, .. } = shown;
     Ok(Call {
         step: step.clone(),
         request,
@@ -500,7 +494,7 @@ fn numbers(debate: &Debate) -> BTreeMap<AgentId, String> {
 }
 
 /// What asks for the assessment of a solution alone.
-fn assessing(shared: &SharedPrompt, agent: &Agent, authorship: &Authorship, shown: &Shown<'_>) -> MakeAssessment {
+fn assessing(shared: &SharedPrompt, agent: &Agent, authorship: &Authorship, shown: &ShownTexts<'_>) -> MakeAssessment {
     let (shared, agent) = (shared.clone(), agent.clone());
     let is_amended = *authorship == Authorship::Amended;
     let labels = if is_amended { shown.labels.clone() } else { Labels::default() };

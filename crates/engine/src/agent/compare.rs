@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use dialectic_llm::AnswerSchema;
 use dialectic_record::debate::{
@@ -106,8 +106,8 @@ pub(super) struct RawChallenge {
     claims: Vec<String>,
     /// Numbers of listed points.
     #[serde(default)]
-    #[schemars(length(max = 30), inner(length(max = 20)))]
-    points: Vec<String>,
+    #[schemars(length(max = 30), with = "Vec<String>")]
+    points: Vec<Value>,
 }
 
 impl RawChallenge {
@@ -119,7 +119,8 @@ impl RawChallenge {
         let Self { claims, points } = read_json(text)?;
         let mut neglected: Vec<NeglectedPoint> = Vec::new();
         for number in points {
-            let point = listed.iter().find(|point| point.number() == number.trim());
+            let number = number.as_str().map_or_else(|| number.to_string(), |number| number.trim().to_owned());
+            let point = listed.iter().find(|point| point.number() == number);
             let point = point.ok_or_else(|| unfit(format!("there is no point {number}")))?;
             if !neglected.iter().any(|known| known.point == point.id) {
                 neglected.push(NeglectedPoint {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use dialectic_base::figures::thousands;
 use dialectic_base::markdown::truncate;
-use dialectic_record::prompt::Entry;
+use dialectic_record::prompt::TitledText;
 
 /// Characters that are shown of a text that does not get a place of its own.
 const SKETCH: usize = 120;
@@ -27,8 +27,8 @@ impl<'a> Titled<'a> {
         Self { title: title.into(), text: text.into() }
     }
 
-    pub(super) fn entry(&self) -> Entry<'_> {
-        Entry { title: &self.title, text: &self.text }
+    pub(super) fn entry(&self) -> TitledText<'_> {
+        TitledText { title: &self.title, text: &self.text }
     }
 }
 

@@ -4,21 +4,22 @@ use std::time::Duration;
 
 use dialectic_base::money::Price;
 use dialectic_llm::Timeouts;
-use dialectic_llm::models::{ModelFacts, built_in_price, facts};
+use dialectic_llm::models::{ModelFacts, built_in_price, facts, with_cache_writes};
 use dialectic_record::debate::{AgentSettings, DebateSettings, ModelLimits, Settings};
 
 /// What an agent's model costs: as configured, else as listed. A list price is the provider's own: behind another
 /// address of the user's the price is unknown. The terms of the run beat both.
 #[must_use]
 pub fn price_of(agent: &AgentSettings, settings: &Settings) -> Option<Price> {
-    if let Some(price) = settings.terms.prices.get(&(agent.provider.clone(), agent.model.clone())) {
-        return *price;
-    }
     let listed = || {
         let is_own = !settings.elsewhere.contains(&agent.provider);
         is_own.then(|| built_in_price(&agent.provider, &agent.model)).flatten()
     };
-    settings.prices.get(&agent.model).copied().or_else(listed)
+    let price = match settings.terms.prices.get(&(agent.provider.clone(), agent.model.clone())) {
+        Some(price) => *price,
+        None => settings.prices.get(&agent.model).copied().or_else(listed),
+    };
+    price.map(|price| with_cache_writes(price, &agent.provider, &agent.model))
 }
 
 /// What is listed of an agent's model, where its calls go to the provider itself.

@@ -179,10 +179,10 @@ fn role_path(base: &Path, role: &str) -> PathBuf {
 }
 
 fn role_named(name: &str, base: &Path) -> Result<Role, PanelError> {
-    if let Some(role) = Role::built_in(name) {
+    let path = role_path(base, name);
+    if let Some(role) = Role::built_in(name).filter(|_| !(Role::gives_way(name) && path.is_file())) {
         return Ok(role.as_ref().clone());
     }
-    let path = role_path(base, name);
     let text = read_prompt(&path).map_err(|source| PanelError::Unreadable { role: name.to_owned(), source })?;
     Role::parse(name, &text).map_err(|source| PanelError::Invalid { path, source })
 }

@@ -10,14 +10,14 @@ const LIST: usize = 24_000;
 
 /// Points that a prompt lists.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Listed {
+pub(super) struct ListedPoints {
     /// A line for each, and under it what became of the point.
     pub(super) text: String,
     /// The points in the order of the lines.
     pub(super) points: Vec<Objection>,
 }
 
-impl Listed {
+impl ListedPoints {
     /// What `step` shows of the points: to a critic those to recheck, to an author those to answer, to the judge those
     /// that are open.
     pub(super) fn of(debate: &Debate, step: &Step) -> Option<Self> {

@@ -18,12 +18,12 @@ use super::{AnswerError, Labels, read_json};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(super) struct Questions {
     #[schemars(length(max = 20), with = "Vec<QuestionSchema>")]
-    questions: Vec<Question>,
+    questions: Vec<RawQuestion>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "expected an object with a `text`")]
-enum Question {
+enum RawQuestion {
     Full {
         #[serde(alias = "question")]
         text: String,
@@ -50,7 +50,7 @@ impl Questions {
     pub(super) fn read(text: &str) -> Result<Vec<String>, AnswerError> {
         let questions: Self = read_json(text)?;
         let texts = questions.questions.iter().map(|question| match question {
-            Question::Full { text } | Question::Bare(text) => text.trim(),
+            RawQuestion::Full { text } | RawQuestion::Bare(text) => text.trim(),
         });
         Ok(texts.filter(|text| !text.is_empty()).map(str::to_owned).collect())
     }
@@ -58,7 +58,7 @@ impl Questions {
 
 /// The judge's score of a round. The reason is asked for so that the number follows from it.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-pub(super) struct Score {
+pub(super) struct RoundScore {
     #[serde(default)]
     #[schemars(length(max = 800))]
     reason: String,
@@ -68,7 +68,7 @@ pub(super) struct Score {
     confidence: f64,
 }
 
-impl Score {
+impl RoundScore {
     pub(super) fn schema() -> AnswerSchema {
         AnswerSchema::of::<Self>("evaluation")
     }
@@ -138,7 +138,7 @@ impl Ballot {
 #[serde(rename_all = "camelCase")]
 pub(super) struct RawJudgement {
     #[schemars(length(max = 20))]
-    criteria: Vec<Criterion>,
+    criteria: Vec<RawCriterion>,
     #[serde(default)]
     #[schemars(length(max = 3000))]
     reasoning: String,
@@ -160,7 +160,7 @@ pub(super) struct RawJudgement {
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-struct Criterion {
+struct RawCriterion {
     name: String,
     #[schemars(length(max = 1200))]
     assessment: String,
@@ -203,7 +203,7 @@ impl RawJudgement {
             }
         }
         let mut criteria = BTreeMap::new();
-        for Criterion { name, assessment } in &assessed {
+        for RawCriterion { name, assessment } in &assessed {
             let Some(known) = asked.iter().find(|known| known.eq_ignore_ascii_case(name.trim())) else { continue };
             if criteria.insert((*known).to_owned(), assessment.as_str()).is_some() {
                 return Err(unfit(format!("`criteria` has {known} twice")));

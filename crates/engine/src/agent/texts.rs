@@ -198,8 +198,7 @@ fn side_of(debate: &Debate, id: &AgentId) -> &'static str {
 /// All texts of finished rounds, in the order in which they were said, and `now`, those of the present one.
 pub(super) fn transcript<'a>(debate: &'a Debate, now: &[&'a Arc<Contribution>], round: u32) -> Vec<Titled<'a>> {
     let name = |id: &AgentId| {
-        let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
-        let known = agents.into_iter().find(|agent| agent.id == *id);
+        let known = debate.agents().iter().find(|agent| agent.id == *id);
         known.map_or_else(|| id.to_string(), |agent| agent.name.clone()) + side_of(debate, id)
     };
     let finished = debate.rounds.iter().filter(|one| one.round_number < round);
@@ -246,7 +245,7 @@ fn sort_by_number(debate: &Debate, texts: &mut [&Contribution]) {
 
 /// Who took part, a line each: with the text that each wrote, or the side that each took.
 pub(super) fn who_is_who(debate: &Debate) -> String {
-    let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
+    let agents = debate.agents().iter();
     let has_speeches = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Speech));
     let line = |agent: &AgentSettings| {
         let who = format!("{} ({})", agent.name, agent.role);

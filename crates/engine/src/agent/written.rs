@@ -88,6 +88,8 @@ impl Assessment {
         let unfulfilled = unfulfilled.then(|| "it has no `unfulfilledMajorRequirements`".to_owned());
         let unsure = match (confidence, object.get("confidence")) {
             (Some(_), _) => None,
+            // Whoever says that there is none has not forgotten it.
+            (None, Some(Value::String(word))) if word == "none" => None,
             (None, Some(_)) => Some(format!("`confidence`: {EXPECTED}")),
             (None, None) => Some("it has no `confidence`".to_owned()),
         };
@@ -124,11 +126,11 @@ impl Written {
         };
         let solution = tidy(&text[..block.start], &text[block.end..]);
         match &block.content {
-            Content::Assessment(object) => {
+            AssessmentContent::Assessment(object) => {
                 let (assessment, missing) = Assessment::of(object);
                 Self { solution, assessment, missing }
             }
-            Content::Damaged => {
+            AssessmentContent::Damaged => {
                 let message = "its JSON block cannot be read".to_owned();
                 // What nobody can read is not taken from the user, unless it is all that there is.
                 let solution = if solution.is_empty() { solution } else { unwrapped(text.trim()).0.to_owned() };
@@ -166,14 +168,14 @@ pub(super) fn without_approach(text: &str) -> (&str, bool) {
 }
 
 /// Where in an answer the assessment stands, and what it holds.
-struct Block {
+struct AssessmentBlock {
     start: usize,
     end: usize,
-    content: Content,
+    content: AssessmentContent,
 }
 
 /// What a block holds that is an assessment.
-enum Content {
+enum AssessmentContent {
     /// The assessment, as far as it goes.
     Assessment(Map<String, Value>),
     /// One that is damaged beyond reading.
@@ -196,7 +198,7 @@ fn all_in_json(text: &str) -> Option<Written> {
 
 /// The last fenced block that is an assessment. Fences are not matched in pairs: models put the whole answer into one
 /// more, and break off inside them.
-fn fenced_block(text: &str) -> Option<Block> {
+fn fenced_block(text: &str) -> Option<AssessmentBlock> {
     let mut lines = Vec::new();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -221,7 +223,7 @@ fn fenced_block(text: &str) -> Option<Block> {
             continue;
         }
         if let Some(content) = assessed(content, is_last) {
-            return Some(Block { start, end, content });
+            return Some(AssessmentBlock { start, end, content });
         }
         is_last = false;
     }
@@ -238,7 +240,7 @@ fn fence_of(line: &str) -> Option<(&str, &str)> {
 }
 
 /// The assessment that `content` is. Other JSON is part of the solution.
-fn assessed(content: &str, is_last: bool) -> Option<Content> {
+fn assessed(content: &str, is_last: bool) -> Option<AssessmentContent> {
     let Some(object) = object(content) else {
         let is_named = |key: &&&str| {
             content.match_indices(**key).any(|(at, _)| {
@@ -247,22 +249,22 @@ fn assessed(content: &str, is_last: bool) -> Option<Content> {
             })
         };
         let named = KEYS.iter().filter(is_named).count();
-        return (named >= 3).then_some(Content::Damaged);
+        return (named >= 3).then_some(AssessmentContent::Damaged);
     };
     let known = KEYS.iter().filter(|key| object.contains_key(**key)).count();
     let is_pure = object.keys().all(|key| KEYS.iter().chain(&FURTHER_KEYS).any(|known| known == key));
     let is_one = (object.contains_key(TELLING_KEY) && known >= 2)
         || (is_pure && (known >= 3 || (is_last && (object.contains_key("confidence") || known >= 2))));
-    is_one.then_some(Content::Assessment(object))
+    is_one.then_some(AssessmentContent::Assessment(object))
 }
 
 /// The last assessment that stands in no fence.
-fn bare_object(text: &str) -> Option<Block> {
+fn bare_object(text: &str) -> Option<AssessmentBlock> {
     let braces = text.rmatch_indices('{').take(MOST_CANDIDATES);
     braces.map(|(start, _)| start).find_map(|start| {
         let end = start + object_length(&text[start..]);
         let content = assessed(&text[start..end], text[end..].trim().is_empty())?;
-        Some(Block { start, end, content })
+        Some(AssessmentBlock { start, end, content })
     })
 }
 
@@ -490,6 +492,8 @@ mod tests {
         assert_eq!((tradeoffs.len(), confidence), (0, Some(90.0)));
         assert_eq!((recommendations, unfulfilled_major_requirements), (vec!["measure".into()], vec!["300 ms".into()]));
         assert!(open_questions == ["why?: all"] || open_questions == ["all: why?"], "{open_questions:?}");
+        let none = Written::read(&BLOCK.replace("82", "\"none\""));
+        assert_eq!((none.assessment.confidence, none.missing), (None, None), "a rehearsal says that it claims none");
         for confidence in ["null", "101", "-1", "\"high\"", "\"\""] {
             let text = BLOCK.replace("82", confidence);
             let written = Written::read(&text);

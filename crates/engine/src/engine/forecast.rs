@@ -12,7 +12,8 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::{counted, list, thousands};
 use dialectic_base::money::Usd;
 use dialectic_llm::{
-    ANSWER_LIMIT, Caller, CallerLimits, ChatModel, FailedAttempt, InFlight, Live, ModelError, Reply, Request, Timeouts,
+    ANSWER_LIMIT, Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Reply, Request,
+    Timeouts,
 };
 use dialectic_record::debate::{
     AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, Gathered, Made,
@@ -21,7 +22,7 @@ use dialectic_record::debate::{
 };
 use dialectic_record::protocol::{Protocol, Stage};
 
-use super::rehearsal::{Answers, Rehearsal};
+use super::rehearsal::{Rehearsal, SampleAnswers};
 use super::{EngineError, purchase};
 
 /// How long answers are in the run with short ones, in tokens.
@@ -60,9 +61,9 @@ pub fn forecast(
     gathered: &Span<Gathered>,
     created: impl Fn(&PromptSources, DebateId) -> Created,
 ) -> Result<Forecast, ForecastError> {
-    let limits = CallerLimits { in_flight: Arc::new(InFlight::unbounded()), max_retries: 0 };
+    let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::unbounded()), max_retries: 0 };
     let mut panel = Panel::build(protocol, settings, |agent| Caller {
-        chat: Arc::new(Unasked),
+        chat: Arc::new(UnaskedModel),
         provider: agent.provider.as_str().into(),
         price: price_of(agent, settings),
         timeouts: Timeouts { first_token: Duration::MAX, idle: Duration::MAX },
@@ -110,7 +111,7 @@ pub fn forecast(
         let high = of_long.or(of_short).unwrap_or_default();
         let price = price_of(agent, settings);
         let cost = |(input, output)| -> Option<Usd> {
-            Some(price?.cost(Tokens { input_tokens: input, cached_input_tokens: 0, output_tokens: output }))
+            Some(price?.cost(Tokens { input_tokens: input, output_tokens: output, ..Tokens::default() }))
         };
         Some(PlannedCall {
             made,
@@ -275,7 +276,7 @@ fn rehearse(
 ) -> Result<BTreeMap<CallKey, usize>, ForecastError> {
     let shared = SharedPrompt::of(protocol, begun).map_err(EngineError::from)?;
     let bytes = |agent: &AgentSettings| length.bytes_of(length.answer_of(agent));
-    let answers = Answers { bytes: &bytes, demanding, extends: demanding };
+    let answers = SampleAnswers { bytes: &bytes, demanding, extends: demanding };
     let mut rehearsal = Rehearsal::new(protocol, panel, &shared, begun, answers);
     let mut calls = Vec::new();
     let mut goes_on = true;
@@ -290,9 +291,9 @@ fn rehearse(
 }
 
 /// The model of everybody in a debate that is only rehearsed: nobody is asked.
-struct Unasked;
+struct UnaskedModel;
 
-impl ChatModel for Unasked {
+impl ChatModel for UnaskedModel {
     fn ask<'a>(&'a self, _: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
         Box::pin(async { Err(ModelError::Broken { message: "a rehearsal asks nobody".to_owned() }.into()) })
     }

@@ -31,7 +31,7 @@ const MOST_TRANSITIONS: usize = 10_000;
 
 /// A call that will be made.
 #[derive(Debug, Clone)]
-pub(super) struct Foreseen {
+pub(super) struct PlannedCall {
     pub(super) key: CallKey,
     pub(super) cost: BudgetClass,
     /// Whether it is a part of a round.
@@ -43,7 +43,7 @@ pub(super) struct Foreseen {
 }
 
 /// How the calls of a rehearsal are answered.
-pub(super) struct Answers<'a> {
+pub(super) struct SampleAnswers<'a> {
     /// How many bytes an agent writes.
     pub(super) bytes: &'a dyn Fn(&AgentSettings) -> usize,
     /// Whether all that leads to more calls happens: votes for a word go to the last one, texts decide differently, and
@@ -58,10 +58,10 @@ pub(super) struct Rehearsal<'a> {
     protocol: &'static Protocol,
     panel: &'a Panel,
     shared: &'a SharedPrompt,
-    answers: Answers<'a>,
+    answers: SampleAnswers<'a>,
     debate: Debate,
     fillers: BTreeMap<usize, Arc<str>>,
-    foreseen: Vec<Foreseen>,
+    foreseen: Vec<PlannedCall>,
 }
 
 /// What a stage of a rehearsal leads to.
@@ -78,14 +78,14 @@ impl<'a> Rehearsal<'a> {
         panel: &'a Panel,
         shared: &'a SharedPrompt,
         debate: &Debate,
-        answers: Answers<'a>,
+        answers: SampleAnswers<'a>,
     ) -> Self {
         let (debate, fillers) = (debate.clone(), BTreeMap::new());
         Self { protocol, panel, shared, answers, debate, fillers, foreseen: Vec::new() }
     }
 
     /// All calls up to the end of round `until`, or of the last round before it; the closing is not among them.
-    pub(super) fn rounds(&mut self, until: u32) -> Result<Vec<Foreseen>, EngineError> {
+    pub(super) fn rounds(&mut self, until: u32) -> Result<Vec<PlannedCall>, EngineError> {
         let closing = self.protocol.closing;
         let mut stage = self.debate.current_stage.unwrap_or(self.protocol.start());
         for _ in 0..MOST_TRANSITIONS {
@@ -108,12 +108,12 @@ impl<'a> Rehearsal<'a> {
 
     /// The calls that bring the debate to its answer from here. `reason` says why it closes before its time, if it
     /// does.
-    pub(super) fn closing(&self, reason: Option<StopReason>) -> Result<Vec<Foreseen>, EngineError> {
+    pub(super) fn closing(&self, reason: Option<StopReason>) -> Result<Vec<PlannedCall>, EngineError> {
         let mut closing = Rehearsal {
             protocol: self.protocol,
             panel: self.panel,
             shared: self.shared,
-            answers: Answers { bytes: self.answers.bytes, demanding: self.answers.demanding, extends: false },
+            answers: SampleAnswers { bytes: self.answers.bytes, demanding: self.answers.demanding, extends: false },
             debate: self.debate.clone(),
             fillers: self.fillers.clone(),
             foreseen: Vec::new(),
@@ -140,7 +140,7 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// The calls of the closing, and whether it leads to another round, which is begun then.
-    pub(super) fn close(&mut self) -> Result<(Vec<Foreseen>, bool), EngineError> {
+    pub(super) fn close(&mut self) -> Result<(Vec<PlannedCall>, bool), EngineError> {
         let next = self.bring_to_an_end()?;
         if let Some(next) = next {
             self.apply(Event::RoundBegun { round: self.debate.current_round + 1, stage: next });
@@ -188,7 +188,7 @@ impl<'a> Rehearsal<'a> {
         }
         let mut foresee = |request: &Request, is_second_chance| {
             let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request));
-            self.foreseen.push(Foreseen { key, cost, in_round, is_second_chance, bytes });
+            self.foreseen.push(PlannedCall { key, cost, in_round, is_second_chance, bytes });
         };
         foresee(&call.request, false);
         if matches!(step.cost, BudgetClass::Closing | BudgetClass::Check)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::agent::{Answered, Call, Delivered, Tools, Value, cut_summary, limits_of};
+use crate::agent::{Call, CallResult, Delivered, Tools, Value, cut_summary, limits_of};
 use crate::tools::{ContextDirectory, ToolContext, Toolbox};
 use dialectic_base::call::{CallRecord, Cut};
 use dialectic_base::figures::thousands;
@@ -13,7 +13,7 @@ use dialectic_llm::{FailedCall, ModelError};
 use dialectic_record::debate::{
     AgentClarifications, AgentFailurePolicy, AgentId, AgentSettings, CallKey, Clarification, Contribution, Evaluation,
     Event, Failure, Metadata, Reading, Round, Shortened, Signal, Solution, StageId, Summary, SummaryMetadata,
-    Timestamp,
+    TerminationSettings, Timestamp,
 };
 use dialectic_record::protocol::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step, Trigger};
 
@@ -66,7 +66,7 @@ impl Engine {
         Ok(agent.settings.clone())
     }
 
-    fn record_answer(&mut self, step: &Step, length: usize, answered: &Answered) -> Result<bool, EngineError> {
+    fn record_answer(&mut self, step: &Step, length: usize, answered: &CallResult) -> Result<bool, EngineError> {
         let settings = self.settings_of(&step.key.agent_id)?;
         let (key, call) = (step.key.clone(), answered.call.clone());
         let contribution = |content, target, metadata| {
@@ -184,11 +184,7 @@ impl Engine {
     }
 
     fn evaluated(&self, key: CallKey, score: Option<f64>, call: CallRecord) -> Event {
-        let condition = self.debate().settings.as_ref().map(|settings| settings.debate.termination_condition);
-        let (kind, threshold) = condition
-            .map_or((dialectic_record::debate::TerminationKind::Fixed, 0.0), |condition| {
-                (condition.kind, condition.threshold)
-            });
+        let TerminationSettings { kind, threshold, .. } = self.debate().known_settings().debate.termination_condition;
         Event::Evaluated { key, evaluation: Evaluation { kind, score, threshold }, call: Some(call) }
     }
 
@@ -226,8 +222,7 @@ impl Engine {
     /// Why the debate has to fail: an agent failed, and the settings want no debate without it.
     pub(super) fn broken(&self) -> Option<String> {
         let debate = self.debate();
-        let policy = debate.settings.as_ref().map(|settings| settings.debate.on_agent_failure);
-        if policy != Some(AgentFailurePolicy::Fail) || self.is_stopping() {
+        if debate.known_settings().debate.on_agent_failure != AgentFailurePolicy::Fail || self.is_stopping() {
             return None;
         }
         let in_round = |failure: &&Failure| {
@@ -380,7 +375,7 @@ impl Engine {
 }
 
 /// What an agent or the judge made of `before_chars` characters, cut at the length that its settings allow.
-fn summary(settings: &AgentSettings, text: &str, answered: &Answered, before_chars: usize) -> Summary {
+fn summary(settings: &AgentSettings, text: &str, answered: &CallResult, before_chars: usize) -> Summary {
     let whole = text.trim();
     let text = cut_summary(whole, settings.summarization.max_length);
     Summary {

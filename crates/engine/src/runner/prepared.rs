@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Panel;
-use crate::engine::{Command, Engine, ForecastError, OnOutage, check_purchase, forecast, purchase};
+use crate::engine::{Engine, ForecastError, OnOutage, RunCommand, check_purchase, forecast, purchase};
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{
     Created, Debate, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources, Recorded, Signal, Span,
@@ -18,6 +18,7 @@ use dialectic_record::signals::Signals;
 use dialectic_record::store::{Directory, Record, StoreError};
 
 use super::gather::Collector;
+use super::remembered::PricesToRemember;
 use super::{Run, RunnerError};
 
 /// A debate with everybody whom it calls. Nothing is saved or paid for yet.
@@ -32,7 +33,7 @@ pub struct Prepared {
 /// Where a debate comes from.
 pub(super) enum Origin {
     /// It is new; a branch begins with what it takes over.
-    New { created: Box<Created>, taken_over: Vec<Event> },
+    New { created: Box<Created>, taken_over: Vec<Event>, prices: PricesToRemember },
     /// It was saved, and may cost so much in all.
     Saved { record: Box<Record>, past: Vec<Recorded>, most: Option<Usd> },
 }
@@ -74,7 +75,7 @@ impl Prepared {
     /// # Errors
     /// When it buys none.
     pub fn check_limit(&self) -> Result<(), RunnerError> {
-        let Origin::New { created, taken_over } = &self.origin else { return Ok(()) };
+        let Origin::New { created, taken_over, .. } = &self.origin else { return Ok(()) };
         if created.settings.max_cost().is_none() {
             return Ok(());
         }
@@ -99,11 +100,14 @@ impl Prepared {
         let Self { protocol, panel, collector, directory, origin } = self;
         let (record, past, begun, most) = match origin {
             Origin::Saved { record, past, most } => (*record, past, None, most),
-            Origin::New { created, taken_over } => {
+            Origin::New { created, taken_over, prices } => {
                 let (mut record, begun) = Record::begin(&directory, |id| Created { id, ..created.as_ref().clone() })?;
                 let copied = taken_over.into_iter().map(|event| Ok(record.append(event)?.as_ref().clone()));
                 match copied.collect::<Result<Vec<Recorded>, StoreError>>() {
-                    Ok(past) => (record, past, Some(begun), None),
+                    Ok(past) => {
+                        prices.note();
+                        (record, past, Some(begun), None)
+                    }
                     Err(error) => {
                         // Half of what was to be taken over is no fork: resumed, it would pay for the rest once more.
                         record.discard();
@@ -116,7 +120,7 @@ impl Prepared {
         let shown = PanelInfo {
             agents: panel.agents.iter().map(|agent| Participant::from(&agent.settings)).collect(),
             judge: Participant::from(&panel.judge.settings),
-            rounds: debate.settings.as_ref().map_or(0, |settings| settings.debate.rounds),
+            rounds: debate.known_settings().debate.rounds,
             stages: Arc::clone(&debate.stages),
             spent: Spent::default(),
             polls: Vec::new(),
@@ -230,7 +234,7 @@ impl Ready {
         let (commands, heard) = mpsc::unbounded_channel();
         if closes {
             // The receiver is there.
-            drop(commands.send(Command::Stop));
+            drop(commands.send(RunCommand::Stop));
         }
         let cancel = CancellationToken::new();
         let (id, journal) = (record.debate().id.clone(), record.journal_path().to_owned());

@@ -135,7 +135,9 @@ fn a_long_prompt_has_the_higher_price_for_all_of_it() {
     use dialectic_base::call::Tokens;
     use dialectic_base::money::Usd;
     let price = built_in_price("anthropic", "claude-haiku-5-5").unwrap();
-    let cost = |input_tokens| price.cost(Tokens { input_tokens, cached_input_tokens: 0, output_tokens: 1000 });
+    let cost = |input_tokens| {
+        price.cost(Tokens { input_tokens, cached_input_tokens: 0, output_tokens: 1000, ..Tokens::default() })
+    };
     assert_eq!(cost(100_000), Usd::from_dollars(0.0105));
     assert_eq!(cost(200_000), Usd::from_dollars(0.1025));
 }

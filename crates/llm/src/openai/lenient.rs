@@ -46,9 +46,9 @@ pub(super) struct Borrowed<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 /// A text, or a number in place of one: error codes are either.
 #[derive(Debug)]
-pub(super) struct Text(pub(super) String);
+pub(super) struct LenientText(pub(super) String);
 
-impl<'de> Deserialize<'de> for Text {
+impl<'de> Deserialize<'de> for LenientText {
     fn deserialize<D: Deserializer<'de>>(field: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
@@ -68,9 +68,9 @@ const LARGEST_COUNT: u64 = 1 << 40;
 
 /// A count, as an integer, a float or a text.
 #[derive(Debug, Clone, Copy)]
-struct Count(u64);
+struct LenientCount(u64);
 
-impl<'de> Deserialize<'de> for Count {
+impl<'de> Deserialize<'de> for LenientCount {
     fn deserialize<D: Deserializer<'de>>(field: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
@@ -103,15 +103,15 @@ impl<'de> Deserialize<'de> for Count {
 #[derive(Clone, Default, Deserialize)]
 pub(super) struct ReportedUsage {
     #[serde(default, deserialize_with = "tolerant")]
-    input_tokens: Option<Count>,
+    input_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
-    prompt_tokens: Option<Count>,
+    prompt_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
-    output_tokens: Option<Count>,
+    output_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
-    completion_tokens: Option<Count>,
+    completion_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
-    total_tokens: Option<Count>,
+    total_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
     input_tokens_details: Option<InputDetails>,
     #[serde(default, deserialize_with = "tolerant")]
@@ -122,18 +122,21 @@ pub(super) struct ReportedUsage {
     completion_tokens_details: Option<OutputDetails>,
     /// Anthropic: read from the cache and written to it, both beside `input_tokens`.
     #[serde(default, deserialize_with = "tolerant")]
-    cache_read_input_tokens: Option<Count>,
+    cache_read_input_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
-    cache_creation_input_tokens: Option<Count>,
+    cache_creation_input_tokens: Option<LenientCount>,
+    /// Anthropic: how long the cache keeps what was written to it.
+    #[serde(default, deserialize_with = "tolerant")]
+    cache_creation: Option<CacheCreation>,
     /// DeepSeek: the part of the prompt that was read from the cache.
     #[serde(default, deserialize_with = "tolerant")]
-    prompt_cache_hit_tokens: Option<Count>,
+    prompt_cache_hit_tokens: Option<LenientCount>,
     /// Moonshot: the same.
     #[serde(default, deserialize_with = "tolerant")]
-    cached_tokens: Option<Count>,
+    cached_tokens: Option<LenientCount>,
     /// Perplexity, xAI and others.
     #[serde(default, deserialize_with = "tolerant")]
-    reasoning_tokens: Option<Count>,
+    reasoning_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
     cost: Option<f64>,
     /// OpenRouter: whether the user's own key was used with the provider behind it. Then `cost` is its fee alone.
@@ -146,16 +149,55 @@ pub(super) struct ReportedUsage {
 #[derive(Clone, Copy, Default, Deserialize)]
 struct InputDetails {
     #[serde(default, deserialize_with = "tolerant")]
-    cached_tokens: Option<Count>,
+    cached_tokens: Option<LenientCount>,
     /// LiteLLM: what was written to the cache, where the prompt includes it.
     #[serde(default, deserialize_with = "tolerant")]
-    cache_creation_tokens: Option<Count>,
+    cache_creation_tokens: Option<LenientCount>,
+    /// OpenRouter: the same.
+    #[serde(default, deserialize_with = "tolerant")]
+    cache_write_tokens: Option<LenientCount>,
+    /// LiteLLM: Anthropic's `cache_creation`.
+    #[serde(default, deserialize_with = "tolerant")]
+    cache_creation_token_details: Option<CacheCreation>,
+}
+
+/// What was written to a cache, by how long that keeps it.
+#[derive(Clone, Copy, Default, Deserialize)]
+struct CacheCreation {
+    #[serde(default, deserialize_with = "tolerant")]
+    ephemeral_5m_input_tokens: Option<LenientCount>,
+    #[serde(default, deserialize_with = "tolerant")]
+    ephemeral_1h_input_tokens: Option<LenientCount>,
+}
+
+impl CacheCreation {
+    fn hour(self) -> u64 {
+        count(self.ephemeral_1h_input_tokens)
+    }
+
+    fn total(self) -> u64 {
+        count(self.ephemeral_5m_input_tokens).saturating_add(self.hour())
+    }
+
+    fn largest(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        let of = |of: fn(Self) -> Option<LenientCount>| largest(one.and_then(of), other.and_then(of));
+        one.or(other).map(|_| Self {
+            ephemeral_5m_input_tokens: of(|it| it.ephemeral_5m_input_tokens),
+            ephemeral_1h_input_tokens: of(|it| it.ephemeral_1h_input_tokens),
+        })
+    }
+}
+
+impl InputDetails {
+    fn written(self) -> Option<LenientCount> {
+        largest(self.cache_creation_tokens, self.cache_write_tokens)
+    }
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
 struct OutputDetails {
     #[serde(default, deserialize_with = "tolerant")]
-    reasoning_tokens: Option<Count>,
+    reasoning_tokens: Option<LenientCount>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -178,7 +220,6 @@ impl ReportedUsage {
     /// Reasoning belongs to the output. Most servers count it there; some (Google, xAI) leave it out of the completion,
     /// and in the total.
     fn counted(&self) -> (Tokens, bool) {
-        let count = |count: Option<Count>| count.map_or(0, |count| count.0);
         let stated = largest(self.input_tokens, self.prompt_tokens);
         let completion = largest(self.output_tokens, self.completion_tokens);
         let read = count(self.cache_read_input_tokens);
@@ -204,24 +245,42 @@ impl ReportedUsage {
         // beside the output may not be a part of it.
         let is_apart = reasoning > output || on_top > in_details && total.is_none_or(|total| total < known);
         let reasoned = (outside - beside).max(if is_apart { reasoning } else { 0 });
+        let input = input.saturating_add(beside);
+        let (written, hour) = self.written();
+        let written = written.min(input.saturating_sub(cached));
         let tokens = Tokens {
-            input_tokens: input.saturating_add(beside),
+            input_tokens: input,
             cached_input_tokens: cached,
+            cache_write_tokens: written,
+            cache_write_hour_tokens: hour.min(written),
             output_tokens: output.saturating_add(reasoned),
         };
         (tokens, stated.is_some() && (completion.is_some() || reasoned > 0))
     }
 
+    /// What was written to a cache, and how much of it for an hour, wherever that is stated.
+    fn written(&self) -> (u64, u64) {
+        let details = [self.prompt_tokens_details, self.input_tokens_details].into_iter().flatten();
+        let in_details = details.clone().map(|details| count(details.written())).max().unwrap_or(0);
+        let by_time = details.filter_map(|details| details.cache_creation_token_details).chain(self.cache_creation);
+        let hour = by_time.map(CacheCreation::hour).max().unwrap_or(0);
+        (self.written_beside().max(in_details).max(hour), hour)
+    }
+
+    /// What was written to a cache, as Anthropic states it.
+    fn written_beside(&self) -> u64 {
+        count(self.cache_creation_input_tokens).max(self.cache_creation.map_or(0, CacheCreation::total))
+    }
+
     /// What was read from a cache and written to it beside the stated input. With Anthropic both are; with LiteLLM they
     /// are a part of the prompt where its details have them, too, and the total has no room for more.
     fn cache_beside(&self, input: u64, outside: u64) -> u64 {
-        let count = |count: Option<Count>| count.map_or(0, |count| count.0);
-        let (read, written) = (count(self.cache_read_input_tokens), count(self.cache_creation_input_tokens));
+        let (read, written) = (count(self.cache_read_input_tokens), self.written_beside());
         let both = read.saturating_add(written);
         let details = self.prompt_tokens_details.or(self.input_tokens_details);
         let Some(details) = details.filter(|_| self.total_tokens.is_some() && outside < both) else { return both };
         let has_read = count(details.cached_tokens) >= read && read <= input;
-        let has_written = details.cache_creation_tokens.is_some() && written <= input;
+        let has_written = details.written().is_some() && written <= input;
         let read = if has_read { 0 } else { read };
         if has_written { read } else { read.saturating_add(written) }
     }
@@ -242,9 +301,14 @@ impl ReportedUsage {
     pub(super) fn later(known: Option<Self>, next: Option<Self>) -> Option<Self> {
         let (Some(known), Some(next)) = (&known, &next) else { return next.or(known) };
         let input = |one: Option<InputDetails>, other: Option<InputDetails>| {
-            let of = |of: fn(InputDetails) -> Option<Count>| largest(one.and_then(of), other.and_then(of));
-            let (cached_tokens, cache_creation_tokens) = (of(|it| it.cached_tokens), of(|it| it.cache_creation_tokens));
-            one.or(other).map(|_| InputDetails { cached_tokens, cache_creation_tokens })
+            let of = |of: fn(InputDetails) -> Option<LenientCount>| largest(one.and_then(of), other.and_then(of));
+            let by_time = |it: Option<InputDetails>| it?.cache_creation_token_details;
+            one.or(other).map(|_| InputDetails {
+                cached_tokens: of(|it| it.cached_tokens),
+                cache_creation_tokens: of(|it| it.cache_creation_tokens),
+                cache_write_tokens: of(|it| it.cache_write_tokens),
+                cache_creation_token_details: CacheCreation::largest(by_time(one), by_time(other)),
+            })
         };
         let output = |one: Option<OutputDetails>, other: Option<OutputDetails>| {
             let [one_has, other_has] = [one, other].map(|it| it.and_then(|it| it.reasoning_tokens));
@@ -264,6 +328,7 @@ impl ReportedUsage {
             completion_tokens_details: output(known.completion_tokens_details, next.completion_tokens_details),
             cache_read_input_tokens: largest(known.cache_read_input_tokens, next.cache_read_input_tokens),
             cache_creation_input_tokens: largest(known.cache_creation_input_tokens, next.cache_creation_input_tokens),
+            cache_creation: CacheCreation::largest(known.cache_creation, next.cache_creation),
             prompt_cache_hit_tokens: largest(known.prompt_cache_hit_tokens, next.prompt_cache_hit_tokens),
             cached_tokens: largest(known.cached_tokens, next.cached_tokens),
             reasoning_tokens: largest(known.reasoning_tokens, next.reasoning_tokens),
@@ -286,8 +351,12 @@ impl ReportedUsage {
     }
 }
 
+fn count(count: Option<LenientCount>) -> u64 {
+    count.map_or(0, |count| count.0)
+}
+
 /// Of two figures for the same thing the one that is not too small.
-fn largest(one: Option<Count>, other: Option<Count>) -> Option<Count> {
+fn largest(one: Option<LenientCount>, other: Option<LenientCount>) -> Option<LenientCount> {
     one.into_iter().chain(other).max_by_key(|count| count.0)
 }
 
@@ -304,16 +373,16 @@ pub(super) fn stated_cost(usage: Option<&ReportedUsage>, headers: &HeaderMap) ->
 /// A message's content: a text, or parts of one.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(super) enum Content {
+pub(super) enum MessageContent {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<ContentPart>),
     Part(PartObject),
 }
 
 /// A part of a content.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(super) enum Part {
+pub(super) enum ContentPart {
     Text(String),
     Object(PartObject),
     Other(IgnoredAny),
@@ -330,12 +399,12 @@ pub(super) struct PartObject {
     refusal: Option<String>,
 }
 
-impl Content {
+impl MessageContent {
     /// What was said, and what was said in refusal.
     pub(super) fn of(text: String, refusal: String) -> Self {
         let kind = Some("refusal".to_owned()).filter(|_| !refusal.is_empty());
         let refusal = PartObject { kind, text: None, refusal: Some(refusal) };
-        Self::Parts(vec![Part::Text(text), Part::Object(refusal)])
+        Self::Parts(vec![ContentPart::Text(text), ContentPart::Object(refusal)])
     }
 
     /// Splits the content into what was said (joined onto `text`) and why it was not (onto `refusal`).
@@ -346,9 +415,9 @@ impl Content {
             Self::Parts(parts) => {
                 for part in parts {
                     match part {
-                        Part::Text(said) => append(text, said),
-                        Part::Object(part) => part.read(text, refusal),
-                        Part::Other(_) => {}
+                        ContentPart::Text(said) => append(text, said),
+                        ContentPart::Object(part) => part.read(text, refusal),
+                        ContentPart::Other(_) => {}
                     }
                 }
             }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use dialectic_base::figures::list;
 use dialectic_base::severity::Severity;
 
-use super::{CallKey, Contribution, Debate, Found, Point, ResultKind};
+use super::{Answered, CallKey, Contribution, Debate, Found, Ledger, Objection, Point, ResultKind};
 
 /// What a checker looks at in a draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -177,12 +177,22 @@ impl Debate {
         if !unread.is_empty() {
             unverified.push(format!("It was not checked for {}.", list(&unread)));
         }
-        let points = self.check_points().into_iter().filter(|one| one.draft == draft.number);
-        let numbers: Vec<String> = points.map(|one| one.number).collect();
-        if !numbers.is_empty() && self.final_text().is_some() {
-            unverified.push(format!("Nobody has checked what was changed because of {}.", list(&numbers)));
+        let ledger = Ledger::of(self);
+        let numbers = |is_meant: &dyn Fn(&Objection) -> bool| {
+            let of_draft = ledger.objections.iter().filter(|one| one.draft == Some(draft.number.into()));
+            list(&of_draft.filter(|one| is_meant(one)).map(Objection::number).collect::<Vec<_>>())
+        };
+        let mut say = |before: &str, numbers: String| {
+            if !numbers.is_empty() {
+                unverified.push(format!("{before} {numbers}."));
+            }
+        };
+        if self.final_text().is_some() {
+            let is_changed = |one: &Objection| matches!(one.answer, Answered::Accepted | Answered::Partly);
+            say("Nobody has checked what was changed because of", numbers(&is_changed));
+            say("Nothing was said to", numbers(&|one| one.answer == Answered::Unanswered));
         } else if self.is_draft_faulted() {
-            unverified.push(format!("Nothing was changed because of {}.", list(&numbers)));
+            say("Nothing was changed because of", numbers(&|_| true));
         }
         unverified
     }

@@ -292,12 +292,6 @@ pub enum Event {
     },
     /// The user has taken notice of that.
     CostAcknowledged,
-    /// Attempts of calls broke off, or came back without figures. Written by older versions, which set nothing aside
-    /// on record: under a cost limit it counts as spent.
-    CostAssumed {
-        /// Together, since this was last said.
-        usd: Usd,
-    },
     /// The debate was told to close early.
     Stopping {
         /// Why.
@@ -431,7 +425,6 @@ impl Event {
             | Self::OutputLimited { .. }
             | Self::CostWarned { .. }
             | Self::CostAcknowledged
-            | Self::CostAssumed { .. }
             | Self::Stopping { .. }
             | Self::CheckForgone
             | Self::Suspended { .. }
@@ -525,7 +518,6 @@ impl Event {
             | Self::OutputLimited { .. }
             | Self::CostWarned { .. }
             | Self::CostAcknowledged
-            | Self::CostAssumed { .. }
             | Self::Stopping { .. }
             | Self::CheckForgone
             | Self::Suspended { .. }

@@ -60,7 +60,7 @@ pub fn call(cost_usd: Option<Usd>) -> CallRecord {
         model: "gpt-4".to_owned(),
         provider: "openai".to_owned(),
         served_model: None,
-        tokens: Some(Tokens { input_tokens: 1_000, cached_input_tokens: 0, output_tokens: 434 }),
+        tokens: Some(Tokens { input_tokens: 1_000, cached_input_tokens: 0, output_tokens: 434, ..Tokens::default() }),
         cost_usd,
         latency_ms: 1_234,
         attempts: 1,

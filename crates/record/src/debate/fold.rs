@@ -245,7 +245,7 @@ impl Debate {
                 self.count(call.as_ref());
             }
             // The state says what is known to have been spent.
-            Event::CostReserved { .. } | Event::CostAssumed { .. } => {}
+            Event::CostReserved { .. } => {}
             Event::OutputLimited { max_tokens } => self.limit_output(*max_tokens),
             Event::CostWarned { usd, limit } => {
                 self.cost_warning = Some(CostWarning { usd: *usd, limit: *limit, acknowledged: false });
@@ -413,8 +413,7 @@ impl Debate {
 
     /// The place of an agent in the configuration; unknown ones, which only damaged records have, come last.
     fn agent_rank(&self, id: &AgentId) -> usize {
-        let agents = self.settings.iter().flat_map(|settings| &settings.agents);
-        agents.into_iter().position(|agent| agent.id == *id).unwrap_or(usize::MAX)
+        self.agents().iter().position(|agent| agent.id == *id).unwrap_or(usize::MAX)
     }
 
     fn insert(&mut self, round: u32, contribution: &Arc<Contribution>, seq: u64) -> Result<(), FoldError> {

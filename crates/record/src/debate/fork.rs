@@ -79,7 +79,9 @@ pub enum ForkError {
         at: ForkPoint,
     },
     /// The settings name another protocol.
-    #[error("what is taken over followed another protocol; only a fork at `start` can change it")]
+    #[error(
+        "what is taken over followed another protocol, which has more of it than proposals; fork at `start`, or right behind the proposals of the first round"
+    )]
     OtherProtocol,
     /// The changed settings have fewer rounds than are taken over.
     #[error("{taken_over} rounds are taken over, more than the {rounds} of the changed settings")]
@@ -167,7 +169,7 @@ impl From<ForkPoint> for String {
 }
 
 /// Where something stands in a debate: its round, and the rank of its stage.
-type Place = (u32, usize);
+type RecordPosition = (u32, usize);
 
 /// The stages of a record, ranked.
 struct Ranks<'a>(&'a [StageInfo]);
@@ -213,7 +215,7 @@ impl Ranks<'_> {
 
     /// The place at which a stage was entered when `round` rounds had begun. Those ahead of the rounds that come back
     /// between them follow the whole round.
-    fn entered(&self, round: u32, stage: StageId) -> Place {
+    fn entered(&self, round: u32, stage: StageId) -> RecordPosition {
         let rank = self.of(stage);
         let in_round = self.0.get(rank).is_some_and(|stage| stage.in_round);
         let is_between = round > 0 && !in_round && rank < self.last_in_round();
@@ -221,7 +223,7 @@ impl Ranks<'_> {
     }
 
     /// The place of a point, where the protocol has it.
-    fn place(&self, point: &ForkPoint) -> Result<Place, ForkError> {
+    fn place(&self, point: &ForkPoint) -> Result<RecordPosition, ForkError> {
         let Some(id) = point.stage else { return Ok((0, 0)) };
         let stage = self.of(id);
         let known = self.0.get(stage);
@@ -265,7 +267,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
         return Err(ForkError::NotReached { point: point.clone(), last });
     }
     let begin = (round, ranks.begin(stage));
-    let is_before = |place: Place| place < begin;
+    let is_before = |place: RecordPosition| place < begin;
     let (mut current, mut entered) = (0, 0);
     let is_check = |key: &CallKey| debate.stage(key.stage).is_some_and(|of| of.yields == Some(ResultKind::Check));
     let mut kept = Vec::new();
@@ -316,7 +318,6 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::OutputLimited { .. }
             | Event::CostWarned { .. }
             | Event::CostAcknowledged
-            | Event::CostAssumed { .. }
             | Event::Created(_)
             | Event::Replied { .. }
             // What was made again is taken over as it was then.
@@ -344,6 +345,28 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
     }
     kept.push(Event::StageEntered { stage: id });
     Ok(kept)
+}
+
+/// What a branch that follows another protocol, of these `stages`, takes over of `events`: the user's answers, and the
+/// proposals of the first round where its own rounds begin with such. Nothing where there are none.
+#[must_use]
+pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event>> {
+    let is_proposal = |stage: &&StageInfo| stage.in_round && stage.yields == Some(ResultKind::Proposal);
+    let proposal = stages.iter().find(is_proposal)?.id;
+    let is_kept = |event: &&Event| match event {
+        Event::QuestionsAsked { .. } | Event::QuestionAnswered { .. } | Event::QuestionsEnded => true,
+        Event::Contributed { key, .. } => key.round == 1 && key.stage == proposal,
+        _ => false,
+    };
+    let (texts, answers): (Vec<Event>, Vec<Event>) =
+        events.iter().filter(is_kept).cloned().partition(|event| matches!(event, Event::Contributed { .. }));
+    if texts.is_empty() {
+        return None;
+    }
+    let begin = [Event::RoundBegun { round: 1, stage: proposal }];
+    // Whose proposal is missing is asked for one.
+    let enter = [Event::StageEntered { stage: proposal }];
+    Some(answers.into_iter().chain(begin).chain(texts).chain(enter).collect())
 }
 
 /// Checks that what is taken over can stand beside changed settings: that everybody whose work it is takes part, on the
@@ -388,7 +411,7 @@ fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError>
 }
 
 /// The places that a debate came to and at which it can branch off.
-fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<Place> {
+fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<RecordPosition> {
     let mut round = 0;
     let mut places = Vec::new();
     let closing = ranks.closing();

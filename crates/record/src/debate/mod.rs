@@ -19,6 +19,7 @@ mod fork;
 mod gathered;
 mod history;
 mod id;
+mod known_settings;
 mod ledger;
 mod number;
 mod order;
@@ -68,9 +69,10 @@ pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use fold::{FoldError, fold};
 pub use follow_up::FollowUp;
 pub use forecast::{Forecast, Made, PlannedCall, Purchase, Span};
-pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork};
+pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork, proposals_for};
 pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings};
 pub use id::{AgentId, DebateId};
+pub use known_settings::KnownSettings;
 pub use ledger::{
     Answered, Change, Counts, Decision, Found, Happened, Incident, Ledger, Move, Objection, Occasion, Point, PointId,
     Reading, Reads, Recheck, Reply, Response, Ruling, Shown, Standing, Tally, Verification,
@@ -82,19 +84,18 @@ pub use polls::{PollChoice, Polls};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use reading::{
-    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, ReadAnswers, ReadCheck, ReadCritique, Said, read_answers, read_check,
-    read_critique, read_decisions, read_review,
+    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, ReadAnswers, ReadCritique, Said, read_answers, read_check, read_critique,
+    read_decisions, read_review,
 };
 pub use settings::{
-    AgentFailurePolicy, AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics,
-    DebateSettings, EMBEDDER, ModelLimits, Position, ProviderSettings, Settings, SummarizationSettings,
-    SynthesisMethod, TeamSettings, TerminationKind, TerminationSettings, Terms, ToolSettings, TraceTarget, VotingRule,
-    VotingSettings,
+    AgentFailurePolicy, AgentSettings, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,
+    EMBEDDER, ModelLimits, Position, ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TeamSettings,
+    TerminationKind, TerminationSettings, Terms, ToolSettings, TraceTarget, VotingRule, VotingSettings,
 };
-pub use signal::{Asked, RoundInProgress, Signal};
+pub use signal::{CallDescription, RoundInProgress, Signal};
 pub use similarity::Lexicon;
 pub use solution::{Brief, PartlyFulfilled, Shortened, Solution};
-pub use stage::{ResultKind, StageId, StageInfo, Words};
+pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,
     SummaryMetadata,
@@ -104,4 +105,4 @@ pub use time::Timestamp;
 pub use timeline::{Moment, timeline};
 pub use title::clean_title;
 pub use verdict::{Advice, Judgement, Poll, Verdict, Winner, WonBy};
-pub use voting::{Count, Decider, Dissent, Undecided, Voting};
+pub use voting::{Decider, Dissent, Undecided, VoteCount, Voting};

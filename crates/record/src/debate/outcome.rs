@@ -44,7 +44,7 @@ impl OutcomeKind {
 
 /// By which rules an outcome is derived.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Rules {
+enum OutcomeRules {
     /// Those of the builds that stated none in their journals. They never change: states that were saved by them are the
     /// fold of those journals.
     Unstated,
@@ -55,15 +55,15 @@ impl Outcome {
     /// What the record says about how the debate went.
     #[must_use]
     pub fn derive(debate: &Debate) -> Self {
-        Self::by(Rules::Today, debate)
+        Self::by(OutcomeRules::Today, debate)
     }
 
     /// What it said by the rules of the builds that did not state it.
     pub(super) fn derive_unstated(debate: &Debate) -> Self {
-        Self::by(Rules::Unstated, debate)
+        Self::by(OutcomeRules::Unstated, debate)
     }
 
-    fn by(rules: Rules, debate: &Debate) -> Self {
+    fn by(rules: OutcomeRules, debate: &Debate) -> Self {
         let mut reasons = Vec::new();
         for failure in &debate.failures {
             let CallKey { round, stage, agent_id, target_agent_id, .. } = &failure.key;
@@ -91,7 +91,7 @@ impl Outcome {
                 reasons.push(format!("{}'s {noun} in round {number} was cut {}", one.agent_id, cut.how()));
             }
         }
-        if rules == Rules::Today {
+        if rules == OutcomeRules::Today {
             reasons.extend(unread_critiques(debate));
         }
         if let Some((text, ballot)) = unseen(debate) {
@@ -104,7 +104,7 @@ impl Outcome {
         }
         reasons.extend(debate.cuts.iter().map(ToString::to_string));
         // An answer that was cut at it is a reason of its own.
-        if let Some(tokens) = debate.output_limit.filter(|_| rules == Rules::Unstated) {
+        if let Some(tokens) = debate.output_limit.filter(|_| rules == OutcomeRules::Unstated) {
             reasons.push(format!("answers were held to {tokens} tokens to fit the cost limit"));
         }
         // By a rule there may be no winner; then the judge's scores decide.

@@ -98,6 +98,17 @@ pub struct PartlyFulfilled {
     pub fails: String,
 }
 
+impl Brief {
+    /// A line each, as Markdown, of what it says.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let lines = [("Agree", &self.agree), ("Differ", &self.differ), ("Strongest objection", &self.objection)];
+        let said = lines.into_iter().filter(|(_, text)| !text.trim().is_empty());
+        let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        said.map(|(what, text)| format!("**{what}:** {}", flat(text))).collect()
+    }
+}
+
 /// What was left of texts that were too long, in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shortened {

@@ -13,8 +13,8 @@ use dialectic_base::provider::OFFLINE;
 use super::{
     AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, Clarification, Contribution, Convergence,
     DebateId, Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection, Observation,
-    Outcome, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution, StageId, StageInfo,
-    TerminationKind, Timestamp, Verdict, Voting, Words, stage,
+    Outcome, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution, StageId, StageInfo, StageWords,
+    TerminationKind, Timestamp, Verdict, Voting, stage,
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
@@ -482,7 +482,7 @@ impl Debate {
 
     /// The words for a stage; one that is unknown is called by its id.
     #[must_use]
-    pub fn words(&self, id: StageId) -> Words {
+    pub fn words(&self, id: StageId) -> StageWords {
         stage::words(&self.stages, id)
     }
 

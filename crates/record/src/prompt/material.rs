@@ -44,7 +44,7 @@ pub struct Attached<'a> {
 
 /// A text under a title.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Entry<'a> {
+pub struct TitledText<'a> {
     /// The title, one line.
     pub title: &'a str,
     /// The text.
@@ -108,7 +108,7 @@ pub struct MaterialPart<'a> {
     /// Its heading, such as `The final round`.
     pub heading: &'a str,
     /// Its texts.
-    pub entries: Vec<Entry<'a>>,
+    pub entries: Vec<TitledText<'a>>,
 }
 
 /// A draft of the answer, as its checkers see it, and who writes it anew.

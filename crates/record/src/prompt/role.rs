@@ -102,6 +102,13 @@ impl Role {
         ROLES.iter().find(|role| role.name == name).map(Arc::clone)
     }
 
+    /// Whether a file of the user's takes the place of the built-in role of this name: it is built in only since users
+    /// may have had a role of that name.
+    #[must_use]
+    pub fn gives_way(name: &str) -> bool {
+        name == "operations"
+    }
+
     /// The names of the built-in roles, in the order in which they are presented.
     #[must_use]
     pub fn built_in_names() -> Vec<&'static str> {

@@ -7,7 +7,7 @@ use minijinja::value::Serde;
 use serde::Serialize;
 
 use super::catalog::{PromptError, environment};
-use super::material::{Authored, Candidate, CheckedDraft, Entry, FocusedRole, MaterialPart, OwnRound};
+use super::material::{Authored, Candidate, CheckedDraft, FocusedRole, MaterialPart, OwnRound, TitledText};
 
 /// A prompt of a protocol: a template over [`Values`], or its system text, a template over nothing.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub struct Values<'a> {
     /// The agent's own part of the finished rounds.
     pub rounds: Vec<OwnRound<'a>>,
     /// Texts under headings of their own: a transcript, earlier rounds.
-    pub entries: Vec<Entry<'a>>,
+    pub entries: Vec<TitledText<'a>>,
     /// The texts of the whole debate, in parts.
     pub material: Vec<MaterialPart<'a>>,
     /// Points that critics raised, as a list under their numbers: for a critic those to recheck, for an author those to

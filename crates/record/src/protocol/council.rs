@@ -27,7 +27,7 @@ static SYNTHESIZE: Prompt = prompt!("council/synthesize.md", None);
 /// Fewer proposals than this leave nothing to compare.
 const FEWEST: usize = 2;
 /// How many take part where answers are to be quick.
-pub(super) const QUICK_AGENTS: usize = 2;
+pub const QUICK_AGENTS: usize = 2;
 /// Its only round.
 const ROUNDS: u32 = 1;
 

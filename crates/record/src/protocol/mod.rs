@@ -21,7 +21,6 @@ mod clarification;
 mod council;
 mod dialectic;
 mod follow_up;
-mod format1;
 mod lincoln_douglas;
 pub mod motion;
 mod oxford;
@@ -37,17 +36,16 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::debate::{AgentSettings, CallKey, CallStatus, Debate, Event, Settings, StageId, StageInfo};
+use crate::debate::{AgentSettings, CallKey, CallStatus, Debate, Event, FORMAT_VERSION, Settings, StageId, StageInfo};
 use crate::prompt::Prompt;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 
 pub use arena::ARENA;
 pub use check::{CHECK, FINAL};
 pub use clarification::{CLARIFY, CLARIFY_AGAIN, all_clear, answers, clarification, initialization};
-pub use council::COUNCIL;
+pub use council::{COUNCIL, QUICK_AGENTS};
 pub use dialectic::DIALECTIC;
 pub use follow_up::{ANSWER, follow_up, follow_up_info};
-pub use format1::{Upgrade, upgrade_state};
 pub use lincoln_douglas::LINCOLN_DOUGLAS;
 pub use motion::side;
 pub use oxford::{FloorVote, OXFORD, floor_vote};
@@ -265,6 +263,18 @@ impl Protocol {
     }
 }
 
+/// Completes a state that names no stages, as the predecessor wrote it: adds those of its protocol, and marks the
+/// proposals that were carried over from the round before.
+pub fn upgrade_state(debate: &mut Debate) {
+    if debate.stages.is_empty() {
+        let protocol = debate.settings.as_ref().and_then(|settings| Protocol::named(&settings.debate.protocol));
+        debate.stages = protocol.unwrap_or(&DIALECTIC).infos();
+    }
+    if debate.format_version.is_none_or(|version| version < FORMAT_VERSION) {
+        debate.mark_carried_over();
+    }
+}
+
 /// Of a stage from whose record nothing follows.
 #[must_use]
 pub fn nothing(_: &Debate) -> Vec<Event> {
@@ -303,7 +313,7 @@ pub fn key(debate: &Debate, stage: StageId, agent: &AgentSettings) -> CallKey {
 /// The calls of all agents in a stage of a round.
 #[must_use]
 pub fn keys(debate: &Debate, round: u32, stage: StageId) -> Vec<CallKey> {
-    debate.settings.iter().flat_map(|of| &of.agents).map(|agent| CallKey::new(round, stage, &agent.id)).collect()
+    debate.agents().iter().map(|agent| CallKey::new(round, stage, &agent.id)).collect()
 }
 
 /// Whether no round follows the present one.

@@ -48,7 +48,7 @@ pub fn debaters(debate: &Debate, reversed: bool) -> Vec<&AgentSettings> {
     let said = debate.rounds.iter().flat_map(|round| &round.contributions);
     let speeches = said.filter(|one| debate.yield_of(one) == Some(ResultKind::Speech));
     let spoke: BTreeSet<&AgentId> = speeches.map(|one| &one.agent_id).collect();
-    let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
+    let agents = debate.agents().iter();
     let mut debaters: Vec<_> = agents.filter(|agent| spoke.contains(&agent.id)).collect();
     if reversed {
         debaters.reverse();

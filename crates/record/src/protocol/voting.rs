@@ -7,8 +7,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use crate::debate::{
-    AgentId, AgentSettings, CallKey, CallStatus, Contribution, Count, Debate, Decider, Dissent, Event, Solution,
-    StageId, Undecided, Voting, VotingRule,
+    AgentId, AgentSettings, CallKey, CallStatus, Contribution, Debate, Decider, Dissent, Event, Solution, StageId,
+    Undecided, VoteCount, Voting, VotingRule,
 };
 use crate::prompt::Prompt;
 
@@ -207,7 +207,7 @@ fn by_rule(debate: &Debate, ballots: &Ballots, tally: BTreeMap<AgentId, u32>, ru
         decided_by: if winner.is_some() { Decider::Vote } else { Decider::Nobody },
         winner,
         reason: None,
-        count: Some(Count { rule, voters, cast: count(cast.len()), quorum, self_votes, undecided, dissent }),
+        count: Some(VoteCount { rule, voters, cast: count(cast.len()), quorum, self_votes, undecided, dissent }),
         tally,
     }
 }

@@ -19,12 +19,12 @@ mod verify;
 use std::path::PathBuf;
 
 use crate::debate::{DebateId, FoldError};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
-pub use directory::{Directory, Entry, Listed, ShortNames, StateFileError, read_state};
-pub use journal::{Contents, Journal, JournalError, JournalMark, JournalReader, read_journal};
+pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, read_state};
+pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, read_journal};
 pub use record::Record;
-pub use saved::{Saved, Wanted};
+pub use saved::{AccessMode, SavedDebate};
 pub use snapshot::{Readers, write_atomically};
 pub use verify::{Flaw, StateFile, Verification, verify};
 
@@ -175,9 +175,9 @@ impl Diagnostic for StoreError {
             Self::JournalGone { .. } => {
                 "put it back; from the state file alone a debate can be reported and evaluated, no more"
             }
-            Self::Unknown { .. } => "`dialectic list` shows the saved debates",
             Self::Ambiguous { .. } => "write more of the id",
-            Self::NoJournal { .. }
+            Self::Unknown { .. }
+            | Self::NoJournal { .. }
             | Self::Fold { .. }
             | Self::Pattern { .. }
             | Self::NoMatch { .. }
@@ -186,5 +186,25 @@ impl Diagnostic for StoreError {
             | Self::Remove { .. } => return None,
         };
         Some(hint.to_owned())
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Journal(error) => error.remedy(),
+            Self::State(error) => error.remedy(),
+            Self::Unknown { .. } => Some(Remedy::List),
+            Self::Directory { .. }
+            | Self::List { .. }
+            | Self::Write { .. }
+            | Self::Remove { .. }
+            | Self::JournalGone { .. }
+            | Self::Ambiguous { .. }
+            | Self::NoJournal { .. }
+            | Self::Fold { .. }
+            | Self::Pattern { .. }
+            | Self::NoMatch { .. }
+            | Self::Search { .. }
+            | Self::Elsewhere { .. } => None,
+        }
     }
 }

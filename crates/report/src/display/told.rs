@@ -338,7 +338,6 @@ impl<'a> Call<'a> {
             | Event::OutputLimited { .. }
             | Event::CostWarned { .. }
             | Event::CostAcknowledged
-            | Event::CostAssumed { .. }
             | Event::Stopping { .. }
             | Event::Suspended { .. }
             | Event::Paused

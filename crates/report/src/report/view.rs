@@ -177,8 +177,7 @@ pub(super) struct JudgedWords {
 /// contributed, in the order in which each first did. The judge may have contributed, too, and is none of them.
 fn members(debate: &Debate) -> Vec<(&AgentId, &str)> {
     let mut seen = BTreeSet::new();
-    let settings = debate.settings.iter().flat_map(|settings| &settings.agents);
-    let settled = settings.map(|agent| (&agent.id, agent.role.as_str()));
+    let settled = debate.agents().iter().map(|agent| (&agent.id, agent.role.as_str()));
     let contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
     let spoke = contributions
         .filter(|one| debate.settings.as_ref().is_none_or(|settings| settings.judge.id != one.agent_id))

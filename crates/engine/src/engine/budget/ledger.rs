@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use dialectic_base::call::{CallRecord, Tokens};
+use dialectic_base::call::CallRecord;
 use dialectic_base::money::{Price, Usd};
 use dialectic_record::debate::{CallKey, Event, Recorded};
 
@@ -21,7 +21,7 @@ pub(super) type ModelId = (String, String);
 
 /// What is spent of a limit, and what is set aside.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub struct CostLedger {
     spent: Usd,
     open: BTreeMap<u64, Reservation>,
     models: HashMap<ModelId, Measures>,
@@ -49,15 +49,25 @@ pub(super) struct Measures {
     tokens_per_byte: f64,
     /// How many times its output limit an answer had at most.
     overrun: f64,
+    /// Whether its server has written a prompt to a cache that keeps it for an hour, which costs more. No request asks
+    /// for that, but a proxy may.
+    writes_for_an_hour: bool,
 }
 
 impl Default for Measures {
     fn default() -> Self {
-        Self { answered: false, states: false, ratio: 1.0, tokens_per_byte: TOKENS_PER_BYTE, overrun: 1.0 }
+        Self {
+            answered: false,
+            states: false,
+            ratio: 1.0,
+            tokens_per_byte: TOKENS_PER_BYTE,
+            overrun: 1.0,
+            writes_for_an_hour: false,
+        }
     }
 }
 
-impl Ledger {
+impl CostLedger {
     /// Takes notice of an event.
     pub fn apply(&mut self, recorded: &Recorded, price_of: impl Fn(&CallRecord) -> Option<Price>) {
         match &recorded.event {
@@ -65,7 +75,6 @@ impl Ledger {
                 let (key, usd, factor, bytes, max_tokens) = (key.clone(), *usd, *factor, *bytes, *max_tokens);
                 self.open.insert(recorded.seq, Reservation { key, usd, factor, bytes, max_tokens });
             }
-            Event::CostAssumed { usd } => self.spent += *usd,
             // What was in flight when the run before ended may be on the bill.
             Event::Resumed => self.abandon(),
             event => {
@@ -121,6 +130,7 @@ impl Ledger {
         measures.answered |= !failed || call.tokens.is_some();
         measures.states |= call.cost_stated;
         let Some(tokens) = call.tokens else { return };
+        measures.writes_for_an_hour |= tokens.cache_write_hour_tokens > 0;
         let input = tokens.input_tokens.saturating_sub(FRAME_TOKENS) as f64;
         measures.tokens_per_byte = measures.tokens_per_byte.max(input / reserved.bytes.max(1) as f64);
         let output = tokens.output_tokens as f64;
@@ -133,7 +143,12 @@ impl Ledger {
 }
 
 impl Reservation {
-    /// What it counts as when nobody says what the attempt cost: an answer goes by the list price, since a provider
+    /// What it counts as when nobody says what the attempt cost, which is at most what was set aside. A cost that is
+    /// stated, or follows from stated figures, counts as it is, also above that: a server that ignores an output limit or
+    /// lengthens prompts bills it, and to count less would let later attempts spend what is gone already. So the limit
+    /// errs on the user's side, and the next attempts are set aside for by what this one has shown.
+    ///
+    /// An answer goes by the list price, since a provider
     /// that states no cost asks for that; one that broke off may be on the bill with all that was set aside.
     fn unsaid(&self, failed: bool) -> Usd {
         if failed { self.usd } else { self.usd.times(1.0 / self.factor.max(1.0)) }
@@ -160,7 +175,8 @@ impl Measures {
         self.ratio
     }
 
-    /// What a request could cost at most at the list price. `answer` is its output limit in tokens.
+    /// What a request could cost at most at the list price, all of its input written to the cache. `answer` is its output
+    /// limit in tokens.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -168,27 +184,24 @@ impl Measures {
         reason = "prompts are far below 2^53 bytes, and ratios of counts are not negative"
     )]
     pub(super) fn bound(&self, bytes: usize, answer: u32, price: Price) -> Usd {
-        price.cost(Tokens {
-            input_tokens: ((bytes as f64 * self.tokens_per_byte).ceil() as u64).saturating_add(FRAME_TOKENS),
-            cached_input_tokens: 0,
-            output_tokens: (f64::from(answer) * self.overrun).ceil() as u64,
-        })
+        let input = ((bytes as f64 * self.tokens_per_byte).ceil() as u64).saturating_add(FRAME_TOKENS);
+        price.most(input, (f64::from(answer) * self.overrun).ceil() as u64, self.writes_for_an_hour)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
     use dialectic_record::debate::{StageId, Timestamp};
 
-    const PRICE: Price =
-        Price { input_per_m_tok: 1.0, cached_input_per_m_tok: None, output_per_m_tok: 1.0, long: None };
+    const PRICE: Price = Price::flat(1.0, None, 1.0);
 
     /// The books after these events, which are numbered from 1.
-    fn ledger(events: impl IntoIterator<Item = Event>) -> Ledger {
-        let mut ledger = Ledger::default();
+    fn ledger(events: impl IntoIterator<Item = Event>) -> CostLedger {
+        let mut ledger = CostLedger::default();
         for (seq, event) in (1..).zip(events) {
             ledger.apply(&Recorded { seq, at: Timestamp::now(), event }, |_| Some(PRICE));
         }
@@ -235,7 +248,6 @@ mod tests {
             (answered(call(Some(1), None, &none)), 1.0),
             (failed(call(Some(7), Some(0.5), &none)), 4.5),
             (answered(call(None, Some(3.0), &json!({"copied": true}))), 4.0),
-            (Event::CostAssumed { usd: usd(1.5) }, 5.5),
             (Event::Resumed, 4.0),
         ] {
             let ledger = ledger([reserved(4.0), settled.clone()]);
@@ -257,7 +269,7 @@ mod tests {
         let tokens = json!({"tokens": {"inputTokens": 364, "cachedInputTokens": 0, "outputTokens": 200}});
         let stated = json!({"tokens": tokens["tokens"], "costStated": true});
         let model = ("p".to_owned(), "m".to_owned());
-        let of = |books: Ledger| usd(1.0).times(books.measures(&model).factor());
+        let of = |books: CostLedger| usd(1.0).times(books.measures(&model).factor());
         let cost = |event| of(ledger([reserved(4.0), event]));
         let price = PRICE.cost(call(None, None, &tokens).tokens.unwrap()).dollars();
         assert_eq!(of(ledger([])), usd(4.0));
@@ -279,5 +291,39 @@ mod tests {
         assert_eq!(of(1064, 50), usd(f64::from(1000 + 64 + 100) / 1e6));
         assert_eq!(of(100, 300), usd(f64::from(500 + 64 + 300) / 1e6));
         assert!(of(u64::MAX, u64::MAX) > usd(1_000_000.0));
+    }
+
+    proptest! {
+        #[test]
+        fn an_attempt_counts_as_stated_and_unsaid_as_no_more_than_was_set_aside(
+            set_aside in 0.0..10.0_f64,
+            stated in prop::option::of(0.0..40.0_f64),
+            states_cost in any::<bool>(),
+            fails in any::<bool>(),
+        ) {
+            let more = json!({"costStated": states_cost && stated.is_some()});
+            let of = call(Some(1), stated, &more);
+            let taken = ledger([reserved(set_aside), if fails { failed(of) } else { answered(of) }]).taken();
+            match stated {
+                Some(stated) => prop_assert_eq!(taken, usd(stated)),
+                None => prop_assert!(taken <= usd(set_aside) && taken >= usd(set_aside).times(0.249)),
+            }
+            // Before anything is said all of it counts.
+            prop_assert_eq!(ledger([reserved(set_aside)]).taken(), usd(set_aside));
+        }
+    }
+
+    #[test]
+    fn what_is_written_to_a_cache_is_set_aside_for_and_for_an_hour_where_that_was_seen() {
+        let price = PRICE.with_writes(1.25);
+        let of = |hour: u64| {
+            let tokens = json!({"tokens": {
+                "inputTokens": 100, "cacheWriteTokens": 90, "cacheWriteHourTokens": hour, "outputTokens": 50
+            }});
+            let ledger = ledger([reserved(4.0), answered(call(Some(1), Some(0.1), &tokens))]);
+            ledger.measures(&("p".to_owned(), "m".to_owned())).bound(1000, 100, price)
+        };
+        assert_eq!(of(0), usd((564.0 * 1.25 + 100.0) / 1e6));
+        assert_eq!(of(90), usd((564.0 * 2.0 + 100.0) / 1e6));
     }
 }

@@ -12,6 +12,8 @@ struct Truth {
     fresh: u64,
     read: u64,
     written: u64,
+    /// What was written for an hour, of all that was.
+    hour: u64,
     reasoning: u64,
     /// Output beside the reasoning.
     said: u64,
@@ -30,9 +32,24 @@ impl Truth {
         self.input() + self.output()
     }
 
-    fn tokens(self) -> Tokens {
-        Tokens { input_tokens: self.input(), cached_input_tokens: self.read, output_tokens: self.output() }
+    /// What a vendor states of it that tells writes to the cache apart, or how long those are kept.
+    fn tokens(self, writes: Writes) -> Tokens {
+        Tokens {
+            input_tokens: self.input(),
+            cached_input_tokens: self.read,
+            cache_write_tokens: if writes == Writes::Unsaid { 0 } else { self.written },
+            cache_write_hour_tokens: if writes == Writes::ByTime { self.hour } else { 0 },
+            output_tokens: self.output(),
+        }
     }
+}
+
+/// What a vendor says of writes to its cache. Those who say nothing ask no more for them than for other input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Writes {
+    Unsaid,
+    Said,
+    ByTime,
 }
 
 fn usage(value: &Value) -> ReportedUsage {
@@ -44,49 +61,75 @@ fn recorded(value: &Value) -> Option<Tokens> {
 }
 
 /// The shapes that vendors document, of the same call.
-fn documented(it: Truth) -> Vec<(&'static str, Value)> {
+fn documented(it: Truth) -> Vec<(&'static str, Writes, Value)> {
     let (input, output, total) = (it.input(), it.output(), it.total());
     let details = json!({"cached_tokens": it.read, "audio_tokens": 0});
     let reasoning = json!({"reasoning_tokens": it.reasoning});
+    let by_time = json!({"ephemeral_5m_input_tokens": it.written - it.hour, "ephemeral_1h_input_tokens": it.hour});
     vec![
         (
             "OpenAI, Mistral, vLLM",
+            Writes::Unsaid,
             json!({"prompt_tokens": input, "completion_tokens": output, "total_tokens": total, "prompt_tokens_details": details, "completion_tokens_details": reasoning}),
         ),
         (
             "OpenAI's Responses",
+            Writes::Unsaid,
             json!({"input_tokens": input, "output_tokens": output, "total_tokens": total, "input_tokens_details": details, "output_tokens_details": reasoning}),
         ),
         (
             "Anthropic's Messages",
+            Writes::Said,
             json!({"input_tokens": it.fresh, "cache_read_input_tokens": it.read, "cache_creation_input_tokens": it.written, "output_tokens": output}),
         ),
         (
+            "Anthropic's Messages, by time",
+            Writes::ByTime,
+            json!({"input_tokens": it.fresh, "cache_read_input_tokens": it.read, "cache_creation_input_tokens": it.written, "cache_creation": by_time, "output_tokens": output}),
+        ),
+        (
+            "OpenRouter",
+            Writes::Said,
+            json!({"prompt_tokens": input, "completion_tokens": output, "total_tokens": total, "prompt_tokens_details": {"cached_tokens": it.read, "cache_write_tokens": it.written}, "completion_tokens_details": reasoning}),
+        ),
+        (
+            "LiteLLM, by time",
+            Writes::ByTime,
+            json!({"prompt_tokens": input, "completion_tokens": output, "total_tokens": total, "prompt_tokens_details": {"cached_tokens": it.read, "cache_creation_tokens": it.written, "cache_creation_token_details": by_time}, "completion_tokens_details": reasoning, "cache_read_input_tokens": it.read, "cache_creation_input_tokens": it.written}),
+        ),
+        (
             "Google, xAI",
+            Writes::Unsaid,
             json!({"prompt_tokens": input, "completion_tokens": it.said, "total_tokens": total, "prompt_tokens_details": details, "completion_tokens_details": reasoning}),
         ),
         (
             "DeepSeek",
+            Writes::Unsaid,
             json!({"prompt_tokens": input, "prompt_cache_hit_tokens": it.read, "prompt_cache_miss_tokens": input - it.read, "completion_tokens": output, "total_tokens": total, "completion_tokens_details": reasoning}),
         ),
         (
             "Moonshot",
+            Writes::Unsaid,
             json!({"prompt_tokens": input, "completion_tokens": output, "total_tokens": total, "cached_tokens": it.read}),
         ),
         (
             "LiteLLM",
+            Writes::Said,
             json!({"prompt_tokens": input, "completion_tokens": output, "total_tokens": total, "prompt_tokens_details": {"cached_tokens": it.read, "cache_creation_tokens": it.written}, "completion_tokens_details": reasoning, "cache_read_input_tokens": it.read, "cache_creation_input_tokens": it.written}),
         ),
         (
             "LiteLLM, earlier",
+            Writes::Said,
             json!({"prompt_tokens": it.fresh + it.read, "completion_tokens": output, "total_tokens": total - it.written, "prompt_tokens_details": {"cached_tokens": it.read}, "cache_creation_input_tokens": it.written, "cache_read_input_tokens": it.read}),
         ),
         (
             "Portkey",
+            Writes::Said,
             json!({"prompt_tokens": it.fresh, "completion_tokens": output, "total_tokens": total, "prompt_tokens_details": {"cached_tokens": it.read}, "cache_read_input_tokens": it.read, "cache_creation_input_tokens": it.written}),
         ),
         (
             "SGLang",
+            Writes::Unsaid,
             json!({"prompt_tokens": input, "completion_tokens": output, "total_tokens": total, "prompt_tokens_details": details, "reasoning_tokens": it.reasoning}),
         ),
     ]
@@ -94,10 +137,12 @@ fn documented(it: Truth) -> Vec<(&'static str, Value)> {
 
 fn truth() -> impl Strategy<Value = Truth> {
     let count = || prop_oneof![Just(0_u64), 1_u64..5_000];
-    (1_u64..5_000, count(), count(), count(), 1_u64..5_000).prop_map(|(fresh, read, written, reasoning, said)| Truth {
+    let counts = (1_u64..5_000, count(), count(), count(), count(), 1_u64..5_000);
+    counts.prop_map(|(fresh, read, written, hour, reasoning, said)| Truth {
         fresh,
         read,
         written,
+        hour: hour.min(written),
         reasoning,
         said,
     })
@@ -118,14 +163,14 @@ const FIGURES: [&str; 8] = [
 proptest! {
     #[test]
     fn of_documented_shapes_what_is_billed_is_recorded(it in truth()) {
-        for (vendor, stated) in documented(it) {
-            prop_assert_eq!(recorded(&stated), Some(it.tokens()), "{}: {}", vendor, stated);
+        for (vendor, writes, stated) in documented(it) {
+            prop_assert_eq!(recorded(&stated), Some(it.tokens(writes)), "{}: {}", vendor, stated);
         }
     }
 
     #[test]
     fn the_figures_of_a_stream_come_to_the_same_however_they_are_spread(it in truth(), cuts in any::<u64>()) {
-        for (vendor, stated) in documented(it) {
+        for (vendor, writes, stated) in documented(it) {
             let fields = stated.as_object().unwrap();
             // Some fields come first, some last, some twice, the output grows.
             let mut first = Map::new();
@@ -142,7 +187,7 @@ proptest! {
             for (one, other) in [(&first, &last), (&last, &first)] {
                 let [one, other] = [one, other].map(|it| Some(usage(&Value::Object(it.clone()))));
                 let tokens = ReportedUsage::later(one, other).and_then(|usage| usage.tokens());
-                prop_assert_eq!(tokens, Some(it.tokens()), "{}: {:?} {:?}", vendor, first, last);
+                prop_assert_eq!(tokens, Some(it.tokens(writes)), "{}: {:?} {:?}", vendor, first, last);
             }
         }
     }

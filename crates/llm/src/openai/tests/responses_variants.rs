@@ -25,7 +25,7 @@ fn calls(reply: &mut Reply, calls: &[(&str, &str, &str)]) {
 }
 
 fn tokens(reply: &mut Reply, input_tokens: u64, cached_input_tokens: u64, output_tokens: u64) {
-    reply.tokens = Some(Tokens { input_tokens, cached_input_tokens, output_tokens });
+    reply.tokens = Some(Tokens { input_tokens, cached_input_tokens, output_tokens, ..Tokens::default() });
 }
 
 fn same(_: &mut Reply) {}

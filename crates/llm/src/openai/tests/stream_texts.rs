@@ -153,7 +153,7 @@ async fn counted(usage: &Value) -> Vec<Option<Tokens>> {
 #[tokio::test]
 async fn reasoning_outside_the_completion_is_output() {
     let tokens = |input_tokens, cached_input_tokens, output_tokens| {
-        Some(Tokens { input_tokens, cached_input_tokens, output_tokens })
+        Some(Tokens { input_tokens, cached_input_tokens, output_tokens, ..Tokens::default() })
     };
     for (usage, expected) in [
         (json!({"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 6100}), tokens(1000, 0, 5100)),
@@ -203,7 +203,7 @@ async fn figures_that_are_empty_replace_none() {
             .unwrap();
         assert_eq!(
             reply.tokens,
-            Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 3 }),
+            Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 3, ..Tokens::default() }),
             "{trailing}"
         );
         assert_eq!(reply.stated_cost, Some(dialectic_base::money::Usd::from_dollars(0.5)), "{trailing}");

@@ -177,7 +177,7 @@ impl Reads {
     pub fn read(&self, text: &str) -> Reading {
         match self {
             Self::Critique { earlier } => {
-                let ReadCritique { points, unread, rechecks } = read_critique(text, &numbers(earlier));
+                let ReadCritique { points, unread, said: rechecks } = read_critique(text, &numbers(earlier));
                 let recheck = |said: Said<_>| {
                     let Said { at, verdict, section, reason } = said;
                     Some(Recheck { point: earlier.get(at)?.id.clone(), standing: verdict, section, reason })
@@ -192,7 +192,7 @@ impl Reads {
                     let Said { at, verdict, section, reason } = said;
                     Some(Verification { point: accepted.get(at)?.id.clone(), found: verdict, section, reason })
                 };
-                let verifications = read.verifications.into_iter().filter_map(verification).collect();
+                let verifications = read.said.into_iter().filter_map(verification).collect();
                 Reading { points: read.points, unread: read.unread, verifications, ..Reading::default() }
             }
             Self::Answers { asked, points, before } => {

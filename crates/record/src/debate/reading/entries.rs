@@ -2,17 +2,8 @@
 
 use std::ops::Range;
 
+use super::Said;
 use super::blocks::{Kind, Line, Page};
-
-/// What is said of a point.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry<V> {
-    /// The place of its number among those that the reader knows.
-    pub(super) at: usize,
-    pub(super) verdict: V,
-    pub(super) section: Option<String>,
-    pub(super) reason: Option<String>,
-}
 
 /// What is said of points that have `numbers`, in the words of `verdicts`.
 pub(super) struct Entries<'a, V> {
@@ -26,8 +17,6 @@ pub(super) struct Entries<'a, V> {
 const DECORATION: &str = "*_`~[](){}#";
 /// What may stand between a number, a verdict and a reason.
 const SEPARATORS: &str = ":.,;–—-=>→|";
-/// Characters of a section that is named without brackets around it.
-const SECTION: usize = 80;
 
 /// The beginning of an entry: its numbers, its verdict, and where the rest begins.
 struct Lead<V> {
@@ -38,8 +27,8 @@ struct Lead<V> {
 
 impl<V: Copy + PartialEq> Entries<'_, V> {
     /// All entries of these lines; of several on one point the last counts.
-    pub(super) fn read(&self, lines: &[Line]) -> Vec<Entry<V>> {
-        let mut entries: Vec<Entry<V>> = Vec::new();
+    pub(super) fn read(&self, lines: &[Line]) -> Vec<Said<V>> {
+        let mut entries: Vec<Said<V>> = Vec::new();
         let mut at = 0;
         while at < lines.len() {
             let Some((lead, end)) = self.entry(lines, at) else {
@@ -51,7 +40,7 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
                 let (section, reason) = self.section_and_reason(lead.rest..until);
                 for point in lead.points {
                     entries.retain(|known| known.at != point);
-                    entries.push(Entry { at: point, verdict, section: section.clone(), reason: reason.clone() });
+                    entries.push(Said { at: point, verdict, section: section.clone(), reason: reason.clone() });
                 }
             }
             at = end;
@@ -82,21 +71,21 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
     }
 
     fn lead(&self, line: &Line) -> Option<Lead<V>> {
-        if matches!(line.kind, Kind::Quoted | Kind::Rule | Kind::Header) {
+        if matches!(line.kind, Kind::Quoted | Kind::Rule) {
             return None;
         }
         let text = &self.page.text[line.start..line.end];
-        let mut rest = after_marks(without_bullet(text));
+        let mut rest = spoken(without_bullet(text));
         let mut points = Vec::new();
         loop {
-            let word = strip_word(rest, "point").unwrap_or(rest);
+            let word = strip_word(rest, "point").map_or(rest, spoken);
             let Some((point, after)) = self.number(word) else { break };
             points.push(point);
             rest = after;
             // `2.1, 2.3 and 2.4`, `2.1-2.4`
             let next =
                 rest.trim_start_matches(|c: char| c.is_whitespace() || DECORATION.contains(c) || ",&/–-".contains(c));
-            let next = after_marks(strip_word(next, "and").unwrap_or(next));
+            let next = spoken(strip_word(next, "and").unwrap_or(next));
             let Some((last, _)) = self.number(next).filter(|_| next.len() < rest.len()) else { break };
             if rest[..rest.len() - next.len()].contains(['-', '–']) {
                 points.extend(point + 1..last);
@@ -106,7 +95,6 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         if points.is_empty() {
             return None;
         }
-        let spoken = |text| strip_word(spoken(text), "is").map_or_else(|| self::spoken(text), self::spoken);
         // `2.7 (Failover): maintained`
         let titled = || closing(rest.trim_start().strip_prefix(['(', '['])?).map(|end| &rest.trim_start()[end + 2..]);
         let verdict = self.verdict(spoken(rest)).or_else(|| self.verdict(spoken(titled()?)));
@@ -131,9 +119,9 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
 
     /// The verdict of a line such as `Decision: accepted` below a number, and where the rest begins.
     fn verdict_below(&self, line: &Line) -> Option<(V, usize)> {
-        let text = after_marks(without_bullet(&self.page.text[line.start..line.end]));
+        let text = spoken(without_bullet(&self.page.text[line.start..line.end]));
         let named = text.split_once(':').filter(|(name, _)| name.split_whitespace().count() <= 2);
-        let (verdict, after) = self.verdict(after_marks(named.map_or(text, |(_, after)| after)))?;
+        let (verdict, after) = self.verdict(spoken(named.map_or(text, |(_, after)| after)))?;
         ends_a_verdict(after).then(|| (verdict, line.end - after.len()))
     }
 
@@ -146,13 +134,13 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         });
         let named = || {
             let inner = strip_word(rest, "in")?;
-            let end = inner.find(':').filter(|end| *end <= SECTION)?;
+            let end = inner.find(':').filter(|end| *end <= 80)?;
             Some((inner[..end].trim(), &inner[end + 1..]))
         };
         let (section, why) = bracketed.or_else(named).map_or((None, rest), |(section, why)| (Some(section), why));
         let why = tidy(why);
-        let section = section.or_else(|| section_named_in(&why)).map(str::to_owned);
-        (section.filter(|section| !section.is_empty()), Some(why).filter(|why| why.contains(char::is_alphanumeric)))
+        let section = section.filter(|section| !section.is_empty()).map(str::to_owned);
+        (section, Some(why).filter(|why| why.contains(char::is_alphanumeric)))
     }
 }
 
@@ -165,7 +153,7 @@ pub(super) fn belongs(line: &Line, next: &Line) -> bool {
         Kind::Heading(_) => !matches!(next.kind, Kind::Heading(_) | Kind::Rule),
         Kind::Text => is_wrapped || is_nested && next.kind != Kind::Item,
         Kind::Item => is_nested || next.depth == line.depth && !matches!(next.kind, Kind::Item | Kind::Heading(_)),
-        Kind::Header | Kind::Row | Kind::Rule | Kind::Quoted => false,
+        Kind::Row | Kind::Rule | Kind::Quoted => false,
     }
 }
 
@@ -195,12 +183,8 @@ pub(super) fn without_bullet(text: &str) -> &str {
 }
 
 /// The text from its first word on.
-fn spoken(text: &str) -> &str {
+pub(super) fn spoken(text: &str) -> &str {
     text.trim_start_matches(|c: char| !c.is_alphanumeric())
-}
-
-fn after_marks(text: &str) -> &str {
-    text.trim_start_matches(|c: char| c.is_whitespace() || DECORATION.contains(c) || SEPARATORS.contains(c))
 }
 
 /// What comes after a word or phrase that `text` begins with, in whatever case.
@@ -222,23 +206,6 @@ fn closing(text: &str) -> Option<usize> {
         }
     }
     None
-}
-
-/// `section 4` or `§4` of a reason.
-fn section_named_in(reason: &str) -> Option<&str> {
-    let lower = reason.to_ascii_lowercase();
-    let is_number = |rest: &str| rest.trim_start().starts_with(|c: char| c.is_ascii_digit() || "\"“‘'`*".contains(c));
-    let at = ["section ", "§"].iter().find_map(|word| {
-        lower
-            .match_indices(word)
-            .map(|(at, _)| at)
-            .find(|at| !lower[..*at].ends_with(char::is_alphanumeric) && is_number(&lower[at + word.len()..]))
-    })?;
-    let rest = &reason[at..];
-    let end = rest.find([',', ';', ':', '(', ')', '\n']).unwrap_or(rest.len());
-    let end = rest[..end].find(". ").unwrap_or(end);
-    let words: usize = rest[..end].split_inclusive(' ').take(2).map(str::len).sum();
-    Some(rest[..words.max(rest.find(' ').unwrap_or(end).min(end))].trim_end_matches(['.', ' ']))
 }
 
 /// The text after what stands between a verdict or a tag and it: `** (`, `:** `, ` - `.

@@ -15,7 +15,7 @@ mod tests;
 use std::ops::Range;
 
 use blocks::{Kind, Line, Page};
-use entries::{Entries, Entry};
+use entries::Entries;
 
 use super::{Found, Point, Response, Standing};
 
@@ -58,27 +58,16 @@ pub struct Said<V> {
     pub reason: Option<String>,
 }
 
-/// A critique, read.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ReadCritique {
+/// A critique, or what a checker says of a draft, read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadCritique<V> {
     /// Its points in the order of the text. Empty where it says that it has none; absent where none can be read and
     /// that is not all that it says.
     pub points: Option<Vec<Point>>,
     /// Points beyond those that are read.
     pub unread: usize,
-    /// What it says of earlier points, each once.
-    pub rechecks: Vec<Said<Standing>>,
-}
-
-/// What a checker says of a draft, read.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ReadCheck {
-    /// Its own points, as those of a critique.
-    pub points: Option<Vec<Point>>,
-    /// Points beyond those that are read.
-    pub unread: usize,
-    /// What it found of the accepted points, each once.
-    pub verifications: Vec<Said<Found>>,
+    /// What it says of points that it was shown, each once.
+    pub said: Vec<Said<V>>,
 }
 
 /// The answers of an author, read.
@@ -91,54 +80,34 @@ pub struct ReadAnswers {
     pub section: Option<Range<usize>>,
 }
 
-impl<V> From<Entry<V>> for Said<V> {
-    fn from(entry: Entry<V>) -> Self {
-        let Entry { at, verdict, section, reason } = entry;
-        Self { at, verdict, section, reason }
-    }
-}
-
 /// Reads a critique that was shown points with these numbers.
 #[must_use]
-pub fn read_critique(text: &str, numbers: &[&str]) -> ReadCritique {
+pub fn read_critique(text: &str, numbers: &[&str]) -> ReadCritique<Standing> {
     let page = Page::new(text);
-    let (said, points) = said_and_points(&page, &page.lines, numbers, STANDINGS);
-    let (points, unread) = points_of(points, !said.is_empty());
-    ReadCritique { points, unread, rechecks: said }
+    said_and_points(&page, &page.lines, numbers, STANDINGS)
 }
 
 /// Reads what a checker says who was shown accepted points with these numbers.
 #[must_use]
-pub fn read_check(text: &str, numbers: &[&str]) -> ReadCheck {
+pub fn read_check(text: &str, numbers: &[&str]) -> ReadCritique<Found> {
     let page = Page::new(text);
-    let (said, points) = said_and_points(&page, &page.lines, numbers, FINDINGS);
-    let (points, unread) = points_of(points, !said.is_empty());
-    ReadCheck { points, unread, verifications: said }
+    said_and_points(&page, &page.lines, numbers, FINDINGS)
 }
 
 /// Reads a review of several texts: what it says under the heading of each, by the numbers of the texts. A text without
 /// a section, or with one that cannot be read, has no points there.
 #[must_use]
-pub fn read_review(text: &str, texts: &[u32]) -> Vec<ReadCritique> {
+pub fn read_review(text: &str, texts: &[u32]) -> Vec<ReadCritique<Standing>> {
     let page = Page::new(text);
-    let number_of = |line: &Line| texts.iter().position(|number| is_title_of(&page, line, *number));
-    let section = |place: usize| {
-        let from = page.lines.iter().position(|line| number_of(line) == Some(place))?;
-        let level = title_level(&page, &page.lines[from]);
-        let ends = |line: &Line| {
-            title_level(&page, line).is_some_and(|other| level.is_none_or(|level| other <= level))
-                || number_of(line).is_some()
-        };
-        let below = &page.lines[from + 1..];
-        Some(&below[..below.iter().position(ends).unwrap_or(below.len())])
+    let read = |number: &u32| {
+        let from = page.lines.iter().position(|line| is_title_of(&page, line, *number));
+        let lines = from.map(|from| section(&page, from)).unwrap_or_default();
+        // The next text ends a section, also under a heading of another level.
+        let is_other = |line: &Line| texts.iter().any(|other| is_title_of(&page, line, *other));
+        let end = lines.iter().position(is_other).unwrap_or(lines.len());
+        said_and_points(&page, &lines[..end], &[], STANDINGS)
     };
-    let read = |place| {
-        let lines: &[Line] = section(place).unwrap_or_default();
-        let (_, points) = said_and_points(&page, lines, &[], STANDINGS);
-        let (points, unread) = points_of(points, false);
-        ReadCritique { points, unread, rechecks: Vec::new() }
-    };
-    (0..texts.len()).map(read).collect()
+    texts.iter().map(read).collect()
 }
 
 /// Reads what a text answers under `heading` to the points with these numbers.
@@ -146,72 +115,68 @@ pub fn read_review(text: &str, texts: &[u32]) -> Vec<ReadCritique> {
 pub fn read_answers(text: &str, heading: &str, numbers: &[&str]) -> ReadAnswers {
     let page = Page::new(text);
     let entries = Entries { page: &page, numbers, verdicts: RESPONSES };
-    let mut answers: Vec<Said<Response>> = Vec::new();
-    let mut section = None;
-    let mut at = 0;
-    while at < page.lines.len() {
-        let is_asked = |line: &Line| title_level(&page, line).is_some() && is_named(&page, line, heading);
-        let Some(from) = page.lines[at..].iter().position(is_asked).map(|place| at + place) else { break };
-        let level = title_level(&page, &page.lines[from]);
-        let ends = |line: &Line| title_level(&page, line).is_some_and(|other| level.is_none_or(|level| other <= level));
-        let below = &page.lines[from + 1..];
-        let (lines, next) = below.split_at(below.iter().position(ends).unwrap_or(below.len()));
-        let said = entries.read(lines);
-        if !said.is_empty() || lines.iter().any(|line| is_answer_to_any(&page, line)) {
-            section = Some(page.lines[from].start..next.first().map_or(page.text.trim_end().len(), |line| line.start));
-        }
-        for one in said {
-            answers.retain(|known| known.at != one.at);
-            answers.push(one.into());
-        }
+    let (mut read, mut at) = (ReadAnswers::default(), 0);
+    while let Some(from) = page.lines[at..].iter().position(|line| is_named(&page, line, heading)) {
+        let from = at + from;
+        let lines = section(&page, from);
         at = from + 1 + lines.len();
+        let said = entries.read(lines);
+        if !said.is_empty() || lines.iter().any(|line| is_on_any_point(&page, line, RESPONSES)) {
+            let end = page.lines.get(at).map_or(page.text.trim_end().len(), |next| next.start);
+            read.section = Some(page.lines[from].start..end);
+        }
+        read.answers.retain(|known| !said.iter().any(|one| one.at == known.at));
+        read.answers.extend(said);
     }
-    ReadAnswers { answers, section }
+    read
 }
 
+/// What `lines` say of points that have numbers, and the points that they raise. Points are absent where the text has
+/// to be asked for them once more; one that only speaks of earlier points has none.
 fn said_and_points<V: Copy + PartialEq>(
     page: &Page,
     lines: &[Line],
     numbers: &[&str],
     verdicts: &[(&str, V)],
-) -> (Vec<Said<V>>, points::Points) {
+) -> ReadCritique<V> {
     let entries = Entries { page, numbers, verdicts };
-    let said: Vec<Said<V>> = entries.read(lines).into_iter().map(Said::from).collect();
-    let points = points::read(page, lines, |line| entries.is_entry(line));
-    (said, points)
+    let said = entries.read(lines);
+    // Numbers that it was not shown are those of others' points.
+    let is_said = |line: &Line| entries.is_entry(line) || is_on_any_point(page, line, verdicts);
+    let points::Points { read, unread, says_none, is_silent } = points::read(page, lines, is_said);
+    let is_read = !read.is_empty() || says_none || !said.is_empty() && is_silent;
+    ReadCritique { points: is_read.then_some(read), unread, said }
 }
 
-/// The points of a critique, absent where it has to be asked once more. One that only speaks of earlier points has none.
-fn points_of(points: points::Points, has_rechecks: bool) -> (Option<Vec<Point>>, usize) {
-    let points::Points { read, unread, says_none, is_silent } = points;
-    let is_read = !read.is_empty() || says_none || has_rechecks && is_silent;
-    (is_read.then_some(read), unread)
+/// What stands below the title at `from`, up to the next one of its level.
+fn section<'a>(page: &'a Page, from: usize) -> &'a [Line] {
+    let level = title_level(page, &page.lines[from]);
+    let ends = |line: &Line| title_level(page, line).is_some_and(|other| level.is_none_or(|level| other <= level));
+    let below = &page.lines[from + 1..];
+    &below[..below.iter().position(ends).unwrap_or(below.len())]
 }
 
 /// How high a title stands: a line in bold below all headings.
 fn title_level(page: &Page, line: &Line) -> Option<u8> {
-    match line.kind {
-        Kind::Heading(level) => Some(level),
-        Kind::Text if line.first && line.depth == 0 => {
-            let text = page.text[line.start..line.end].trim_end_matches(':');
-            let inner = |mark| text.strip_prefix(mark)?.strip_suffix(mark);
-            let is_bold = ["**", "__"].into_iter().filter_map(inner).any(|inner: &str| !inner.contains("**"));
-            is_bold.then_some(7)
-        }
-        Kind::Text | Kind::Item | Kind::Header | Kind::Row | Kind::Rule | Kind::Quoted => None,
+    if let Kind::Heading(level) = line.kind {
+        return Some(level);
     }
+    let text = page.text[line.start..line.end].trim_end_matches(':');
+    let inner = |mark| text.strip_prefix(mark)?.strip_suffix(mark);
+    let is_bold = ["**", "__"].into_iter().filter_map(inner).any(|inner: &str| !inner.contains("**"));
+    (line.kind == Kind::Text && line.first && line.depth == 0 && is_bold).then_some(7)
 }
 
-/// Whether a title has this name, with a number or a colon or without.
+/// Whether a line is a title of this name, with a number or a colon or without.
 fn is_named(page: &Page, line: &Line, name: &str) -> bool {
-    let text = page.lower[line.start..line.end].trim_matches(|c: char| c.is_whitespace() || "#*_:".contains(c));
+    let text = page.text[line.start..line.end].trim_matches(|c: char| c.is_whitespace() || "#*_:".contains(c));
     let unnumbered = text.trim_start_matches(|c: char| c.is_ascii_digit() || ".)".contains(c)).trim_start();
-    unnumbered.trim_start_matches(['*', '_']) == name.to_ascii_lowercase()
+    unnumbered.trim_start_matches(['*', '_']).eq_ignore_ascii_case(name) && title_level(page, line).is_some()
 }
 
 /// Whether a line is the title of what is said of a text: `## Text 3`.
 fn is_title_of(page: &Page, line: &Line, number: u32) -> bool {
-    let text = page.lower[line.start..line.end].trim_start_matches(|c: char| !c.is_alphanumeric());
+    let text = page.text[line.start..line.end].trim_start_matches(|c: char| !c.is_alphanumeric());
     let rest = entries::strip_word(text, "text")
         .map(str::trim_start)
         .and_then(|rest| entries::strip_word(rest, &number.to_string()));
@@ -219,11 +184,11 @@ fn is_title_of(page: &Page, line: &Line, number: u32) -> bool {
 }
 
 /// Whether a line begins with the number of a point, known or not, and a verdict: `2.3 accepted: ...`.
-fn is_answer_to_any(page: &Page, line: &Line) -> bool {
+fn is_on_any_point<V: Copy + PartialEq>(page: &Page, line: &Line, verdicts: &[(&str, V)]) -> bool {
     let text = entries::without_bullet(&page.text[line.start..line.end]);
     let text = text.trim_start_matches(|c: char| "*_`[(".contains(c));
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(text.len());
     let number = text[..end].trim_end_matches('.');
     let is_number = number.len() <= 8 && number.contains(|c: char| c.is_ascii_digit());
-    is_number && Entries { page, numbers: &[number], verdicts: RESPONSES }.read(std::slice::from_ref(line)).len() == 1
+    is_number && Entries { page, numbers: &[number], verdicts }.read(std::slice::from_ref(line)).len() == 1
 }

@@ -3,7 +3,8 @@
 use dialectic_base::severity::Severity;
 
 use super::blocks::{Kind, Line, Page};
-use super::entries::{after_separator, belongs, strip_word, tidy};
+use super::entries::{after_separator, belongs, spoken, strip_word, tidy};
+use super::title_level;
 use crate::debate::Point;
 
 /// Points of one critique that are read. The prompts ask for seven.
@@ -12,31 +13,15 @@ const MOST: usize = 30;
 const ABOUT: usize = 120;
 const RESOLVED_BY: &str = "resolved by";
 /// All that a critique without a point says.
-const NONE: [&str; 10] = [
-    "no objections",
-    "no objection",
-    "no further objections",
-    "no new objections",
-    "no new points",
-    "no points",
-    "no further points",
-    "i have no further points",
-    "no objections at all",
-    "none",
-];
+const NONE: &str = "|no objections|no objection|no further objections|no new objections|no points|no new points|\
+    no further points|i have no further points|none|";
 /// Sections of a critique that hold no points.
-const ASIDE: [&str; 10] = [
-    "strengths",
-    "what works",
-    "what works well",
-    "what i liked",
-    "requirements coverage",
-    "coverage",
-    "coverage check",
-    "summary",
-    "conclusion",
-    "approach to give up",
-];
+const ASIDE: &str = "|strengths|what works|what works well|what i liked|coverage|coverage check|requirements coverage|\
+    summary|conclusion|approach to give up|";
+
+fn is_among(words: &str, list: &str) -> bool {
+    !words.is_empty() && list.contains(&format!("|{words}|"))
+}
 
 /// The points of a critique, and how many more it has.
 pub(super) struct Points {
@@ -65,8 +50,8 @@ pub(super) fn read(page: &Page, lines: &[Line], is_said: impl Fn(&Line) -> bool)
         }
         let lead = lead(page, line, in_section).filter(|_| !is_aside || matches!(line.kind, Kind::Heading(_)));
         let Some((severity, start)) = lead else {
-            if let Some(title) = title(page, line).filter(|title| !NONE.contains(&title.as_str())) {
-                (is_aside, in_section) = (ASIDE.contains(&title.as_str()), severity_of_title(&title));
+            if let Some(title) = title(page, line).filter(|title| !is_among(title, NONE)) {
+                (is_aside, in_section) = (is_among(&title, ASIDE), severity_of_title(&title));
             } else if line.kind != Kind::Rule {
                 rest.push_str(&page.text[line.start..line.end]);
                 rest.push('\n');
@@ -77,7 +62,8 @@ pub(super) fn read(page: &Page, lines: &[Line], is_said: impl Fn(&Line) -> bool)
         let mut end = line.end;
         while let Some(next) = lines.get(at) {
             let is_more = belongs(line, next) || goes_on(page, line, next);
-            if !is_more || self::lead(page, next, in_section).is_some_and(|_| !is_nested(line, next)) || is_said(next) {
+            if !is_more || self::lead(page, next, in_section).is_some_and(|_| next.depth <= line.depth) || is_said(next)
+            {
                 break;
             }
             end = next.end;
@@ -88,25 +74,15 @@ pub(super) fn read(page: &Page, lines: &[Line], is_said: impl Fn(&Line) -> bool)
     let unread = points.len().saturating_sub(MOST);
     points.truncate(MOST);
     let bare = rest.trim().trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
-    let says_none = NONE.contains(&bare.as_str());
+    let says_none = is_among(&bare, NONE);
     Points { says_none: says_none && points.is_empty(), is_silent: bare.is_empty(), read: points, unread }
-}
-
-fn is_nested(line: &Line, next: &Line) -> bool {
-    next.depth > line.depth
 }
 
 /// Whether a line outside an item of a list belongs to the point above all the same: its remedy, or a list of details.
 fn goes_on(page: &Page, line: &Line, next: &Line) -> bool {
-    let text = next_words(page, next);
+    let text = spoken(&page.text[next.start..next.end]);
     let is_remedy = matches!(next.kind, Kind::Text | Kind::Item) && strip_word(text, RESOLVED_BY).is_some();
-    is_remedy
-        || line.kind != Kind::Item && next.kind == Kind::Item
-        || line.depth == 1 && next.kind == Kind::Item && next.depth == 1
-}
-
-fn next_words<'a>(page: &'a Page, line: &Line) -> &'a str {
-    page.text[line.start..line.end].trim_start_matches(|c: char| !c.is_alphanumeric())
+    is_remedy || next.kind == Kind::Item && (line.kind != Kind::Item || line.depth == next.depth)
 }
 
 /// The severity of the point that a line begins, and where its words begin. Every numbered item at the top is one; an
@@ -156,13 +132,11 @@ fn tag(text: &str) -> Option<(Severity, &str)> {
     (is_closed && opened.is_none()).then(|| (severity, after_separator(bare)))
 }
 
-/// The words of a line that is a title, in lower case: a heading, or a paragraph that is only in bold.
+/// The words of a line that is a title, in lower case: a heading, a line in bold, or one that ends with a colon.
 fn title(page: &Page, line: &Line) -> Option<String> {
-    let text = page.text[line.start..line.end].trim();
-    let is_bold =
-        line.kind == Kind::Text && line.first && text.starts_with("**") && text.trim_end_matches(':').ends_with("**");
+    let text = &page.text[line.start..line.end];
     let is_label = line.kind == Kind::Text && line.first && text.ends_with(':') && text.len() <= ABOUT;
-    (matches!(line.kind, Kind::Heading(_)) || is_bold || is_label)
+    (is_label || title_level(page, line).is_some())
         .then(|| text.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase())
 }
 

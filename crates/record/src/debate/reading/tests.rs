@@ -96,7 +96,7 @@ fn rechecks_name_the_section_and_are_no_points() {
     let text = "## Earlier points\n\n- 2.7 verified (Storage, step 3): the `token` is checked.\n- **2.1** maintained: no\n  \
         write carries it.\n- `2.2`: **withdrawn** — true.\n- 9.9 verified (x): unknown.\n- 2.10 verified in Costs: now there.\n\n\
         ## New points\n\n1. [major] Clocks: they drift.";
-    let ReadCritique { points, rechecks, unread: 0 } = read_critique(text, &NUMBERS) else { panic!() };
+    let ReadCritique { points, said: rechecks, unread: 0 } = read_critique(text, &NUMBERS) else { panic!() };
     let said = |one: &Said<Standing>| (NUMBERS[one.at], one.verdict, one.section.clone(), one.reason.clone());
     assert_eq!(
         rechecks.iter().map(said).collect::<Vec<_>>(),
@@ -115,7 +115,7 @@ fn a_check_finds_accepted_points_and_raises_its_own() {
     let text = "## Accepted points\n\n- 2.7 verified (Storage): it is there.\n- 2.1 not found: no word of it.\n\
         - 2.2 moot: there is no queue any more.\n\n1. [blocking] Failover: nobody says who decides. Resolved by: a quorum.";
     let read = read_check(text, &NUMBERS);
-    let found: Vec<_> = read.verifications.iter().map(|one| (NUMBERS[one.at], one.verdict)).collect();
+    let found: Vec<_> = read.said.iter().map(|one| (NUMBERS[one.at], one.verdict)).collect();
     assert_eq!(found, [("2.7", Found::Verified), ("2.1", Found::NotFound), ("2.2", Found::Moot)]);
     assert_eq!(read.points.unwrap().len(), 1);
     assert_eq!(read_check("No objections.", &[]).points, Some(Vec::new()));
@@ -150,7 +150,7 @@ fn answers_are_read_word_for_word() {
     assert_eq!(answers("D3 partly: half"), [("D3", Response::Partly, None, some("half"))]);
     assert_eq!(answers("2.1 accepted"), [("2.1", yes, None, None)]);
     assert_eq!(answers("2.1 accepted: 30 s"), [("2.1", yes, None, some("30 s"))]);
-    assert_eq!(answers("2.1 accepted: section 4 says 30 s")[0].2, some("section 4"));
+    assert_eq!(answers("2.1 accepted in section 4: 30 s"), [("2.1", yes, some("section 4"), some("30 s"))]);
     let read = answers("2.1 and 2.2 rejected: the budget.\n2.7 accepted\n2.7 rejected: second thoughts.");
     let verdicts: Vec<_> = read.iter().map(|(number, verdict, ..)| (*number, *verdict)).collect();
     assert_eq!(verdicts, ["2.1", "2.2", "2.7"].map(|number| (number, Response::Rejected)));

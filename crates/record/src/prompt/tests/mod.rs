@@ -60,7 +60,8 @@ impl Texts {
     fn values<'a>(&'a self, role: FocusedRole<'a>) -> Values<'a> {
         let at = |place: usize| self.named[place].as_str();
         let authored = |author, place| Authored { author, text: at(place) };
-        let entries = vec![Entry { title: "title-1, for", text: at(3) }, Entry { title: "title-2", text: at(4) }];
+        let entries =
+            vec![TitledText { title: "title-1, for", text: at(3) }, TitledText { title: "title-2", text: at(4) }];
         Values {
             role,
             inputs: vec![authored("author-1", 0), authored("author-2", 1), authored("author-3", 2)],
@@ -101,9 +102,18 @@ impl Texts {
 /// The role that a prompt is for: the judge where it has what the prompt looks for.
 fn role_for<'a>(prompt: &Prompt, role: &'a Role, judge: &'a Role) -> FocusedRole<'a> {
     let is_judges = prompt.file.starts_with("judge/")
-        || ["finalise.md", "synthesize.md", "assess.md", "relate.md", "challenge.md", "observe.md", "score.md", "solve.md"]
-            .iter()
-            .any(|file| prompt.file.ends_with(file));
+        || [
+            "finalise.md",
+            "synthesize.md",
+            "assess.md",
+            "relate.md",
+            "challenge.md",
+            "observe.md",
+            "score.md",
+            "solve.md",
+        ]
+        .iter()
+        .any(|file| prompt.file.ends_with(file));
     if is_judges { judge.focusing(prompt.focus) } else { role.focusing(prompt.focus) }
 }
 
@@ -118,7 +128,7 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample>
     let items = vec![AskedItem { id: "q1", question: &question, answer: &answer }];
     let groups = [Asker { agent: "asker", role: "role", items }];
     let attachments = [Attached { name: "notes.md", sha256: "abcd", text: &attached }];
-    let entries = vec![Entry { title: "title-1", text: &first }, Entry { title: "title-2", text: &second }];
+    let entries = vec![TitledText { title: "title-1", text: &first }, TitledText { title: "title-2", text: &second }];
     let candidates = [Candidate { label: "AA", text: &first }, Candidate { label: "BB", text: &second }];
     let own = [OwnRound {
         proposal: Some(Authored { author: "author", text: &first }),
@@ -343,7 +353,7 @@ fn critique_refinement_and_summary_begin_alike() {
 
 #[test]
 fn prompts_begin_alike_with_and_without_history() {
-    let entries = [Entry { title: "Proposal of a", text: "x" }];
+    let entries = [TitledText { title: "Proposal of a", text: "x" }];
     let beginning = Beginning { problem: "p", attachments: &[], context_dir: None, gathered: &[], clarifications: &[] }
         .render()
         .unwrap();

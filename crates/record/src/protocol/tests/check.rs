@@ -65,11 +65,8 @@ fn something_grave_has_the_answer_written_anew_once_and_says_what_nobody_read() 
         for lens in Lens::ALL {
             let course = checked(protocol, 3, &faulted(lens));
             let last = calls(&course)[3..].to_vec();
-            let expected: &[&str] = if protocol.name == REVIEW.name {
-                &["amend a 1", "synthesis judge 1"]
-            } else {
-                &["final judge 1"]
-            };
+            let expected: &[&str] =
+                if protocol.name == REVIEW.name { &["amend a 1", "synthesis judge 1"] } else { &["final judge 1"] };
             assert_eq!(last, expected, "{}", protocol.name);
             assert_eq!(outcome(&course).0, OutcomeKind::Full);
             let text = course.debate.final_text().unwrap();

@@ -465,6 +465,15 @@ impl Course {
 /// A reply that goes well: texts, acceptance, the first agent ahead.
 pub(super) fn good(step: &Step) -> Reply {
     match &step.answer {
+        // A critique is asked for points; a review of several texts has a section for each.
+        OutputSpec::Text if ["critique", "review"].contains(&step.key.stage.as_str()) => {
+            let sections = (1..=9).map(|number| format!("## Text {number}\n\nNo objections."));
+            Reply::Text(if step.key.target_agent_id.is_some() {
+                "No objections.".to_owned()
+            } else {
+                sections.collect::<Vec<_>>().join("\n\n")
+            })
+        }
         OutputSpec::Text
         | OutputSpec::Summary
         | OutputSpec::Amendment

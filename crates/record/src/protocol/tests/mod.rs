@@ -4,7 +4,6 @@ mod arena;
 mod check;
 mod course;
 mod dialectic;
-mod format1;
 mod ledger;
 mod motions;
 mod prompts;

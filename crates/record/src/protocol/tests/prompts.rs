@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::super::*;
 use crate::prompt::{
-    Authored, Candidate, CheckedDraft, Entry, Focus, FocusedRole, MaterialPart, OwnRound, Prompt, Role, Values,
+    Authored, Candidate, CheckedDraft, Focus, FocusedRole, MaterialPart, OwnRound, Prompt, Role, TitledText, Values,
 };
 
 static CHANGED: OnceLock<Vec<String>> = OnceLock::new();
@@ -72,8 +72,8 @@ fn bare<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
 fn full<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
     let own = Authored { author: "Ada", text: "OWN" };
     let entries = vec![
-        Entry { title: "Opening of Ada, for", text: "ENTRY-1" },
-        Entry { title: "Opening of Ben", text: "ENTRY-2" },
+        TitledText { title: "Opening of Ada, for", text: "ENTRY-1" },
+        TitledText { title: "Opening of Ben", text: "ENTRY-2" },
     ];
     Values {
         inputs: vec![

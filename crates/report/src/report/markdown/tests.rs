@@ -7,7 +7,7 @@ use comrak::{Arena, Options, parse_document};
 use serde_json::json;
 
 use dialectic_base::markdown::is_bidi_control;
-use dialectic_record::debate::{AgentId, Debate, ResultKind, StageId, StageInfo, Words, default_settings};
+use dialectic_record::debate::{AgentId, Debate, ResultKind, StageId, StageInfo, StageWords, default_settings};
 use dialectic_record::protocol::{DIALECTIC, upgrade_state};
 
 use super::*;
@@ -73,7 +73,7 @@ fn debate(text: &str) -> Debate {
         (text.repeat(5), ResultKind::Verdict),
     ];
     let invented = invented.map(|(id, yields)| {
-        let mut words = Words::new([""; 6]);
+        let mut words = StageWords::new([""; 6]);
         (words.noun, words.plural) = (one.clone().into(), one.clone().into());
         StageInfo { words, ..StageInfo::new(StageId::from(id), [""; 6]) }.yielding(yields)
     });

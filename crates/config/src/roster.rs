@@ -3,58 +3,49 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dialectic_base::provider::OFFLINE;
+use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
 use dialectic_engine::access::provider_names;
-use dialectic_record::debate::{AgentSettings, DebateSettings, ProviderSettings, defaults, go_offline};
-use dialectic_record::protocol::Protocol;
+use dialectic_record::debate::{DebateSettings, ProviderSettings, defaults};
+use dialectic_record::protocol::{Protocol, QUICK_AGENTS};
 
-use super::agents::{self, AgentScope, Placed};
-use super::choice::{ModelChoice, ModelPreference, ModelResolver, Served};
-use super::file::AgentEntry;
+use super::agents::{self, AgentScope, ResolvedAgent};
+use super::choice::{ModelChoice, ModelPreference, ModelResolver, ServedModel};
 use super::findings::{Diagnostics, unknown};
+use super::layers::{Layers, ValueSource};
 use super::overrides::{PanelName, Switch};
-use super::resolve::Layers;
-use super::shapes::Object;
-
-/// Who is described where.
-pub(super) struct Described {
-    /// The entries of a file.
-    pub(super) agents: Option<Vec<Option<Object<AgentEntry>>>>,
-    /// The judge of that file.
-    pub(super) judge: Option<Object<AgentEntry>>,
-    /// Whether there is a file that should say it.
-    pub(super) is_expected: bool,
-}
+use super::resolve::ResolveContext;
 
 /// Who takes part.
-pub(super) struct Cast {
-    pub(super) agents: Vec<Placed>,
-    pub(super) judge: AgentSettings,
+pub(super) struct Roster {
+    pub(super) agents: Vec<ResolvedAgent>,
+    pub(super) judge: ResolvedAgent,
     pub(super) choice: Option<ModelChoice>,
 }
 
-/// Decides who takes part in a debate by `protocol`.
-pub(super) fn cast(
-    described: Described,
+/// Decides who takes part in a debate by `protocol`. `is_expected` says whether a file should name them.
+pub(super) fn roster(
+    layers: &mut Layers,
+    is_expected: bool,
     debate: &DebateSettings,
     protocol: Option<&Protocol>,
     configured: &BTreeMap<String, ProviderSettings>,
-    layers: &Layers,
+    context: &ResolveContext,
     findings: &mut Diagnostics,
-) -> Cast {
+) -> Roster {
     let names = provider_names(configured);
     let scope = AgentScope {
-        vocabulary: layers.vocabulary,
-        own_roles: layers.own_roles,
+        own_roles: context.own_roles,
         providers: &names,
         summarization: &debate.summarization,
+        is_summarization_off: layers.section("debate")["summarization"]["enabled"] == false,
     };
-    let overrides = layers.overrides;
-    let judge_entry = described.judge.map(|Object(entry)| entry);
-    let judge_is_configured = judge_entry.is_some();
-    let entries = described.agents.filter(|entries| entries.iter().any(Option::is_some));
-    if described.is_expected && judge_entry.is_none() {
-        findings.warn(if entries.is_some() {
+    let overrides = context.overrides;
+    let (entries, judge) = (layers.section("agents"), layers.section("judge"));
+    let entries = entries.as_array().map_or(&[][..], |entries| entries);
+    let has_entries = entries.iter().any(|entry| !entry.is_null());
+    let judge_entry = judge.as_object();
+    if is_expected && judge_entry.is_none() {
+        findings.warn(if has_entries {
             "no judge is configured; the default judge is used, with the provider and model of the first agent"
         } else {
             "no judge is configured; the default judge is used"
@@ -67,71 +58,83 @@ pub(super) fn cast(
             None
         }
     });
-    let has_entries = entries.is_some();
-    let of_file = entries.map(|entries| agents::enabled_agents(entries, &scope, findings)).unwrap_or_default();
-    let first = of_file.first().map(|(_, agent)| Served::like(agent));
+    let of_file = agents::enabled_agents(entries, &scope, layers, findings);
+    let first = of_file.first().map(|first| ServedModel::like(&first.agent));
     // Whoever names roles chooses among all of them.
     let most = protocol.filter(|_| roles.is_none()).and_then(|protocol| protocol.built_in_agents);
+    let built_in = || {
+        let all = defaults::agents().into_iter().take(most.unwrap_or(usize::MAX));
+        all.map(|agent| scope.built_in(agent)).collect::<Vec<_>>()
+    };
     let mut agents = match &roles {
-        Some(roles) => agents::of_roles(if has_entries { of_file } else { built_in(debate, None) }, roles, &scope),
+        Some(roles) => agents::of_roles(if has_entries { of_file } else { built_in() }, roles, &scope),
         None if of_file.is_empty() => {
             if has_entries {
                 findings.warn("no agent is left; the built-in agents are used");
-            } else if described.is_expected {
+            } else if is_expected {
                 findings.warn("no agents are configured; the built-in agents are used");
             }
-            built_in(debate, most)
+            built_in()
         }
         None => of_file,
     };
+    if overrides.quick == Switch::On && roles.is_none() {
+        agents.truncate(QUICK_AGENTS);
+    }
     // A configured judge says whom the user means: agents without a configuration of their own are asked there too.
-    let lent = first.or_else(|| judge_entry.as_ref().and_then(agents::served));
-    let choosing = choosing(configured, layers);
-    let mut choice = None;
+    let lent = first.map(|first| (first, "the first agent"));
+    let lent = lent.or_else(|| Some((agents::served(&judge)?, "the judge")));
+    let resolver = model_resolver(configured, context);
+    let mut choice: Option<ModelChoice> = None;
     let mut places = 0..;
-    for (origin, agent) in &mut agents {
-        if origin.is_none() {
-            let served = lent.clone().unwrap_or_else(|| {
-                choice.get_or_insert_with(|| choosing.choose(findings)).dealt(places.next().unwrap_or_default())
-            });
-            *agent = served.lent_to(agent.clone());
+    for one in agents.iter_mut().filter(|one| one.place.is_none()) {
+        if let Some((served, whose)) = &lent {
+            one.lend(served, ValueSource::Like(whose));
+        } else {
+            let choice = choice.get_or_insert_with(|| resolver.choose(findings));
+            one.lend(&choice.dealt(places.next().unwrap_or_default()), ValueSource::Chosen(choice.because.clone()));
         }
     }
-    let of_first = agents.first().map_or_else(|| Served::like(&defaults::judge()), |(_, agent)| Served::like(agent));
+    let of_first =
+        agents.first().map_or_else(|| ServedModel::like(&defaults::judge()), |first| ServedModel::like(&first.agent));
     let mut judge = if let Some(entry) = judge_entry {
-        agents::judge(entry, &of_first, &scope, findings)
+        agents::judge(entry, &of_first, &scope, layers, findings)
     } else {
-        let served = choice.as_ref().map_or(of_first, |choice| choice.dealt(agents.len()));
-        served.lent_to(AgentSettings { summarization: debate.summarization.clone(), ..defaults::judge() })
+        let mut judge = scope.built_in(defaults::judge());
+        match &choice {
+            Some(choice) => judge.lend(&choice.dealt(agents.len()), ValueSource::Chosen(choice.because.clone())),
+            None => judge.lend(&of_first, ValueSource::Like("the first agent")),
+        }
+        judge
     };
-    agents::check_ids(&agents, &judge, judge_is_configured, findings);
-    let mut everybody: Vec<&mut AgentSettings> = agents.iter_mut().map(|(_, agent)| agent).collect();
+    let judge_is_configured = judge_entry.is_some();
+    agents::check_ids(&agents, &judge.agent, judge_is_configured, findings);
     if overrides.offline == Switch::On {
-        everybody.into_iter().chain([&mut judge]).for_each(go_offline);
+        let rehearsal = ServedModel { provider: OFFLINE.to_owned(), model: OFFLINE_MODEL.to_owned() };
+        for one in agents.iter_mut().chain([&mut judge]) {
+            one.lend(&rehearsal, ValueSource::Option("--offline"));
+        }
         choice = None;
     } else {
         // A choice was made from the options already.
         let is_chosen = choice.is_some() && !judge_is_configured;
-        choosing.replace_models(&mut everybody, &mut judge, layers, is_chosen, findings);
+        resolver.replace_models(&mut agents, &mut judge, context, is_chosen, findings);
     }
-    Cast { agents, judge, choice }
+    Roster { agents, judge, choice }
 }
 
-/// The built-in agents, at most so many.
-fn built_in(debate: &DebateSettings, most: Option<usize>) -> Vec<Placed> {
-    let summarized = |agent| AgentSettings { summarization: debate.summarization.clone(), ..agent };
-    defaults::agents().into_iter().take(most.unwrap_or(usize::MAX)).map(|agent| (None, summarized(agent))).collect()
-}
-
-fn choosing<'a>(configured: &'a BTreeMap<String, ProviderSettings>, layers: &'a Layers) -> ModelResolver<'a> {
-    let overrides = layers.overrides;
+fn model_resolver<'a>(
+    configured: &'a BTreeMap<String, ProviderSettings>,
+    context: &'a ResolveContext,
+) -> ModelResolver<'a> {
+    let overrides = context.overrides;
     ModelResolver {
         providers: configured,
-        environment: layers.environment,
+        environment: context.environment,
         asked: ModelPreference { provider: overrides.provider.clone(), model: overrides.model.clone() },
-        usual: layers.usual.wish.clone(),
-        usual_path: layers.usual.path.clone(),
-        panel: layers.panel(),
+        usual: context.usual.preference.clone(),
+        usual_path: context.usual.path.clone(),
+        panel: context.panel(),
         is_offline: overrides.offline == Switch::On,
     }
 }
@@ -140,13 +143,13 @@ impl ModelResolver<'_> {
     /// Lays `--model`, `--judge-model` and `--provider` over agents and judge.
     fn replace_models(
         &self,
-        agents: &mut [&mut AgentSettings],
-        judge: &mut AgentSettings,
-        layers: &Layers,
+        agents: &mut [ResolvedAgent],
+        judge: &mut ResolvedAgent,
+        context: &ResolveContext,
         is_chosen: bool,
         findings: &mut Diagnostics,
     ) {
-        let overrides = layers.overrides;
+        let overrides = context.overrides;
         if let Some(provider) = &overrides.provider {
             let names = provider_names(self.providers);
             if !names.contains(&provider.as_str()) {
@@ -159,9 +162,8 @@ impl ModelResolver<'_> {
                 (Some(model), provider) => {
                     let in_use: BTreeSet<&str> = agents
                         .iter()
-                        .map(|agent| &**agent)
                         .chain([&*judge])
-                        .map(|agent| agent.provider.as_str())
+                        .map(|one| one.agent.provider.as_str())
                         .filter(|name| *name != OFFLINE)
                         .collect();
                     match (provider, in_use.into_iter().collect::<Vec<_>>().as_slice()) {
@@ -183,17 +185,18 @@ impl ModelResolver<'_> {
                 }
                 // Of the judge alone.
                 (None, Some(_)) if overrides.judge_model.is_some() => Ok(None),
-                (None, Some(provider)) => match Served::by(provider) {
-                    Some(Served { provider, model }) => Ok(Some((provider, model))),
+                (None, Some(provider)) => match ServedModel::by(provider) {
+                    Some(ServedModel { provider, model }) => Ok(Some((provider, model))),
                     None => Err(("--provider", self.no_default_model(provider))),
                 },
                 (None, None) => Ok(None),
             };
             match served {
                 Ok(Some((provider, model))) => {
-                    let served = Served { provider, model };
-                    for agent in agents.iter_mut().map(|agent| &mut **agent).chain([&mut *judge]) {
-                        *agent = served.lent_to(agent.clone());
+                    let served = ServedModel { provider, model };
+                    let option = if overrides.model.is_some() { "--model" } else { "--provider" };
+                    for one in agents.iter_mut().chain([&mut *judge]) {
+                        one.lend(&served, ValueSource::Option(option));
                     }
                 }
                 Ok(None) => {}
@@ -201,15 +204,15 @@ impl ModelResolver<'_> {
             }
         }
         if let Some(model) = &overrides.judge_model {
-            model.clone_into(&mut judge.model);
-            match &overrides.provider {
-                Some(provider) => provider.clone_into(&mut judge.provider),
-                None if judge.provider == OFFLINE => match self.provider_of(model) {
-                    Ok(provider) => judge.provider = provider,
-                    Err(fault) => findings.argument("--judge-model", fault),
-                },
-                None => {}
-            }
+            let provider = match &overrides.provider {
+                Some(provider) => provider.clone(),
+                None if judge.agent.provider == OFFLINE => self.provider_of(model).unwrap_or_else(|fault| {
+                    findings.argument("--judge-model", fault);
+                    OFFLINE.to_owned()
+                }),
+                None => judge.agent.provider.clone(),
+            };
+            judge.lend(&ServedModel { provider, model: model.clone() }, ValueSource::Option("--judge-model"));
         }
         for (option, model) in [("--model", &overrides.model), ("--judge-model", &overrides.judge_model)] {
             if model.as_ref().is_some_and(|model| model.trim().is_empty()) {
@@ -219,7 +222,7 @@ impl ModelResolver<'_> {
     }
 }
 
-impl Layers<'_> {
+impl ResolveContext<'_> {
     /// The panel that decides which models are asked where no agent says it, and who says so.
     pub(super) fn panel(&self) -> Option<(PanelName, super::choice::ChoiceReason)> {
         use super::choice::{ChoiceReason, MODEL_VARIABLE, PROVIDER_VARIABLE};

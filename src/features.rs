@@ -1,0 +1,86 @@
+//! What this build can do, and the error where it is asked for something else.
+
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_record::debate::Settings;
+
+/// A part of the program that a build may be without, by the name of its cargo feature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum MissingFeature {
+    /// Ratings, and the memory of what was decided.
+    #[error("this build has no `archive`")]
+    Archive,
+    /// The debates in a browser.
+    #[error("this build has no `serve`")]
+    Serve,
+    /// Traces.
+    #[error("this build has no `trace`")]
+    Trace,
+}
+
+impl Diagnostic for MissingFeature {
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Configuration
+    }
+
+    fn hint(&self) -> Option<String> {
+        let (feature, setting) = match self {
+            Self::Archive => ("archive", Some("`debate.memory` and `debate.arena.team` need it")),
+            Self::Serve => ("serve", None),
+            Self::Trace => ("trace", Some("`debate.trace` needs it")),
+        };
+        let needed = setting.map(|setting| format!("; {setting}")).unwrap_or_default();
+        Some(format!("install with `--features {feature}`{needed}"))
+    }
+}
+
+impl MissingFeature {
+    /// Whether the debate runs all the same: never.
+    #[cfg(not(feature = "trace"))]
+    pub(crate) fn is_of_no_harm(self) -> bool {
+        false
+    }
+}
+
+/// Sees to it that this build can do what the settings of a debate ask for.
+///
+/// # Errors
+/// The feature that it lacks.
+pub fn check(settings: &Settings) -> Result<(), MissingFeature> {
+    let debate = &settings.debate;
+    if cfg!(not(feature = "archive")) && (debate.memory || debate.arena.team.size.is_some()) {
+        return Err(MissingFeature::Archive);
+    }
+    if cfg!(not(feature = "trace")) && debate.trace.is_some() {
+        return Err(MissingFeature::Trace);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use dialectic_record::debate::{TraceTarget, default_settings};
+
+    #[test]
+    fn what_a_build_lacks_is_an_error_of_the_configuration_that_names_it() {
+        let error = Error::from(MissingFeature::Serve);
+        assert_eq!(error.to_string(), "this build has no `serve`");
+        assert_eq!((error.exit_code(), error.hint().unwrap().as_str()), (4, "install with `--features serve`"));
+    }
+
+    #[test]
+    fn settings_are_refused_exactly_where_their_feature_is_missing() {
+        let with = |change: fn(&mut Settings)| {
+            let mut settings = default_settings();
+            change(&mut settings);
+            check(&settings)
+        };
+        let unless = |has: bool, missing| if has { Ok(()) } else { Err(missing) };
+        let (archive, trace) = (cfg!(feature = "archive"), cfg!(feature = "trace"));
+        assert_eq!(with(|_| ()), Ok(()));
+        assert_eq!(with(|it| it.debate.memory = true), unless(archive, MissingFeature::Archive));
+        assert_eq!(with(|it| it.debate.arena.team.size = Some(2)), unless(archive, MissingFeature::Archive));
+        assert_eq!(with(|it| it.debate.trace = Some(TraceTarget::Otlp)), unless(trace, MissingFeature::Trace));
+    }
+}

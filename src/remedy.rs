@@ -1,0 +1,38 @@
+//! How the command line does what errors of the library recommend.
+
+use dialectic_base::diagnostic::Remedy;
+
+/// The hint of an error with what the command line has for it.
+#[must_use]
+pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
+    let Some(remedy) = remedy else { return said };
+    let how = match remedy {
+        Remedy::NameConfig(path) => format!(": --config {}", path.display()),
+        Remedy::NameConfigOfRecord => ": --config <path>".to_owned(),
+        Remedy::NameEnvFile(path) => format!(": --env-file {}", path.display()),
+        Remedy::NameContext(path) => format!(": --context {}", path.display()),
+        Remedy::GoOffline => ", or try `--offline`, which needs no key".to_owned(),
+        Remedy::LimitQuestion => " with --max-cost".to_owned(),
+        Remedy::AskAgain => "; to ask it again: dialectic ask <debate>, without a question".to_owned(),
+        Remedy::Resume(id) => format!(": dialectic resume {id}"),
+        Remedy::List => "`dialectic list` shows the saved debates".to_owned(),
+        Remedy::Verify => "; `dialectic verify` says what is whole".to_owned(),
+        Remedy::Replay => "; `dialectic replay` shows what was said so far".to_owned(),
+    };
+    Some(said.unwrap_or_default() + &how)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_adds_its_means_to_what_the_library_says() {
+        let said = || Some("if you trust that file, name it".to_owned());
+        let named = Remedy::NameConfig("a.json".into());
+        assert_eq!(hint(said(), Some(&named)).unwrap(), "if you trust that file, name it: --config a.json");
+        assert_eq!(hint(said(), None), said());
+        assert_eq!(hint(None, Some(&Remedy::List)).unwrap(), "`dialectic list` shows the saved debates");
+        assert_eq!(hint(None, None), None);
+    }
+}
