@@ -128,7 +128,7 @@ pub(super) async fn ask(
 /// The open questions, each once.
 fn questions(debate: &Debate) -> Vec<ShownQuestion> {
     let open = debate.questions().into_iter().filter(|question| question.answer.is_empty());
-    let question = |asked: dialectic_record::debate::ShownQuestion<'_>| {
+    let question = |asked: dialectic_record::debate::Question<'_>| {
         let mut from: Vec<String> = Vec::new();
         for (group, _) in &asked.items {
             let name = one_line(&format!("{} ({})", group.agent_name, group.role));

@@ -14,13 +14,11 @@ use tokio_util::sync::CancellationToken;
 use crate::archive::PastDebates;
 use crate::error::Error;
 use crate::features;
-#[cfg(feature = "serve")]
-use crate::serve::{Server, Watched};
-use crate::trace::{TraceConfigError, TraceDestination, Tracer};
+use crate::trace::{TraceDestination, Tracer};
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, EnvFile, debates_directory, process_environment};
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::engine::{EngineError, ForecastError, RunEnding};
-use dialectic_engine::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services, remembered_prices};
+use dialectic_engine::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services};
 use dialectic_llm::openai::http_client;
 use dialectic_record::debate::{Debate, Forecast, Settings};
 use dialectic_record::store::{Directory, Entry};

@@ -26,7 +26,7 @@ use dialectic_report::report::{Detail, View, decision_record, html, markdown};
 use super::catalogue::{DebateRow, Standing, entry_of, row_of};
 use super::problem::{Kind, ProblemDetails};
 use super::registry::Whereabouts;
-use super::request::{Answer, AnswersBody, Feedback, Fork, NewDebate, SignIn, read};
+use super::request::{AnswersBody, Feedback, Fork, NewDebate, QuestionAnswer, SignIn, read};
 use super::server::App;
 use super::settings::{Admission, ForecastBody, Setup};
 use super::stream::{StreamFormat, of_debate, of_several};
@@ -448,9 +448,9 @@ pub(super) async fn answer(
 
 /// Whose questions `one` answers: its own, and the open ones of other agents that are shown together with it and have no
 /// answer of their own among `answers`.
-fn alike(debate: &Debate, answers: &[Answer], one: &Answer) -> Vec<(AgentId, String)> {
+fn alike(debate: &Debate, answers: &[QuestionAnswer], one: &QuestionAnswer) -> Vec<(AgentId, String)> {
     let is_answered_by =
-        |answer: &Answer, agent: &AgentId, id: &str| answer.agent_id == agent.as_str() && answer.question_id == id;
+        |answer: &QuestionAnswer, agent: &AgentId, id: &str| answer.agent_id == agent.as_str() && answer.question_id == id;
     let questions = debate.questions();
     let items = questions.iter().map(|question| &question.items);
     let mut shown =

@@ -15,7 +15,7 @@ use dialectic_config::{ConfigFiles, ConfigPath, Loaded, Overrides, Switch, chang
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::engine::{check_prices, check_purchase, check_windows};
 use dialectic_engine::runner::{
-    After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, remembered_prices, spent_by,
+    After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, spent_by,
 };
 use dialectic_record::debate::{ForkPoint, Position, Settings};
 use dialectic_record::protocol::{PROTOCOLS, Protocol};

@@ -26,7 +26,7 @@ pub struct SettingChange {
     value: Value,
 }
 
-impl Change {
+impl SettingChange {
     /// Which setting.
     #[must_use]
     pub fn path(&self) -> &KeyPath {

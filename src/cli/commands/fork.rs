@@ -8,7 +8,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_config::{Overrides, Switch, capture_environment, change_settings, model_warnings};
 
-use dialectic_config::Change;
+use dialectic_config::SettingChange;
 use dialectic_record::debate::{Event, ForkPoint, ResultKind, Settings};
 use dialectic_record::protocol::Protocol;
 use dialectic_record::store::{Entry, StoreError, read_journal};
@@ -64,7 +64,7 @@ fn point(args: &ForkArgs, entry: &Entry) -> Result<ForkPoint, Error> {
 }
 
 /// What is changed: as many rounds as the other protocol has, where nothing is said of them.
-fn changes(args: &ForkArgs, parent: &Settings) -> Vec<Change> {
+fn changes(args: &ForkArgs, parent: &Settings) -> Vec<SettingChange> {
     let mut changes = Vec::new();
     if let Some(name) = args.protocol.as_ref().filter(|name| **name != parent.debate.protocol) {
         let rounds = Protocol::named(name).map(|protocol| protocol.default_rounds);
@@ -73,7 +73,7 @@ fn changes(args: &ForkArgs, parent: &Settings) -> Vec<Change> {
         changes.extend(rounds.map(|rounds| format!("debate.rounds={rounds}")));
         changes.extend(parent.debate.quick.then(|| "debate.quick=false".to_owned()));
     }
-    let changes = changes.iter().filter_map(|change| change.parse::<Change>().ok());
+    let changes = changes.iter().filter_map(|change| change.parse::<SettingChange>().ok());
     let changes = changes.filter(|change| !args.set.iter().any(|own| own.path() == change.path()));
     changes.chain(args.set.iter().cloned()).collect()
 }
