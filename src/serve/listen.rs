@@ -55,21 +55,19 @@ struct Stranger {
 }
 
 impl Room {
-    /// Since when there is no place for another stranger because each of those in the room is to have its moment; nothing
-    /// where there is one. Those that have said nothing give way first, the oldest before the others.
+    /// Makes a place for another stranger. The oldest that has said nothing gives way, or the oldest of all where each
+    /// has begun; where even that one has not had its moment, since when it waits.
     fn make_place(&mut self) -> Result<(), Instant> {
-        let Some(oldest) = self.strangers.front().filter(|_| self.strangers.len() >= MOST_STRANGERS) else {
+        if self.strangers.len() < MOST_STRANGERS {
             return Ok(());
-        };
-        if oldest.since.elapsed() < TO_BEGIN {
-            return Err(oldest.since);
         }
-        let is_silent = |one: &Stranger| !one.has_begun && one.since.elapsed() >= TO_BEGIN;
-        let goes = match self.strangers.iter().position(is_silent) {
-            Some(place) => self.strangers.remove(place),
-            None => self.strangers.pop_front(),
-        };
-        goes.iter().for_each(|one| one.sends_away.cancel());
+        let place = self.strangers.iter().position(|one| !one.has_begun).unwrap_or_default();
+        let Some(one) = self.strangers.get(place) else { return Ok(()) };
+        if one.since.elapsed() < TO_BEGIN {
+            return Err(one.since);
+        }
+        one.sends_away.cancel();
+        self.strangers.remove(place);
         Ok(())
     }
 }

@@ -294,6 +294,7 @@ fn a_generation_tells_model_tokens_cost_prompts_and_output() {
     gen_ai.request.temperature = 0.5
     gen_ai.response.finish_reasons = ["stop"]
     gen_ai.response.model = gpt-4-0613
+    gen_ai.usage.cache_creation.input_tokens = 0
     gen_ai.usage.cache_read.input_tokens = 600
     gen_ai.usage.cost = 0.0125
     gen_ai.usage.input_tokens = 1000
