@@ -72,7 +72,7 @@ pub(crate) fn script(request: &Incoming, related: Related, misses: &[&str]) -> R
                 "openQuestions": [], "confidence": 70}),
         )),
         "mark the kinds of argument" => {
-            let shown = request.prompt().lines().filter(|line| line.starts_with("## Text ")).count();
+            let shown = request.prompt().lines().filter(|line| line.starts_with("## Contribution ")).count();
             let texts: Vec<Value> = (1..=shown).map(|text| json!({"text": text, "kinds": []})).collect();
             Reply::json(json!({"texts": texts}))
         }
