@@ -91,14 +91,13 @@ impl TerminalPage<'_> {
                 self.line(&[line.as_slice(), &[".".into()]].concat(), Style::new(), indent, INDENT);
             }
             Block::Verbatim(text) => {
-                let lines: Vec<String> = sanitize(text).lines().map(str::to_owned).collect();
-                self.lines(lines, indent, 0);
+                self.lines(sanitize(text).lines(), indent, 0);
             }
             Block::Changes(old, new) => {
                 let layout = Layout { width: self.layout.width.map(|_| self.room(indent)), ..self.layout };
                 let lines = changed(old, new).map(|lines| compared(&lines, layout));
                 let said = lines.unwrap_or_else(|| "The texts are too long to be compared.".to_owned());
-                self.lines(said.lines().map(str::to_owned).collect(), indent, 0);
+                self.lines(said.lines(), indent, 0);
             }
             Block::Folded(line, inner) | Block::Indented(line, inner) => {
                 if matches!(block, Block::Indented(..)) {
@@ -148,7 +147,7 @@ impl TerminalPage<'_> {
         }
         if kept.len() <= COLUMNS && width.is_none_or(|width| drawn.fits(width)) {
             let drawn = drawn.drawn(Layout { width, ..self.layout });
-            return self.lines(drawn.lines().map(str::to_owned).collect(), indent, 0);
+            return self.lines(drawn.lines(), indent, 0);
         }
         for row in &rows {
             let cells = titles.iter().zip(row).filter(|(_, cell)| !cell.is_empty() && *cell != "-");
@@ -169,8 +168,9 @@ impl TerminalPage<'_> {
     }
 
     /// Appends lines, all but the first set in further.
-    fn lines(&mut self, lines: Vec<String>, indent: usize, hanging: usize) {
-        for (place, line) in lines.iter().enumerate() {
+    fn lines(&mut self, lines: impl IntoIterator<Item = impl AsRef<str>>, indent: usize, hanging: usize) {
+        for (place, line) in lines.into_iter().enumerate() {
+            let line = line.as_ref();
             let at = if line.is_empty() { 0 } else { indent + if place > 0 { hanging } else { 0 } };
             // Writing to a string cannot fail.
             let _ = writeln!(self.text, "{:at$}{}", "", line.trim_end());

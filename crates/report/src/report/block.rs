@@ -130,6 +130,7 @@ impl From<Severity> for Piece<'_> {
 }
 
 /// A figure, or other words of the program's that are put together.
+#[expect(clippy::needless_pass_by_value, reason = "figures are handed over where they are made")]
 pub(crate) fn figure<'a>(figure: impl ToString) -> Piece<'a> {
     Piece::Words(figure.to_string().into())
 }
