@@ -618,7 +618,7 @@ fn it_runs_without_a_model_and_its_reports_say_how_it_went() {
         assert!(markdown.contains(heading), "{heading}\n{markdown}");
     }
     for caption in
-        ["Agreement and stability over the rounds", "Kinds of argument by agent and round", "Who could be chosen"]
+        ["Agreement and stability over the rounds", "Kinds of argument that an observer found", "Who could be chosen"]
     {
         assert!(page.contains(caption), "{caption}");
     }

@@ -50,9 +50,10 @@ impl<'a> Agent<'a> {
             }
             "mark the kinds of argument" => {
                 // The prepared critiques rebut, and the prepared texts rest on the problem.
-                let kinds = self.prompt.of_kinds(&["contribution"]).map(|one| {
-                    if one.title.contains("critique") { "rebuttal" } else { "evidence" }
-                });
+                let kinds = self
+                    .prompt
+                    .of_kinds(&["contribution"])
+                    .map(|one| if one.title.contains("critique") { "rebuttal" } else { "evidence" });
                 let row = |(number, kind): (usize, &str)| json!({ "text": number, "kinds": [kind] });
                 json!({ "texts": (1..).zip(kinds).map(row).collect::<Vec<_>>() })
             }
