@@ -449,8 +449,9 @@ pub(super) async fn answer(
 /// Whose questions `one` answers: its own, and the open ones of other agents that are shown together with it and have no
 /// answer of their own among `answers`.
 fn alike(debate: &Debate, answers: &[QuestionAnswer], one: &QuestionAnswer) -> Vec<(AgentId, String)> {
-    let is_answered_by =
-        |answer: &QuestionAnswer, agent: &AgentId, id: &str| answer.agent_id == agent.as_str() && answer.question_id == id;
+    let is_answered_by = |answer: &QuestionAnswer, agent: &AgentId, id: &str| {
+        answer.agent_id == agent.as_str() && answer.question_id == id
+    };
     let questions = debate.questions();
     let items = questions.iter().map(|question| &question.items);
     let mut shown =

@@ -72,7 +72,7 @@ pub(crate) fn script(request: &Incoming, related: Related, misses: &[&str]) -> R
                 "openQuestions": [], "confidence": 70}),
         )),
         "mark the kinds of argument" => {
-            let shown = request.prompt().lines().filter(|line| line.starts_with("## Text ")).count();
+            let shown = request.prompt().lines().filter(|line| line.starts_with("## Contribution ")).count();
             let texts: Vec<Value> = (1..=shown).map(|text| json!({"text": text, "kinds": []})).collect();
             Reply::json(json!({"texts": texts}))
         }
@@ -618,7 +618,7 @@ fn it_runs_without_a_model_and_its_reports_say_how_it_went() {
         assert!(markdown.contains(heading), "{heading}\n{markdown}");
     }
     for caption in
-        ["Agreement and stability over the rounds", "Kinds of argument by agent and round", "Who could be chosen"]
+        ["Agreement and stability over the rounds", "Kinds of argument that an observer found", "Who could be chosen"]
     {
         assert!(page.contains(caption), "{caption}");
     }

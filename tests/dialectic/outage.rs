@@ -15,9 +15,9 @@ use crate::support::{
 };
 use crate::{arena, budget};
 use dialectic_engine::agent::{Panel, timeouts_of};
-use dialectic_engine::engine::{RunEnding, OnOutage};
+use dialectic_engine::engine::{OnOutage, RunEnding};
 use dialectic_llm::{
-    Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, ConcurrencyLimit, Live, ModelError, Request,
+    Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, FinishReason, Live, ModelError, Request,
 };
 use dialectic_record::debate::{AgentSettings, Debate, OutcomeKind, Settings, Status, default_settings};
 

@@ -256,7 +256,7 @@ impl<'a> ShownTexts<'a> {
         parts.insert(1, ("Speeches", speeches));
         parts.retain(|(_, texts)| !texts.is_empty());
         let question = asked.first().map(|asked| &*asked.question);
-        Self { question, parts, points, length, ..Self::default() }
+        Self { points, parts, question, length, ..Self::default() }
     }
 
     /// What the inputs of a step decide.
@@ -358,10 +358,7 @@ fn question(
         role.focus = &focus;
     }
     let target = step.key.target_agent_id.as_ref().and_then(|id| panel.agent(id)).map(|one| one.settings.name.as_str());
-    let criteria = debate.settings.as_ref().map(|settings| {
-        if let OutputSpec::Scores(default) = &step.answer { criteria_or(settings, default) } else { criteria(settings) }
-    });
-    let criteria = criteria.unwrap_or_default();
+    let criteria = criteria_for(debate, step);
     let texts: Vec<_> = shown.inputs.iter().map(|one| (number_of(&one.agent_id), one.without_answers())).collect();
     let values = Values {
         role,
@@ -454,6 +451,12 @@ fn question(
     })
 }
 
+/// What the judge of a step looks at.
+fn criteria_for<'a>(debate: &'a Debate, step: &Step) -> Vec<&'a str> {
+    let Some(settings) = &debate.settings else { return Vec::new() };
+    if let OutputSpec::Scores(default) = &step.answer { criteria_or(settings, default) } else { criteria(settings) }
+}
+
 /// The label of the candidate that a step builds its solution on.
 fn base_of<'a>(step: &Step, labels: &'a Labels) -> Option<&'a str> {
     let OutputSpec::Solution(Authorship::Based(key)) = &step.answer else { return None };
@@ -482,7 +485,7 @@ fn whole_debate(debate: &Debate, room: usize) -> Vec<(&'static str, Vec<Titled<'
 }
 
 /// The texts of a step without the critiques whose points stand in a list of its prompt.
-fn unread<'a>(mut inputs: Vec<&'a Arc<Contribution>>) -> Vec<&'a Arc<Contribution>> {
+fn unread(mut inputs: Vec<&Arc<Contribution>>) -> Vec<&Arc<Contribution>> {
     inputs.retain(|one| one.target_agent_id.is_none() || !has_points(one));
     inputs
 }

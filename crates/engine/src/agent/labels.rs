@@ -19,7 +19,7 @@ pub struct Labels(Vec<Label>);
 
 #[derive(Debug, Clone)]
 struct Label {
-    label: String,
+    word: String,
     author: AgentId,
     name: String,
 }
@@ -27,14 +27,14 @@ struct Label {
 impl Labels {
     /// Texts under their numbers.
     pub(super) fn of_texts(numbered: impl IntoIterator<Item = (String, AgentId)>) -> Self {
-        let label = |(label, author): (String, AgentId)| Label { label, name: author.to_string(), author };
+        let label = |(word, author): (String, AgentId)| Label { word, name: author.to_string(), author };
         Self(numbered.into_iter().map(label).collect())
     }
 
     /// Debaters under colours, in this order.
     pub(super) fn of_debaters<'a>(debaters: impl IntoIterator<Item = &'a AgentSettings>) -> Self {
         let label = |(place, agent): (usize, &AgentSettings)| Label {
-            label: colour(place),
+            word: colour(place),
             author: agent.id.clone(),
             name: agent.name.clone(),
         };
@@ -43,7 +43,7 @@ impl Labels {
 
     /// Each label with its author.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &AgentId)> {
-        self.0.iter().map(|label| (label.label.as_str(), &label.author))
+        self.0.iter().map(|label| (label.word.as_str(), &label.author))
     }
 
     /// The label of an author.
@@ -53,7 +53,7 @@ impl Labels {
 
     /// `text` with labels in place of the debaters' names.
     pub(super) fn hide(&self, text: &str) -> String {
-        let names = self.0.iter().map(|known| (known.name.as_str(), format!("{DEBATER} {}", known.label)));
+        let names = self.0.iter().map(|known| (known.name.as_str(), format!("{DEBATER} {}", known.word)));
         // A longer name may hold a shorter one.
         let mut names: Vec<_> = names.filter(|(name, _)| !name.is_empty()).collect();
         names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
@@ -63,7 +63,7 @@ impl Labels {
     /// What the judge wrote about debaters with their names, as Markdown, in place of the colours: nobody else knows
     /// them.
     pub(super) fn reveal_debaters(&self, text: &str) -> String {
-        let called = |known: &Label| [DEBATER, "debater", ""].map(|noun| format!("{noun} {}", known.label));
+        let called = |known: &Label| [DEBATER, "debater", ""].map(|noun| format!("{noun} {}", known.word));
         let named =
             self.0.iter().flat_map(|known| called(known).map(|called| (called, inline(&known.name).into_owned())));
         let mut named: Vec<(String, String)> = named.collect();
@@ -73,7 +73,7 @@ impl Labels {
 
     /// What the judge wrote about texts, with each author after the label.
     pub(super) fn reveal_texts(&self, text: &str) -> String {
-        let called: Vec<String> = self.0.iter().map(|known| format!("{TEXT} {}", known.label)).collect();
+        let called: Vec<String> = self.0.iter().map(|known| format!("{TEXT} {}", known.word)).collect();
         let pairs =
             called.iter().zip(&self.0).map(|(called, known)| (&**called, format!("{called} ({})", known.author)));
         replaced(text, &pairs.collect::<Vec<_>>())

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use dialectic_record::debate::{AgentId, Answered, Debate, Found, Happened, Incident, Ledger, Objection, ResultKind};
+use dialectic_record::debate::{
+    AgentId, Answered, Debate, Found, Happened, Incident, Ledger, Objection, ResultKind, Settings,
+};
 use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step};
 
 /// Characters of a list at most: what a call costs must not grow with all that was ever said.
@@ -119,7 +121,7 @@ fn to_judge(one: &Objection) -> String {
 /// The same with the names of those who raised it and whose text it is about.
 fn with_names(debate: &Debate, one: &Objection) -> String {
     let name = |id: &AgentId| {
-        let everybody = debate.settings.iter().flat_map(|settings| settings.everybody());
+        let everybody = debate.settings.iter().flat_map(Settings::everybody);
         let known = everybody.into_iter().find(|agent| agent.id == *id);
         known.map_or_else(|| id.to_string(), |agent| agent.name.clone())
     };

@@ -49,7 +49,13 @@ impl<'a> Agent<'a> {
                 json!({ "decisions": numbers(decisions.len(), row) })
             }
             "mark the kinds of argument" => {
-                json!({ "texts": numbers(self.texts().count(), |number| json!({ "text": number, "kinds": [] })) })
+                // The prepared critiques rebut, and the prepared texts rest on the problem.
+                let kinds = self
+                    .prompt
+                    .of_kinds(&["contribution"])
+                    .map(|one| if one.title.contains("critique") { "rebuttal" } else { "evidence" });
+                let row = |(number, kind): (usize, &str)| json!({ "text": number, "kinds": [kind] });
+                json!({ "texts": (1..).zip(kinds).map(row).collect::<Vec<_>>() })
             }
             "assess" => self.assessment(self.at_hand().text),
             // Evaluators may have prompts of their own; what they are asked for shows in the schema.

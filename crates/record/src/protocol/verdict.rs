@@ -230,18 +230,15 @@ fn order(pass: u8) -> &'static str {
 
 /// What the verdict means for the user, from all readings: the last thing that it says.
 fn advice(judgements: &[Judgement]) -> String {
-    let parts: [(&str, fn(&Advice) -> &Option<String>); 3] = [
-        ("Adopt if", |advice| &advice.adopt_if),
-        ("Reject if", |advice| &advice.reject_if),
-        ("Measure", |advice| &advice.measure),
-    ];
+    let parts = |Advice { adopt_if, reject_if, measure }: &Advice| {
+        [("Adopt if", adopt_if.clone()), ("Reject if", reject_if.clone()), ("Measure", measure.clone())]
+    };
     let mut items: Vec<String> = Vec::new();
-    for (heading, part) in parts {
-        for judgement in judgements {
-            let Some(said) = part(&judgement.advice) else { continue };
-            let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-            let item = format!("- **{heading}**: {said}");
-            if !items.contains(&item) {
+    for place in 0..parts(&Advice::default()).len() {
+        for (heading, said) in judgements.iter().map(|judgement| parts(&judgement.advice)[place].clone()) {
+            let said = said.unwrap_or_default();
+            let item = format!("- **{heading}**: {}", said.split_whitespace().collect::<Vec<_>>().join(" "));
+            if !said.is_empty() && !items.contains(&item) {
                 items.push(item);
             }
         }
