@@ -7,7 +7,8 @@ use crate::support::{Ending, Incoming, MockServer, Purpose, Reply, Sandbox, conf
 /// Long texts, so that the second round begins with summaries and the judge scores each.
 fn long(request: &Incoming) -> Reply {
     match request.purpose {
-        Purpose::Propose | Purpose::Critique | Purpose::Refine => Reply::text(prose(request.digest, 400)),
+        Purpose::Propose | Purpose::Refine => Reply::text(prose(request.digest, 400)),
+        Purpose::Critique => Reply::text(format!("1. [minor] {}", prose(request.digest, 400))),
         _ => short_reply(request),
     }
 }

@@ -16,27 +16,28 @@ fn of_kind<'a>(round: &'a Value, kind: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn the_default_debate_over_two_rounds_makes_22_calls() {
+fn the_default_debate_over_two_rounds_makes_22_calls_and_three_checks() {
     let server = MockServer::with(short_reply);
     let sandbox = Sandbox::new().model_server(&server);
     sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
     let counts = [Purpose::Propose, Purpose::Critique, Purpose::Refine, Purpose::Synthesize];
     assert_eq!(counts.map(|purpose| asked(&server, purpose).len()), [3, 12, 6, 1]);
-    assert_eq!(server.requests().len(), 22);
+    // 22, and three checks that find nothing.
+    assert_eq!(server.requests().len(), 25);
     server.assert_clean();
     let id = sandbox.only_debate();
     sandbox.assert_state_is_the_fold(&id);
     let state = sandbox.state(&id);
     assert_eq!((&state["status"], &state["outcome"]["kind"]), (&json!("completed"), &json!("full")));
-    assert_eq!(state["usage"]["gpt-5.6-luna"]["requests"], 22);
+    assert_eq!(state["usage"]["gpt-5.6-luna"]["requests"], 25);
 }
 
 #[test]
-fn the_default_debate_has_three_rounds_and_31_calls() {
+fn the_default_debate_has_three_rounds_and_34_calls() {
     let server = MockServer::with(short_reply);
     let sandbox = Sandbox::new().model_server(&server);
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    assert_eq!(server.requests().len(), 31);
+    assert_eq!(server.requests().len(), 34);
     assert!(asked(&server, Purpose::Summarize).is_empty());
     server.assert_clean();
     assert_eq!(sandbox.state(&sandbox.only_debate())["rounds"].as_array().unwrap().len(), 3);

@@ -253,7 +253,8 @@ fn a_request_of_the_judge_that_does_not_fit_is_shortened_and_sent_again() {
             let body = json!({"error": {"message": "maximum context length is 2048 tokens", "code": "context_length_exceeded"}});
             Reply::raw("application/json", body.to_string()).status(400)
         }
-        Purpose::Propose | Purpose::Critique => Reply::text(format!("Short: {}", prose(request.digest, 8))),
+        Purpose::Propose => Reply::text(format!("Short: {}", prose(request.digest, 8))),
+        Purpose::Critique => Reply::text(format!("1. [minor] Short: {}", prose(request.digest, 8))),
         Purpose::Refine if request.model() == "model-kiss" => Reply::text(format!("KISS {}", prose(1, 12))),
         Purpose::Refine => Reply::text(format!("LONG {}", prose(request.digest, 3000))),
         _ => short_reply(request),
@@ -284,7 +285,8 @@ fn a_request_of_the_judge_that_its_model_is_known_not_to_read_is_shortened_befor
     let server = MockServer::with(move |request| match (request.purpose, request.model()) {
         (Purpose::Refine, "model-kiss") => Reply::text(format!("KISS {}", prose(1, 12))),
         (Purpose::Refine, _) => long("LONG"),
-        (Purpose::Propose | Purpose::Critique, _) => Reply::text(format!("Short: {}", prose(request.digest, 8))),
+        (Purpose::Propose, _) => Reply::text(format!("Short: {}", prose(request.digest, 8))),
+        (Purpose::Critique, _) => Reply::text(format!("1. [minor] Short: {}", prose(request.digest, 8))),
         _ => short_reply(request),
     });
     for method in ["judge", "merge"] {

@@ -7,7 +7,8 @@ use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, pros
 /// Long texts, so that every history is past the threshold of 5,000 characters after one round.
 fn long(request: &Incoming) -> Reply {
     match request.purpose {
-        Purpose::Propose | Purpose::Critique | Purpose::Refine => Reply::text(prose(request.digest, 400)),
+        Purpose::Propose | Purpose::Refine => Reply::text(prose(request.digest, 400)),
+        Purpose::Critique => Reply::text(format!("1. [minor] {}", prose(request.digest, 400))),
         _ => short_reply(request),
     }
 }

@@ -14,7 +14,8 @@ pub(crate) fn config(roles: &[&str], debate: &Value) -> Value {
     };
     let agents: Vec<Value> =
         roles.iter().map(|role| agent(&format!("agent-{role}"), role, &format!("model-{role}"))).collect();
-    let mut settings = json!({"rounds": 1, "maxRetries": 0, "check": 0});
+    // Texts are numbered by the seed: with another one in each run, no two runs would have the same prompts.
+    let mut settings = json!({"rounds": 1, "maxRetries": 0, "check": 0, "seed": 7});
     for (key, value) in debate.as_object().expect("the debate's settings are an object") {
         settings[key] = value.clone();
     }

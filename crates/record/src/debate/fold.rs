@@ -207,7 +207,23 @@ impl Debate {
                     Some(ResultKind::Proposal) if stage.is_some_and(|stage| !stage.in_round) => {
                         self.checks.push(Arc::clone(contribution));
                     }
-                    _ => self.insert(key.round, contribution, seq)?,
+                    Some(
+                        ResultKind::Material
+                        | ResultKind::Team
+                        | ResultKind::Questions
+                        | ResultKind::Summary
+                        | ResultKind::Proposal
+                        | ResultKind::Critique
+                        | ResultKind::Speech
+                        | ResultKind::Ballot
+                        | ResultKind::Score
+                        | ResultKind::Similarity
+                        | ResultKind::Agreement
+                        | ResultKind::Challenge
+                        | ResultKind::Kinds
+                        | ResultKind::Verdict,
+                    )
+                    | None => self.insert(key.round, contribution, seq)?,
                 }
                 self.count(call.as_ref());
             }

@@ -239,6 +239,9 @@ fn compare(saved: &ReadState, folded: &Folded, hashes: &[String], flaws: &mut Ve
     }
 }
 
+/// The key of a point's number in the ledger of a state.
+const NUMBER: &str = "number";
+
 /// Takes out of a fold what builds before did not count, where a saved state is without it.
 fn leave_out_uncounted(fold: &mut Value, saved: &Value) {
     let models = fold.get_mut("usage").and_then(Value::as_object_mut).into_iter().flatten();
@@ -246,6 +249,13 @@ fn leave_out_uncounted(fold: &mut Value, saved: &Value) {
         let is_counted = saved["usage"][model.as_str()].get(SILENT_CALLS).is_some();
         if let Some(usage) = usage.as_object_mut().filter(|_| !is_counted) {
             usage.remove(SILENT_CALLS);
+        }
+    }
+    let points = fold.get_mut("ledger").and_then(Value::as_array_mut).into_iter().flatten();
+    for (index, point) in points.enumerate() {
+        let is_numbered = saved["ledger"][index].get(NUMBER).is_some();
+        if let Some(point) = point.as_object_mut().filter(|_| !is_numbered) {
+            point.remove(NUMBER);
         }
     }
 }

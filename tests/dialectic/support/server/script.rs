@@ -227,6 +227,9 @@ impl Reply {
 
 /// An answer that fits the request and depends on nothing else: the same request, the same answer.
 pub(crate) fn default_reply(request: &Incoming) -> Reply {
+    if request.task() == "check" {
+        return Reply::text("No objections.");
+    }
     let text = |words| prose(request.digest, words);
     let input = request.messages.iter().map(|message| message.text.len() as u64).sum::<u64>() / 4;
     let reply = match request.purpose {

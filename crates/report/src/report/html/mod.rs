@@ -68,7 +68,7 @@ pub fn html(view: &View<'_>) -> String {
             Part::Debate,
             critiques::critiques(view, &participants, &shown.ledger),
         ),
-        Section::new("check", "Check of the answer", Part::Debate, of(&subject::check(debate))),
+        Section::new("answer-check", "Check of the answer", Part::Debate, of(&subject::check(debate))),
         Section::new("objections", "Objections", Part::Debate, objections::objections(view, &participants, &shown)),
         Section::new("speeches", "Speeches", Part::Debate, speeches::speeches(view, &participants)),
         Section::new("others", "Other texts", Part::Debate, speeches::others(view, &participants)),

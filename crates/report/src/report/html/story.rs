@@ -327,7 +327,7 @@ fn decided(view: &View<'_>, participants: &Participants<'_>) -> Markup {
 /// Whether the answer was checked before it was delivered.
 fn checked(debate: &Debate) -> Markup {
     let status = subject::status(debate).filter(|_| !debate.checks.is_empty());
-    html! { @if let Some(status) = status { p { "The answer was " a href="#check" { (status) } "." } } }
+    html! { @if let Some(status) = status { p { "The answer was " a href="#answer-check" { (status) } "." } } }
 }
 
 /// Where it ended, if there is no answer.
