@@ -100,6 +100,7 @@ fn without_a_terminal_progress_is_plain_lines() {
     agent-architect refined in [time], 120 tokens
     agent-kiss refined in [time], 120 tokens
     refinement ended: 2 of 2
+    round 1/1: 2 points · 2 unanswered
     round 1/1 ended: 720 tokens, cost unknown so far
     synthesis started (1 expected)
     judge synthesizes …
@@ -168,31 +169,39 @@ fn verbose_shows_who_takes_part_and_what_each_call_took() {
 
 
     --- stderr
-    Agents
-      agent-architect  The architect   architect  model-architect  openai
-      agent-kiss       The kiss        kiss       model-kiss       openai
-      judge            The generalist  judge      model-judge      openai
-    Prompts
-      agent-architect  built-in
-      agent-kiss       built-in
-      judge            built-in
-      judge (summary)  built-in
+    Name         Id               Role        Model            Provider  Temperature
+    The          agent-architect  architect   model-architect  openai            0.5
+    architect
+    The kiss     agent-kiss       kiss        model-kiss       openai            0.5
+    The          judge            generalist  model-judge      openai            0.5
+    generalist                    (judge)
+
+    Prompt of                 Source
+    The architect             built-in
+    The kiss                  built-in
+    The generalist            built-in
+    The generalist (summary)  built-in
 
     Round 1
-      agent-architect  proposal                     1,200 tokens  [time]
-      agent-kiss       proposal                     1,200 tokens  [time]
-      agent-architect  critique of agent-kiss       1,200 tokens  [time]
-      agent-kiss       critique of agent-architect  1,200 tokens  [time]
-      agent-architect  refinement                   1,200 tokens  [time]
-      agent-kiss       refinement                   1,200 tokens  [time]
+    Who            What                             Tokens   Time
+    The architect  proposal                   1,200 tokens  [time]
+    The kiss       proposal                   1,200 tokens  [time]
+    The architect  critique of The kiss       1,200 tokens  [time]
+    The kiss       critique of The architect  1,200 tokens  [time]
+    The architect  refinement                 1,200 tokens  [time]
+    The kiss       refinement                 1,200 tokens  [time]
+
     Totals
-      model            requests  input  cached  output     cost
-      model-architect         3  3,000       0     600  unknown
-      model-judge             1  1,000       0     200  unknown
-      model-kiss              3  3,000       0     600  unknown
-      all models              7  7,000       0   1,400  unknown
-      duration: [time]
-      outcome: full
+    Model            Calls  Input tokens  Of these cached  Output tokens     Cost
+    model-architect      3         3,000                0            600  unknown
+    model-judge          1         1,000                0            200  unknown
+    model-kiss           3         3,000                0            600  unknown
+    all models           7         7,000                0          1,400  unknown
+    - Protocol: dialectic
+    - Rounds: 1 of 1
+    - Duration: [time]
+    - Outcome: full
+    - Check of the answer: not checked
 
     Saved debate to ./debates/[id].json
     ");

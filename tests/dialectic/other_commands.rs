@@ -111,6 +111,10 @@ fn the_help_of_debate() {
                              protocol's]
           --protocol <NAME>  The protocol to follow; `dialectic protocols` lists them [default: the
                              configuration's, else dialectic]
+          --check <N>        How many checkers read the answer before you get it, from 0 to 3 [default:
+                             the configuration's, else 3]
+          --quick            A council of two agents and one checker, with short answers: 7 calls at
+                             most
           --clarify          Let the agents ask you questions before they begin
 
     Cost:
@@ -166,7 +170,7 @@ fn protocols_are_listed_and_shown_as_tables_and_diagrams() {
     --- stdout
 
     --- stderr
-    error: the protocol `dialogue` is unknown; known: dialectic, oxford, lincoln-douglas, roundtable, review, arena
+    error: the protocol `dialogue` is unknown; known: dialectic, council, oxford, lincoln-douglas, roundtable, review, arena
     ");
     sandbox.run(["protocols", "show", "dialogue"]).expect_code(2);
     sandbox.run(["protocols", "show"]).expect_code(2);

@@ -179,15 +179,18 @@ fn a_server_that_repeats_the_key_does_not_get_it_into_the_record() {
     --- stdout
 
     --- stderr
-    Agents
-      agent-architect  The architect   architect  model-architect  openai
-      agent-kiss       The kiss        kiss       model-kiss       openai
-      judge            The generalist  judge      model-judge      openai
-    Prompts
-      agent-architect  built-in
-      agent-kiss       built-in
-      judge            built-in
-      judge (summary)  built-in
+    Name         Id               Role        Model            Provider  Temperature
+    The          agent-architect  architect   model-architect  openai            0.5
+    architect
+    The kiss     agent-kiss       kiss        model-kiss       openai            0.5
+    The          judge            generalist  model-judge      openai            0.5
+    generalist                    (judge)
+
+    Prompt of                 Source
+    The architect             built-in
+    The kiss                  built-in
+    The generalist            built-in
+    The generalist (summary)  built-in
 
     round 1/1 started
     proposal started (2 expected)
@@ -199,11 +202,19 @@ fn a_server_that_repeats_the_key_does_not_get_it_into_the_record() {
     agent-kiss failed to propose: the key was refused (401): Incorrect API key provided: [redacted].
     proposal ended: 0 of 2, 2 failed
     Round 1
-      failed: agent-architect proposal after 1 attempt: the key was refused (401): Incorrect API key provided: [redacted].
-      failed: agent-kiss proposal after 1 attempt: the key was refused (401): Incorrect API key provided: [redacted].
+    - failed: The architect proposal after 1 attempt: the key was refused (401):
+      Incorrect API key provided: [redacted].
+    - failed: The kiss proposal after 1 attempt: the key was refused (401):
+      Incorrect API key provided: [redacted].
+
     Totals
-      usage: N/A
-      duration: [time]
+    No finished calls on record.
+    - Protocol: dialectic
+    - Rounds: 1 of 1
+    - Duration: [time]
+    - Status: failed
+    - Error:
+      - round 1 has 0 of the 2 proposals that a debate needs
 
     This debate leaves no record: no model was reached and nothing was billed.
     error: all calls failed: the key was refused (401): check OPENAI_API_KEY

@@ -139,7 +139,7 @@ fn a_configuration_says_who_took_part() {
     insta::assert_snapshot!(rows.join("\n"), @r"
     | agent-security | The security | security | model-security | openai | 0.5 | true | prompts/a\|b.md | N/A | off |
     | agent-architect | agent-architect | architect | N/A | openai | 0.5 | N/A | N/A | N/A | N/A |
-    | judge-main | The generalist | generalist | model-judge | openai | 0.5 | true | N/A | N/A | length-based, from 5000 to 2500 characters |
+    | judge-main | The generalist | generalist | model-judge | openai | 0.5 | true | N/A | N/A | off |
     ");
     // Names are all that differs.
     let (without, with) = (fixture("clarified.md"), &finished.stdout);
@@ -272,6 +272,7 @@ fn how_a_debate_went_stands_behind_the_judge() {
     - Outcome: degraded
       - agent-kiss failed in the critique of agent-architect of round 1: the request was refused (400): no \<b>critiques\</b> | here
       - the quality score of round 1 could not be read
+    - Check of the answer: not checked
     - Protocol: dialectic
     - Rounds: 1 of 1
     - Duration: [time]

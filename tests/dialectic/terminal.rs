@@ -61,14 +61,14 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
     assert_eq!(code, 0, "{output}");
     assert!(screen.is_left_as_found(), "{output:?}");
     let shown = without_times(&screen.text(), &sandbox);
-    insta::assert_snapshot!(shown, @r"
-    ✓ r1 critique The architect → The kiss · [time] · “Snapshot consumer commit queue policy…”
-    ✓ r1 critique The kiss → The architect · [time] · “Request queue failure batch worker st…”
-    ✓ r1 proposal The architect · [time] · “Consumer commit cursor gateway failure backoff.”
-    ✓ r1 proposal The kiss · [time] · “Snapshot schema deadline failure replica backoff.”
-    ✓ r1 refinement The architect · [time] · “Commit quorum deadline journal backoff limit.”
-    ✓ r1 refinement The kiss · [time] · “Index failure partition backoff latency commit.”
-    ── Round 1/1 · 720 tokens · cost unknown ────────────────────────────────────────────────
+    insta::assert_snapshot!(shown, @"
+    ✓ r1 critique The architect → The kiss · [time] · “Consumer commit backoff snapshot batc…”
+    ✓ r1 critique The kiss → The architect · [time] · “Audit tenant message budget journal a…”
+    ✓ r1 proposal The architect · [time] · “Backoff latency schema cursor message schema.”
+    ✓ r1 proposal The kiss · [time] · “Commit index batch quorum partition latency.”
+    ✓ r1 refinement The architect · [time] · “Queue worker boundary gateway limit boundary.”
+    ✓ r1 refinement The kiss · [time] · “Consumer gateway backoff latency worker worker.”
+    ── Round 1/1 · 2 points · 2 unanswered · 720 tokens · cost unknown ──────────────────────
     ✓ r1 synthesis The generalist · [time] · “Keep the order, and ack.”
     Saved debate to ./debates/[id].json
 
@@ -80,14 +80,15 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
     • one
     • two
 
-    ──────────────────────────────────────────────────────────────────────────────────────────
+    ────────────────────────────────────────────────────────────────────────────────
 
     Judge Assessment
     ────────────────
 
     Confidence Score: 82/100
 
-    ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 · dialectic report [id]
+    ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 · not checked
+      dialectic report [id]
     ");
     // Bold and colours are for terminals.
     assert!(output.contains("\x1b[1m"), "{output:?}");
@@ -125,14 +126,14 @@ fn warnings_stand_above_the_block_and_stay() {
     let (code, output, screen) = Terminal::start(&sandbox, ["debate", "Design a queue"]).finish();
     assert_eq!(code, 0, "{output}");
     let shown = without_times(&screen.text(), &sandbox);
-    insta::assert_snapshot!(shown, @r"
-    ✓ r1 critique The architect → The kiss · [time] · “Snapshot consumer commit queue policy…”
-    ✓ r1 proposal The architect · [time] · “Consumer commit cursor gateway failure backoff.”
-    ✓ r1 proposal The kiss · [time] · “Snapshot schema deadline failure replica backoff.”
+    insta::assert_snapshot!(shown, @"
+    ✓ r1 critique The architect → The kiss · [time] · “Consumer commit backoff snapshot batc…”
+    ✓ r1 proposal The architect · [time] · “Backoff latency schema cursor message schema.”
+    ✓ r1 proposal The kiss · [time] · “Commit index batch quorum partition latency.”
     ✗ r1 critique The kiss → The architect · the request was refused (400): no
-    ✓ r1 refinement The architect · [time] · “Audit index gateway schema audit limit.”
-    ✓ r1 refinement The kiss · [time] · “Index failure partition backoff latency commit.”
-    ── Round 1/1 · 600 tokens · cost unknown ────────────────────────────────────────────────
+    ✓ r1 refinement The architect · [time] · “Failure delivery partition commit lease ledger.”
+    ✓ r1 refinement The kiss · [time] · “Consumer gateway backoff latency worker worker.”
+    ── Round 1/1 · 1 point · 1 unanswered · 600 tokens · cost unknown ───────────────────────
     ✓ r1 synthesis The generalist · [time] · “Keep the order, and ack.”
     Saved debate to ./debates/[id].json
 
@@ -144,14 +145,14 @@ fn warnings_stand_above_the_block_and_stay() {
     • one
     • two
 
-    ──────────────────────────────────────────────────────────────────────────────────────────
+    ────────────────────────────────────────────────────────────────────────────────
 
     Judge Assessment
     ────────────────
 
     Confidence Score: 82/100
 
-    ! degraded · 1 round · 6 calls · 0:00 · cost unknown · confidence 82
+    ! degraded · 1 round · 6 calls · 0:00 · cost unknown · confidence 82 · not checked
       dialectic report [id]
       agent-kiss failed in the critique of agent-architect of round 1: the request was
       refused (400): no
@@ -197,11 +198,12 @@ fn the_end_fits_every_width() {
         let shown = without_times(&screen.text(), &sandbox);
         let (_, end) = shown.split_once("Confidence Score").unwrap();
         match columns {
-            50 => insta::assert_snapshot!(end, @r"
+            50 => insta::assert_snapshot!(end, @"
             : 82/100
 
             ✓ full · 1 round · 7 calls · 0:00 · cost unknown
-              confidence 82 · dialectic report [id]
+              confidence 82 · not checked
+              dialectic report [id]
             "),
             80 => insta::assert_snapshot!(end, @r"
             : 82/100
