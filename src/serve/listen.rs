@@ -2,7 +2,7 @@
 //!
 //! A connection on which nobody has shown the token yet, or the cookie that it becomes, has its place in a room of its own.
 //! When that room is full, one of its connections is closed: the oldest of those that have said nothing, else the oldest.
-//! Each has a moment to show the token before it can be closed; until one has had that, others wait to be accepted. So
+//! It has a moment to show the token before; until then, others wait to be accepted. So
 //! clients with the token get in however many others connect, and however fast. The first request with the token moves
 //! its connection to the places of known clients, where no stranger can displace it.
 
@@ -57,21 +57,20 @@ struct Stranger {
 }
 
 impl Room {
-    /// Since when there is no place for another stranger because each of those in the room is to have its moment; nothing
-    /// where there is one. Those that have said nothing give way first, the oldest before the others.
+    /// Makes a place for another stranger, or says since when the connection is there that will give way to it: each has
+    /// its moment first. Those that have said nothing give way before the others, the oldest before the younger.
     fn make_place(&mut self) -> Result<(), Instant> {
-        let Some(oldest) = self.strangers.front().filter(|_| self.strangers.len() >= MOST_STRANGERS) else {
+        if self.strangers.len() < MOST_STRANGERS {
             return Ok(());
-        };
-        if oldest.since.elapsed() < TO_BEGIN {
-            return Err(oldest.since);
         }
-        let is_silent = |one: &Stranger| !one.has_begun && one.since.elapsed() >= TO_BEGIN;
-        let goes = match self.strangers.iter().position(is_silent) {
-            Some(place) => self.strangers.remove(place),
-            None => self.strangers.pop_front(),
-        };
-        goes.iter().for_each(|one| one.sends_away.cancel());
+        let is_silent = |one: &&Stranger| !one.has_begun;
+        let Some(goes) = self.strangers.iter().find(is_silent).or(self.strangers.front()) else { return Ok(()) };
+        if goes.since.elapsed() < TO_BEGIN {
+            return Err(goes.since);
+        }
+        goes.sends_away.cancel();
+        let number = goes.number;
+        self.strangers.retain(|one| one.number != number);
         Ok(())
     }
 }

@@ -59,7 +59,9 @@ fn limit(sandbox: &Sandbox, id: &str) -> Value {
 }
 
 fn newest(sandbox: &Sandbox) -> String {
-    sandbox.debates().pop().expect("there is a debate")
+    // Ids of one second are in no order.
+    let begun = |id: &String| sandbox.state(id)["createdAt"].as_str().expect("a state says when it began").to_owned();
+    sandbox.debates().into_iter().max_by_key(begun).expect("there is a debate")
 }
 
 #[test]

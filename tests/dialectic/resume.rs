@@ -136,7 +136,7 @@ fn a_debate_that_runs_is_not_run_a_second_time() {
     server.wait_for_requests(2);
     let finished = sandbox.run(["resume", "latest"]);
     insta::assert_snapshot!(finished, @"
-    exit: 1
+    exit: 75
     --- stdout
 
     --- stderr

@@ -304,10 +304,16 @@ mod tests {
     #[test]
     fn the_most_that_a_request_can_cost_has_all_of_its_input_written_to_the_cache() {
         let price = Price::flat(4.0, None, 20.0);
-        let most = |price: Price, hour| price.most(1_000_000, 1_000_000, hour).dollars();
-        assert_eq!((most(price, false), most(price.with_writes(1.25), false)), (24.0, 25.0));
-        assert_eq!(most(price.with_writes(1.25), true), 28.0);
+        let most = |price: Price, hour| price.most(1_000_000, 1_000_000, hour);
         let free = Price { cache_write_per_m_tok: Some(0.0), ..price };
-        assert_eq!(most(free, false), 24.0, "what is not written costs as input does");
+        for (price, for_an_hour, dollars) in [
+            (price, false, 24.0),
+            (price.with_writes(1.25), false, 25.0),
+            (price.with_writes(1.25), true, 28.0),
+            // What is not written costs as input does.
+            (free, false, 24.0),
+        ] {
+            assert_eq!(most(price, for_an_hour), Usd::from_dollars(dollars), "{price:?}");
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! In place of `dialectic serve` in a build without it.
 
+#![expect(clippy::needless_pass_by_value, reason = "the signatures are those of the server")]
+
 use crate::cli::args::ServeArgs;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
@@ -27,6 +29,12 @@ pub(in crate::cli) enum Served {}
 
 /// Somebody watches.
 pub(in crate::cli) enum Watched {}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        match *self {}
+    }
+}
 
 impl Served {
     pub(in crate::cli) fn start(server: Server, _: &DebateId, _: &mut Terminal) -> Result<Self, Error> {
