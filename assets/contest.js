@@ -36,7 +36,7 @@ export function team(model) {
     if (!selection) return null;
     const chosen = selection.candidates.filter((one) => one.chosen).length;
     const all = selection.candidates.length;
-    const lead = selection.size ? `${chosen} of ${all} agents take part, the best by these scores.` : "All agents take part: no size of the team is set.";
+    const lead = selection.size ? `${chosen} of ${all} agents take part, the best by these scores.` : `All ${all} agents take part.`;
     const rows = selection.candidates.map((one) => [
         chip(model, one.agentId),
         one.chosen ? "yes" : one.passedOver ? "no: its family had half of the team" : "no",
@@ -47,7 +47,7 @@ export function team(model) {
     ]);
     const scores = table("What each was chosen by", ["Agent", "Takes part", "Score", "By rating", "By calibration", "By rarity", "Rating", "Brier score", "Debates", "Family"], rows);
     return h("section", {}, h("h2", {}, "Team"),
-        h("p.note", {}, `${lead} Debates that had been counted before: ${selection.debates}.`),
+        h("p.note", {}, `${lead} Earlier debates counted: ${selection.debates}.`),
         chosen < all ? scores : h("details", { "data-key": "team" }, h("summary", {}, "Their scores"), scores));
 }
 
@@ -72,7 +72,7 @@ export function agreement(model) {
         table("Agreement and stability over the rounds", ["Round", "Agreement", "Stability", "Similarity", "Matters agreed"], figures),
         own.length ? table("Each text against its author’s one before", ["Text of", ...rounds.map((round) => `Round ${round.number}`)], own) : "",
         rounds.map((round) => matters(model, round)),
-        model.extensions.map((one) => h("div.notice", {}, h("p", {}, h("strong", {}, `The debate went on behind round ${one.round}. `), "The text of ", chip(model, one.winner), " had won and missed:"),
+        model.extensions.map((one) => h("div.notice", {}, h("p", {}, h("strong", {}, `The debate went on after round ${one.round}. `), "The text of ", chip(model, one.winner), " had won and missed:"),
             h("ul", {}, one.missing.map((missing) => h("li", {}, missing))))));
 }
 
@@ -87,8 +87,8 @@ function matters(model, { number, convergence, challenge }) {
             h("ul.matters", {}, all.map((matter) => h("li", {}, h(`span.badge.is-${state(matter)}`, {}, state(matter)), " ",
                 matter.decisions.map(({ decision, agents }, place) => [place ? " / " : "", `${decision} `, agents.map((agent) => chip(model, agent))]))))) : "",
         claims.length || neglected.length ? h("div.notice", {}, h("p", {}, h("strong", {}, `The agreement of round ${number} was challenged.`)),
-            h("ul", {}, claims.map((claim) => h("li", {}, `Shared by all, supported by nobody: ${claim}`)),
-                neglected.map((point) => h("li", {}, "Answered by nobody, on the text of ", chip(model, point.targetAgentId), `: ${point.text}`)))) : "",
+            h("ul", {}, claims.map((claim) => h("li", {}, `Claimed by all, supported by none: ${claim}`)),
+                neglected.map((point) => h("li", {}, "Unanswered, on the text of ", chip(model, point.targetAgentId), `: ${point.text}`)))) : "",
     ];
 }
 

@@ -110,11 +110,11 @@ export async function debate(main, { subscribe, go, title }, id) {
         const settings = model.created?.settings;
         parts.state.replaceChildren(badge(status),
             h("span", {}, summary.protocol ?? ""),
-            summary.offline ? h("span.badge.is-offline", { title: "No model is called: all answers come from rules." }, "rehearsal") : "",
-            status === "running" && !summary.here ? h("span.note", {}, "It runs in another program: it can be watched here, and steered there.") : "",
+            summary.offline ? h("span.badge.is-offline", { title: "No model is called: this is a prepared debate." }, "rehearsal") : "",
+            status === "running" && !summary.here ? h("span.note", {}, "Another program runs this debate. Watch it here; steer it there.") : "",
             summary.before ? h("span.note", {}, `${plural(summary.before, "debate")} before it`) : "",
             model.created?.forkedFrom ? h("span.note", {}, "Forked from ", h("a", { href: `/debates/${model.created.forkedFrom.id}` }, model.created.forkedFrom.id), ` at ${model.created.forkedFrom.at ?? "start"}`) : "",
-            model.stopping ? h("span.note", {}, model.stopping === "budget" ? "Closing: the cost limit is reached." : "Closing with what there is.") : "");
+            model.stopping ? h("span.note", {}, model.stopping === "budget" ? "Closing: the cost limit is reached." : "Closing with what is there.") : "");
         const shape = `${status} ${summary.here} ${!!settings} ${model.rating ?? 0}`;
         if (parts.actions.dataset.shape === shape && parts.actions.childElementCount && ![...parts.actions.querySelectorAll("button")].some((one) => one.disabled)) return;
         if (shownStatus && shownStatus !== status) {
@@ -149,7 +149,7 @@ export async function debate(main, { subscribe, go, title }, id) {
             say("The solution is copied");
             parts.said.replaceChildren(h("p.note", {}, "The solution is in the clipboard, as Markdown."));
         } catch {
-            parts.said.replaceChildren(h("p.note", {}, "The browser does not let the page copy; download it instead."));
+            parts.said.replaceChildren(h("p.note", {}, "The browser does not allow copying. Download it instead."));
         }
     }
 
@@ -208,11 +208,11 @@ export async function debate(main, { subscribe, go, title }, id) {
         });
         parts.questions.replaceChildren(h("section.questions", { "aria-labelledby": "questions-title" },
             h("h2", { id: "questions-title" }, "The agents ask"),
-            h("p.note", {}, "The debate goes on when you have answered. What you leave empty counts as not answered."),
+            h("p.note", {}, "The debate continues when you have answered. An empty answer counts as none."),
             h("form", { onsubmit: (event) => { event.preventDefault(); send(false); } },
                 fields.map(({ element }) => element),
                 h("div.row", {}, h("button.primary", { type: "submit" }, "Send the answers"),
-                    h("button", { type: "button", onclick: () => send(true) }, "Skip the rest, and ask no more")))));
+                    h("button", { type: "button", onclick: () => send(true) }, "Skip the rest")))));
         say(`The agents have ${plural(open.length, "question")}`);
     }
 
@@ -223,8 +223,8 @@ export async function debate(main, { subscribe, go, title }, id) {
         const isOpen = cost && !cost.acknowledged && model.status !== "completed";
         const isHere = summary.here || summary.status !== "running";
         redraw(parts.warnings,
-            error ? problemBox({ title: "The debate failed", detail: error, hint: "What was said is kept. Once the cause is gone, resume it." }) : "",
-            isOpen ? h("div.warning", { role: "status" }, h("p", {}, `This debate has cost ${money(cost.usd)}, which reaches the ${money(cost.limit)} from which you want to be warned.`),
+            error ? problemBox({ title: "The debate failed", detail: error, hint: "Everything said is saved. Resume it when the cause is fixed." }) : "",
+            isOpen ? h("div.warning", { role: "status" }, h("p", {}, `This debate has cost ${money(cost.usd)} and reached your warning limit of ${money(cost.limit)}.`),
                 isHere ? h("button", { type: "button", onclick: () => run("acknowledge") }, "Acknowledge") : "") : "",
             ...[...new Set(fresh)].map((warning) => h("div.warning", { role: "status" }, h("p", {}, warning),
                 h("button.quiet", { type: "button", onclick: () => { seenWarnings.add(warning); mark("warnings"); } }, "Dismiss"))));
@@ -371,7 +371,7 @@ export async function debate(main, { subscribe, go, title }, id) {
 
     function drawResult() {
         if (!model.solution && !model.isOver) {
-            result.replaceChildren(h("p.note", {}, "There is no answer yet. It appears here when the debate is over."));
+            result.replaceChildren(h("p.note", {}, "No answer yet. It appears here when the debate ends."));
             return;
         }
         if (!model.isOver) {
@@ -422,14 +422,14 @@ export async function debate(main, { subscribe, go, title }, id) {
         const dialog = h("dialog", { "aria-labelledby": "fork-title", onclose: () => dialog.remove() },
             h("form", { onsubmit: start },
                 h("h2", { id: "fork-title" }, "Fork this debate"),
-                h("p.note", {}, "Another debate branches off at a point and goes on from there. This one stays as it is."),
-                h("div.field", {}, h("label", { for: "fork-at" }, "It takes over everything before"), at),
+                h("p.note", {}, "Makes a new debate from this one. This one stays as it is."),
+                h("div.field", {}, h("label", { for: "fork-at" }, "Keep everything before"), at),
                 h("div.columns", {},
                     h("div.field", {}, h("label", { for: "fork-rounds" }, "Rounds"), rounds),
                     h("div.field", {}, h("label", { for: "fork-cost" }, "Cost limit, in dollars"), cost)),
                 h("details", {}, h("summary", {}, "Agents, models and judge"),
-                    h("p.note", {}, "Whose texts are taken over must stay; others can be changed, added and removed."), panel.element),
-                h("label.check", {}, offline, "Call no model: a rehearsal by rules, without cost"),
+                    h("p.note", {}, "Agents whose texts are kept must stay. You can change, add and remove others."), panel.element),
+                h("label.check", {}, offline, "Call no model: play a prepared debate, at no cost"),
                 wrong,
                 h("div.row", {}, h("button.primary", { type: "submit" }, "Fork"), h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"))));
         async function start(event) {

@@ -85,7 +85,7 @@ export async function api(path, { method = "GET", body } = {}) {
     try {
         response = await fetch(`/api/v1${path}`, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
     } catch {
-        throw { type: "network", title: "The server cannot be reached", detail: "It may have been stopped. Try again when it is there.", retryable: true };
+        throw { type: "network", title: "The server cannot be reached", detail: "It may have been stopped. Try again later.", retryable: true };
     }
     const text = await response.text();
     let value;
@@ -105,7 +105,7 @@ export function problemBox(problem) {
         h("strong", {}, problem.title ?? "Something went wrong"),
         h("p", {}, problem.detail ?? String(problem)),
         problem.hint && h("p.hint", {}, problem.hint),
-        problem.retryable && h("p.hint", {}, "The same may succeed later."));
+        problem.retryable && h("p.hint", {}, "Try again later."));
 }
 
 export const STATUS = {

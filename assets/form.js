@@ -19,7 +19,7 @@ export async function form(main, { go, title }) {
         const id = control.id;
         return h("div.field", {}, h("label", { for: id }, label), control, note && h("p.note", { id: `${id}-note` }, note));
     };
-    const problem = h("textarea", { id: "problem", rows: 8, required: true, placeholder: "What is to be decided or designed? Requirements with “must” are held against the answer." });
+    const problem = h("textarea", { id: "problem", rows: 8, required: true, placeholder: "What should be decided or designed? The answer is checked against every “must”." });
     const files = h("input", { type: "file", id: "files", multiple: true, "aria-describedby": "files-note", onchange: readFiles });
     const fileList = h("ul.files");
     const protocol = h("select", { id: "protocol", onchange: protocolChosen }, setup.protocols.map(({ name }) => h("option", { value: name, }, name)));
@@ -102,14 +102,14 @@ export async function form(main, { go, title }) {
         const mine = ++latest;
         wrong.replaceChildren();
         if (!problem.value.trim()) {
-            forecast.replaceChildren(h("p.note", {}, "Say what the debate is about: then its calls and its cost are worked out here."));
+            forecast.replaceChildren(h("p.note", {}, "Describe the problem to see calls and cost."));
             return;
         }
         if (unfit.length) {
             forecast.replaceChildren(...unfit.map((detail) => problemBox({ title: "A file cannot be used", detail, hint: "Choose the files again without it." })));
             return;
         }
-        forecast.replaceChildren(h("p.note", {}, "Working out what it would take…"));
+        forecast.replaceChildren(h("p.note", {}, "Estimating calls and cost…"));
         const body = request();
         try {
             const plan = await api("/forecast", { method: "POST", body });
@@ -160,15 +160,15 @@ export async function form(main, { go, title }) {
         setup.warnings.length ? h("ul.warnings", {}, setup.warnings.map((warning) => h("li", {}, warning))) : "",
         h("form.new", { oninput: changed, onchange: changed, onsubmit: submit },
             field("Problem", problem),
-            h("div.field", {}, h("label", { for: "files" }, "Files"), files, h("p.note", { id: "files-note" }, "Texts that belong to the problem: all agents and the judge read them, and the record keeps them."), fileList),
+            h("div.field", {}, h("label", { for: "files" }, "Files"), files, h("p.note", { id: "files-note" }, "Text files that all agents and the judge read. The record keeps them."), fileList),
             h("div.columns", {},
                 h("div.field", {}, h("label", { for: "protocol" }, "Protocol"), protocol),
                 field("Rounds", rounds), field("Ends", until),
                 field("Cost limit, in dollars", cost, setup.maxCostPerDay ? `${money(setup.leftToday)} is left of ${money(setup.maxCostPerDay)} for today.` : null)),
             about,
             panel.element,
-            check(clarify, "Let the agents ask me what is unclear before they begin"),
-            check(offline, "Call no model: a rehearsal by rules, without cost"),
+            check(clarify, "Let the agents ask me questions before they begin"),
+            check(offline, "Call no model: play a prepared debate, at no cost"),
             h("section.plan", { "aria-labelledby": "plan-title" }, h("h2", { id: "plan-title" }, "What it would take"), forecast),
             wrong, start));
     protocolChosen();

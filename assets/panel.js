@@ -12,7 +12,7 @@ export function editor({ agents, judge, roles, models, mostAgents, changed }) {
     const element = h("fieldset.panel", {}, h("legend", {}, "Panel"),
         h("table.members", {}, h("caption.visually-hidden", {}, "Agents"),
             h("thead", {}, h("tr", {}, ["Role", "Name", "Model", "Side", ""].map((name) => h("th", { scope: "col" }, name || h("span.visually-hidden", {}, "Remove"))))), members),
-        h("p.note", {}, "Sides count where a motion is debated."),
+        h("p.note", {}, "Sides matter in debates on a motion."),
         h("div.row", {}, addOne, h("div.field", {}, h("label", { for: "judge-model" }, "Judge’s model"), judgeModel)));
 
     function choice(about, chosen) {

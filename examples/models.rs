@@ -6,8 +6,18 @@
 //! ```
 //!
 //! The package is had through `pip`, or with `--from <dir>` from `<dir>/<version>/litellm`, where it was unpacked
-//! before. A file of another hash than the one below is refused: `docs/models.md` says how to take up a new version.
-//! Exit code 3 means that the package cannot be had here, so that a check which needs the network can be passed over.
+//! before. Exit code 3 means that the package cannot be had here, so that a check which needs the network can be skipped.
+//!
+//! To refresh the table:
+//!
+//! 1. Put the newest version of `litellm` (`pip index versions litellm`) into `SOURCES`, and the day into `AS_OF`. The
+//!    second source is the newest version that still lists OpenRouter's models.
+//! 2. Run `make`. It refuses a file whose hash is not pinned and prints the hash. Pin it and run it again.
+//! 3. Read the difference, compare some figures with the providers, and correct the sample in
+//!    `crates/llm/src/models/tests.rs` by hand from the source file.
+//! 4. Review `DEFAULT_MODELS` in `crates/base/src/provider.rs`: a test refuses a model that is about to be retired, is
+//!    expensive, or reads little.
+//! 5. Run `UPDATE_DOCS=1 cargo test --test dialectic docs`.
 
 #![expect(clippy::disallowed_methods, reason = "what a tool of our own says is no output of the program")]
 

@@ -27,13 +27,13 @@ pub enum Error {
         source: StoreError,
     },
     /// The file that scores are to be appended to holds something else.
-    #[error("{path} is no file of evaluations: its first line is not the header that belongs there")]
+    #[error("{path} is not a file of evaluations: its first line is another header")]
     OtherTable {
         /// The file.
         path: PathBuf,
     },
     /// No evaluator gave an answer about these debates.
-    #[error("no evaluator gave an evaluation of {}", debates.join(", "))]
+    #[error("no evaluator could evaluate {}", debates.join(", "))]
     NotEvaluated {
         /// Their names.
         debates: Vec<String>,
@@ -42,7 +42,7 @@ pub enum Error {
     #[error("interrupted; nothing was written")]
     EvaluationInterrupted,
     /// There is nothing yet that a debate could be closed with.
-    #[error("the debate {id} cannot be finished yet: nobody has made a proposal")]
+    #[error("the debate {id} cannot be finished yet: it has no proposal")]
     NothingToFinish {
         /// The debate.
         id: DebateId,
@@ -103,7 +103,7 @@ pub enum Error {
         others: usize,
         /// What the server said to the key.
         #[source]
-        said: Option<Said>,
+        said: Option<ForeignMessage>,
         /// Whether the debate is on record.
         is_kept: bool,
     },
@@ -118,7 +118,7 @@ pub enum Error {
         at: ForkPoint,
     },
     /// The debate did not end `full`, under `--strict`.
-    #[error("the debate {id} did not end full")]
+    #[error("the outcome of the debate {id} is not full")]
     NotFull {
         /// The debate.
         id: DebateId,
@@ -127,16 +127,16 @@ pub enum Error {
     #[error("interrupted; nothing was changed")]
     ReplayInterrupted,
     /// The debate had ended and was saved; the user did not wait until all of it was read.
-    #[error("interrupted; the debate {id} has ended and is saved, not all of the output was read")]
+    #[error("interrupted; the debate {id} ended and is saved, but some output was not read")]
     InterruptedAtEnd {
         /// The debate.
         id: DebateId,
     },
     /// The server was stopped.
-    #[error("stopped; what was running is saved")]
+    #[error("stopped; running debates are saved")]
     Stopped,
     /// A question about a debate was interrupted.
-    #[error("interrupted; the question about {id} is on record, without an answer")]
+    #[error("interrupted; the question about {id} is saved without an answer")]
     QuestionInterrupted {
         /// The debate.
         id: DebateId,
@@ -158,7 +158,7 @@ pub enum Error {
 /// What somebody else said.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Said(pub String);
+pub struct ForeignMessage(pub String);
 
 fn check_of(variable: Option<&str>) -> String {
     variable.map(|variable| format!(": check {variable}")).unwrap_or_default()
@@ -176,7 +176,8 @@ impl<E: Diagnostic> From<E> for Error {
 
 impl Error {
     /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under
-    /// `--strict`, 75 try again later (a server is gone, or another process runs the debate), 130 interrupted (`docs/commands.md`).
+    /// `--strict`, 75 try again later (a server is gone, or another process runs the debate), 130 interrupted
+    /// (`docs/commands.md`).
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
@@ -218,23 +219,23 @@ impl Error {
         let hint = match self {
             Self::Diagnosed(error) => return remedy::hint(error.hint(), error.remedy().as_ref()),
             Self::OtherTable { .. } => "name another file, or one that `dialectic eval` wrote".to_owned(),
-            Self::Output { .. } => "see that it may be written and has room, or name another file".to_owned(),
+            Self::Output { .. } => "check permissions and free space, or name another file".to_owned(),
             Self::NotSaved { id, has_journal: false, .. } => {
-                format!("put the debate's files back where they were, then: dialectic resume {id}")
+                format!("put the debate's files back, then: dialectic resume {id}")
             }
-            Self::NothingToFinish { id } => format!("let it go on: dialectic resume {id}"),
+            Self::NothingToFinish { id } => format!("continue it: dialectic resume {id}"),
             Self::Exists { .. } => "name another file, or remove this one first".to_owned(),
             Self::DebateFailed { id, .. }
             | Self::AllCallsFailed { id, is_kept: true, .. }
             | Self::NotSaved { id, has_journal: true, .. } => {
-                format!("what was said is kept; once the cause is gone: dialectic resume {id}")
+                format!("everything said is saved; when the cause is fixed: dialectic resume {id}")
             }
             Self::NotFull { id } => format!("`dialectic show {id}` says why"),
             Self::NoRoomToClose { id, at, .. } => {
                 format!("with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>")
             }
-            Self::ServerGone { id } => format!("when it is back: dialectic resume {id}"),
-            Self::Interrupted { id } => format!("go on with: dialectic resume {id}"),
+            Self::ServerGone { id } => format!("when the server is back: dialectic resume {id}"),
+            Self::Interrupted { id } => format!("continue with: dialectic resume {id}"),
             Self::QuestionInterrupted { id } => format!("to ask it again: dialectic ask {id}"),
             Self::AllCallsFailed { is_kept: false, .. }
             | Self::NotEvaluated { .. }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use dialectic_base::markdown::truncate;
-use dialectic_engine::runner::Past;
+use dialectic_engine::runner::DebateHistory;
 use dialectic_record::debate::{AgentSettings, AgentStanding, Material, MaterialSource, Settings, Standings};
 use dialectic_record::store::Directory;
 
@@ -75,7 +75,7 @@ impl PastDebates {
     }
 }
 
-impl Past for PastDebates {
+impl DebateHistory for PastDebates {
     fn standings(&self, agents: &[AgentSettings]) -> Result<Standings, String> {
         self.find_standings(agents).map_err(|error| with_cause(&error))
     }

@@ -18,17 +18,17 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
-use past::Past;
+use past::PastDecision;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::provider::OFFLINE;
 use dialectic_record::debate::{Debate, Settings, Status, Timestamp};
-use dialectic_record::store::{Directory, Listed, StoreError, read_state};
+use dialectic_record::store::{Directory, ListedDebate, StoreError, read_state};
 
 pub use known::PastDebates;
 pub use memory::{Found, Memory, Relevance};
-pub use ratings::{Player, Rating, Step};
+pub use ratings::{Player, Rating, RatingStep};
 
 /// The file's name in the directory of the debates.
 pub const FILE: &str = "archive.sqlite";
@@ -107,7 +107,7 @@ impl Diagnostic for ArchiveError {
 
 /// What looking at the debates brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Update {
+pub struct ArchiveUpdate {
     /// Files that were read.
     pub read: usize,
     /// Debates that were removed.
@@ -118,7 +118,7 @@ pub struct Update {
 
 /// A state file as it was when it was read.
 struct Read {
-    file: Listed,
+    file: ListedDebate,
     debate: Option<Box<Debate>>,
     is_unreadable: bool,
 }
@@ -161,12 +161,12 @@ impl Archive {
     ///
     /// # Errors
     /// When the directory cannot be read or the file not be written.
-    pub fn update(&mut self) -> Result<Update, ArchiveError> {
+    pub fn update(&mut self) -> Result<ArchiveUpdate, ArchiveError> {
         // Debates are saved by replacing files, which the time of their directory shows.
         let modified = self.directory.modified().map(nanoseconds);
         let now = nanoseconds(SystemTime::now());
         if modified.is_some() && modified == self.looked()? {
-            return Ok(Update::default());
+            return Ok(ArchiveUpdate::default());
         }
         let mut known = self.files()?;
         let mut changed = Vec::new();
@@ -177,7 +177,7 @@ impl Archive {
             }
         }
         let gone: Vec<String> = known.into_keys().collect();
-        let mut update = Update { removed: gone.len(), ..Update::default() };
+        let mut update = ArchiveUpdate { removed: gone.len(), ..ArchiveUpdate::default() };
         if !gone.is_empty() {
             let transaction = write(&mut self.connection)?;
             for name in &gone {
@@ -211,7 +211,7 @@ impl Archive {
     ///
     /// # Errors
     /// Like [`update`](Self::update).
-    pub fn rebuild(&mut self) -> Result<Update, ArchiveError> {
+    pub fn rebuild(&mut self) -> Result<ArchiveUpdate, ArchiveError> {
         let transaction = write(&mut self.connection)?;
         transaction.execute_batch(
             "DELETE FROM files; DELETE FROM memories; DELETE FROM scores; UPDATE looked SET modified = NULL;",
@@ -226,7 +226,7 @@ impl Archive {
         Ok(files.collect::<rusqlite::Result<_>>()?)
     }
 
-    fn read(&self, file: &Listed) -> Read {
+    fn read(&self, file: &ListedDebate) -> Read {
         let debate = read_state(&self.directory.path().join(&file.name));
         let is_unreadable = debate.is_err();
         let finished = debate.ok().filter(|debate| debate.status == Status::Completed);
@@ -250,7 +250,7 @@ fn write(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
 }
 
 /// What tells a file from what it was before.
-fn stamp(file: &Listed) -> (i64, i64) {
+fn stamp(file: &ListedDebate) -> (i64, i64) {
     (nanoseconds(file.modified), i64::try_from(file.size).unwrap_or(i64::MAX))
 }
 
@@ -300,7 +300,9 @@ fn take(transaction: &Transaction<'_>, Read { file, debate, .. }: &Read) -> rusq
     let (Some(debate), Some(at)) = (debate, finished_at) else { return Ok(()) };
     let number = transaction.last_insert_rowid();
     let is_forgotten = debate.tags.iter().any(|tag| tag == FORGOTTEN);
-    if let Some(Past { problem, decision, evidence, dissent }) = Past::of(debate).filter(|_| !is_forgotten) {
+    if let Some(PastDecision { problem, decision, evidence, dissent }) =
+        PastDecision::of(debate).filter(|_| !is_forgotten)
+    {
         transaction
             .prepare_cached(
                 "INSERT INTO memories (rowid, problem, decision, evidence, dissent) VALUES (?, ?, ?, ?, ?)",

@@ -6,7 +6,7 @@ use super::ratings::ballots;
 
 /// What a later debate on the same subject should know of one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Past {
+pub(super) struct PastDecision {
     /// What was asked.
     pub(super) problem: String,
     /// What was decided, as it was written.
@@ -17,7 +17,7 @@ pub(super) struct Past {
     pub(super) dissent: String,
 }
 
-impl Past {
+impl PastDecision {
     /// Of a debate with an answer; none where there is no answer.
     pub(super) fn of(debate: &Debate) -> Option<Self> {
         let solution = debate.final_solution.as_ref().filter(|solution| !solution.description.trim().is_empty())?;
@@ -43,7 +43,7 @@ impl Past {
 /// Whether an objection turned out to be right, and the answer heeds it.
 fn is_evidence(one: &Objection) -> bool {
     match &one.ruling {
-        Some(ruling) => ruling.decision == Decision::Upheld && !ruling.is_unmet(),
+        Some(ruling) => ruling.decision != Decision::Dismissed && !ruling.leaves_something(),
         None => matches!(one.answer, Answered::Accepted | Answered::Partly) && !one.open,
     }
 }

@@ -54,13 +54,13 @@ pub struct Rating {
     /// How many ballots are behind the Brier score.
     pub ballots: u32,
     /// The rating after each debate, the oldest first.
-    pub history: Vec<Step>,
+    pub history: Vec<RatingStep>,
 }
 
 /// A rating after a debate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Step {
+pub struct RatingStep {
     /// The debate's id.
     pub debate: String,
     /// When it ended.
@@ -82,7 +82,7 @@ pub(super) fn count(transaction: &Transaction<'_>, debate: &Debate, at: Timestam
         "INSERT INTO scores (debate, agent, finished_at, model, role, score, ballots, brier, brier_squared)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
-    for agent in debate.settings.iter().flat_map(|settings| &settings.agents) {
+    for agent in debate.agents() {
         let Some(score) = verdict.scores.get(&agent.id) else { continue };
         let Player { model, role } = Player::of(agent);
         let cast = ballots.get(&agent.id).map_or(&[][..], Vec::as_slice);
@@ -112,7 +112,7 @@ pub(super) fn ballots(debate: &Debate) -> impl Iterator<Item = &Contribution> {
 }
 
 /// What an agent of a counted debate got.
-struct Score {
+struct AgentScore {
     player: Player,
     points: f64,
     ballots: u32,
@@ -128,7 +128,7 @@ struct Sum {
     ballots: u32,
     brier: f64,
     brier_squared: f64,
-    history: Vec<Step>,
+    history: Vec<RatingStep>,
 }
 
 impl Archive {
@@ -150,11 +150,11 @@ impl Archive {
              FROM scores ORDER BY finished_at, debate, agent",
         )?;
         let mut sums: BTreeMap<Player, Sum> = BTreeMap::new();
-        let mut debate: Option<(String, String, Vec<Score>)> = None;
+        let mut debate: Option<(String, String, Vec<AgentScore>)> = None;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
             let (id, finished_at): (String, String) = (row.get(0)?, row.get(1)?);
-            let score = Score {
+            let score = AgentScore {
                 player: Player { model: row.get(2)?, role: row.get(3)? },
                 points: row.get(4)?,
                 ballots: row.get(5)?,
@@ -189,7 +189,7 @@ impl Archive {
 }
 
 /// Adds what a debate does.
-fn add(sums: &mut BTreeMap<Player, Sum>, debate: &str, finished_at: &str, scores: &[Score]) {
+fn add(sums: &mut BTreeMap<Player, Sum>, debate: &str, finished_at: &str, scores: &[AgentScore]) {
     let before = |player: &Player| START + sums.get(player).map_or(0.0, |sum| sum.change);
     let players: Vec<(f64, f64)> = scores.iter().map(|one| (before(&one.player), one.points)).collect();
     for (one, effect) in scores.iter().zip(effects(&players)) {
@@ -203,7 +203,7 @@ fn add(sums: &mut BTreeMap<Player, Sum>, debate: &str, finished_at: &str, scores
     for player in scores.iter().map(|one| &one.player).collect::<BTreeSet<_>>() {
         let sum = sums.entry(player.clone()).or_default();
         let rating = START + sum.change;
-        sum.history.push(Step { debate: debate.to_owned(), finished_at: finished_at.to_owned(), rating });
+        sum.history.push(RatingStep { debate: debate.to_owned(), finished_at: finished_at.to_owned(), rating });
     }
 }
 

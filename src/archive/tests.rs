@@ -3,7 +3,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use dialectic_engine::runner::Past as _;
+use dialectic_engine::runner::DebateHistory as _;
 use dialectic_record::debate::AgentSettings;
 
 use super::*;
@@ -151,11 +151,11 @@ fn a_debate_counts_once_whatever_becomes_of_its_files() {
     let debates = Debates::new();
     debates.four();
     let mut archive = debates.archive();
-    assert_eq!(archive.update().unwrap(), Update::default());
+    assert_eq!(archive.update().unwrap(), ArchiveUpdate::default());
     let path = |name: &str| debates.keep.path().join(format!("{name}.json"));
     fs::copy(path("one"), path("copy-of-one")).unwrap();
     debates.replace("two", &(fs::read_to_string(path("two")).unwrap() + "\n"));
-    assert_eq!(archive.update().unwrap(), Update { read: 2, removed: 0, unreadable: 0 });
+    assert_eq!(archive.update().unwrap(), ArchiveUpdate { read: 2, removed: 0, unreadable: 0 });
     assert_four(&archive);
     debates.remove("three");
     archive.update().unwrap();
@@ -170,7 +170,7 @@ fn a_directory_that_has_not_changed_for_a_while_is_not_looked_through_again() {
     let mut archive = debates.archive();
     let changed = |at: SystemTime| fs::File::open(debates.keep.path()).unwrap().set_modified(at).unwrap();
     let hour = Duration::from_hours(1);
-    let touched = Update { read: 1, ..Update::default() };
+    let touched = ArchiveUpdate { read: 1, ..ArchiveUpdate::default() };
     let touch = || {
         let path = debates.keep.path().join("two.json");
         fs::write(&path, fs::read_to_string(&path).unwrap() + "\n").unwrap();
@@ -179,7 +179,7 @@ fn a_directory_that_has_not_changed_for_a_while_is_not_looked_through_again() {
     archive.update().unwrap();
     // No program saves like that: it shows that nobody looks.
     touch();
-    assert_eq!(archive.update().unwrap(), Update::default());
+    assert_eq!(archive.update().unwrap(), ArchiveUpdate::default());
     // A change that is young may have been followed by another one at the same time.
     changed(SystemTime::now() + hour);
     assert_eq!(archive.update().unwrap(), touched);
@@ -188,7 +188,7 @@ fn a_directory_that_has_not_changed_for_a_while_is_not_looked_through_again() {
     changed(SystemTime::now() - hour);
     archive.update().unwrap();
     debates.remove("three");
-    assert_eq!(archive.update().unwrap(), Update { removed: 1, ..Update::default() });
+    assert_eq!(archive.update().unwrap(), ArchiveUpdate { removed: 1, ..ArchiveUpdate::default() });
     assert_four(&archive);
 }
 

@@ -9,7 +9,7 @@ mod archive;
 mod handling;
 
 use dialectic_base::money::Usd;
-use dialectic_config::Change;
+use dialectic_config::SettingChange;
 use dialectic_record::debate::{DebateSettings, ForkPoint, TerminationKind};
 use dialectic_report::display::{ColorMode, Speed};
 
@@ -18,7 +18,7 @@ use super::output::ReportFormat;
 #[cfg(feature = "archive")]
 pub(super) use archive::MemoryCommand;
 pub(super) use archive::{MemoryArgs, RatingsArgs};
-pub(super) use handling::{AskArgs, DebateArg, DiffArgs, ListArgs, Part, RateArgs, RmArgs, ShowArgs, TagArgs};
+pub(super) use handling::{AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, RateArgs, RmArgs, ShowArgs, TagArgs};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
 #[derive(Debug, Parser)]
@@ -56,17 +56,17 @@ impl From<When> for ColorMode {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Answer a few questions, and have a configuration of your own for all directories
+    /// Choose a provider and model, for all directories
     Init(InitArgs),
     /// Debate a problem and print the solution
     Debate(Box<DebateArgs>),
-    /// Carry a paused, failed or killed debate on from its last finished call
+    /// Continue a paused, failed or killed debate from its last finished call
     Resume(ResumeArgs),
     /// List the saved debates, newest first
     List(ListArgs),
     /// Read a saved debate, or a part of it
     Show(ShowArgs),
-    /// Ask the judge something about a finished debate
+    /// Ask the judge about a finished debate
     Ask(AskArgs),
     /// Compare two debates
     Diff(DiffArgs),
@@ -76,27 +76,27 @@ pub(super) enum Command {
     Tag(TagArgs),
     /// Remove debates
     Rm(RmArgs),
-    /// Write a report of a saved debate, as Markdown or as a page
+    /// Write a report of a saved debate: Markdown, page, decision record or JSON
     Report(ReportArgs),
-    /// Have the solutions of saved debates scored by evaluators
+    /// Have evaluators score the solutions of saved debates
     Eval(EvalArgs),
-    /// Show a past debate again
+    /// Show a past debate again, as it was seen
     Replay(ReplayArgs),
-    /// Branch a debate off at a point, change something, and go on from there
+    /// Make a new debate from a past one: change something and go on from there
     Fork(Box<ForkArgs>),
     /// Check that the record of a debate is whole
     Verify(VerifyArgs),
-    /// Show the debates in a browser, and start and steer them there; an API for programs
+    /// Show, start and steer debates in a browser, or through an HTTP API
     Serve(ServeArgs),
     /// Write, check and show configurations
     Config(ConfigArgs),
-    /// Rank models by the debates in which a judge scored them
+    /// Rank models by the judges' scores in past arenas
     Ratings(RatingsArgs),
-    /// Look up what past debates decided
+    /// Find what past debates decided
     Memory(MemoryArgs),
-    /// Show which models can be asked, with context and price
+    /// List the models you can use, with context window and price
     Models(ModelsArgs),
-    /// Show the protocols that a debate can follow
+    /// List the protocols, or print one
     Protocols(ProtocolsArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
@@ -107,7 +107,7 @@ pub(super) enum Command {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are what can be typed")]
 pub(super) struct DebateArgs {
-    /// The problem as text; `-`, or a pipe where nothing else says it, is standard input
+    /// The problem as text. Use `-` or a pipe to read it from standard input
     pub(super) problem: Option<String>,
 
     /// Read the problem from a UTF-8 file
@@ -120,30 +120,30 @@ pub(super) struct DebateArgs {
     )]
     pub(super) problem_file: Option<PathBuf>,
 
-    /// Write the problem in your editor, `VISUAL` or `EDITOR`; begins with the text or file that is given
+    /// Write the problem in your editor (`VISUAL` or `EDITOR`), starting from the given text or file
     #[arg(help_heading = "Problem", long)]
     pub(super) edit: bool,
 
-    /// Put a text file beside the problem: all agents and the judge read it. Repeatable; `-` is standard input
+    /// Attach a text file, which all agents and the judge read. Repeatable; `-` is standard input
     #[arg(help_heading = "Problem", long, value_name = "PATH")]
     pub(super) attach: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(super) models: ModelArgs,
 
-    /// Who debates: `cheap`, `strong` or `mixed` models, or a file with agents and a judge
+    /// Use a ready panel: `cheap`, `strong` or `mixed` models, or a file with agents and a judge
     #[arg(help_heading = "Who debates", long, value_name = "PANEL")]
     pub(super) panel: Option<String>,
 
-    /// The roles that debate, separated by commas: the configuration's agents of that role, else built-in ones
+    /// The roles that take part, separated by commas: your configured agents of that role, else built-in ones
     #[arg(help_heading = "Who debates", short, long, value_name = "ROLES", value_delimiter = ',')]
     pub(super) agents: Option<Vec<String>>,
 
-    /// How many rounds, from 1 to 100 [default: the configuration's, else 3]
+    /// The number of rounds, from 1 to 100 [default: the configuration's, else the protocol's]
     #[arg(help_heading = "Debate", short, long, value_name = "N", value_parser = rounds, allow_negative_numbers = true)]
     pub(super) rounds: Option<u32>,
 
-    /// When to end before the last round [default: the configuration's, else fixed]
+    /// When to end early [default: the configuration's, else fixed]
     #[arg(hide_short_help = true, help_heading = "Debate", long, value_name = "CONDITION", value_enum)]
     pub(super) until: Option<Until>,
 
@@ -151,23 +151,31 @@ pub(super) struct DebateArgs {
     #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
     pub(super) config: Option<PathBuf>,
 
-    /// The directory that the agents' file tools may read [default: the working directory]
+    /// The directory that agents may read with their tools [default: the working directory]
     #[arg(help_heading = "Problem", long, value_name = "DIR")]
     pub(super) context: Option<PathBuf>,
 
-    /// The protocol that the debate follows; see `dialectic protocols`
+    /// The protocol to follow; `dialectic protocols` lists them [default: the configuration's, else dialectic]
     #[arg(help_heading = "Debate", long, value_name = "NAME")]
     pub(super) protocol: Option<String>,
 
-    /// Let the agents ask you what is unclear before they begin
+    /// How many checkers read the answer before you get it, from 0 to 3 [default: the configuration's, else 3]
+    #[arg(help_heading = "Debate", long, value_name = "N", value_parser = lenses, allow_negative_numbers = true)]
+    pub(super) check: Option<u32>,
+
+    /// A council of two agents and one checker, with short answers: 7 calls at most
+    #[arg(help_heading = "Debate", long)]
+    pub(super) quick: bool,
+
+    /// Let the agents ask you questions before they begin
     #[arg(help_heading = "Debate", long)]
     pub(super) clarify: bool,
 
-    /// Call no model: all answers come from the embedded rule-based rehearsal, without key, network or cost
+    /// Call no model: play a prepared debate, without key, network or cost
     #[arg(help_heading = "Who debates", long)]
     pub(super) offline: bool,
 
-    /// Close the debate before it costs more than this many dollars; the judge's answer is within it
+    /// Never spend more than this many dollars; the judge's answer is included
     #[arg(help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost: Option<Usd>,
 
@@ -175,15 +183,15 @@ pub(super) struct DebateArgs {
     #[arg(hide_short_help = true, help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) warn_cost: Option<Usd>,
 
-    /// Shuffle what the judge and voters read as every debate with this seed does
+    /// The seed of every shuffle: the same seed gives the same order [default: random]
     #[arg(hide_short_help = true, help_heading = "Debate", long, value_name = "NUMBER")]
     pub(super) seed: Option<u32>,
 
-    /// Print each call that the debate would make, its tokens and its cost; call nothing
+    /// Print every call that the debate would make, with its tokens and cost, and call nothing
     #[arg(help_heading = "Cost", long)]
     pub(super) dry_run: bool,
 
-    /// Let this debate be watched and steered in a browser; Ctrl-C ends that when the debate is over
+    /// Watch and steer the debate in a browser; the page stays until you press Ctrl-C
     #[arg(help_heading = "Output", long)]
     pub(super) serve: bool,
 
@@ -203,7 +211,7 @@ pub(super) struct ModelArgs {
     #[arg(hide_short_help = true, long, value_name = "MODEL")]
     pub(super) judge_model: Option<String>,
 
-    /// Who serves these models: a built-in provider, or a name from `providers`
+    /// The provider of these models: a built-in one, or a name from `providers`
     #[arg(long, value_name = "NAME")]
     pub(super) provider: Option<String>,
 }
@@ -212,27 +220,27 @@ pub(super) struct ModelArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(super) struct RunArgs {
-    /// Write the result to a file: `.json` the whole state, anything else the solution's text
+    /// Write the result to a file: the whole state if it ends in `.json`, otherwise the solution
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: Option<PathBuf>,
 
-    /// Write a report of the debate to a file when it is over: `.html` a page, else `.md`
+    /// Write a report when the debate ends: a page if the file ends in `.html`, otherwise Markdown
     #[arg(long, value_name = "PATH")]
     pub(super) report: Option<PathBuf>,
 
-    /// The environment file with the keys [default: .env, if it is there]
+    /// The environment file with the keys [default: .env, if it exists]
     #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
     pub(super) env_file: Option<PathBuf>,
 
-    /// Say who takes part and what each call took, on standard error
+    /// Print who takes part and what each call took, on standard error
     #[arg(short, long)]
     pub(super) verbose: bool,
 
-    /// Write every event as a line of JSON to a file, or to standard output (`-`; nothing else goes there then)
+    /// Write every event as a line of JSON to a file, or to standard output (`-`) instead of the solution
     #[arg(hide_short_help = true, long, value_name = "PATH")]
     pub(super) events: Option<PathBuf>,
 
-    /// Exit with 5 unless everything that was to be done was done
+    /// Exit with 5 unless the outcome is `full`
     #[arg(hide_short_help = true, long)]
     pub(super) strict: bool,
 
@@ -244,7 +252,7 @@ pub(super) struct RunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(super) struct WatchArgs {
-    /// How much of the debate to show: a line for each call, whole texts, or nothing
+    /// How much of the debate to show
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Watch::Compact)]
     watch: Watch,
 
@@ -252,7 +260,7 @@ pub(super) struct WatchArgs {
     #[arg(long)]
     quiet: bool,
 
-    /// Print the solution as it is, however long it is
+    /// Print the solution without a pager
     #[arg(hide_short_help = true, long)]
     pub(super) no_pager: bool,
 }
@@ -260,11 +268,11 @@ pub(super) struct WatchArgs {
 /// How much of a debate is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Watch {
-    /// A line for each call that comes back, with the first sentence of its text
+    /// A line for each finished call, with its first sentence
     Compact,
     /// The whole texts
     Full,
-    /// Nothing but warnings
+    /// Warnings only
     Quiet,
 }
 
@@ -279,31 +287,31 @@ impl WatchArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Trust")]
 pub(super) struct VouchArgs {
-    /// The configuration that the debate was begun with: what the record says as it does is trusted with keys
+    /// Config whose providers may receive your keys if they match the saved debate
     #[arg(short, long, value_name = "PATH")]
     pub(super) config: Option<PathBuf>,
 
-    /// A directory that tools may read as the record says, outside the working directory
+    /// A directory outside the working directory that the record's tools may read
     #[arg(long, value_name = "DIR")]
     pub(super) context: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ResumeArgs {
-    /// The debate: a state file, an id, the beginning or the last four characters of one, or `latest`; without one, the
-    /// newest that can be resumed, once you have agreed
+    /// The debate: a state file, an id, the beginning or the last four characters of one, or `latest`. Without it, the
+    /// newest debate that can be resumed, if you agree
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: Option<String>,
 
-    /// Do not ask whether to resume the newest debate; needed where nobody can be asked and none is named
+    /// Resume the newest debate without asking; needed in scripts that name none
     #[arg(short, long, conflicts_with = "debate")]
     pub(super) yes: bool,
 
-    /// Go straight to the solution, with what has been said so far
+    /// Go straight to the solution, from what has been said so far
     #[arg(long)]
     pub(super) finish: bool,
 
-    /// Close the debate before all of it has cost more than this many dollars, whatever limit it began with
+    /// Never spend more than this many dollars on the whole debate, whatever limit it began with
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost: Option<Usd>,
 
@@ -316,7 +324,7 @@ pub(super) struct ResumeArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct EvalArgs {
-    /// The configuration of the evaluators; with `--offline` one is built in
+    /// The evaluators' configuration; `--offline` has one built in
     #[arg(short, long, value_name = "PATH", required_unless_present = "offline")]
     pub(super) config: Option<PathBuf>,
 
@@ -329,23 +337,23 @@ pub(super) struct EvalArgs {
     #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", num_args = 1.., required_unless_present = "debates")]
     named: Vec<String>,
 
-    /// Write the scores to a file: `.json`, `.csv` (rows are appended), anything else the table
+    /// Write the scores to a file: `.json`, `.csv` (appends rows), otherwise a Markdown table
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: Option<PathBuf>,
 
-    /// Ask each evaluator that many times and show mean and standard deviation, at most 100
+    /// Ask each evaluator this many times (at most 100) and show mean and standard deviation
     #[arg(long, value_name = "N", value_parser = repeat, default_value = "1", allow_negative_numbers = true)]
     pub(super) repeat: NonZeroU32,
 
-    /// The environment file with the keys [default: .env, if it is there]
+    /// The environment file with the keys [default: .env, if it exists]
     #[arg(short, long, value_name = "PATH")]
     pub(super) env_file: Option<PathBuf>,
 
-    /// Say of each evaluator what it is asked with, how long it took, and what was ignored, on standard error
+    /// Print prompts, times, tokens and ignored scores of each evaluator, on standard error
     #[arg(short, long)]
     pub(super) verbose: bool,
 
-    /// Call no model: the scores come from rules, without key, network or cost
+    /// Call no model: rehearse an evaluation, without scores, key, network or cost
     #[arg(long)]
     pub(super) offline: bool,
 }
@@ -362,11 +370,11 @@ pub(super) struct ReplayArgs {
     #[command(flatten)]
     pub(super) which: DebateArg,
 
-    /// How many times as fast as it was; `max` does not wait
+    /// How many times faster than the original; `max` does not wait
     #[arg(long, value_name = "FACTOR", default_value = "1", allow_negative_numbers = true)]
     pub(super) speed: Speed,
 
-    /// Write every event as a line of JSON to a file, or to standard output (`-`; nothing else goes there then)
+    /// Write every event as a line of JSON to a file, or to standard output (`-`) instead of the solution
     #[arg(long, value_name = "PATH")]
     pub(super) events: Option<PathBuf>,
 
@@ -379,19 +387,23 @@ pub(super) struct ForkArgs {
     #[command(flatten)]
     pub(super) which: DebateArg,
 
-    /// The first stage that is made anew, such as `2.critique` or `3.rebuttal`: a stage of the debate's protocol that
-    /// makes calls. Everything before it is taken over; `start` takes over nothing
-    #[arg(long, value_name = "ROUND.STAGE")]
-    pub(super) at: ForkPoint,
+    /// The first stage to make anew, such as `2.critique` or `3.rebuttal`. The fork keeps everything before it; `start`
+    /// keeps only the problem and the settings. With `--protocol`, the default is after the proposals of the first round
+    #[arg(long, value_name = "ROUND.STAGE", required_unless_present = "protocol")]
+    pub(super) at: Option<ForkPoint>,
+
+    /// Follow another protocol. It takes over the proposals of the first round if it begins with proposals itself
+    #[arg(long, value_name = "NAME")]
+    pub(super) protocol: Option<String>,
 
     /// Change a setting, such as `debate.rounds=4`, `judge.model=gpt-4o`, `agents.agent-kiss.temperature=0.2`
     #[arg(long, value_name = "KEY=VALUE")]
-    pub(super) set: Vec<Change>,
+    pub(super) set: Vec<SettingChange>,
 
     #[command(flatten)]
     pub(super) models: ModelArgs,
 
-    /// Call no model: all answers come from the embedded rule-based rehearsal, without key, network or cost
+    /// Call no model: play a prepared debate, without key, network or cost
     #[arg(long)]
     pub(super) offline: bool,
 
@@ -422,7 +434,7 @@ pub(super) struct ReportArgs {
     #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", conflicts_with = "debate")]
     named: Option<String>,
 
-    /// Take names and models from this configuration, by the agents' ids [default: what the debate itself says]
+    /// Take names and models from this configuration, by the agents' ids [default: from the record]
     #[arg(short, long, value_name = "PATH")]
     pub(super) config: Option<PathBuf>,
 
@@ -431,15 +443,15 @@ pub(super) struct ReportArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: Option<PathBuf>,
 
-    /// In which form, whatever the file ends in [default: by the file's ending]
+    /// The form of the report [default: by the file's ending]
     #[arg(long, value_name = "FORM", value_enum)]
     pub(super) format: Option<ReportFormat>,
 
-    /// Open the page in a browser; without `--output` it is written beside the debate
+    /// Open the page in a browser; without `--output` it is saved beside the debate
     #[arg(long)]
     pub(super) open: bool,
 
-    /// Say of each contribution what it took: latency and tokens
+    /// Print the latency and tokens of each contribution
     #[arg(short, long)]
     pub(super) verbose: bool,
 }
@@ -453,15 +465,15 @@ impl ReportArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
-    /// The port; 0 takes one that is free
+    /// The port; 0 takes a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub(super) port: u16,
 
-    /// The address to listen at; beyond this machine only with `DIALECTIC_TOKEN` and both limits of the cost
+    /// The address to listen at; beyond this machine it requires `DIALECTIC_TOKEN` and both cost limits
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(super) host: String,
 
-    /// Another origin that the server is reached by, such as `https://debates.example` behind a proxy
+    /// Another origin that browsers use, such as `https://debates.example` of a proxy
     #[arg(long = "origin", value_name = "URL")]
     pub(super) origins: Vec<String>,
 
@@ -469,7 +481,7 @@ pub(super) struct ServeArgs {
     #[arg(long)]
     pub(super) open: bool,
 
-    /// Where debates are kept [default: ./debates, unless your own configuration says otherwise]
+    /// The debates directory [default: your configuration's, else ./debates]
     #[arg(long, value_name = "DIR")]
     pub(super) dir: Option<PathBuf>,
 
@@ -477,21 +489,25 @@ pub(super) struct ServeArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) config: Option<PathBuf>,
 
-    /// The environment file with the keys [default: .env, if it is there]
+    /// The environment file with the keys [default: .env, if it exists]
     #[arg(short, long, value_name = "PATH")]
     pub(super) env_file: Option<PathBuf>,
 
-    /// What a debate that is started here may cost at most, in dollars
+    /// The most that a debate started here may cost, in dollars
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost: Option<Usd>,
 
-    /// What all debates of a day (UTC) may cost at most, in dollars: beyond that none is started here
+    /// The most that all debates of a day (UTC) may cost, in dollars; the server then starts none
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost_per_day: Option<Usd>,
 
     /// How many debates run at once; others wait
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u16).range(1..=100))]
     pub(super) max_debates: u16,
+
+    /// Seconds after which a client that reads nothing is disconnected
+    #[arg(hide_short_help = true, long, value_name = "SECONDS", default_value = "20", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(super) client_timeout: u64,
 }
 
 #[derive(Debug, Args)]
@@ -504,13 +520,13 @@ pub(super) struct ConfigArgs {
 pub(super) enum ConfigCommand {
     /// Write a commented configuration to start from
     Init {
-        /// Where to
+        /// The file to write
         #[arg(default_value = dialectic_config::DEFAULT_PATH, value_name = "PATH")]
         path: PathBuf,
     },
     /// Check a configuration and the keys it needs; call nothing
     Check(ConfigFileArgs),
-    /// Print the effective settings, each with the place it comes from
+    /// Print every setting with the place it comes from
     Show {
         #[command(flatten)]
         file: ConfigFileArgs,
@@ -528,14 +544,14 @@ pub(super) struct ConfigFileArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) config: Option<PathBuf>,
 
-    /// The environment file with the keys [default: .env, if it is there]
+    /// The environment file with the keys [default: .env, if it exists]
     #[arg(short, long, value_name = "PATH")]
     pub(super) env_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct InitArgs {
-    /// Ask nothing: take what the options say, and for the rest what would be proposed
+    /// Ask nothing: use the options, and the proposed value for everything else
     #[arg(short, long)]
     pub(super) yes: bool,
 
@@ -543,30 +559,30 @@ pub(super) struct InitArgs {
     #[arg(long, value_name = "URL", conflicts_with = "provider")]
     pub(super) server: Option<String>,
 
-    /// The environment variable that holds the key of that server [default: it needs none]
+    /// The environment variable with that server's key [default: it needs none]
     #[arg(long, value_name = "NAME", requires = "server")]
     pub(super) key_variable: Option<String>,
 
-    /// Who is asked: a built-in provider
+    /// A built-in provider
     #[arg(long, value_name = "NAME")]
     pub(super) provider: Option<String>,
 
-    /// Which model is asked
+    /// The model to use
     #[arg(short, long, value_name = "MODEL")]
     pub(super) model: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ModelsArgs {
-    /// Only these, by their names or as provider:name; `*` stands for anything
+    /// Only these models, by name or as provider:name; `*` matches anything
     #[arg(value_name = "MODEL")]
     pub(super) models: Vec<String>,
 
-    /// Have each configured model, or those named, say a word; asks before it costs anything
+    /// Have each configured or named model say a word; asks before it spends anything
     #[arg(long)]
     pub(super) probe: bool,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long, requires = "probe")]
     pub(super) yes: bool,
 
@@ -594,7 +610,7 @@ pub(super) struct ProtocolsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ProtocolsCommand {
-    /// Draw a protocol's stages, and the ways between them
+    /// Draw a protocol's stages and transitions
     Show {
         /// The protocol
         name: String,
@@ -603,7 +619,7 @@ pub(super) enum ProtocolsCommand {
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-The script asks the program for what can be typed: debates, roles, protocols and stages as well as commands and options.
+The script completes debates, roles, protocols and stages as well as commands and options.
   bash        echo 'source <(dialectic completions bash)' >> ~/.bashrc
   zsh         echo 'source <(dialectic completions zsh)' >> ~/.zshrc
   fish        dialectic completions fish > ~/.config/fish/completions/dialectic.fish
@@ -616,7 +632,7 @@ pub(super) struct CompletionsArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ManArgs {
-    /// Write the pages of all commands into this directory instead
+    /// Write a manual page for every command into this directory
     #[arg(long, value_name = "DIR")]
     pub(super) dir: Option<PathBuf>,
 }
@@ -659,6 +675,12 @@ fn rounds(text: &str) -> Result<u32, String> {
         Ok(rounds) if (1..=DebateSettings::MOST_ROUNDS).contains(&rounds) => Ok(rounds),
         _ => Err(format!("expected a whole number from 1 to {}", DebateSettings::MOST_ROUNDS)),
     }
+}
+
+/// Reads a number of checkers.
+fn lenses(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (0..=DebateSettings::DEFAULT_CHECK).contains(number));
+    number.ok_or_else(|| format!("expected a whole number from 0 to {}", DebateSettings::DEFAULT_CHECK))
 }
 
 /// Repetitions at most: each is paid for, and more of them tell nothing that these do not.

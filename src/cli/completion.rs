@@ -15,7 +15,7 @@ use dialectic_base::sanitize::{one_line, sanitize};
 use dialectic_record::debate::{Debate, DebateId};
 use dialectic_record::prompt::Role;
 use dialectic_record::protocol::PROTOCOLS;
-use dialectic_record::store::{Entry, ShortNames, Wanted, read_state};
+use dialectic_record::store::{AccessMode, Entry, ShortNames, read_state};
 
 use super::args::Cli;
 use super::session::debates as directory;
@@ -68,7 +68,7 @@ fn debates(current: &OsStr) -> Vec<CompletionCandidate> {
         let short = names.name(&id);
         let name = if !typed.is_empty() && id.as_str().starts_with(&*typed) { id.as_str() } else { short };
         let problem = (index < DESCRIBED).then(|| read_state(&entry.state).ok()).flatten();
-        let problem = problem.map(|debate| truncate(&one_line(debate.title()), PROBLEM).to_owned());
+        let problem = problem.map(|debate| truncate(&one_line(&debate.title()), PROBLEM).to_owned());
         is_plain(name).then(|| CompletionCandidate::new(name).help(problem.map(Into::into)).display_order(Some(index)))
     });
     let all = newest.into_iter().chain(known);
@@ -93,7 +93,7 @@ fn protocols() -> Vec<CompletionCandidate> {
 fn named_debate(command: &str) -> Option<Debate> {
     let typed = std::env::args().skip_while(|word| word != "--").skip_while(|word| word != command).nth(1)?;
     let entry: Entry = directory().ok()?.find(&typed).ok()?;
-    Some(entry.load(Wanted::State).ok()?.debate)
+    Some(entry.load(AccessMode::State).ok()?.debate)
 }
 
 /// Where a debate can be forked: `start`, and before each stage of each round that makes calls.

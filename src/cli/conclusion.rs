@@ -1,12 +1,13 @@
 //! The end of a run: what is said of it, printed and written.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::error::{Error, Said};
+use crate::error::{Error, ForeignMessage};
 use dialectic_engine::access::key_variable;
-use dialectic_engine::engine::Ending;
-use dialectic_record::debate::{CallStatus, Debate, Failure, ForkPoint, OutcomeKind, StopReason};
+use dialectic_engine::engine::RunEnding;
+use dialectic_record::debate::{Brief, CallStatus, Debate, Failure, ForkPoint, OutcomeKind, StopReason};
 use dialectic_record::store::Entry;
 use dialectic_report::display::{Ended, StreamEnd, summary};
 
@@ -43,13 +44,13 @@ pub(super) fn conclude(
         terminal.notice(&summary(&debate));
     }
     if !is_kept {
-        terminal.notice("No record of this debate is kept: no model was reached, and nothing can have been billed.");
+        terminal.notice("This debate leaves no record: no model was reached and nothing was billed.");
         return Err(failed(&debate, is_kept));
     }
     terminal.notice(&format!("Saved debate to {}", files.saved_to.display()));
     let reported = match (files.report, ending) {
         // Of a failed debate, too: what happened is what one wants to know then. A paused one goes on.
-        (Some(path), Ending::Completed | Ending::Failed) => {
+        (Some(path), RunEnding::Completed | RunEnding::Failed) => {
             write_report(&Entry::of_state(files.saved_to), None, Some(path), detail(args.verbose), None, terminal)
         }
         _ => Ok(()),
@@ -71,22 +72,22 @@ pub(super) fn conclude(
 /// Prints the result, and says everything that kept the debate from being full.
 fn finish(
     debate: &Debate,
-    ending: Ending,
+    ending: RunEnding,
     took: Duration,
     args: &RunArgs,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
     let id = || debate.id.clone();
     match ending {
-        Ending::Paused | Ending::Suspended => return Err(Error::Interrupted { id: id() }),
-        Ending::ServerGone => return Err(Error::ServerGone { id: id() }),
-        Ending::Failed => {
+        RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted { id: id() }),
+        RunEnding::ServerGone => return Err(Error::ServerGone { id: id() }),
+        RunEnding::Failed => {
             return Err(match without_room_to_close(debate) {
                 Some(at) => Error::NoRoomToClose { id: id(), reason: reason(debate), at },
                 None => failed(debate, true),
             });
         }
-        Ending::Completed => {}
+        RunEnding::Completed => {}
     }
     let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
     let printed = match &args.output {
@@ -94,11 +95,18 @@ fn finish(
             terminal.notice(&format!("Wrote the result to {}", path.display()));
         }),
         None if args.events.as_deref().is_some_and(is_stdout) => Ok(()),
-        None => terminal.solution(solution, !args.watch.no_pager),
+        None => terminal.solution(&with_brief(debate, solution), !args.watch.no_pager),
     };
     tell_outcome(debate, took, args.watch.watch(), terminal);
     let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
     if args.strict && !is_full { Err(Error::NotFull { id: id() }) } else { printed }
+}
+
+/// What is printed of a solution: what the texts of a quick debate come to stands above it.
+pub(super) fn with_brief<'a>(debate: &Debate, solution: &'a str) -> Cow<'a, str> {
+    let brief = debate.final_solution.as_ref().and_then(|solution| solution.brief.as_ref());
+    let lines = brief.map(Brief::lines).unwrap_or_default();
+    if lines.is_empty() { solution.into() } else { format!("{}\n\n{solution}", lines.join("  \n")).into() }
 }
 
 fn reason(debate: &Debate) -> String {
@@ -124,7 +132,7 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
     });
     // Behind the status stands what the server says.
     let (what, said) = match (failure.error.split_once("): "), &variable) {
-        (Some((what, said)), Some(_)) => (format!("{what})"), Some(Said(said.to_owned()))),
+        (Some((what, said)), Some(_)) => (format!("{what})"), Some(ForeignMessage(said.to_owned()))),
         _ => (failure.error.clone(), None),
     };
     let is_other = |other: &&Failure| other.error != failure.error;
@@ -140,7 +148,9 @@ pub(super) fn tell_outcome(debate: &Debate, took: Duration, watch: Watch, termin
         return terminal.footer(Ended { debate, took, name: &name, is_offline: debate.is_offline() });
     }
     if debate.is_offline() {
-        terminal.notice("No model was called: the offline provider works by rules. For a real debate see the README.");
+        terminal.notice(
+            "No model was called: the offline provider plays a prepared debate. For a real one see the README.",
+        );
     }
     if let Some(outcome) = debate.outcome.as_ref().filter(|outcome| outcome.kind != OutcomeKind::Full) {
         terminal.warning(&format!("this debate ended {}:", outcome.kind.name()));

@@ -14,7 +14,7 @@ use super::terminal::Terminal;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotAsked {
     /// Nobody is there.
-    #[error("{what} asks on a terminal, and there is none")]
+    #[error("{what} needs a terminal to ask questions")]
     Nobody {
         /// What wants to ask.
         what: &'static str,
@@ -34,7 +34,7 @@ impl Diagnostic for NotAsked {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Nobody { .. } => Some("with --yes it does not ask".to_owned()),
+            Self::Nobody { .. } => Some("use --yes to answer without questions".to_owned()),
             Self::Declined => None,
         }
     }

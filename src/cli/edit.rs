@@ -13,7 +13,7 @@ const SCISSORS: &str = "------------------------ >8 ------------------------";
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EditError {
     /// It could not be started, or its file not be written or read.
-    #[error("cannot have a text written in the editor `{editor}`")]
+    #[error("cannot start the editor `{editor}`")]
     Failed {
         /// The command.
         editor: String,
@@ -21,7 +21,7 @@ pub(super) enum EditError {
         source: io::Error,
     },
     /// It ended otherwise than well.
-    #[error("the editor `{editor}` gave up ({status})")]
+    #[error("the editor `{editor}` failed ({status})")]
     GaveUp {
         /// The command.
         editor: String,
@@ -29,7 +29,7 @@ pub(super) enum EditError {
         status: ExitStatus,
     },
     /// What it saved is no text.
-    #[error("what the editor `{editor}` saved is not UTF-8 text")]
+    #[error("the text that the editor `{editor}` saved is not UTF-8")]
     NotUtf8 {
         /// The command.
         editor: String,
@@ -42,7 +42,7 @@ impl Diagnostic for EditError {
     }
 
     fn hint(&self) -> Option<String> {
-        Some("VISUAL or EDITOR says which editor is used".to_owned())
+        Some("set VISUAL or EDITOR to choose the editor".to_owned())
     }
 }
 

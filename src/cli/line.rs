@@ -26,7 +26,7 @@ pub(super) struct LineReader {
 
 /// The line that is being typed.
 #[derive(Debug, Default)]
-struct Line {
+struct EditedLine {
     text: Vec<char>,
     /// Before which character the cursor stands.
     cursor: usize,
@@ -51,7 +51,7 @@ impl LineReader {
     /// signal.
     pub(super) fn read(&mut self, prompt: &str) -> io::Result<Typed> {
         let term = Term::stderr();
-        let mut line = Line::default();
+        let mut line = EditedLine::default();
         let mut row = line.draw(&term, prompt, 0)?;
         loop {
             match line.press(&term.read_key()?, &self.earlier) {
@@ -79,7 +79,7 @@ impl LineReader {
     }
 }
 
-impl Line {
+impl EditedLine {
     fn press(&mut self, key: &Key, earlier: &[String]) -> Pressed {
         match key {
             Key::Enter => return Pressed::Enter,
@@ -165,15 +165,15 @@ fn place(text: &str, columns: usize) -> (usize, usize) {
 mod tests {
     use super::*;
 
-    fn typed(text: &str) -> Line {
-        let mut line = Line::default();
+    fn typed(text: &str) -> EditedLine {
+        let mut line = EditedLine::default();
         for c in text.chars() {
             line.press(&Key::Char(c), &[]);
         }
         line
     }
 
-    fn text(line: &Line) -> String {
+    fn text(line: &EditedLine) -> String {
         line.text.iter().collect()
     }
 
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn earlier_lines_are_behind_the_arrow_keys() {
         let earlier = ["old", "older than new"].map(str::to_owned);
-        let mut line = Line::default();
+        let mut line = EditedLine::default();
         let mut shown = |key: Key| {
             line.press(&key, &earlier);
             text(&line)

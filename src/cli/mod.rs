@@ -79,7 +79,7 @@ fn refused(mut error: clap::Error) -> ExitCode {
 fn suggest_debate(error: &mut clap::Error) {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return };
     if typed.split_whitespace().count() > 1 {
-        let tip = StyledStr::from("to have it debated, put the command before it: dialectic debate \"...\"");
+        let tip = StyledStr::from("to debate a problem, use the command `debate`: dialectic debate \"...\"");
         // What is near another command is so by chance.
         error.remove(ContextKind::SuggestedSubcommand);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
@@ -94,7 +94,7 @@ fn report_defect(defect: &PanicHookInfo<'_>) {
     let (said, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         // Nobody reading standard error is no reason to fail twice, and nobody may wait any more.
-        drop(writeln!(io::stderr(), "error: the program has a defect{place}; please report it"));
+        drop(writeln!(io::stderr(), "error: the program failed{place}; please report this bug"));
         let _ = said.send(());
     });
     let _ = told.recv_timeout(Duration::from_millis(500));

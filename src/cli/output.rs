@@ -11,24 +11,24 @@ use dialectic_config::ConfigError;
 use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Debate, DebateFile, Settings};
 use dialectic_record::protocol::side;
-use dialectic_record::store::{Entry, Wanted};
+use dialectic_record::store::{AccessMode, Entry};
 use dialectic_report::report::{Detail, View, decision_record, html, markdown};
 
-use super::target::Target;
+use super::target::OutputTarget;
 use super::terminal::Terminal;
 
 /// The form of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ReportFormat {
-    /// All that was said
+    /// Everything that was said
     Markdown,
-    /// What was decided and why, as a decision record to be committed (MADR)
+    /// A decision record to commit (MADR): what was decided and why
     #[value(name = "adr")]
     Decision,
-    /// A page of its own
+    /// An HTML page in one file
     #[value(name = "html")]
     Page,
-    /// The state
+    /// The saved state
     #[value(name = "json")]
     State,
 }
@@ -55,7 +55,7 @@ impl ReportFormat {
         let known = ENDINGS.iter().find(|(ending, _)| has_extension(path, ending));
         known.map(|(_, format)| *format).ok_or_else(|| {
             let message = format!(
-                "names `{}`, which is no form of a report: end the name in .md, .txt, .html or .json",
+                "names `{}`, which is not a report format: use a name that ends in .md, .txt, .html or .json",
                 path.display()
             );
             ConfigError::Argument { option, message }.into()
@@ -70,7 +70,7 @@ fn has_extension(path: &Path, wanted: &str) -> bool {
 /// Writes the whole state to a `.json` file, the solution's text to any other.
 pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Result<(), Error> {
     let json = has_extension(path, "json");
-    Target::find(path)?.write(|out| {
+    OutputTarget::find(path)?.write(|out| {
         if json {
             serde_json::to_writer_pretty(&mut *out, &DebateFile::of(debate))?;
             out.write_all(b"\n")
@@ -93,8 +93,8 @@ pub(super) fn write_report(
     let by_ending = || path.map_or(Ok(ReportFormat::Markdown), |path| ReportFormat::of("--output", path));
     let format = format.map_or_else(by_ending, Ok)?;
     let saved = entry.load(match format {
-        ReportFormat::Markdown | ReportFormat::Decision | ReportFormat::State => Wanted::State,
-        ReportFormat::Page => Wanted::Events,
+        ReportFormat::Markdown | ReportFormat::Decision | ReportFormat::State => AccessMode::State,
+        ReportFormat::Page => AccessMode::Events,
     })?;
     for warning in &saved.warnings {
         terminal.warning(warning);
@@ -115,7 +115,7 @@ pub(super) fn write_report(
             ReportFormat::Page | ReportFormat::State => terminal.result_from(write),
         };
     };
-    Target::prepare(path)?.write(write)?;
+    OutputTarget::prepare(path)?.write(write)?;
     terminal.notice(&format!("Generated report: {}", path.display()));
     Ok(())
 }
@@ -138,7 +138,7 @@ pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> Result<PathBu
     named.push(".md");
     let named = PathBuf::from(named);
     let (given, written) = (path.display(), named.display());
-    terminal.warning(&format!("the report `{given}` ends in neither .md nor .html: it is written to {written}"));
+    terminal.warning(&format!("the report `{given}` ends in neither .md nor .html; writing it to {written}"));
     Ok(named)
 }
 
@@ -148,19 +148,19 @@ pub(super) fn open_page(path: &Path, environment: &Environment, terminal: &mut T
     let has_display =
         ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME"].iter().any(|name| environment.has(name));
     let why = if cfg!(target_os = "linux") && !has_display {
-        "there is no display here (neither DISPLAY nor WAYLAND_DISPLAY is set)".to_owned()
+        "there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set)".to_owned()
     } else {
         match opener::open_browser(&path) {
             Ok(()) => return,
             Err(error) => error.to_string(),
         }
     };
-    terminal.warning(&format!("the page could not be opened: {why}. It is in {}", path.display()));
+    terminal.warning(&format!("cannot open the page: {why}. It is saved as {}", path.display()));
 }
 
 /// Whether what is written to `path` goes to standard output, under whatever name.
 pub(super) fn is_stdout(path: &Path) -> bool {
-    path == Path::new("-") || Target::find(path).is_ok_and(|target| target.is_stdout())
+    path == Path::new("-") || OutputTarget::find(path).is_ok_and(|target| target.is_stdout())
 }
 
 /// Makes the directory that a file is to be in.

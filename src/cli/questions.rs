@@ -21,7 +21,7 @@ use super::modes;
 
 /// How asking ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum AskOutcome {
     /// Every question has an answer.
     Answered,
     /// The user interrupted; the answers given so far are kept.
@@ -29,7 +29,9 @@ pub(super) enum Asked {
 }
 
 /// A question on its way to the user.
-struct Question {
+struct ShownQuestion {
+    /// Its number among all questions of the debate.
+    number: usize,
     /// Whom the answer goes to: several agents may ask the same.
     items: Vec<(AgentId, String)>,
     /// Who asks, as people call them.
@@ -38,7 +40,7 @@ struct Question {
 }
 
 /// What came back.
-enum Line {
+enum ReadLine {
     Text(String),
     /// End of input: there will be no further answer.
     End,
@@ -54,12 +56,12 @@ pub(super) async fn ask(
     debate: &Debate,
     cancel: &CancellationToken,
     messages: &Messages,
-) -> Result<Asked, Error> {
+) -> Result<AskOutcome, Error> {
     let questions = questions(debate);
     let pass = pass(debate);
     let kind = if pass.is_some() { "Follow-up question" } else { "Question" };
-    if let Some(pass) = pass {
-        drop(messages.say(&format!("\nThe answers led to follow-up questions: {pass}.\n")));
+    if let Some(pass) = &pass {
+        drop(messages.say(&format!("\nFollow-up questions to your answers: {pass}.\n")));
     }
     let mut source = Source::open();
     let on_terminal = matches!(source, Source::Terminal(_));
@@ -72,11 +74,16 @@ pub(super) async fn ask(
             // The cursor is still behind the prompt.
             drop(messages.say("\n"));
         }
-        Asked::Interrupted
+        AskOutcome::Interrupted
     };
-    let total = questions.len();
-    'questions: for (index, question) in questions.into_iter().enumerate() {
-        let (number, from) = (index + 1, list(&question.from));
+    if !on_terminal && pass.is_none() && !questions.is_empty() {
+        let said =
+            "\nEach line of standard input answers a question. An empty line skips it; the end skips the rest.\n";
+        drop(messages.say(said));
+    }
+    let total = questions.iter().map(|question| question.number).max().unwrap_or_default();
+    'questions: for question in questions {
+        let (number, from) = (question.number, list(&question.from));
         let shown = messages.say(&format!("\n{kind} {number} of {total}, from {from}:\n{}\n", question.text));
         let mut shown = Some(shown);
         let answer = loop {
@@ -100,47 +107,39 @@ pub(super) async fn ask(
             };
             source = same;
             match line.map_err(Error::Stdin)? {
-                Line::Text(text) if text.trim().is_empty() => break NO_ANSWER.to_owned(),
-                Line::Text(text) => break text.trim().to_owned(),
-                Line::End => {
+                ReadLine::Text(text) if text.trim().is_empty() => break NO_ANSWER.to_owned(),
+                ReadLine::Text(text) => break text.trim().to_owned(),
+                ReadLine::End => {
                     run.end_questions();
                     break 'questions;
                 }
-                Line::Interrupted => return Ok(leave()),
+                ReadLine::Interrupted => return Ok(leave()),
                 // It can be typed all the same.
-                Line::Unwritten(error) => shown = Some(messages.say(&format!("{error}\n"))),
+                ReadLine::Unwritten(error) => shown = Some(messages.say(&format!("{error}\n"))),
             }
         };
         for (agent_id, item_id) in question.items {
             run.answer(agent_id, item_id, answer.clone());
         }
     }
-    Ok(Asked::Answered)
+    Ok(AskOutcome::Answered)
 }
 
-/// The open questions, each once: what several agents ask in the same words is one question.
-fn questions(debate: &Debate) -> Vec<Question> {
-    let mut questions: Vec<Question> = Vec::new();
-    for (group, item) in debate.open_questions() {
-        let from = one_line(&format!("{} ({})", group.agent_name, group.role));
-        let to = (group.agent_id.clone(), item.id.clone());
-        match questions.iter_mut().find(|question| in_words(&question.text) == in_words(&item.question)) {
-            Some(asked) => {
-                asked.items.push(to);
-                if !asked.from.contains(&from) {
-                    asked.from.push(from);
-                }
+/// The open questions, each once.
+fn questions(debate: &Debate) -> Vec<ShownQuestion> {
+    let open = debate.questions().into_iter().filter(|question| question.answer.is_empty());
+    let question = |asked: dialectic_record::debate::Question<'_>| {
+        let mut from: Vec<String> = Vec::new();
+        for (group, _) in &asked.items {
+            let name = one_line(&format!("{} ({})", group.agent_name, group.role));
+            if !from.contains(&name) {
+                from.push(name);
             }
-            None => questions.push(Question { items: vec![to], from: vec![from], text: item.question.clone() }),
         }
-    }
-    questions
-}
-
-/// The words of a question, without what makes no difference to what is asked.
-fn in_words(question: &str) -> String {
-    let words: String = question.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
-    words.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+        let items = asked.items.iter().map(|(group, item)| (group.agent_id.clone(), item.id.clone()));
+        ShownQuestion { number: asked.number, items: items.collect(), from, text: asked.text.to_owned() }
+    };
+    open.map(question).collect()
 }
 
 /// Which pass of questions this is, when it is not the first: `second pass, 2 of at most 3`.
@@ -175,19 +174,19 @@ impl Source {
     }
 
     /// The answer to `question`.
-    fn read(&mut self, question: &str) -> io::Result<Line> {
+    fn read(&mut self, question: &str) -> io::Result<ReadLine> {
         match self {
             Self::Terminal(lines) => {
-                match lines.read("Answer (empty: none, Ctrl-G: editor, Ctrl-D: skip the rest): ") {
-                    Ok(Typed::Line(text)) => Ok(Line::Text(text)),
+                match lines.read("Answer (empty line: skip, Ctrl-G: editor, Ctrl-D: skip the rest): ") {
+                    Ok(Typed::Line(text)) => Ok(ReadLine::Text(text)),
                     Ok(Typed::Editor(text)) => match edit(&text, question) {
-                        Ok(text) => Ok(Line::Text(text)),
-                        Err(error) => Ok(Line::Unwritten(error)),
+                        Ok(text) => Ok(ReadLine::Text(text)),
+                        Err(error) => Ok(ReadLine::Unwritten(error)),
                     },
-                    Ok(Typed::End) => Ok(Line::End),
+                    Ok(Typed::End) => Ok(ReadLine::End),
                     Err(error) => match error.kind() {
-                        io::ErrorKind::Interrupted => Ok(Line::Interrupted),
-                        io::ErrorKind::UnexpectedEof => Ok(Line::End),
+                        io::ErrorKind::Interrupted => Ok(ReadLine::Interrupted),
+                        io::ErrorKind::UnexpectedEof => Ok(ReadLine::End),
                         _ => Err(error),
                     },
                 }
@@ -195,20 +194,8 @@ impl Source {
             Self::Pipe => {
                 let mut bytes = Vec::new();
                 let read = io::stdin().lock().read_until(b'\n', &mut bytes)?;
-                Ok(if read == 0 { Line::End } else { Line::Text(String::from_utf8_lossy(&bytes).into_owned()) })
+                Ok(if read == 0 { ReadLine::End } else { ReadLine::Text(String::from_utf8_lossy(&bytes).into_owned()) })
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn questions_are_alike_whatever_their_case_and_marks() {
-        assert_eq!(in_words("How many  users, roughly?"), in_words("how many users – roughly"));
-        assert_ne!(in_words("How many users?"), in_words("How many user?"));
-        assert_ne!(in_words("Wie groß?"), in_words("Wie groß ist es?"));
     }
 }

@@ -14,14 +14,11 @@ use tokio_util::sync::CancellationToken;
 use crate::archive::PastDebates;
 use crate::error::Error;
 use crate::features;
-use crate::trace::{Destination, Tracer};
-use dialectic_config::{
-    ConfigError, ConfigPath, EnvFile, Overrides, debates_directory, load_settings, process_environment, user_settings,
-    users_hooks, with_vocabulary,
-};
+use crate::trace::{TraceDestination, Tracer};
+use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, EnvFile, debates_directory, process_environment};
 use dialectic_engine::access::{Environment, Trust};
-use dialectic_engine::engine::{Ending, EngineError, ForecastError};
-use dialectic_engine::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services, remembered_prices};
+use dialectic_engine::engine::{EngineError, ForecastError, RunEnding};
+use dialectic_engine::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services};
 use dialectic_llm::openai::http_client;
 use dialectic_record::debate::{Debate, Forecast, Settings};
 use dialectic_record::store::{Directory, Entry};
@@ -34,7 +31,7 @@ use super::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use super::keys::{Key, Keyboard};
 use super::output::{is_stdout, make_parent, report_path};
 use super::suspend::give_way;
-use super::target::Target;
+use super::target::OutputTarget;
 use super::terminal::Terminal;
 use super::watchers::{Log, Seen, Waited, Watchers};
 use super::{modes, questions};
@@ -49,7 +46,7 @@ pub(super) struct Session<'a> {
     args: &'a RunArgs,
     report: Option<PathBuf>,
     events: Option<EventSink>,
-    trace: Option<(Destination, reqwest::Client)>,
+    trace: Option<(TraceDestination, reqwest::Client)>,
     after: After,
     server: Option<Server>,
 }
@@ -59,26 +56,16 @@ pub(super) fn env_file(path: Option<&PathBuf>) -> EnvFile {
     path.map_or(EnvFile::Default, |path| EnvFile::Named(path.clone()))
 }
 
-/// The commands that may run after a saved debate.
-pub(super) fn hooks(args: &VouchArgs, environment: &Environment) -> Result<Hooks, Error> {
-    let path = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
-    Ok(users_hooks(&path, environment)?)
+/// The configuration files that a run goes by: what `--config` names, and the user's own.
+pub(super) fn config_files<'a>(named: Option<&PathBuf>, environment: &'a Environment) -> ConfigFiles<'a> {
+    let path = named.map_or(ConfigPath::Default, |path| ConfigPath::Named(path.clone()));
+    ConfigFiles::new(path, environment)
 }
 
 /// What the user vouches for with options, beside what the settings may do by their own word.
-pub(super) fn vouched(mut provenance: Trust, args: &VouchArgs, environment: &Environment) -> Result<Trust, Error> {
-    provenance = provenance.and_remembered(remembered_prices(environment));
-    if let Some(user) = with_vocabulary(|vocabulary| user_settings(environment, vocabulary))? {
-        provenance = provenance.and_own(&user);
-    }
-    if let Some(path) = &args.config {
-        let named = load_settings(&ConfigPath::Named(path.clone()), environment, &Overrides::default())?;
-        provenance = provenance.and_config(&named.settings);
-    }
-    if let Some(path) = &args.context {
-        provenance = provenance.and_directory(path);
-    }
-    Ok(provenance)
+pub(super) fn vouched(provenance: Trust, args: &VouchArgs, files: &ConfigFiles) -> Result<Trust, Error> {
+    let provenance = files.vouch(provenance)?;
+    Ok(args.context.iter().fold(provenance, |provenance, path| provenance.and_directory(path)))
 }
 
 /// Where the event stream goes: nowhere, to standard output (`-`), or to a file.
@@ -106,16 +93,16 @@ impl<'a> Session<'a> {
         features::check(settings)?;
         let report = args.report.as_deref().map(|path| report_path(path, terminal)).transpose()?;
         let events = args.events.as_deref().filter(|path| !is_stdout(path));
-        let mut targets: Vec<(&str, Target)> = Vec::new();
+        let mut targets: Vec<(&str, OutputTarget)> = Vec::new();
         for (option, path) in
             [("--output", args.output.as_deref()), ("--report", report.as_deref()), ("--events", events)]
         {
             let Some(path) = path else { continue };
-            let target = Target::prepare(path)?;
+            let target = OutputTarget::prepare(path)?;
             let streamed = args.events.is_some() && events.is_none() && target.is_stdout();
             let other = targets.iter().find(|(_, other)| other.is_same(&target)).map(|(other, _)| *other);
             if let Some(other) = other.or(streamed.then_some("--events")) {
-                let message = format!("names a file that {other} is written to");
+                let message = format!("names the same file as {other}");
                 return Err(ConfigError::Argument { option, message }.into());
             }
             targets.push((option, target));
@@ -123,7 +110,7 @@ impl<'a> Session<'a> {
         let events = event_sink(args.events.as_deref())?;
         let trace = match settings.debate.trace {
             None => None,
-            Some(target) => match Destination::of(target, environment) {
+            Some(target) => match TraceDestination::of(target, environment) {
                 Ok(destination) => {
                     let http = http_client(environment.certificate_file())?.client_for(destination.url()).clone();
                     Some((destination, http))
@@ -246,7 +233,7 @@ fn do_behind(after: After, state: &Path, terminal: &mut Terminal) {
                 terminal.warning(&warning);
             }
         }
-        Err(error) => terminal.warning(&format!("nothing is done behind the debate: {error}")),
+        Err(error) => terminal.warning(&format!("hooks, ratings and memory are skipped: {error}")),
     }
 }
 
@@ -264,7 +251,7 @@ pub(super) struct Over {
     /// The debate as it is saved.
     pub(super) debate: Debate,
     /// How it ended.
-    pub(super) ending: Ending,
+    pub(super) ending: RunEnding,
     /// Whether it is on record.
     pub(super) is_kept: bool,
     /// How the event stream ended.
@@ -276,7 +263,7 @@ pub(super) struct Over {
 impl Over {
     /// Whether the debate is on record and nothing more comes of it by itself.
     fn is_over(&self) -> bool {
-        self.is_kept && matches!(self.ending, Ending::Completed | Ending::Failed)
+        self.is_kept && matches!(self.ending, RunEnding::Completed | RunEnding::Failed)
     }
 }
 
@@ -339,7 +326,7 @@ async fn run_while_shown(
                 let Some(debate) = waiting else { break Ok(()) };
                 if watched.is_some() {
                     // Nobody is asked twice.
-                    drop(messages.say("The agents have questions: answer them in the browser.\n"));
+                    drop(messages.say("The agents have questions. Answer them in the browser.\n"));
                     continue;
                 }
                 let keyboard = user.keyboard.cloned();
@@ -348,8 +335,8 @@ async fn run_while_shown(
                 let asked = questions::ask(&run, &debate, cancel, &messages).await;
                 drop(off);
                 match asked {
-                    Ok(questions::Asked::Answered) => {}
-                    Ok(questions::Asked::Interrupted) => run.interrupt(),
+                    Ok(questions::AskOutcome::Answered) => {}
+                    Ok(questions::AskOutcome::Interrupted) => run.interrupt(),
                     Err(error) => {
                         run.interrupt();
                         break Err(error);

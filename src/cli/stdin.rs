@@ -27,7 +27,7 @@ pub(super) fn may_have_text() -> bool {
 /// Reads at most `limit` bytes of standard input. Where nothing comes for a while, it is said that `what` is waited for.
 pub(super) fn read(what: &str, limit: u64, terminal: &mut Terminal) -> io::Result<Vec<u8>> {
     if io::stdin().is_terminal() {
-        terminal.notice(&format!("Type {what}; Ctrl-D on a line of its own ends it."));
+        terminal.notice(&format!("Type {what}; press Ctrl-D on an empty line to end it."));
     }
     let (begun, has_begun) = channel();
     let reading = thread::spawn(move || {

@@ -17,7 +17,7 @@ const MOST_LINKS: usize = 40;
 
 /// A file, device, pipe or stream that a result goes to.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct OutputTarget {
     /// As the user wrote it, for messages.
     given: PathBuf,
     way: Way,
@@ -35,7 +35,7 @@ enum Way {
     File(PathBuf),
 }
 
-impl Target {
+impl OutputTarget {
     /// The target at `path`, once it is sure that it can be written. Directories on the way are created; of the file
     /// itself nothing is changed.
     ///
@@ -219,7 +219,7 @@ mod tests {
     fn a_file_whose_directory_takes_no_new_file_is_written_in_place() {
         // The kernel's file of this program's name: it can be written, and nothing can be put beside it.
         let path = Path::new("/proc/self/comm");
-        let target = Target::prepare(path).unwrap();
+        let target = OutputTarget::prepare(path).unwrap();
         target.write(|out| out.write_all(b"renamed")).unwrap();
         assert_eq!(fs::read_to_string(path).unwrap(), "renamed\n");
     }
@@ -230,16 +230,16 @@ mod tests {
         let name = |name: &str| directory.path().join(name);
         std::os::unix::fs::symlink("second", name("first")).unwrap();
         std::os::unix::fs::symlink("new.md", name("second")).unwrap();
-        let target = Target::prepare(&name("first")).unwrap();
+        let target = OutputTarget::prepare(&name("first")).unwrap();
         assert!(!name("new.md").exists() && name("first").is_symlink(), "a check changes nothing");
         target.write(|out| out.write_all(b"text")).unwrap();
         assert_eq!(fs::read_to_string(name("new.md")).unwrap(), "text");
         assert!(name("first").is_symlink() && name("second").is_symlink());
-        assert!(target.is_same(&Target::find(&name("new.md")).unwrap()));
+        assert!(target.is_same(&OutputTarget::find(&name("new.md")).unwrap()));
 
         std::os::unix::fs::symlink("circle", name("circle")).unwrap();
-        assert!(Target::prepare(&name("circle")).is_err());
+        assert!(OutputTarget::prepare(&name("circle")).is_err());
         std::os::unix::fs::symlink("nowhere/x.md", name("astray")).unwrap();
-        assert!(Target::prepare(&name("astray")).is_err());
+        assert!(OutputTarget::prepare(&name("astray")).is_err());
     }
 }

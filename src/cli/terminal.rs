@@ -39,7 +39,7 @@ impl Terminal {
             Some(ColorMode::Auto) | None if dumb || environment.get("NO_COLOR").is_some() => ColorMode::Never,
             Some(color) => color,
             None => usual_color(&environment)
-                .and_then(|name| When::from_str(name, true).ok())
+                .and_then(|name| When::from_str(&name, true).ok())
                 .map_or(ColorMode::Auto, Into::into),
         };
         Self { color, dumb }

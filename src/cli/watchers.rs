@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
 use crate::trace::Tracer;
-use dialectic_record::signals::{Follower, Signals, Told, Words};
+use dialectic_record::signals::{Followed, Follower, Signals, Words};
 use dialectic_record::store::JournalReader;
 use dialectic_report::display::{DisplayOptions, EventSink, EventStream, Messages, ProgressMode, StreamEnd, View};
 
@@ -129,8 +129,8 @@ fn trace(mut tracer: Tracer, mut follower: Follower) -> io::Result<oneshot::Rece
             // Events that cannot be read again end the trace there: it is no reason to disturb anybody.
             while let Ok(Some(told)) = follower.next().await {
                 match told {
-                    Told::Signal(signal) => tracer.see(&signal),
-                    Told::Gap { .. } => {}
+                    Followed::Signal(signal) => tracer.see(&signal),
+                    Followed::Gap { .. } => {}
                 }
             }
         });

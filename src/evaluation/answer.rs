@@ -15,7 +15,7 @@ const HIGHEST: f64 = 10.0;
 
 /// An evaluator's answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct EvaluatorAnswer {
     /// The JSON, as it came.
     pub returned: Value,
     /// The scores in it, each from 1 to 10; absent where there was none.
@@ -60,9 +60,9 @@ impl fmt::Display for Ignored {
 
 /// A JSON object that has at least one of the two parts of an evaluation, so that braces in the prose around it are not
 /// taken for one.
-struct Evaluation(Map<String, Value>);
+struct EvaluationObject(Map<String, Value>);
 
-impl<'de> Deserialize<'de> for Evaluation {
+impl<'de> Deserialize<'de> for EvaluationObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let object = Map::deserialize(deserializer)?;
         let is_evaluation =
@@ -75,13 +75,13 @@ impl<'de> Deserialize<'de> for Evaluation {
     }
 }
 
-impl Answer {
+impl EvaluatorAnswer {
     /// Reads what an evaluator wrote, whatever surrounds the JSON.
     ///
     /// # Errors
     /// There is no JSON object in it that is an evaluation.
     pub fn read(text: &str) -> Result<Self, AnswerError> {
-        let Evaluation(object) = read_json(text)?;
+        let EvaluationObject(object) = read_json(text)?;
         let returned = Value::Object(object);
         let (mut scores, mut ignored) = (Scores::new(), Vec::new());
         for criterion in Criterion::ALL {
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn scores_are_found_where_they_belong() {
-        let answer = Answer::read(
+        let answer = EvaluatorAnswer::read(
             r#"Here: {"evaluation":{"functional_completeness":{"score":8,"reasoning":"{}"},
                 "non_functional":{"security":{"score":6.5},"testability":{"score":null},"overall_score":{"score":2}}},
                 "overall_summary":{"overall_score":7}}"#,
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn what_is_out_of_range_is_clamped_and_what_is_no_number_is_left_out() {
-        let answer = Answer::read(
+        let answer = EvaluatorAnswer::read(
             r#"{"evaluation":{"functional_completeness":{"score":0},"non_functional":{"security":{"score":11.5},
                 "testability":{"score":"9"},"performance_scalability":{"score":[]},"regulatory_compliance":"NaN",
                 "requirements_fulfillment":{"score":-1e300}}},"overall_summary":{"overall_score":true}}"#,
@@ -188,16 +188,16 @@ mod tests {
     fn what_is_no_evaluation_is_an_error() {
         for text in ["", "I cannot do that.", "{}", r#"{"error":"busy"}"#, r#"{"evaluation":7}"#, r#"{"evaluation":{"#]
         {
-            assert!(Answer::read(text).is_err(), "{text}");
+            assert!(EvaluatorAnswer::read(text).is_err(), "{text}");
         }
-        assert!(Answer::read(r#"{"evaluation":{}}"#).unwrap().scores.is_empty());
+        assert!(EvaluatorAnswer::read(r#"{"evaluation":{}}"#).unwrap().scores.is_empty());
     }
 
     proptest! {
         #[test]
         fn every_score_that_counts_is_within_bounds(given in any::<f64>()) {
             let json = serde_json::json!({"overall_summary": {"overall_score": given}}).to_string();
-            let answer = Answer::read(&json).unwrap();
+            let answer = EvaluatorAnswer::read(&json).unwrap();
             prop_assert!(answer.scores.values().all(|score| (LOWEST..=HIGHEST).contains(score)));
         }
     }

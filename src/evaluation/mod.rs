@@ -15,11 +15,11 @@ mod schema;
 mod statistics;
 mod subject;
 
-pub use answer::{Answer, Ignored};
+pub use answer::{EvaluatorAnswer, Ignored};
 pub use compare::indistinct;
 pub use criterion::{Criterion, Scores};
 pub use evaluator::{Evaluator, PromptText, evaluators};
 pub use requirements::{Coverage, Requirements};
-pub use run::{Attempt, Evaluated, Run, Skipped, Usage, evaluate};
+pub use run::{Attempt, Evaluated, EvaluationRun, Skipped, Usage, evaluate};
 pub use statistics::Figure;
 pub use subject::{Subject, SubjectError};

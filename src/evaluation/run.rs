@@ -15,7 +15,7 @@ use dialectic_engine::agent::{AnswerError, Ask};
 use dialectic_llm::FailedCall;
 
 use super::statistics::mean;
-use super::{Answer, Criterion, Evaluator, Figure, Scores, Subject};
+use super::{Criterion, Evaluator, EvaluatorAnswer, Figure, Scores, Subject};
 
 /// Evaluations in flight at most, where there are not more evaluators than that.
 const IN_FLIGHT: usize = 16;
@@ -25,11 +25,11 @@ pub struct Evaluated<'a> {
     /// The subject.
     pub subject: &'a Subject,
     /// Every repetition, in order.
-    pub runs: Vec<Run<'a>>,
+    pub runs: Vec<EvaluationRun<'a>>,
 }
 
 /// One answer, or none, of every evaluator.
-pub struct Run<'a> {
+pub struct EvaluationRun<'a> {
     /// In the order of the configuration.
     pub attempts: Vec<Attempt<'a>>,
 }
@@ -39,7 +39,7 @@ pub struct Attempt<'a> {
     /// Who was asked.
     pub evaluator: &'a Evaluator,
     /// What it said.
-    pub outcome: Result<Answer, Skipped>,
+    pub outcome: Result<EvaluatorAnswer, Skipped>,
     /// From the first attempt to the end, the second chance included.
     pub latency: Duration,
     /// What it took, as far as the provider told.
@@ -125,7 +125,7 @@ pub async fn evaluate<'a>(
     join_all(subjects.iter().map(|subject| async move {
         let runs = (0..repeat.get()).map(|_| async move {
             let attempts = evaluators.iter().map(|evaluator| attempt(evaluator, subject, in_flight));
-            Run { attempts: join_all(attempts).await }
+            EvaluationRun { attempts: join_all(attempts).await }
         });
         Evaluated { subject, runs: join_all(runs).await }
     }))
@@ -149,7 +149,7 @@ async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, in_flight: &Se
         }),
         tools: None,
     };
-    let ended = ask.json(Answer::read).await;
+    let ended = ask.json(EvaluatorAnswer::read).await;
     let before = *before.lock().unwrap_or_else(PoisonError::into_inner);
     let (outcome, last) = match ended {
         Err(failed) => {
@@ -164,9 +164,9 @@ async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, in_flight: &Se
     Attempt { evaluator, outcome, latency: started.elapsed(), usage: before.and(last) }
 }
 
-impl<'a> Run<'a> {
+impl<'a> EvaluationRun<'a> {
     /// The answers of those that gave one.
-    pub fn answers(&self) -> impl Iterator<Item = (&'a Evaluator, &Answer)> {
+    pub fn answers(&self) -> impl Iterator<Item = (&'a Evaluator, &EvaluatorAnswer)> {
         self.attempts.iter().filter_map(|attempt| Some((attempt.evaluator, attempt.outcome.as_ref().ok()?)))
     }
 
@@ -184,14 +184,14 @@ impl<'a> Run<'a> {
 
 impl<'a> Evaluated<'a> {
     /// The runs in which at least one evaluator gave an answer: those that count.
-    pub fn counted(&self) -> impl Iterator<Item = &Run<'a>> {
+    pub fn counted(&self) -> impl Iterator<Item = &EvaluationRun<'a>> {
         self.runs.iter().filter(|run| run.answers().next().is_some())
     }
 
     /// For each criterion the mean over the runs that count, and their spread.
     #[must_use]
     pub fn figures(&self) -> BTreeMap<Criterion, Figure> {
-        let averages: Vec<Scores> = self.counted().map(Run::averages).collect();
+        let averages: Vec<Scores> = self.counted().map(EvaluationRun::averages).collect();
         let figure = |criterion| {
             let values: Vec<f64> = averages.iter().filter_map(|scores| scores.get(&criterion).copied()).collect();
             Some((criterion, Figure::of(&values)?))

@@ -93,12 +93,12 @@ impl Subject {
         let requirements = Requirements::of(debate);
         // Names, texts and numbers in structs always have a JSON form.
         let as_json = serde_json::to_string_pretty(&requirements).unwrap_or_default();
-        let clarifications: Vec<_> = askers(debate)
-            .flat_map(|group| group.items.iter().map(move |item| (group, item)))
-            .map(|(group, item)| prompt::Clarification {
-                agent: &group.agent_name,
-                question: &item.question,
-                answer: answer(item),
+        let questions = debate.questions();
+        let clarifications: Vec<_> = questions
+            .iter()
+            .map(|one| prompt::Clarification {
+                question: one.text,
+                answer: one.items.first().map_or(NO_ANSWER, |(_, item)| answer(item)),
             })
             .collect();
         let groups: Vec<_> = askers(debate)

@@ -13,7 +13,7 @@ use rand::RngExt;
 use sha2::{Digest, Sha256};
 
 use super::listen::Seat;
-use super::problem::{Kind, Problem};
+use super::problem::{Kind, ProblemDetails};
 use super::server::App;
 
 /// The header that a change must carry: no form can send it, and no script of another site may.
@@ -127,13 +127,13 @@ impl Access {
     }
 
     /// Sees to it that the request was meant for this server, and comes from nobody else's page.
-    fn check_sender(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
+    fn check_sender(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), ProblemDetails> {
         let host =
             headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(uri.authority().map(Authority::as_str));
         if !host.is_some_and(|host| self.hosts.contains(&host.to_lowercase())) {
-            let detail = "the request was sent to a host that is none of this server's";
-            let hint = "use the address that was printed, or name the one that you use with --origin";
-            return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, Kind::Access, detail).hint(hint));
+            let detail = "the request names a host that is not this server's";
+            let hint = "use the printed address, or name yours with --origin";
+            return Err(ProblemDetails::new(StatusCode::MISDIRECTED_REQUEST, Kind::Access, detail).hint(hint));
         }
         let origin = headers.get(header::ORIGIN);
         let is_own =
@@ -150,7 +150,7 @@ impl Access {
     }
 
     /// Sees to it that whoever asks may.
-    fn check_asker(&self, method: &Method, headers: &HeaderMap, path: &str) -> Result<(), Problem> {
+    fn check_asker(&self, method: &Method, headers: &HeaderMap, path: &str) -> Result<(), ProblemDetails> {
         let changes = !matches!(*method, Method::GET | Method::HEAD);
         // The token is a header that no form can send.
         if self.has_token(headers) {
@@ -162,7 +162,7 @@ impl Access {
         if !path.starts_with("/api/") || PUBLIC.contains(&path) || self.has_cookie(headers) {
             return Ok(());
         }
-        let problem = Problem::new(StatusCode::UNAUTHORIZED, Kind::Access, "whoever asks is not known here");
+        let problem = ProblemDetails::new(StatusCode::UNAUTHORIZED, Kind::Access, "there is no valid token or cookie");
         Err(problem.hint("send the header `Authorization: Bearer` with the token, or open the printed address first"))
     }
 }
@@ -170,8 +170,8 @@ impl Access {
 /// What of the API everybody may ask for: a description without secrets, and being let in.
 const PUBLIC: [&str; 2] = ["/api/v1/openapi.json", "/api/v1/session"];
 
-fn refused(detail: &str) -> Problem {
-    Problem::new(StatusCode::FORBIDDEN, Kind::Access, detail)
+fn refused(detail: &str) -> ProblemDetails {
+    ProblemDetails::new(StatusCode::FORBIDDEN, Kind::Access, detail)
 }
 
 /// Lets only those through who may, and has every answer say what pages may do.
@@ -205,10 +205,10 @@ pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) 
 }
 
 /// Gives the connection a place among those of clients that are known.
-fn seat(request: &Request) -> Result<(), Problem> {
+fn seat(request: &Request) -> Result<(), ProblemDetails> {
     let seat = request.extensions().get::<Seat>();
     let seated = seat.is_some_and(Seat::take_place);
-    if seated { Ok(()) } else { Err(Problem::busy("there are too many connections")) }
+    if seated { Ok(()) } else { Err(ProblemDetails::busy("there are too many connections")) }
 }
 
 /// Host and port as a browser names them.

@@ -14,21 +14,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::timeout;
 
+use dialectic_base::figures;
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_base::sanitize::escaped_json;
 use dialectic_engine::runner::{Controls, SpendingLock};
 use dialectic_record::debate::{AgentId, Debate, DebateFile, DebateId, Event, Status};
 use dialectic_record::protocol::side;
-use dialectic_record::store::{Entry, Wanted};
+use dialectic_record::store::{AccessMode, Entry};
 use dialectic_report::report::{Detail, View, decision_record, html, markdown};
 
-use super::catalogue::{Row, Standing, entry_of, row_of};
-use super::problem::{Kind, Problem};
+use super::catalogue::{DebateRow, Standing, entry_of, row_of};
+use super::problem::{Kind, ProblemDetails};
 use super::registry::Whereabouts;
-use super::request::{Answers, Feedback, Fork, NewDebate, SignIn, read};
+use super::request::{AnswersBody, Feedback, Fork, NewDebate, QuestionAnswer, SignIn, read};
 use super::server::App;
-use super::settings::{Admission, Foreseen, Setup};
-use super::stream::{Form, of_debate, of_several};
+use super::settings::{Admission, ForecastBody, Setup};
+use super::stream::{StreamFormat, of_debate, of_several};
 
 /// Bytes of a request's body at most.
 const MOST_BYTES: usize = 1024 * 1024;
@@ -45,15 +46,15 @@ const REPORT_POLICY: &str = "sandbox allow-same-origin allow-popups allow-popups
                              style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 /// The body of a request, of a size that is within bounds.
-pub(super) struct Content(Bytes);
+pub(super) struct RequestBody(Bytes);
 
-impl FromRequest<App> for Content {
-    type Rejection = Problem;
+impl FromRequest<App> for RequestBody {
+    type Rejection = ProblemDetails;
 
-    async fn from_request(request: Request, _: &App) -> Result<Self, Problem> {
+    async fn from_request(request: Request, _: &App) -> Result<Self, ProblemDetails> {
         let too_large = || {
-            let detail = format!("the body of a request may have {MOST_BYTES} bytes at most");
-            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, Kind::Validation, detail)
+            let detail = format!("the body of a request may have at most {MOST_BYTES} bytes");
+            ProblemDetails::new(StatusCode::PAYLOAD_TOO_LARGE, Kind::Validation, detail)
         };
         let said = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
         if said.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > MOST_BYTES) {
@@ -62,25 +63,25 @@ impl FromRequest<App> for Content {
         let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if kind.is_some_and(|kind| !kind.trim_start().to_ascii_lowercase().starts_with("application/json")) {
             let detail = "the body of a request must be application/json";
-            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Kind::Validation, detail));
+            return Err(ProblemDetails::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Kind::Validation, detail));
         }
         let Ok(body) = timeout(TO_SEND, to_bytes(request.into_body(), MOST_BYTES)).await else {
             let detail = format!("the body of a request must be there within {} seconds", TO_SEND.as_secs());
-            return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, Kind::Validation, detail));
+            return Err(ProblemDetails::new(StatusCode::REQUEST_TIMEOUT, Kind::Validation, detail));
         };
         body.map(Self).map_err(|_| too_large())
     }
 }
 
 /// What the query of a request says.
-pub(super) struct Asked<T>(T);
+pub(super) struct QueryParams<T>(T);
 
-impl<T: DeserializeOwned> FromRequestParts<App> for Asked<T> {
-    type Rejection = Problem;
+impl<T: DeserializeOwned> FromRequestParts<App> for QueryParams<T> {
+    type Rejection = ProblemDetails;
 
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ProblemDetails> {
         let Query(asked) =
-            Query::try_from_uri(&parts.uri).map_err(|rejection| Problem::validation(rejection.body_text()))?;
+            Query::try_from_uri(&parts.uri).map_err(|rejection| ProblemDetails::validation(rejection.body_text()))?;
         Ok(Self(asked))
     }
 }
@@ -92,7 +93,7 @@ impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
         match serde_json::to_string(&self.1) {
             Ok(text) => (self.0, [(header::CONTENT_TYPE, "application/json")], escaped_json(text)).into_response(),
-            Err(error) => Problem::internal(error.to_string()).into_response(),
+            Err(error) => ProblemDetails::internal(error.to_string()).into_response(),
         }
     }
 }
@@ -120,9 +121,9 @@ pub(super) struct Filter {
 
 /// A part of the list.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Listed {
+pub(super) struct DebateListPage {
     /// The debates, the newest first.
-    debates: Vec<Row>,
+    debates: Vec<DebateRow>,
     /// How many fit in all.
     total: usize,
 }
@@ -131,16 +132,16 @@ pub(super) struct Listed {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Debate")]
-pub(super) struct Shown {
+pub(super) struct DebateBody {
     /// What the list says of it.
-    summary: Row,
+    summary: DebateRow,
     /// Questions that wait for an answer.
-    questions: Vec<Question>,
+    questions: Vec<OpenQuestion>,
     /// On which side each agent is, where there are sides.
     sides: BTreeMap<String, &'static str>,
     /// Why it failed, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<Problem>,
+    problem: Option<ProblemDetails>,
     /// What is wrong with its files.
     warnings: Vec<String>,
     /// Its state, as its file holds it: see `docs/state-format.md`.
@@ -150,8 +151,7 @@ pub(super) struct Shown {
 /// A question that waits for an answer.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_field_names, reason = "the names of the API's keys")]
-pub(super) struct Question {
+pub(super) struct OpenQuestion {
     agent_id: String,
     agent_name: String,
     question_id: String,
@@ -173,7 +173,7 @@ pub(super) struct Started {
 /// Which form of a report is wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Format {
+pub(super) enum ReportFormat {
     /// All that was said, as Markdown.
     #[default]
     Markdown,
@@ -189,14 +189,14 @@ pub(super) enum Format {
 #[serde(default)]
 pub(super) struct ReportQuery {
     /// The form.
-    format: Format,
+    format: ReportFormat,
     /// Whether it is to be kept as a file.
     download: bool,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
-pub(super) struct After {
+pub(super) struct AfterQuery {
     /// The number of the last event that is known: only later ones are sent. The header `Last-Event-ID` goes before it.
     #[schemars(range(max = 9_007_199_254_740_991_u64))]
     after: u64,
@@ -215,46 +215,55 @@ pub(super) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-pub(super) async fn session(State(app): State<App>, Content(body): Content) -> Result<Response, Problem> {
+pub(super) async fn session(
+    State(app): State<App>,
+    RequestBody(body): RequestBody,
+) -> Result<Response, ProblemDetails> {
     let SignIn { token } = read(&body)?;
     if !app.access.is_token(&token) {
-        return Err(Problem::new(StatusCode::FORBIDDEN, Kind::Access, "that is not the token of this server"));
+        return Err(ProblemDetails::new(StatusCode::FORBIDDEN, Kind::Access, "this is not the server's token"));
     }
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, app.access.set_cookie())]).into_response())
 }
 
-pub(super) async fn setup(State(app): State<App>) -> Result<Response, Problem> {
+pub(super) async fn setup(State(app): State<App>) -> Result<Response, ProblemDetails> {
     let setup: Setup = app.blocking(|app| app.workplace.setup(app.left_today()?)).await??;
     Ok(ok(setup))
 }
 
-pub(super) async fn forecast(State(app): State<App>, Content(body): Content) -> Result<Response, Problem> {
-    let request = NewDebate::read(&body)?;
-    let foreseen: Foreseen = app.blocking(move |app| app.workplace.forecast(&request, app.left_today()?)).await??;
+pub(super) async fn forecast(
+    State(app): State<App>,
+    RequestBody(body): RequestBody,
+) -> Result<Response, ProblemDetails> {
+    let request: NewDebate = read(&body)?;
+    let foreseen: ForecastBody = app.blocking(move |app| app.workplace.forecast(&request, app.left_today()?)).await??;
     Ok(ok(foreseen))
 }
 
-pub(super) async fn list(State(app): State<App>, Asked(filter): Asked<Filter>) -> Result<Response, Problem> {
+pub(super) async fn list(
+    State(app): State<App>,
+    QueryParams(filter): QueryParams<Filter>,
+) -> Result<Response, ProblemDetails> {
     let limit = filter.limit.unwrap_or(PAGE);
     if !(1..=MOST_ROWS).contains(&limit) {
-        return Err(Problem::key("limit", format!("limit must be from 1 to {MOST_ROWS}")));
+        return Err(ProblemDetails::key("limit", format!("limit must be from 1 to {MOST_ROWS}")));
     }
     let rows = app.blocking(|app| app.catalogue.rows(&app.hall)).await??;
     let wanted = filter.search.as_deref().unwrap_or_default().to_lowercase();
-    let fits = |row: &Row| {
+    let fits = |row: &DebateRow| {
         let text = format!("{} {}", row.title, row.id).to_lowercase();
         wanted.split_whitespace().all(|word| text.contains(word))
             && filter.status.is_none_or(|status| row.status == status)
             && filter.protocol.as_ref().is_none_or(|protocol| row.protocol.as_ref() == Some(protocol))
     };
-    let mut debates: Vec<Row> = rows.into_iter().filter(fits).collect();
+    let mut debates: Vec<DebateRow> = rows.into_iter().filter(fits).collect();
     let total = debates.len();
     debates = debates.into_iter().skip(filter.skip.unwrap_or(0) as usize).take(limit as usize).collect();
-    Ok(ok(Listed { debates, total }))
+    Ok(ok(DebateListPage { debates, total }))
 }
 
-pub(super) async fn start(State(app): State<App>, Content(body): Content) -> Result<Response, Problem> {
-    let request = NewDebate::read(&body)?;
+pub(super) async fn start(State(app): State<App>, RequestBody(body): RequestBody) -> Result<Response, ProblemDetails> {
+    let request: NewDebate = read(&body)?;
     let started = admit(&app, move |app, _| app.workplace.begin(&request, app.left_today()?)).await?;
     Ok(created(started))
 }
@@ -262,9 +271,9 @@ pub(super) async fn start(State(app): State<App>, Content(body): Content) -> Res
 pub(super) async fn fork(
     State(app): State<App>,
     Path(id): Path<String>,
-    Content(body): Content,
-) -> Result<Response, Problem> {
-    let request = Fork::read(&body)?;
+    RequestBody(body): RequestBody,
+) -> Result<Response, ProblemDetails> {
+    let request: Fork = read(&body)?;
     let started = admit(&app, move |app, _| {
         let entry = entry_of(&app.workplace.directory, &id)?;
         app.workplace.fork(&entry, &request, app.left_today()?)
@@ -285,8 +294,8 @@ fn created(started: Started) -> Response {
 /// directory, so that no two are paid from the same money.
 async fn admit(
     app: &App,
-    make: impl FnOnce(&App, &SpendingLock) -> Result<Admission, Problem> + Send + 'static,
-) -> Result<Started, Problem> {
+    make: impl FnOnce(&App, &SpendingLock) -> Result<Admission, ProblemDetails> + Send + 'static,
+) -> Result<Started, ProblemDetails> {
     let _door = app.door.lock().await;
     app.hall.check_room()?;
     app.blocking(move |app| {
@@ -302,55 +311,60 @@ async fn admit(
 }
 
 /// What the list says of a debate. Reads its files.
-pub(super) fn summary(app: &App, entry: &Entry) -> Result<Row, Problem> {
-    Ok(row_of(&entry.load(Wanted::State)?.debate, entry, &app.hall))
+pub(super) fn summary(app: &App, entry: &Entry) -> Result<DebateRow, ProblemDetails> {
+    Ok(row_of(&entry.load(AccessMode::State)?.debate, entry, &app.hall))
 }
 
-pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
     let shown = app.blocking(move |app| {
         let entry = found(app, &id)?;
-        let saved = entry.load(Wanted::State)?;
-        let questions = saved.debate.open_questions().map(|(group, item)| Question {
-            agent_id: group.agent_id.to_string(),
-            agent_name: group.agent_name.clone(),
-            question_id: item.id.clone(),
-            question: item.question.clone(),
+        let saved = entry.load(AccessMode::State)?;
+        let open = saved.debate.questions().into_iter().filter(|one| one.answer.is_empty());
+        let questions = open.filter_map(|one| {
+            let (group, item) = one.items.first()?;
+            let names: Vec<String> = one.items.iter().map(|(group, _)| group.agent_name.clone()).collect();
+            Some(OpenQuestion {
+                agent_id: group.agent_id.to_string(),
+                agent_name: figures::list(&names),
+                question_id: item.id.clone(),
+                question: one.text.to_owned(),
+            })
         });
         let view = View::new(&saved.debate, &[], None).with_sides(side);
         let sides = view.agents.iter().filter(|_| view.has_sides());
         let sides = sides.filter_map(|agent| Some((agent.id.to_string(), view.side_of(&agent.id)?.name())));
         let sides = sides.collect();
         let state = serde_json::to_value(DebateFile::of(&saved.debate));
-        Ok::<_, Problem>(Shown {
+        Ok::<_, ProblemDetails>(DebateBody {
             summary: row_of(&saved.debate, &entry, &app.hall),
             questions: questions.collect(),
             sides,
-            problem: Problem::of_debate(&saved.debate),
+            problem: ProblemDetails::of_debate(&saved.debate),
             warnings: saved.warnings,
-            state: state.map_err(|error| Problem::internal(error.to_string()))?,
+            state: state.map_err(|error| ProblemDetails::internal(error.to_string()))?,
         })
     });
     Ok(ok(shown.await??))
 }
 
 /// A debate that is on record, or why it is not any more.
-fn found(app: &App, id: &str) -> Result<Entry, Problem> {
+fn found(app: &App, id: &str) -> Result<Entry, ProblemDetails> {
     entry_of(&app.workplace.directory, id).map_err(|missing| {
         let lost = app.hall.lost(&DebateId::new(id));
-        lost.map_or(missing, |lost| Problem { status: StatusCode::GONE.as_u16(), ..lost })
+        lost.map_or(missing, |lost| ProblemDetails { status: StatusCode::GONE.as_u16(), ..lost })
     })
 }
 
 pub(super) async fn events(
     State(app): State<App>,
     Path(id): Path<String>,
-    Asked(After { after }): Asked<After>,
+    QueryParams(AfterQuery { after }): QueryParams<AfterQuery>,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     let known = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(|id| id.trim().parse().ok());
     let told = known.unwrap_or(after);
     let accepted = headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok()).unwrap_or_default();
-    let form = if accepted.contains("application/x-ndjson") { Form::Lines } else { Form::Sse };
+    let form = if accepted.contains("application/x-ndjson") { StreamFormat::Lines } else { StreamFormat::Sse };
     let entry = app.blocking(move |app| found(app, &id)).await??;
     entry.journal_path()?;
     let place = app.client()?;
@@ -359,16 +373,16 @@ pub(super) async fn events(
 
 pub(super) async fn all_events(
     State(app): State<App>,
-    Asked(query): Asked<Several>,
+    QueryParams(query): QueryParams<Several>,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     let known = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(positions).unwrap_or_default();
     let wanted = positions(&query.debates);
     if wanted.is_empty() && !query.list {
-        return Err(Problem::key("debates", "the stream would be empty: name debates, or ask for the list"));
+        return Err(ProblemDetails::key("debates", "the stream would be empty: name debates, or ask for the list"));
     }
     if wanted.len() > MOST_FOLLOWED {
-        return Err(Problem::key("debates", format!("a stream follows {MOST_FOLLOWED} debates at most")));
+        return Err(ProblemDetails::key("debates", format!("a stream follows at most {MOST_FOLLOWED} debates")));
     }
     let looked_up = app.blocking(move |app| {
         let (mut debates, mut missing) = (Vec::new(), Vec::new());
@@ -400,26 +414,28 @@ fn positions(text: &str) -> Vec<(String, u64)> {
 pub(super) async fn answer(
     State(app): State<App>,
     Path(id): Path<String>,
-    Content(body): Content,
-) -> Result<Response, Problem> {
-    let Answers { answers, end } = read(&body)?;
+    RequestBody(body): RequestBody,
+) -> Result<Response, ProblemDetails> {
+    let AnswersBody { answers, end } = read(&body)?;
     app.blocking(move |app| {
         let entry = found(app, &id)?;
-        let debate = entry.load(Wanted::State)?.debate;
+        let debate = entry.load(AccessMode::State)?.debate;
         for (place, one) in answers.iter().enumerate() {
             let is_open = debate
                 .open_questions()
                 .any(|(group, item)| group.agent_id.as_str() == one.agent_id && item.id == one.question_id);
             if !is_open {
                 let key = format!("answers[{place}].questionId");
-                let detail = format!("{} has asked no question `{}` that is open", one.agent_id, one.question_id);
-                return Err(Problem::key(key, detail));
+                let detail = format!("{} has no open question `{}`", one.agent_id, one.question_id);
+                return Err(ProblemDetails::key(key, detail));
             }
         }
         app.hall.tell(&debate.id, |run| {
-            for one in answers {
-                let answer = if one.answer.trim().is_empty() { NO_ANSWER.to_owned() } else { one.answer };
-                run.answer(AgentId::new(one.agent_id), one.question_id, answer);
+            for one in &answers {
+                let answer = if one.answer.trim().is_empty() { NO_ANSWER } else { &one.answer };
+                for (agent_id, question_id) in alike(&debate, &answers, one) {
+                    run.answer(agent_id, question_id, answer.to_owned());
+                }
             }
             if end {
                 run.end_questions();
@@ -430,11 +446,29 @@ pub(super) async fn answer(
     Ok(accepted())
 }
 
+/// Whose questions `one` answers: its own, and the open ones of other agents that are shown together with it and have no
+/// answer of their own among `answers`.
+fn alike(debate: &Debate, answers: &[QuestionAnswer], one: &QuestionAnswer) -> Vec<(AgentId, String)> {
+    let is_answered_by = |answer: &QuestionAnswer, agent: &AgentId, id: &str| {
+        answer.agent_id == agent.as_str() && answer.question_id == id
+    };
+    let questions = debate.questions();
+    let items = questions.iter().map(|question| &question.items);
+    let mut shown =
+        items.filter(|items| items.iter().any(|(group, item)| is_answered_by(one, &group.agent_id, &item.id)));
+    let items = shown.next().into_iter().flatten();
+    let meant = items.filter(|(group, item)| {
+        let id = (&group.agent_id, item.id.as_str());
+        is_answered_by(one, id.0, id.1) || !answers.iter().any(|other| is_answered_by(other, id.0, id.1))
+    });
+    meant.map(|(group, item)| (group.agent_id.clone(), item.id.clone())).collect()
+}
+
 fn accepted() -> Response {
     StatusCode::ACCEPTED.into_response()
 }
 
-pub(super) async fn pause(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+pub(super) async fn pause(State(app): State<App>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
     let id = known_id(&app, id).await?;
     if !app.hall.withdraw(&id) {
         app.hall.tell(&id, Controls::pause)?;
@@ -442,7 +476,7 @@ pub(super) async fn pause(State(app): State<App>, Path(id): Path<String>) -> Res
     Ok(accepted())
 }
 
-pub(super) async fn stop(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+pub(super) async fn stop(State(app): State<App>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
     let id = known_id(&app, id).await?;
     match app.hall.whereabouts(&id) {
         Whereabouts::Running => app.hall.tell(&id, Controls::stop)?,
@@ -459,7 +493,7 @@ pub(super) async fn stop(State(app): State<App>, Path(id): Path<String>) -> Resu
 }
 
 /// Ends a debate that does not run and has nothing that it could be closed with: nobody is called. Says whether it did.
-fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, Problem> {
+fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails> {
     let entry = entry_of(&app.workplace.directory, id.as_str())?;
     let (mut has_nothing, mut has_ended) = (false, false);
     entry.note(|debate| {
@@ -468,12 +502,12 @@ fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, Problem> {
         (has_nothing && !has_ended).then(Event::stopped_without_proposal)
     })?;
     if has_nothing && has_ended {
-        return Err(Problem::conflict("the debate has ended, and there is nothing that it could be closed with"));
+        return Err(ProblemDetails::conflict("the debate has ended, and there is nothing to close it with"));
     }
     Ok(has_nothing)
 }
 
-pub(super) async fn resume(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+pub(super) async fn resume(State(app): State<App>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
     let id = known_id(&app, id).await?;
     match app.hall.whereabouts(&id) {
         // One that is about to pause goes on.
@@ -484,7 +518,7 @@ pub(super) async fn resume(State(app): State<App>, Path(id): Path<String>) -> Re
     Ok(accepted())
 }
 
-async fn resumed(app: &App, id: DebateId, closes: bool) -> Result<Started, Problem> {
+async fn resumed(app: &App, id: DebateId, closes: bool) -> Result<Started, ProblemDetails> {
     admit(app, move |app, lock| {
         let entry = entry_of(&app.workplace.directory, id.as_str())?;
         app.workplace.resume(&entry, closes, app.left_today()?, lock)
@@ -492,14 +526,14 @@ async fn resumed(app: &App, id: DebateId, closes: bool) -> Result<Started, Probl
     .await
 }
 
-pub(super) async fn acknowledge(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+pub(super) async fn acknowledge(State(app): State<App>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
     let acknowledged = move |app: &App| {
         let entry = found(app, &id)?;
         let id = DebateId::new(entry.id());
         match app.hall.whereabouts(&id) {
             Whereabouts::Running => app.hall.tell(&id, Controls::acknowledge),
             Whereabouts::Waiting(_) => {
-                Err(Problem::conflict("the debate waits for a place; acknowledge it when it runs"))
+                Err(ProblemDetails::conflict("the debate waits for a place; acknowledge it when it runs"))
             }
             Whereabouts::Elsewhere => {
                 let is_open = |debate: &Debate| {
@@ -511,7 +545,7 @@ pub(super) async fn acknowledge(State(app): State<App>, Path(id): Path<String>) 
                     was_open = is_open(debate);
                     was_open.then_some(Event::CostAcknowledged)
                 })?;
-                let none = || Problem::conflict("the debate has no warning of its cost that waits to be acknowledged");
+                let none = || ProblemDetails::conflict("the debate has no cost warning to acknowledge");
                 if was_open { Ok(()) } else { Err(none()) }
             }
         }
@@ -523,36 +557,36 @@ pub(super) async fn acknowledge(State(app): State<App>, Path(id): Path<String>) 
 pub(super) async fn rate(
     State(app): State<App>,
     Path(id): Path<String>,
-    Content(body): Content,
-) -> Result<Response, Problem> {
+    RequestBody(body): RequestBody,
+) -> Result<Response, ProblemDetails> {
     let Feedback { rating, note } = read(&body)?;
     if !matches!(rating, 1 | -1) {
-        return Err(Problem::key("rating", "rating must be 1 or -1"));
+        return Err(ProblemDetails::key("rating", "rating must be 1 or -1"));
     }
     let note = note.map(|note| note.trim().to_owned()).filter(|note| !note.is_empty());
     let rated = move |app: &App| {
         found(app, &id)?.note(|_| Some(Event::Rated { rating, note }))?;
-        Ok::<_, Problem>(())
+        Ok::<_, ProblemDetails>(())
     };
     app.blocking(rated).await??;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-async fn known_id(app: &App, id: String) -> Result<DebateId, Problem> {
+async fn known_id(app: &App, id: String) -> Result<DebateId, ProblemDetails> {
     app.blocking(move |app| found(app, &id).map(|entry| DebateId::new(entry.id()))).await?
 }
 
 pub(super) async fn report(
     State(app): State<App>,
     Path(id): Path<String>,
-    Asked(ReportQuery { format, download }): Asked<ReportQuery>,
-) -> Result<Response, Problem> {
+    QueryParams(ReportQuery { format, download }): QueryParams<ReportQuery>,
+) -> Result<Response, ProblemDetails> {
     let (id, bytes) = app.blocking(move |app| written(app, &id, format)).await??;
     let (kind, ending) = match format {
-        Format::Markdown => ("text/markdown; charset=utf-8", "md"),
-        Format::Adr => ("text/markdown; charset=utf-8", "adr.md"),
-        Format::Html => ("text/html; charset=utf-8", "html"),
-        Format::Json => ("application/json", "json"),
+        ReportFormat::Markdown => ("text/markdown; charset=utf-8", "md"),
+        ReportFormat::Adr => ("text/markdown; charset=utf-8", "adr.md"),
+        ReportFormat::Html => ("text/html; charset=utf-8", "html"),
+        ReportFormat::Json => ("application/json", "json"),
     };
     let mut response = ([(header::CONTENT_TYPE, kind)], bytes).into_response();
     let headers = response.headers_mut();
@@ -563,20 +597,22 @@ pub(super) async fn report(
     Ok(response)
 }
 
-fn written(app: &App, id: &str, format: Format) -> Result<(String, Vec<u8>), Problem> {
+fn written(app: &App, id: &str, format: ReportFormat) -> Result<(String, Vec<u8>), ProblemDetails> {
     let entry = found(app, id)?;
-    let saved = entry.load(if format == Format::Html { Wanted::Events } else { Wanted::State })?;
+    let saved = entry.load(if format == ReportFormat::Html { AccessMode::Events } else { AccessMode::State })?;
     let view = View::new(&saved.debate, &saved.events, None).with_sides(side);
     let mut out = Vec::new();
     let result = match format {
-        Format::Markdown => markdown(&view, Detail::Plain, &mut out),
-        Format::Adr => decision_record(&view, &mut out),
-        Format::Html => {
+        ReportFormat::Markdown => markdown(&view, Detail::Plain, &mut out),
+        ReportFormat::Adr => decision_record(&view, &mut out),
+        ReportFormat::Html => {
             out = html(&view).into_bytes();
             Ok(())
         }
-        Format::Json => serde_json::to_writer_pretty(&mut out, &DebateFile::of(&saved.debate)).map_err(Into::into),
+        ReportFormat::Json => {
+            serde_json::to_writer_pretty(&mut out, &DebateFile::of(&saved.debate)).map_err(Into::into)
+        }
     };
-    result.map_err(|error| Problem::internal(error.to_string()))?;
+    result.map_err(|error| ProblemDetails::internal(error.to_string()))?;
     Ok((entry.id(), out))
 }

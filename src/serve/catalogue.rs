@@ -10,13 +10,10 @@ use serde::Serialize;
 
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{Debate, DebateId, Status, Timestamp};
-use dialectic_record::store::{Directory, Entry, StateFileError, StoreError, Wanted, read_state};
+use dialectic_record::store::{AccessMode, Directory, Entry, StateFileError, StoreError, read_state};
 
-use super::problem::Problem;
+use super::problem::ProblemDetails;
 use super::registry::{RunRegistry, Whereabouts};
-
-/// Characters of a problem's first line.
-const TITLE: usize = 200;
 
 /// Where a debate stands, as somebody sees it who may do something about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
@@ -44,10 +41,10 @@ pub(super) enum Standing {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Summary")]
-pub(super) struct Row {
+pub(super) struct DebateRow {
     /// Its id.
     pub(super) id: String,
-    /// The first line of its problem.
+    /// What it is called: the judge's title, else the first sentence of its problem.
     pub(super) title: String,
     /// Where it stands.
     pub(super) status: Standing,
@@ -86,7 +83,7 @@ type Stamp = Option<(SystemTime, u64)>;
 /// What is known of the debates of a directory.
 pub(super) struct Catalogue {
     directory: Directory,
-    known: Mutex<HashMap<String, (Stamp, Stamp, Row)>>,
+    known: Mutex<HashMap<String, (Stamp, Stamp, DebateRow)>>,
 }
 
 fn stamp(path: &Path) -> Stamp {
@@ -100,7 +97,7 @@ impl Catalogue {
     }
 
     /// All debates, the newest first. Reads files.
-    pub(super) fn rows(&self, registry: &RunRegistry) -> Result<Vec<Row>, StoreError> {
+    pub(super) fn rows(&self, registry: &RunRegistry) -> Result<Vec<DebateRow>, StoreError> {
         let entries = self.directory.entries()?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut before = std::mem::take(&mut *known);
@@ -124,19 +121,19 @@ impl Catalogue {
 }
 
 /// The row of a debate that was read.
-pub(super) fn row_of(debate: &Debate, entry: &Entry, registry: &RunRegistry) -> Row {
+pub(super) fn row_of(debate: &Debate, entry: &Entry, registry: &RunRegistry) -> DebateRow {
     now(of_debate(&entry.id(), debate), entry, registry)
 }
 
-fn read_row(entry: &Entry) -> Row {
+fn read_row(entry: &Entry) -> DebateRow {
     let state = match read_state(&entry.state) {
         Err(error @ StateFileError::Newer { .. }) => Err(error.into()),
         Ok(state) => Ok(state),
-        Err(_) => entry.load(Wanted::State).map(|saved| saved.debate),
+        Err(_) => entry.load(AccessMode::State).map(|saved| saved.debate),
     };
     match state {
         Ok(debate) => of_debate(&entry.id(), &debate),
-        Err(error) => Row {
+        Err(error) => DebateRow {
             id: entry.id(),
             title: one_line(&error.to_string()),
             status: Standing::Unreadable,
@@ -156,15 +153,13 @@ fn read_row(entry: &Entry) -> Row {
     }
 }
 
-fn of_debate(id: &str, debate: &Debate) -> Row {
-    let mut lines = debate.problem.lines().map(|line| line.trim().trim_start_matches('#').trim());
-    let title = lines.find(|line| !line.is_empty()).unwrap_or_default();
+fn of_debate(id: &str, debate: &Debate) -> DebateRow {
     let settings = debate.settings.as_ref();
     // Older debates did not keep what they cost.
     let cost = if debate.usage.is_empty() { None } else { debate.total_cost() };
-    Row {
+    DebateRow {
         id: id.to_owned(),
-        title: one_line(dialectic_base::markdown::truncate(title, TITLE)),
+        title: one_line(&debate.title()),
         status: match debate.status {
             // Whether it still does is asked anew each time.
             Status::Pending | Status::Running => Standing::Interrupted,
@@ -190,7 +185,7 @@ fn of_debate(id: &str, debate: &Debate) -> Row {
 }
 
 /// The row with what is so at the moment.
-fn now(mut row: Row, entry: &Entry, registry: &RunRegistry) -> Row {
+fn now(mut row: DebateRow, entry: &Entry, registry: &RunRegistry) -> DebateRow {
     let id = DebateId::new(row.id.as_str());
     let is_paused = row.status == Standing::Paused;
     match registry.whereabouts(&id) {
@@ -216,11 +211,11 @@ fn now(mut row: Row, entry: &Entry, registry: &RunRegistry) -> Row {
 }
 
 /// Whether that is the id of a debate here, and where. An id is a name, and no path.
-pub(super) fn entry_of(directory: &Directory, id: &str) -> Result<Entry, Problem> {
+pub(super) fn entry_of(directory: &Directory, id: &str) -> Result<Entry, ProblemDetails> {
     let is_name = !id.is_empty()
         && id.len() <= 128
         && !id.starts_with('.')
         && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     let entry = Some(id).filter(|_| is_name).map(|id| Entry::of_state(&directory.state_path(&DebateId::new(id))));
-    entry.filter(|entry| entry.journal.is_some() || entry.state.is_file()).ok_or_else(Problem::no_such_debate)
+    entry.filter(|entry| entry.journal.is_some() || entry.state.is_file()).ok_or_else(ProblemDetails::no_such_debate)
 }

@@ -2,7 +2,7 @@
 //!
 //! A connection on which nobody has shown the token yet, or the cookie that it becomes, has its place in a room of its own.
 //! When that room is full, one of its connections is closed: the oldest of those that have said nothing, else the oldest.
-//! It has a moment to show the token before; until then, others wait to be accepted. So
+//! Each has a moment to show the token before it can be closed; until one has had that, others wait to be accepted. So
 //! clients with the token get in however many others connect, and however fast. The first request with the token moves
 //! its connection to the places of known clients, where no stranger can displace it.
 
@@ -29,8 +29,6 @@ const MOST_STRANGERS: usize = 128;
 const TO_BEGIN: Duration = Duration::from_millis(100);
 /// How long a connection may take to send the head of a request, or stay open without one.
 const TO_ASK: Duration = Duration::from_secs(30);
-/// How long a client may take nothing of what it is sent. It is disconnected then.
-const TO_READ: Duration = Duration::from_secs(20);
 /// Bytes that wait in a connection to be sent, about.
 const BUFFER: usize = 32 * 1024;
 /// How long no connection is taken where the system has no room for one.
@@ -57,29 +55,28 @@ struct Stranger {
 }
 
 impl Room {
-    /// Makes a place for another stranger, or says since when the connection is there that will give way to it: each has
-    /// its moment first. Those that have said nothing give way before the others, the oldest before the younger.
+    /// Makes a place for another stranger. The oldest that has said nothing gives way, or the oldest of all where each
+    /// has begun; where even that one has not had its moment, since when it waits.
     fn make_place(&mut self) -> Result<(), Instant> {
         if self.strangers.len() < MOST_STRANGERS {
             return Ok(());
         }
-        let is_silent = |one: &&Stranger| !one.has_begun;
-        let Some(goes) = self.strangers.iter().find(is_silent).or(self.strangers.front()) else { return Ok(()) };
-        if goes.since.elapsed() < TO_BEGIN {
-            return Err(goes.since);
+        let place = self.strangers.iter().position(|one| !one.has_begun).unwrap_or_default();
+        let Some(one) = self.strangers.get(place) else { return Ok(()) };
+        if one.since.elapsed() < TO_BEGIN {
+            return Err(one.since);
         }
-        goes.sends_away.cancel();
-        let number = goes.number;
-        self.strangers.retain(|one| one.number != number);
+        one.sends_away.cancel();
+        self.strangers.remove(place);
         Ok(())
     }
 }
 
 /// The place of a connection. Clones are the same.
 #[derive(Clone)]
-pub(super) struct Seat(Arc<Place>);
+pub(super) struct Seat(Arc<ConnectionSlot>);
 
-struct Place {
+struct ConnectionSlot {
     room: Arc<Mutex<Room>>,
     number: u64,
     is_known: Mutex<bool>,
@@ -102,7 +99,7 @@ impl Seat {
                         let (number, since) = (entered.count, Instant::now());
                         let stranger = Stranger { number, since, has_begun: false, sends_away: sends_away.clone() };
                         entered.strangers.push_back(stranger);
-                        let place = Place { room: Arc::clone(room), number, is_known: Mutex::new(false) };
+                        let place = ConnectionSlot { room: Arc::clone(room), number, is_known: Mutex::new(false) };
                         return (Self(Arc::new(place)), sends_away);
                     }
                     Err(since) => since,
@@ -137,7 +134,7 @@ impl Seat {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let is_known = *locked(&self.is_known);
         let mut room = locked(&self.room);
@@ -149,8 +146,8 @@ impl Drop for Place {
     }
 }
 
-/// Answers requests until the runtime ends.
-pub(super) async fn listen(listener: TcpListener, router: Router) {
+/// Answers requests until the runtime ends. Disconnects a client that reads nothing for `client_timeout`.
+pub(super) async fn listen(listener: TcpListener, router: Router, client_timeout: Duration) {
     let room = Arc::new(Mutex::new(Room::default()));
     loop {
         // One that is gone already is no connection, and none can be taken where no file is left to be opened.
@@ -162,7 +159,7 @@ pub(super) async fn listen(listener: TcpListener, router: Router) {
         let router = router.clone();
         tokio::spawn(async move {
             tokio::select! {
-                () = converse(stream, router, seat) => {}
+                () = converse(stream, router, seat, client_timeout) => {}
                 () = sent_away.cancelled() => {}
             }
         });
@@ -171,7 +168,7 @@ pub(super) async fn listen(listener: TcpListener, router: Router) {
     }
 }
 
-async fn converse(stream: TcpStream, router: Router, seat: Seat) {
+async fn converse(stream: TcpStream, router: Router, seat: Seat, client_timeout: Duration) {
     // What is sent is sent at once; a connection on which that cannot be set is one that is gone.
     drop(stream.set_nodelay(true));
     if !matches!(timeout(TO_ASK, stream.peek(&mut [0])).await, Ok(Ok(1))) {
@@ -179,7 +176,7 @@ async fn converse(stream: TcpStream, router: Router, seat: Seat) {
     }
     seat.begins();
     let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(TO_READ));
+    stream.set_write_timeout(Some(client_timeout));
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(TO_ASK).max_buf_size(BUFFER);
     let router = TowerToHyperService::new(router);

@@ -11,11 +11,11 @@ use serde_json::{Map, Value, json};
 
 use super::access::OWN_HEADER;
 use super::api;
-use super::api::{After, Filter, Listed, ReportQuery, Several, Shown, Started};
-use super::problem::Problem;
-use super::request::{Answers, Feedback, Fork, NewDebate, SignIn};
+use super::api::{AfterQuery, DebateBody, DebateListPage, Filter, ReportQuery, Several, Started};
+use super::problem::ProblemDetails;
+use super::request::{AnswersBody, Feedback, Fork, NewDebate, SignIn};
 use super::server::App;
-use super::settings::{Foreseen, Setup};
+use super::settings::{ForecastBody, Setup};
 
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
@@ -68,7 +68,7 @@ const OPERATIONS: &[Operation] = &[
                       kept or paid for.",
         query: None,
         body: Some(of::<NewDebate>),
-        gives: Gives::Json(200, "What it would take.", of::<Foreseen>),
+        gives: Gives::Json(200, "What it would take.", of::<ForecastBody>),
         problems: &[408, 413, 415, 422],
         handler: || post(api::forecast),
     },
@@ -80,7 +80,7 @@ const OPERATIONS: &[Operation] = &[
         description: "",
         query: Some(of::<Filter>),
         body: None,
-        gives: Gives::Json(200, "A part of the list.", of::<Listed>),
+        gives: Gives::Json(200, "A part of the list.", of::<DebateListPage>),
         problems: &[422],
         handler: || get(api::list).post(api::start),
     },
@@ -104,7 +104,7 @@ const OPERATIONS: &[Operation] = &[
         description: "",
         query: None,
         body: None,
-        gives: Gives::Json(200, "The debate.", of::<Shown>),
+        gives: Gives::Json(200, "The debate.", of::<DebateBody>),
         problems: &[404, 410],
         handler: || get(api::show),
     },
@@ -118,7 +118,7 @@ const OPERATIONS: &[Operation] = &[
                       with `Last-Event-ID` is told every later one, once. What is not recorded, such as the words of \
                       answers on their way, carries no id and may be lost. The stream ends when the debate does not run \
                       any more; server-sent events say so by the event `end`.",
-        query: Some(of::<After>),
+        query: Some(of::<AfterQuery>),
         body: None,
         gives: Gives::Texts("The events.", &["text/event-stream", "application/x-ndjson"]),
         problems: &[404, 409, 410, 422],
@@ -145,7 +145,7 @@ const OPERATIONS: &[Operation] = &[
         summary: "Answer what agents asked",
         description: "The debate goes on when no question is open.",
         query: None,
-        body: Some(of::<Answers>),
+        body: Some(of::<AnswersBody>),
         gives: Gives::Nothing(202, "The answers are on their way to the debate."),
         problems: &[404, 409, 410, 408, 413, 415, 422],
         handler: || post(api::answer),
@@ -271,7 +271,7 @@ pub fn openapi() -> Value {
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
         path[operation.method] = operation.document(&mut generator);
     }
-    let problem = of::<Problem>(&mut generator);
+    let problem = of::<ProblemDetails>(&mut generator);
     let said = |description: &str| json!({ "description": description, "content": { "application/problem+json": { "schema": problem } } });
     let responses = json!({
         "Problem": said("It was not done, and why."),

@@ -28,7 +28,7 @@ pub(super) enum Kind {
     Network,
     /// Whoever asks may not.
     Access,
-    /// There is no such thing.
+    /// Not found.
     NotFound,
     /// The debate is not in a state for it.
     Conflict,
@@ -41,7 +41,7 @@ pub(super) enum Kind {
 /// Why something was not done, as `application/problem+json`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
-pub(super) struct Problem {
+pub(super) struct ProblemDetails {
     /// What kind of thing went wrong.
     #[serde(rename = "type")]
     pub(super) kind: Kind,
@@ -67,13 +67,13 @@ impl Kind {
         match self {
             Self::ModelError => ("A model gave no answer, or cannot be asked", false),
             Self::Timeout => ("A model was silent for too long", true),
-            Self::CostLimit => ("A cost limit stands against it", false),
-            Self::Validation => ("The request cannot be used", false),
+            Self::CostLimit => ("A cost limit forbids it", false),
+            Self::Validation => ("The request is invalid", false),
             Self::Network => ("A model's server was not reached", true),
             Self::Access => ("Access is refused", false),
-            Self::NotFound => ("There is no such thing", false),
-            Self::Conflict => ("The debate is not in a state for that", false),
-            Self::Busy => ("Too much is going on at once", true),
+            Self::NotFound => ("Not found", false),
+            Self::Conflict => ("The debate's state does not allow that", false),
+            Self::Busy => ("The server is busy", true),
             Self::Internal => ("The server cannot do that", false),
         }
     }
@@ -90,7 +90,7 @@ impl Kind {
     }
 }
 
-impl Problem {
+impl ProblemDetails {
     pub(super) fn new(status: StatusCode, kind: Kind, detail: impl Into<String>) -> Self {
         let (title, retryable) = kind.meaning();
         Self { kind, title, status: status.as_u16(), detail: detail.into(), hint: None, key: None, retryable }
@@ -100,7 +100,7 @@ impl Problem {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// The request cannot be used because of what it says under that key.
+    /// The request is invalid because of what it says under that key.
     pub(super) fn key(key: impl Into<String>, detail: impl Into<String>) -> Self {
         let key = Some(key.into());
         Self { key, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, Kind::Validation, detail) }
@@ -119,7 +119,7 @@ impl Problem {
     }
 
     pub(super) fn no_such_debate() -> Self {
-        Self::new(StatusCode::NOT_FOUND, Kind::NotFound, "there is no debate of that id")
+        Self::new(StatusCode::NOT_FOUND, Kind::NotFound, "there is no debate with that id")
     }
 
     pub(super) fn busy(detail: impl Into<String>) -> Self {
@@ -166,7 +166,7 @@ impl Problem {
 }
 
 /// Hints of the configuration's errors name the command line; whoever asks here cannot use that.
-impl From<ConfigError> for Problem {
+impl From<ConfigError> for ProblemDetails {
     fn from(error: ConfigError) -> Self {
         match error {
             ConfigError::Argument { option: "--set", message } => {
@@ -181,7 +181,7 @@ impl From<ConfigError> for Problem {
     }
 }
 
-impl From<StoreError> for Problem {
+impl From<StoreError> for ProblemDetails {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unknown { .. } => Self::no_such_debate(),
@@ -198,7 +198,7 @@ impl From<StoreError> for Problem {
     }
 }
 
-impl From<SpendingError> for Problem {
+impl From<SpendingError> for ProblemDetails {
     fn from(error: SpendingError) -> Self {
         match error {
             SpendingError::Store(error) => error.into(),
@@ -211,7 +211,7 @@ impl From<SpendingError> for Problem {
     }
 }
 
-impl From<RunnerError> for Problem {
+impl From<RunnerError> for ProblemDetails {
     fn from(error: RunnerError) -> Self {
         match error {
             RunnerError::Store(error) => error.into(),
@@ -231,7 +231,7 @@ impl From<RunnerError> for Problem {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ProblemDetails {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_string(&self).unwrap_or_default();

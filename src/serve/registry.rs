@@ -14,12 +14,12 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use dialectic_engine::engine::Ending;
+use dialectic_engine::engine::RunEnding;
 use dialectic_engine::runner::{After, Controls, Failed, Finished, HOOK_LIMIT, Ready, Run};
 use dialectic_record::debate::DebateId;
 use dialectic_record::signals::Signals;
 
-use super::problem::Problem;
+use super::problem::ProblemDetails;
 use super::settings::Admission;
 
 /// Debates that wait for a place, at most.
@@ -36,7 +36,7 @@ const TO_GO: Duration = Duration::from_secs(1);
 pub(super) struct RunRegistry(Arc<Inner>);
 
 struct Inner {
-    state: Mutex<State>,
+    state: Mutex<RegistryState>,
     /// How many run at once.
     places: usize,
     /// Counts changes of what runs or waits.
@@ -50,22 +50,22 @@ struct Inner {
 }
 
 #[derive(Default)]
-struct State {
-    running: BTreeMap<DebateId, Place>,
-    waiting: VecDeque<Waiting>,
+struct RegistryState {
+    running: BTreeMap<DebateId, RunSlot>,
+    waiting: VecDeque<WaitingRun>,
     /// Debates that failed before anything of them was worth keeping, and why.
-    lost: VecDeque<(DebateId, Problem)>,
+    lost: VecDeque<(DebateId, ProblemDetails)>,
     /// Debates that have ended, and behind which something is still done.
     behind: usize,
     is_closed: bool,
 }
 
-struct Place {
+struct RunSlot {
     signals: Signals,
     controls: Controls,
 }
 
-struct Waiting {
+struct WaitingRun {
     ready: Ready,
     after: After,
 }
@@ -103,13 +103,13 @@ impl RunRegistry {
     /// Lets a debate run as soon as there is a place.
     ///
     /// # Errors
-    /// When too many wait already, or the server is about to end.
-    pub(super) fn admit(&self, admission: Admission) -> Result<(), Problem> {
+    /// When too many wait already, or the server is shutting down.
+    pub(super) fn admit(&self, admission: Admission) -> Result<(), ProblemDetails> {
         let Admission { ready, after, warnings: _ } = admission;
-        let admitted = Waiting { ready, after };
+        let admitted = WaitingRun { ready, after };
         let mut state = self.state();
         if state.is_closed {
-            return Err(Problem::busy("the server is about to end"));
+            return Err(ProblemDetails::busy("the server is shutting down"));
         }
         if state.running.len() < self.0.places {
             self.run(&mut state, admitted);
@@ -125,18 +125,18 @@ impl RunRegistry {
     ///
     /// # Errors
     /// When too many wait already.
-    pub(super) fn check_room(&self) -> Result<(), Problem> {
+    pub(super) fn check_room(&self) -> Result<(), ProblemDetails> {
         let state = self.state();
         let is_full = state.running.len() >= self.0.places && state.waiting.len() >= MOST_WAITING;
         if is_full {
-            return Err(Problem::busy(format!("{MOST_WAITING} debates are waiting for a place already")));
+            return Err(ProblemDetails::busy(format!("{MOST_WAITING} debates are already waiting")));
         }
         Ok(())
     }
 
     /// Lets a debate be watched and steered from here that somebody else runs.
     pub(super) fn watch(&self, run: &Run, signals: Signals) {
-        let place = Place { signals, controls: run.controls() };
+        let place = RunSlot { signals, controls: run.controls() };
         self.state().running.insert(run.id().clone(), place);
         self.changed();
     }
@@ -147,14 +147,14 @@ impl RunRegistry {
         self.changed();
     }
 
-    fn run(&self, state: &mut State, Waiting { ready, after }: Waiting) {
+    fn run(&self, state: &mut RegistryState, WaitingRun { ready, after }: WaitingRun) {
         let (id, signals) = (ready.debate().id.clone(), ready.signals().clone());
         let saved_to = ready.state_path().to_owned();
         // What the run spawns belongs to the thread of the debates.
         let entered = self.0.engine.enter();
         let run = ready.run();
         drop(entered);
-        state.running.insert(id, Place { signals, controls: run.controls() });
+        state.running.insert(id, RunSlot { signals, controls: run.controls() });
         let hall = self.clone();
         self.0.engine.spawn(async move {
             let id = run.id().clone();
@@ -168,16 +168,16 @@ impl RunRegistry {
     /// Takes notice of the end of a run, and lets the next debate run. Says whether it is the end of the debate, too:
     /// then something is to be done behind it.
     fn ended(&self, id: &DebateId, ended: Result<Finished, Failed>) -> bool {
-        let is_over = |ending: &Ending| matches!(ending, Ending::Completed | Ending::Failed);
+        let is_over = |ending: &RunEnding| matches!(ending, RunEnding::Completed | RunEnding::Failed);
         let is_over = matches!(&ended, Ok(Finished { ending, is_kept: true, .. }) if is_over(ending));
         let mut state = self.state();
         state.running.remove(id);
         state.behind += usize::from(is_over);
         match ended {
             Ok(Finished { debate, is_kept: false, .. }) => {
-                let problem = Problem::of_debate(&debate);
-                let problem = problem.unwrap_or_else(|| Problem::internal("it failed for an unknown reason"));
-                let hint = "no record of it is kept: no model was reached, and nothing can have been billed";
+                let problem = ProblemDetails::of_debate(&debate);
+                let problem = problem.unwrap_or_else(|| ProblemDetails::internal("it failed for an unknown reason"));
+                let hint = "it leaves no record: no model was reached and nothing was billed";
                 state.lost.push_back((id.clone(), problem.hint(hint)));
                 let surplus = state.lost.len().saturating_sub(MOST_LOST);
                 state.lost.drain(..surplus);
@@ -200,7 +200,7 @@ impl RunRegistry {
         let warnings = tokio::select! {
             warnings = after.run(&saved_to) => warnings,
             () = self.0.given_up.cancelled() => {
-                vec![format!("what runs behind the debate {} is ended with the server", saved_to.display())]
+                vec![format!("the hooks of the debate {} were ended with the server", saved_to.display())]
             }
         };
         for warning in warnings {
@@ -236,10 +236,11 @@ impl RunRegistry {
     ///
     /// # Errors
     /// When it does not.
-    pub(super) fn tell(&self, id: &DebateId, what: impl FnOnce(&Controls)) -> Result<(), Problem> {
+    pub(super) fn tell(&self, id: &DebateId, what: impl FnOnce(&Controls)) -> Result<(), ProblemDetails> {
         let state = self.state();
         let place = state.running.get(id).ok_or_else(|| {
-            Problem::conflict("the debate does not run on this server").hint("resume it first, or do it where it runs")
+            ProblemDetails::conflict("this server does not run the debate")
+                .hint("resume it first, or steer it where it runs")
         })?;
         what(&place.controls);
         Ok(())
@@ -249,13 +250,13 @@ impl RunRegistry {
     /// anything to close with.
     pub(super) fn close_waiting(&self, id: &DebateId) -> bool {
         let mut state = self.state();
-        let is_meant = |waiting: &Waiting| {
+        let is_meant = |waiting: &WaitingRun| {
             let debate = waiting.ready.debate();
             debate.id == *id && debate.final_round().is_some()
         };
         let Some(place) = state.waiting.iter().position(is_meant) else { return false };
-        if let Some(Waiting { ready, after }) = state.waiting.remove(place) {
-            state.waiting.insert(place, Waiting { ready: ready.closing(), after });
+        if let Some(WaitingRun { ready, after }) = state.waiting.remove(place) {
+            state.waiting.insert(place, WaitingRun { ready: ready.closing(), after });
         }
         true
     }
@@ -273,7 +274,7 @@ impl RunRegistry {
     }
 
     /// Why a debate left no record.
-    pub(super) fn lost(&self, id: &DebateId) -> Option<Problem> {
+    pub(super) fn lost(&self, id: &DebateId) -> Option<ProblemDetails> {
         self.state().lost.iter().find(|(lost, _)| lost == id).map(|(_, problem)| problem.clone())
     }
 
@@ -308,7 +309,7 @@ impl RunRegistry {
     }
 
     /// Waits until that is so, but no longer than `most`.
-    async fn comes_to(&self, most: Duration, is_so: impl Fn(&State) -> bool) {
+    async fn comes_to(&self, most: Duration, is_so: impl Fn(&RegistryState) -> bool) {
         let mut changes = self.changes();
         let waited = async { while !is_so(&self.state()) && changes.changed().await.is_ok() {} };
         drop(tokio::time::timeout(most, waited).await);
@@ -318,7 +319,7 @@ impl RunRegistry {
         self.0.changes.send_modify(|count| *count += 1);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RegistryState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::StatusCode;
@@ -22,7 +23,7 @@ use super::catalogue::Catalogue;
 use super::listen::listen;
 use super::operations::api;
 use super::page;
-use super::problem::{Kind, Problem};
+use super::problem::{Kind, ProblemDetails};
 use super::registry::{Closing, RunRegistry};
 use super::settings::Workplace;
 
@@ -44,6 +45,8 @@ pub struct Options {
     pub token: Option<String>,
     /// How many debates run at once.
     pub places: usize,
+    /// Disconnects a client that reads nothing for so long.
+    pub client_timeout: Duration,
     /// What its debates are made with.
     pub workplace: Workplace,
 }
@@ -64,10 +67,10 @@ pub enum ServeError {
         origin: String,
     },
     /// The token can be guessed.
-    #[error("the token in DIALECTIC_TOKEN is too short: it needs {LEAST_TOKEN} characters at least")]
+    #[error("the token in DIALECTIC_TOKEN is too short: it needs at least {LEAST_TOKEN} characters")]
     ShortToken,
     /// Others can reach it, and something is missing that keeps them in bounds.
-    #[error("{host} can be reached from other machines, and {missing} is missing")]
+    #[error("{host} is reachable from other machines, but {missing} is missing")]
     Unbounded {
         /// The address.
         host: String,
@@ -101,9 +104,9 @@ impl Diagnostic for ServeError {
         let hint = match self {
             Self::ShortToken => "make one with: openssl rand -hex 16",
             Self::Unbounded { .. } => {
-                "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: whoever gets in spends your money"
+                "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: anybody who gets in spends your money"
             }
-            Self::Listen { .. } => "name another port with --port; 0 takes one that is free",
+            Self::Listen { .. } => "name another port with --port; 0 takes a free one",
             Self::Host { .. } | Self::Origin { .. } | Self::Start(_) => return None,
         };
         Some(hint.to_owned())
@@ -138,20 +141,20 @@ impl App {
     pub(super) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> T + Send + 'static,
-    ) -> Result<T, Problem> {
+    ) -> Result<T, ProblemDetails> {
         let app = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&app)).await;
-        done.map_err(|_| Problem::internal("the program has a defect; please report it"))
+        done.map_err(|_| ProblemDetails::internal("the program has a defect; please report it"))
     }
 
     /// A place for somebody who watches.
-    pub(super) fn client(&self) -> Result<OwnedSemaphorePermit, Problem> {
+    pub(super) fn client(&self) -> Result<OwnedSemaphorePermit, ProblemDetails> {
         let place = Arc::clone(&self.clients).try_acquire_owned();
-        place.map_err(|_| Problem::busy(format!("{MOST_CLIENTS} clients are watching already")))
+        place.map_err(|_| ProblemDetails::busy(format!("{MOST_CLIENTS} clients are already watching")))
     }
 
     /// What is left of what debates may cost today; nothing where that is not limited.
-    pub(super) fn left_today(&self) -> Result<Option<Usd>, Problem> {
+    pub(super) fn left_today(&self) -> Result<Option<Usd>, ProblemDetails> {
         let Some(limit) = self.workplace.max_cost_per_day else { return Ok(None) };
         Ok(Some(limit.saturating_sub(spent_today(&self.workplace.directory)?)))
     }
@@ -163,6 +166,7 @@ pub struct Server {
     listener: StdListener,
     keys: Keys,
     url: String,
+    client_timeout: Duration,
 }
 
 impl Server {
@@ -171,7 +175,7 @@ impl Server {
     /// # Errors
     /// When the address cannot be used, or others could use it without bounds.
     pub fn bind(options: Options, notices: mpsc::UnboundedSender<String>) -> Result<Self, ServeError> {
-        let Options { host, port, origins, token, places, workplace } = options;
+        let Options { host, port, origins, token, places, client_timeout, workplace } = options;
         let ip = if host == "localhost" { Ok(IpAddr::from([127, 0, 0, 1])) } else { host.parse::<IpAddr>() };
         let ip = ip.map_err(|_| ServeError::Host { host: host.clone() })?;
         for origin in &origins {
@@ -219,7 +223,7 @@ impl Server {
             door: Mutex::new(()),
             clients: Arc::new(Semaphore::new(MOST_CLIENTS)),
         }));
-        Ok(Self { app, listener, keys, url })
+        Ok(Self { app, listener, keys, url, client_timeout })
     }
 
     /// Where it is, with the token that lets one browser in.
@@ -246,8 +250,8 @@ impl Server {
 
     /// Where debates are shown to it that somebody else runs.
     #[must_use]
-    pub fn stage(&self) -> Stage {
-        Stage(self.app.hall.clone())
+    pub fn stage(&self) -> ServerHost {
+        ServerHost(self.app.hall.clone())
     }
 
     /// Answers requests until `until` is there, then pauses what runs and saves it, and lets what runs behind debates come
@@ -260,9 +264,9 @@ impl Server {
         until: impl Future<Output = ()>,
         hurry: impl Future<Output = ()>,
     ) -> Result<Vec<DebateId>, ServeError> {
-        let Self { app, listener, .. } = self;
+        let Self { app, listener, client_timeout, .. } = self;
         let listener = TcpListener::from_std(listener).map_err(ServeError::Start)?;
-        let answered = listen(listener, router(&app));
+        let answered = listen(listener, router(&app), client_timeout);
         tokio::select! {
             () = answered => {}
             () = until => {}
@@ -274,9 +278,9 @@ impl Server {
 }
 
 /// Where debates are shown to a server that somebody else runs.
-pub struct Stage(RunRegistry);
+pub struct ServerHost(RunRegistry);
 
-impl Stage {
+impl ServerHost {
     /// Lets a debate be watched and steered through the server, until what is returned is dropped.
     #[must_use]
     pub fn show(&self, run: &Run, signals: Signals) -> Watched {
@@ -318,11 +322,11 @@ fn router(app: &App) -> Router {
 
 async fn missing(request: Request) -> Response {
     if request.uri().path().starts_with("/api/") {
-        return Problem::new(StatusCode::NOT_FOUND, Kind::NotFound, "there is no such path").into_response();
+        return ProblemDetails::new(StatusCode::NOT_FOUND, Kind::NotFound, "there is no such path").into_response();
     }
     page::missing()
 }
 
-async fn not_allowed() -> Problem {
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, Kind::Validation, "the path knows no such method")
+async fn not_allowed() -> ProblemDetails {
+    ProblemDetails::new(StatusCode::METHOD_NOT_ALLOWED, Kind::Validation, "the path does not support this method")
 }

@@ -11,20 +11,17 @@ use crate::archive::PastDebates;
 use dialectic_base::diagnostic::Diagnostic as _;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
-use dialectic_config::{
-    ConfigPath, Loaded, Overrides, Switch, change_settings, load_settings, model_warnings, user_settings, users_hooks,
-    with_vocabulary,
-};
+use dialectic_config::{ConfigFiles, ConfigPath, Loaded, Overrides, Switch, change_settings, model_warnings};
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::engine::{check_prices, check_purchase, check_windows};
 use dialectic_engine::runner::{
-    After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, remembered_prices, spent_by,
+    After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, spent_by,
 };
 use dialectic_record::debate::{ForkPoint, Position, Settings};
 use dialectic_record::protocol::{PROTOCOLS, Protocol};
 use dialectic_record::store::{Directory, Entry};
 
-use super::problem::Problem;
+use super::problem::ProblemDetails;
 use super::request::{Choices, Fork, MOST_AGENTS, NewDebate};
 
 /// What the server's debates are made with.
@@ -54,7 +51,7 @@ pub(super) struct Admission {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Forecast")]
-pub(super) struct Foreseen {
+pub(super) struct ForecastBody {
     /// Calls at least.
     calls: usize,
     /// Calls at most, where answers are long and voters ask for more.
@@ -185,17 +182,22 @@ impl Workplace {
         )
     }
 
-    fn load(&self, choices: &Choices) -> Result<Loaded, Problem> {
+    /// The configuration as it is now.
+    fn files(&self) -> ConfigFiles<'_> {
+        ConfigFiles::new(self.config.clone(), &self.environment)
+    }
+
+    fn load(&self, choices: &Choices) -> Result<Loaded, ProblemDetails> {
         let overrides = Overrides {
-            protocol: choices.protocol().cloned(),
+            protocol: choices.protocol(),
             offline: if choices.offline { Switch::On } else { Switch::AsConfigured },
             ..Overrides::default()
         };
-        Ok(load_settings(&self.config, &self.environment, &overrides)?)
+        Ok(self.files().load(&overrides)?)
     }
 
     /// What can be started here. `left_today` is what is left of the limit of the day.
-    pub(super) fn setup(&self, left_today: Option<Usd>) -> Result<Setup, Problem> {
+    pub(super) fn setup(&self, left_today: Option<Usd>) -> Result<Setup, ProblemDetails> {
         let Loaded { settings, warnings, choice, provenance, .. } = self.load(&Choices::default())?;
         let protocols = PROTOCOLS.iter().map(|protocol| {
             let Protocol { name, about, suits, calls, default_rounds: rounds, .. } = *protocol;
@@ -228,7 +230,7 @@ impl Workplace {
         choices: &Choices,
         provenance: &Trust,
         left_today: Option<Usd>,
-    ) -> Result<(Settings, Vec<String>), Problem> {
+    ) -> Result<(Settings, Vec<String>), ProblemDetails> {
         choices.check()?;
         let overrides = Overrides {
             offline: if choices.offline { Switch::On } else { Switch::AsConfigured },
@@ -256,60 +258,65 @@ impl Workplace {
     }
 
     /// Sees to it that a debate may cost as much as it is asked for.
-    fn check_limit(asked: Option<Usd>, most: Option<Usd>, left_today: Option<Usd>) -> Result<(), Problem> {
-        let refused = |detail: String| Err(Problem { key: Some("maxCost".to_owned()), ..Problem::cost(detail) });
+    fn check_limit(asked: Option<Usd>, most: Option<Usd>, left_today: Option<Usd>) -> Result<(), ProblemDetails> {
+        let refused =
+            |detail: String| Err(ProblemDetails { key: Some("maxCost".to_owned()), ..ProblemDetails::cost(detail) });
         if left_today == Some(Usd::ZERO) {
-            return refused("nothing is left of what debates may cost today".to_owned());
+            return refused("today's cost limit is used up".to_owned());
         }
         match (asked, most, left_today) {
             (Some(asked), Some(most), _) if asked > most => {
-                refused(format!("a debate may cost {most} on this server at most, and this one {asked}"))
+                refused(format!("a debate on this server may cost at most {most}, but this one {asked}"))
             }
             (Some(asked), _, Some(left)) if asked > left => {
-                refused(format!("{left} is left of what debates may cost today, and this one may cost {asked}"))
+                refused(format!("{left} is left of today's cost limit, but this debate may cost {asked}"))
             }
             _ => Ok(()),
         }
     }
 
     /// What a debate that has spent so much may cost in all by the limits of the server; nothing where it has none.
-    fn most_in_all(&self, spent: Usd, left_today: Option<Usd>) -> Result<Option<Usd>, Problem> {
+    fn most_in_all(&self, spent: Usd, left_today: Option<Usd>) -> Result<Option<Usd>, ProblemDetails> {
         if left_today == Some(Usd::ZERO) {
-            return Err(Problem::cost("nothing is left of what debates may cost today"));
+            return Err(ProblemDetails::cost("today's cost limit is used up"));
         }
         if let Some(most) = self.max_cost.filter(|most| spent >= *most) {
-            let detail = format!("a debate may cost {most} on this server at most, and this one has cost {spent}");
-            return Err(Problem::cost(detail).hint("resume it on the command line"));
+            let detail = format!("a debate on this server may cost at most {most}, but this one has cost {spent}");
+            return Err(ProblemDetails::cost(detail).hint("resume it on the command line"));
         }
         Ok([self.max_cost, left_today.map(|left| spent + left)].into_iter().flatten().min())
     }
 
-    fn check_members(known: &[&Settings], choices: &Choices) -> Result<(), Problem> {
+    fn check_members(known: &[&Settings], choices: &Choices) -> Result<(), ProblemDetails> {
         let roles: BTreeSet<String> = known.iter().flat_map(|settings| roles(settings)).collect();
         let models: BTreeSet<ModelInfo> = known.iter().flat_map(|settings| models(settings)).collect();
         let agents = choices.agents.iter().flatten().enumerate();
         let agents = agents.map(|(place, agent)| (format!("agents[{place}]"), agent));
         for (place, member) in agents.chain(choices.judge.iter().map(|judge| ("judge".to_owned(), judge))) {
-            if let Some(role) = member.role.as_ref().filter(|role| !roles.contains(*role)) {
+            if let Some(role) = member.text("role").filter(|role| !roles.contains(*role)) {
                 let roles: Vec<String> = roles.into_iter().collect();
-                let detail = format!("`{role}` is no role here; there are {}", roles.join(", "));
-                return Err(Problem::key(format!("{place}.role"), detail));
+                let detail = format!("`{role}` is not a role here; there are {}", roles.join(", "));
+                return Err(ProblemDetails::key(format!("{place}.role"), detail));
             }
             let named = |of: &ModelInfo| {
-                member.provider.as_ref().is_none_or(|provider| of.provider == *provider)
-                    && member.model.as_ref().is_none_or(|model| of.model == *model)
+                member.text("provider").is_none_or(|provider| of.provider == provider)
+                    && member.text("model").is_none_or(|model| of.model == model)
             };
             if !models.iter().any(named) {
                 let all: Vec<String> = models.iter().map(|of| format!("{} of {}", of.model, of.provider)).collect();
-                let key = if member.model.is_some() { "model" } else { "provider" };
-                let detail = format!("the server's configuration has no such model; there are {}", all.join(", "));
-                return Err(Problem::key(format!("{place}.{key}"), detail));
+                let key = if member.text("model").is_some() { "model" } else { "provider" };
+                let detail = format!("the server's configuration lacks this model; it has {}", all.join(", "));
+                return Err(ProblemDetails::key(format!("{place}.{key}"), detail));
             }
         }
         Ok(())
     }
 
-    fn spec(&self, request: &NewDebate, left_today: Option<Usd>) -> Result<(Spec, Vec<String>, Loaded), Problem> {
+    fn spec(
+        &self,
+        request: &NewDebate,
+        left_today: Option<Usd>,
+    ) -> Result<(Spec, Vec<String>, Loaded), ProblemDetails> {
         let problem = request.text()?;
         let loaded = self.load(&request.choices)?;
         let configured = &loaded.settings;
@@ -317,8 +324,8 @@ impl Workplace {
             self.chosen(configured, &[configured], &request.choices, &loaded.provenance, left_today)?;
         let attachments = request.attachments(&settings, &self.environment)?;
         let name = &settings.debate.protocol;
-        let protocol =
-            Protocol::named(name).ok_or_else(|| Problem::key("protocol", format!("there is no protocol `{name}`")))?;
+        let protocol = Protocol::named(name)
+            .ok_or_else(|| ProblemDetails::key("protocol", format!("there is no protocol `{name}`")))?;
         let of_models = model_warnings(&settings, Utc::now().date_naive());
         let warnings = [loaded.warnings.clone(), of_changes, of_models].concat();
         let provenance = loaded.provenance.clone();
@@ -327,7 +334,11 @@ impl Workplace {
     }
 
     /// What a debate would take, without a call and without a key.
-    pub(super) fn forecast(&self, request: &NewDebate, left_today: Option<Usd>) -> Result<Foreseen, Problem> {
+    pub(super) fn forecast(
+        &self,
+        request: &NewDebate,
+        left_today: Option<Usd>,
+    ) -> Result<ForecastBody, ProblemDetails> {
         let (spec, mut warnings, _) = self.spec(request, left_today)?;
         let settings = &spec.settings;
         (spec.protocol.check)(settings).map_err(RunnerError::from)?;
@@ -344,7 +355,7 @@ impl Workplace {
         let high = forecast.calls.iter().map(|call| call.input.high + call.output.high).sum();
         let cost_low: Option<Usd> = least().map(|call| call.cost.map(|cost| cost.low)).sum();
         let cost_high: Option<Usd> = forecast.calls.iter().map(|call| call.cost.map(|cost| cost.high)).sum();
-        Ok(Foreseen {
+        Ok(ForecastBody {
             calls: least().count(),
             calls_most: forecast.calls.len(),
             tokens: [low, high],
@@ -359,12 +370,12 @@ impl Workplace {
     }
 
     /// Puts a new debate on record.
-    pub(super) fn begin(&self, request: &NewDebate, left_today: Option<Usd>) -> Result<Admission, Problem> {
+    pub(super) fn begin(&self, request: &NewDebate, left_today: Option<Usd>) -> Result<Admission, ProblemDetails> {
         let (spec, mut warnings, loaded) = self.spec(request, left_today)?;
         if let Some(choice) = loaded.choice.as_ref().filter(|_| !is_offline(&spec.settings)) {
-            choice.callable().map_err(|error| Problem {
+            choice.callable().map_err(|error| ProblemDetails {
                 hint: error.hint(),
-                ..Problem::new(
+                ..ProblemDetails::new(
                     axum::http::StatusCode::SERVICE_UNAVAILABLE,
                     super::problem::Kind::ModelError,
                     error.to_string(),
@@ -388,7 +399,7 @@ impl Workplace {
         closes: bool,
         left_today: Option<Usd>,
         lock: &SpendingLock,
-    ) -> Result<Admission, Problem> {
+    ) -> Result<Admission, ProblemDetails> {
         let runner = self.runner();
         let mut saved = runner.open(entry, &[])?;
         let most = if is_offline(saved.settings()) { None } else { self.most_in_all(spent_by(entry), left_today)? };
@@ -399,47 +410,39 @@ impl Workplace {
         }
         lock.note_limit(&saved.debate().id, below_own)?;
         let settings = saved.settings().clone();
-        let provenance = self.vouched(saved.provenance())?;
+        let provenance = self.files().vouch(saved.provenance())?;
         let mut warnings = saved.warnings().to_vec();
         let sources = saved.debate().prompt_sources.clone();
         let prepared = runner.resume(saved, &provenance)?;
         warnings.extend(model_warnings(&settings, Utc::now().date_naive()));
         warnings.extend(prepared.panel().warnings.clone());
         warnings.extend(sources.iter().flat_map(|before| before.changes(&prepared.panel().sources)));
-        let after = runner.after(&settings, users_hooks(&self.config, &self.environment)?);
+        let after = runner.after(&settings, self.files().hooks()?);
         let ready = prepared.begin()?;
         Ok(Admission { ready: if closes { ready.closing() } else { ready }, after, warnings })
     }
 
     /// Puts a branch of a saved debate on record.
-    pub(super) fn fork(&self, entry: &Entry, request: &Fork, left_today: Option<Usd>) -> Result<Admission, Problem> {
-        let at: ForkPoint = request.at.parse().map_err(|error| Problem::key("at", format!("at: {error}")))?;
+    pub(super) fn fork(
+        &self,
+        entry: &Entry,
+        request: &Fork,
+        left_today: Option<Usd>,
+    ) -> Result<Admission, ProblemDetails> {
+        let at: ForkPoint = request.at.parse().map_err(|error| ProblemDetails::key("at", format!("at: {error}")))?;
         let runner = self.runner();
         let branch =
-            runner.branch(entry, &at).map_err(|error| Problem { key: Some("at".to_owned()), ..error.into() })?;
+            runner.branch(entry, &at).map_err(|error| ProblemDetails { key: Some("at".to_owned()), ..error.into() })?;
         let parent = branch.parent().clone();
         let configured = self.load(&Choices::default())?.settings;
         let known = [&parent.settings, &configured];
-        let provenance = self.vouched(branch.provenance())?.with_standing_limit(self.max_cost);
+        let provenance = self.files().vouch(branch.provenance())?.with_standing_limit(self.max_cost);
         let (settings, mut warnings) =
             self.chosen(&parent.settings, &known, &request.choices, &provenance, left_today)?;
         let prepared = runner.fork(branch, settings.clone(), &provenance, &[])?;
         warnings.extend(model_warnings(&settings, Utc::now().date_naive()));
         warnings.extend(prepared.panel().warnings.clone());
-        let after = runner.after(&settings, users_hooks(&self.config, &self.environment)?);
+        let after = runner.after(&settings, self.files().hooks()?);
         Ok(Admission { ready: prepared.begin()?, after, warnings })
-    }
-
-    /// What a record may do by its own word, by that of the user's own configuration, and by that of one that the user
-    /// named.
-    fn vouched(&self, provenance: Trust) -> Result<Trust, Problem> {
-        let mut provenance = provenance.and_remembered(remembered_prices(&self.environment));
-        if let Some(user) = with_vocabulary(|vocabulary| user_settings(&self.environment, vocabulary))? {
-            provenance = provenance.and_own(&user);
-        }
-        if let ConfigPath::Named(_) = self.config {
-            provenance = provenance.and_config(&self.load(&Choices::default())?.settings);
-        }
-        Ok(provenance)
     }
 }

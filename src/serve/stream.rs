@@ -18,11 +18,11 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use dialectic_record::debate::{AgentId, CallInFlight, CallKey, DebateId, Progress, Signal};
-use dialectic_record::signals::{Follower, Told, Words};
+use dialectic_record::signals::{Followed, Follower, Words};
 use dialectic_record::store::{Entry, JournalReader};
 use dialectic_report::display::{event_line, gap_line};
 
-use super::catalogue::{Row, Standing};
+use super::catalogue::{DebateRow, Standing};
 use super::server::App;
 
 /// Frames that wait for a client. Nobody but its own task waits when they are that many; each may be a whole answer, so
@@ -37,7 +37,7 @@ const STILL_THERE: Duration = Duration::from_secs(15);
 
 /// How events are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum StreamFormat {
     /// Server-sent events.
     Sse,
     /// A line of JSON each.
@@ -62,7 +62,13 @@ enum Frame {
 struct Gone;
 
 /// The events of one debate behind number `told`, until it does not run any more.
-pub(super) fn of_debate(app: App, entry: Entry, told: u64, form: Form, place: OwnedSemaphorePermit) -> Response {
+pub(super) fn of_debate(
+    app: App,
+    entry: Entry,
+    told: u64,
+    form: StreamFormat,
+    place: OwnedSemaphorePermit,
+) -> Response {
     let (frames, waiting) = mpsc::channel(FRAMES);
     let writer = Writer { form, positions: None };
     tokio::spawn(async move {
@@ -93,7 +99,7 @@ pub(super) fn of_several(
 ) -> Response {
     let (frames, waiting) = mpsc::channel(FRAMES);
     let positions = debates.iter().map(|(entry, told)| (Arc::from(entry.id()), *told)).collect();
-    let writer = Writer { form: Form::Sse, positions: Some(positions) };
+    let writer = Writer { form: StreamFormat::Sse, positions: Some(positions) };
     tokio::spawn(async move {
         let _place = place;
         for id in missing {
@@ -156,11 +162,11 @@ async fn follow(
             let mut follower = Follower::going_on(subscription, Box::new(journal), told, recorded);
             while let Ok(Some(next)) = follower.next().await {
                 let (seq, line) = match next {
-                    Told::Signal(signal) => {
+                    Followed::Signal(signal) => {
                         let seq = if let Signal::Recorded(event) = &*signal { Some(event.seq) } else { None };
                         (seq, event_line(&signal))
                     }
-                    Told::Gap { missed } => (None, gap_line(missed)),
+                    Followed::Gap { missed } => (None, gap_line(missed)),
                 };
                 let Ok(line) = line else { continue };
                 if let Some(seq) = seq {
@@ -229,15 +235,15 @@ async fn tell_past(
 
 /// Tells which rows of the list have changed since the beginning.
 async fn list(app: &App, frames: &mpsc::Sender<Frame>) -> Result<(), Gone> {
-    let mut known: Option<BTreeMap<String, Row>> = None;
+    let mut known: Option<BTreeMap<String, DebateRow>> = None;
     let mut changes = app.hall.changes();
     loop {
         changes.mark_unchanged();
         let rows = app.blocking(|app| app.catalogue.rows(&app.hall)).await;
         if let Ok(Ok(rows)) = rows {
-            let now: BTreeMap<String, Row> = rows.into_iter().map(|row| (row.id.clone(), row)).collect();
-            let difference = |before: &BTreeMap<String, Row>| {
-                let rows: Vec<&Row> = now.values().filter(|row| before.get(&row.id) != Some(*row)).collect();
+            let now: BTreeMap<String, DebateRow> = rows.into_iter().map(|row| (row.id.clone(), row)).collect();
+            let difference = |before: &BTreeMap<String, DebateRow>| {
+                let rows: Vec<&DebateRow> = now.values().filter(|row| before.get(&row.id) != Some(*row)).collect();
                 let gone: Vec<&String> = before.keys().filter(|id| !now.contains_key(*id)).collect();
                 (!rows.is_empty() || !gone.is_empty()).then(|| json!({ "rows": rows, "gone": gone }).to_string())
             };
@@ -284,7 +290,7 @@ async fn standing(app: &App, entry: &Entry) -> Standing {
 
 /// Frames as they are sent.
 struct Writer {
-    form: Form,
+    form: StreamFormat,
     /// Of several debates: the number of the last event that was written of each.
     positions: Option<BTreeMap<Arc<str>, u64>>,
 }
@@ -292,13 +298,15 @@ struct Writer {
 impl Writer {
     fn write(&mut self, frame: Frame) -> Option<String> {
         Some(match (self.form, frame) {
-            (Form::Lines, Frame::Of { line, .. }) => line + "\n",
-            (Form::Lines, Frame::List(_) | Frame::Gone(_) | Frame::End(_) | Frame::Still) => return None,
-            (Form::Sse, Frame::Still) => ":\n\n".to_owned(),
-            (Form::Sse, Frame::List(line)) => format!("event: list\ndata: {line}\n\n"),
-            (Form::Sse, Frame::Gone(debate)) => format!("event: gone\ndata: {}\n\n", json!({ "debate": debate })),
-            (Form::Sse, Frame::End(line)) => format!("event: end\ndata: {line}\n\n"),
-            (Form::Sse, Frame::Of { debate, seq, line }) => match &mut self.positions {
+            (StreamFormat::Lines, Frame::Of { line, .. }) => line + "\n",
+            (StreamFormat::Lines, Frame::List(_) | Frame::Gone(_) | Frame::End(_) | Frame::Still) => return None,
+            (StreamFormat::Sse, Frame::Still) => ":\n\n".to_owned(),
+            (StreamFormat::Sse, Frame::List(line)) => format!("event: list\ndata: {line}\n\n"),
+            (StreamFormat::Sse, Frame::Gone(debate)) => {
+                format!("event: gone\ndata: {}\n\n", json!({ "debate": debate }))
+            }
+            (StreamFormat::Sse, Frame::End(line)) => format!("event: end\ndata: {line}\n\n"),
+            (StreamFormat::Sse, Frame::Of { debate, seq, line }) => match &mut self.positions {
                 None => {
                     let id = seq.map_or_else(String::new, |seq| format!("id: {seq}\n"));
                     format!("{id}data: {line}\n\n")
@@ -337,7 +345,7 @@ fn respond(mut frames: mpsc::Receiver<Frame>, mut writer: Writer) -> Response {
     });
     let mut response = Response::new(Body::from_stream(bytes));
     let headers = response.headers_mut();
-    let kind = if form == Form::Sse { "text/event-stream" } else { "application/x-ndjson" };
+    let kind = if form == StreamFormat::Sse { "text/event-stream" } else { "application/x-ndjson" };
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response

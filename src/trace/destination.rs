@@ -38,7 +38,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where traces go.
 #[derive(Clone)]
-pub struct Destination {
+pub struct TraceDestination {
     pub(super) url: Url,
     pub(super) credentials: Option<Credentials>,
     pub(super) headers: HeaderMap,
@@ -118,7 +118,7 @@ impl Diagnostic for TraceConfigError {
     }
 }
 
-impl Destination {
+impl TraceDestination {
     /// The full address of what takes them.
     #[must_use]
     pub fn url(&self) -> &Url {
@@ -184,7 +184,7 @@ impl Destination {
 }
 
 /// The keys stay out.
-impl fmt::Debug for Destination {
+impl fmt::Debug for TraceDestination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Destination").field("url", &self.shown()).finish_non_exhaustive()
     }
@@ -234,12 +234,12 @@ fn millis(variable: &'static str, text: &str) -> Result<Duration, TraceConfigErr
 mod tests {
     use super::*;
 
-    fn otlp(pairs: &[(&str, &str)]) -> Result<Destination, TraceConfigError> {
-        Destination::of(TraceTarget::Otlp, &Environment::from_pairs(pairs.iter().copied()))
+    fn otlp(pairs: &[(&str, &str)]) -> Result<TraceDestination, TraceConfigError> {
+        TraceDestination::of(TraceTarget::Otlp, &Environment::from_pairs(pairs.iter().copied()))
     }
 
-    fn langfuse(pairs: &[(&str, &str)]) -> Result<Destination, TraceConfigError> {
-        Destination::of(TraceTarget::Langfuse, &Environment::from_pairs(pairs.iter().copied()))
+    fn langfuse(pairs: &[(&str, &str)]) -> Result<TraceDestination, TraceConfigError> {
+        TraceDestination::of(TraceTarget::Langfuse, &Environment::from_pairs(pairs.iter().copied()))
     }
 
     #[test]

@@ -20,13 +20,13 @@ use reqwest::{Client, StatusCode};
 use secrecy::ExposeSecret;
 use tokio::runtime::Runtime;
 
-use super::destination::Destination;
+use super::destination::TraceDestination;
 
 /// The waits before a batch is sent again.
 const WAITS: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(1)];
 
 /// What became of a batch.
-pub(super) enum Report {
+pub(super) enum ExportReport {
     /// An attempt failed; another follows.
     Trouble(String),
     /// It was given up.
@@ -69,17 +69,21 @@ fn innermost(error: &reqwest::Error) -> String {
 
 /// Sends batches. The SDK calls it from a thread of its own, where it may block.
 pub(super) struct Exporter {
-    destination: Destination,
+    destination: TraceDestination,
     http: Client,
     runtime: Runtime,
     resource: ResourceAttributesWithSchema,
-    reports: Sender<Report>,
+    reports: Sender<ExportReport>,
 }
 
 impl Exporter {
     /// # Errors
     /// The system refuses what a runtime needs.
-    pub(super) fn new(destination: Destination, http: Client, reports: Sender<Report>) -> std::io::Result<Self> {
+    pub(super) fn new(
+        destination: TraceDestination,
+        http: Client,
+        reports: Sender<ExportReport>,
+    ) -> std::io::Result<Self> {
         // The client needs a runtime, and the debate's own is busy with the debate, and gone when the last batch is sent.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Self { destination, http, runtime, resource: ResourceAttributesWithSchema::default(), reports })
@@ -93,18 +97,18 @@ impl Exporter {
             let sent = self.runtime.block_on(self.send(body.clone()));
             let Err(error) = &sent else { return sent };
             let Some(wait) = waits.next().filter(|_| error.is_transient()) else { return sent };
-            self.report(Report::Trouble(error.to_string()));
+            self.report(ExportReport::Trouble(error.to_string()));
             std::thread::sleep(wait);
         }
     }
 
-    fn report(&self, report: Report) {
+    fn report(&self, report: ExportReport) {
         // Whoever wanted to know may have stopped waiting.
         drop(self.reports.send(report));
     }
 
     async fn send(&self, body: Vec<u8>) -> Result<(), SendError> {
-        let Destination { url, credentials, headers, timeout, .. } = &self.destination;
+        let TraceDestination { url, credentials, headers, timeout, .. } = &self.destination;
         let mut request = self
             .http
             .post(url.clone())
@@ -133,7 +137,7 @@ impl SpanExporter for Exporter {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         self.deliver(batch).map_err(|error| {
             let error = error.to_string();
-            self.report(Report::Lost(error.clone()));
+            self.report(ExportReport::Lost(error.clone()));
             OTelSdkError::InternalFailure(error)
         })
     }

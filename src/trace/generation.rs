@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use dialectic_base::call::{CallRecord, Cut, Tokens};
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{
-    Asked, CallKey, CallStatus, Debate, Event as DebateEvent, Failure, Settings, StoredReply,
+    CallDescription, CallKey, CallStatus, Debate, Event as DebateEvent, Failure, Settings, StoredReply,
 };
 
 use super::attributes as names;
@@ -44,7 +44,7 @@ pub(super) enum Ended<'a> {
 }
 
 impl Generation {
-    pub(super) fn new(key: CallKey, model: String, asked: Option<&Asked>, now: SystemTime) -> Self {
+    pub(super) fn new(key: CallKey, model: String, asked: Option<&CallDescription>, now: SystemTime) -> Self {
         let asked = asked.map(|asked| {
             vec![json!({"role": "system", "content": asked.system}), json!({"role": "user", "content": asked.prompt})]
         });
@@ -229,7 +229,9 @@ fn output(event: &DebateEvent) -> Option<String> {
         DebateEvent::Evaluated { evaluation, .. } => evaluation.score.map(|score| score.to_string()),
         DebateEvent::Polled { reason, .. } => Some(reason.clone()),
         DebateEvent::Judged { judgement, .. } => Some(json!(judgement).to_string()),
-        DebateEvent::Synthesized { solution, .. } => Some(solution.description.clone()),
+        DebateEvent::Drafted { solution, .. } | DebateEvent::Synthesized { solution, .. } => {
+            Some(solution.description.clone())
+        }
         _ => None,
     }
 }

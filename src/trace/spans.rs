@@ -12,7 +12,9 @@ use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::{SdkTracer, Span};
 
 use dialectic_base::tool_call::{ToolCall, ToolResult};
-use dialectic_record::debate::{AgentId, Asked, CallKey, Debate, Event, Recorded, Settings, Signal, StageId, Status};
+use dialectic_record::debate::{
+    AgentId, CallDescription, CallKey, Debate, Event, Recorded, Settings, Signal, StageId, Status,
+};
 
 use super::attributes as names;
 use super::generation::{Ended, Generation};
@@ -27,7 +29,7 @@ pub(super) struct Spans {
     /// How many stages were entered.
     entered: usize,
     agents: Vec<AgentSpan>,
-    calls: Vec<Call>,
+    calls: Vec<CallSpan>,
 }
 
 /// An agent at work in a stage.
@@ -41,7 +43,7 @@ struct AgentSpan {
     quiet_since: SystemTime,
 }
 
-struct Call {
+struct CallSpan {
     generation: Generation,
     /// The stage of its agent's span.
     stage: usize,
@@ -139,7 +141,7 @@ impl Spans {
         self.end_quiet_agents();
     }
 
-    fn call_started(&mut self, key: &CallKey, model: &str, asked: Option<&Asked>, now: SystemTime) {
+    fn call_started(&mut self, key: &CallKey, model: &str, asked: Option<&CallDescription>, now: SystemTime) {
         let stage = self.entered;
         let known = self.agents.iter_mut().find(|agent| agent.stage == stage && agent.id == key.agent_id);
         if let Some(agent) = known {
@@ -149,7 +151,7 @@ impl Spans {
             let id = key.agent_id.clone();
             self.agents.push(AgentSpan { id, stage, span, in_flight: 1, quiet_since: now });
         }
-        self.calls.push(Call { generation: Generation::new(key.clone(), model.to_owned(), asked, now), stage });
+        self.calls.push(CallSpan { generation: Generation::new(key.clone(), model.to_owned(), asked, now), stage });
     }
 
     fn start_agent(&self, id: &AgentId, now: SystemTime) -> Span {
@@ -214,7 +216,7 @@ impl Spans {
     /// A call that failed is told of twice, by its record and as an end; the second time it is not open any more.
     fn call_ended(&mut self, key: &CallKey, ended: &Ended<'_>, now: SystemTime) {
         let Some(place) = self.calls.iter().position(|call| call.generation.key == *key) else { return };
-        let Call { generation, stage } = self.calls.remove(place);
+        let CallSpan { generation, stage } = self.calls.remove(place);
         if !generation.is_void(ended) {
             self.emit(generation, stage, ended, now);
         }

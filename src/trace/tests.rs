@@ -13,9 +13,9 @@ use dialectic_record::debate::fixture::{
     CLARIFICATION, CRITIQUE, EVALUATION, PROPOSAL, ROUND_MANAGER, SUMMARIZATION, key, pitching,
 };
 use dialectic_record::debate::{
-    AgentId, Asked, CallKey, Contribution, Created, Debate, DebateId, Evaluation, Event, FORMAT_VERSION, Failure,
-    JudgePromptSource, Metadata, PromptOrigin, PromptSources, Recorded, Signal, StageId, StageInfo, StoredReply,
-    TerminationKind, Timestamp, default_settings,
+    AgentId, CallDescription, CallKey, Contribution, Created, Debate, DebateId, Evaluation, Event, FORMAT_VERSION,
+    Failure, JudgePromptSource, Metadata, PromptOrigin, PromptSources, Recorded, Signal, StageId, StageInfo,
+    StoredReply, TerminationKind, Timestamp, default_settings,
 };
 use dialectic_record::protocol::DIALECTIC;
 
@@ -30,7 +30,7 @@ struct Scene {
     provider: SdkTracerProvider,
     spans: Option<Spans>,
     /// What models are asked, where the trace carries that.
-    asked: Option<Asked>,
+    asked: Option<CallDescription>,
     seq: u64,
     now: SystemTime,
 }
@@ -68,7 +68,7 @@ impl Scene {
         let debate = Debate::create(&created).unwrap();
         let mut spans = Spans::new(provider.tracer("test"), debate, "abc123".to_owned(), now);
         spans.see(&Signal::Recorded(Arc::new(created)), now);
-        let asked = Asked { system: "Be brief.".into(), prompt: "Design it.".into() };
+        let asked = CallDescription { system: "Be brief.".into(), prompt: "Design it.".into() };
         Self { exporter, provider, spans: Some(spans), asked: Some(asked), seq: 1, now }
     }
 
@@ -294,6 +294,7 @@ fn a_generation_tells_model_tokens_cost_prompts_and_output() {
     gen_ai.request.temperature = 0.5
     gen_ai.response.finish_reasons = ["stop"]
     gen_ai.response.model = gpt-4-0613
+    gen_ai.usage.cache_creation.input_tokens = 0
     gen_ai.usage.cache_read.input_tokens = 600
     gen_ai.usage.cost = 0.0125
     gen_ai.usage.input_tokens = 1000

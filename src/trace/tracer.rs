@@ -10,8 +10,8 @@ use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, Sampler, 
 
 use dialectic_record::debate::{Debate, Signal};
 
-use super::destination::Destination;
-use super::exporter::{Exporter, Report};
+use super::destination::TraceDestination;
+use super::exporter::{ExportReport, Exporter};
 use super::spans::Spans;
 
 /// How long the end of the program may wait for the last spans.
@@ -35,7 +35,7 @@ pub struct Undelivered {
 pub struct Tracer {
     spans: Option<Spans>,
     provider: SdkTracerProvider,
-    reports: Receiver<Report>,
+    reports: Receiver<ExportReport>,
     to: String,
 }
 
@@ -46,7 +46,7 @@ impl Tracer {
     /// # Errors
     /// The system refuses what a thread needs.
     pub fn start(
-        destination: Destination,
+        destination: TraceDestination,
         http: reqwest::Client,
         debate: Debate,
         prompts: &str,
@@ -99,8 +99,8 @@ impl Tracer {
         let (mut lost, mut trouble) = (None, None);
         for report in self.reports.try_iter() {
             match report {
-                Report::Lost(reason) => lost = Some(reason),
-                Report::Trouble(reason) => trouble = Some(reason),
+                ExportReport::Lost(reason) => lost = Some(reason),
+                ExportReport::Trouble(reason) => trouble = Some(reason),
             }
         }
         let late = ended.is_err().then(|| trouble.unwrap_or_else(|| "no answer in time".to_owned()));

@@ -96,7 +96,6 @@ impl Sandbox {
                     let factor = event["factor"].as_f64().unwrap_or(1.0).max(1.0);
                     aside.insert(event["seq"].as_u64().unwrap_or_default(), (usd, factor));
                 }
-                ("cost-assumed", Some(usd)) => booked += usd,
                 _ => {}
             }
             let call = &event["call"];

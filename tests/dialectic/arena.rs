@@ -30,7 +30,7 @@ fn decisions(request: &Incoming) -> Vec<usize> {
 }
 
 fn labels(request: &Incoming) -> Vec<String> {
-    let headings = request.prompt().lines().filter_map(|line| line.strip_prefix("## Candidate "));
+    let headings = request.prompt().lines().filter_map(|line| line.strip_prefix("## Text "));
     headings.map(str::to_owned).collect()
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn script(request: &Incoming, related: Related, misses: &[&str]) -> R
             };
             Reply::json(json!({"decisions": all.iter().map(row).collect::<Vec<_>>()}))
         }
-        "vote" => Reply::json(json!({"choice": "A", "confidence": 70, "reason": "It is the plainest."})),
+        "vote" => Reply::json(json!({"choice": "1", "confidence": 70, "reason": "It is the plainest."})),
         "score the candidates" => {
             let labels = labels(request);
             let rows = labels.iter().map(|label| {
@@ -68,11 +68,11 @@ pub(crate) fn script(request: &Incoming, related: Related, misses: &[&str]) -> R
         }
         "write the answer" => Reply::text(answer(
             "## Design\n\nOne store.\n\n## Requirements Coverage\n\n- All of it.",
-            &json!({"base": "A", "tradeoffs": [], "recommendations": [], "unfulfilledMajorRequirements": [],
+            &json!({"base": "1", "tradeoffs": [], "recommendations": [], "unfulfilledMajorRequirements": [],
                 "openQuestions": [], "confidence": 70}),
         )),
         "mark the kinds of argument" => {
-            let shown = request.prompt().lines().filter(|line| line.starts_with("## Text ")).count();
+            let shown = request.prompt().lines().filter(|line| line.starts_with("## Contribution ")).count();
             let texts: Vec<Value> = (1..=shown).map(|text| json!({"text": text, "kinds": []})).collect();
             Reply::json(json!({"texts": texts}))
         }
@@ -329,7 +329,9 @@ fn an_agreement_over_a_grave_point_that_nobody_answered_is_sent_back_twice_at_mo
         // What nobody supports, and the first point of the list where there is one.
         "challenge the agreement" => {
             let has_points = request.prompt().contains("# Points that have no answer");
-            let points = if has_points { json!([1]) } else { json!([]) };
+            let listed = request.prompt().split("```points\n").nth(1).unwrap_or_default();
+            let number = listed.split(' ').next().unwrap_or_default();
+            let points = if has_points { json!([number]) } else { json!([]) };
             Reply::json(json!({"claims": ["Every shop has one warehouse."], "points": points}))
         }
         _ => script(request, Related::Same, &[]),
@@ -542,7 +544,7 @@ fn nobody_who_compares_or_scores_is_told_a_name() {
     let texts = |request: &Incoming| {
         let parts = request
             .prompt()
-            .split("## Candidate ")
+            .split("## Text ")
             .skip(1)
             .map(|part| part.split_once('\n').unwrap().1.split("\n# ").next().unwrap().trim().to_owned());
         parts.collect::<Vec<_>>()
@@ -616,7 +618,7 @@ fn it_runs_without_a_model_and_its_reports_say_how_it_went() {
         assert!(markdown.contains(heading), "{heading}\n{markdown}");
     }
     for caption in
-        ["Agreement and stability over the rounds", "Kinds of argument by agent and round", "Who could be chosen"]
+        ["Agreement and stability over the rounds", "Kinds of argument that an observer found", "Who could be chosen"]
     {
         assert!(page.contains(caption), "{caption}");
     }
@@ -626,8 +628,8 @@ fn it_runs_without_a_model_and_its_reports_say_how_it_went() {
     let id = sandbox.only_debate();
     // What was the winner's own is not marked as taken from it, and whose letters there are is said on the page too.
     let base = markdown.lines().find_map(|line| line.strip_suffix(" (the base)")).expect("there is a base");
-    let letter = base.strip_prefix("- Candidate ").and_then(|rest| rest.split(':').next()).unwrap();
-    assert!(!finished.stdout.contains(&format!("from Candidate {letter}")), "{base}\n{finished}");
+    let letter = base.strip_prefix("- Text ").and_then(|rest| rest.split(':').next()).unwrap();
+    assert!(!finished.stdout.contains(&format!("from Text {letter}")), "{base}\n{finished}");
     assert!(page.contains("(the base)"), "{page}");
     sandbox.run(["verify", &id]).expect_code(0);
     sandbox.run(["replay", &id, "--speed", "max"]).expect_code(0);

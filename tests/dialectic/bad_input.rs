@@ -48,8 +48,8 @@ impl Case {
 fn problems() {
     for case in [
         case(&["debate"], 2, &["standard input is empty", "hint: "]),
-        case(&["debate", "x", "-p", "directory/file.txt"], 2, &["given twice"]),
-        case(&["debate", "-", "-p", "directory/file.txt"], 2, &["given twice"]),
+        case(&["debate", "x", "-p", "directory/file.txt"], 2, &["two problems given"]),
+        case(&["debate", "-", "-p", "directory/file.txt"], 2, &["two problems given"]),
         case(&["debate", "-p", "none.md"], 2, &["none.md", "caused by: No such file"]),
         case(&["debate", "-p", "directory"], 2, &["directory is a directory"]),
         case(&["debate", "-p", "latin1.txt"], 2, &["latin1.txt is not UTF-8", "Latin-1", "iconv -f ISO-8859-1"])

@@ -338,10 +338,10 @@ pub(crate) fn said(request: &Incoming, at_length: bool) -> Reply {
     let reply = match request.task() {
         "poll" => Reply::json(json!({"choice": "for", "confidence": 70, "reason": "It is cheaper."})),
         "judge the debate" => Reply::json(json!({
-            "scores": [{"debater": "A", "score": 70}, {"debater": "B", "score": 60}],
+            "scores": [{"debater": "Indigo", "score": 70}, {"debater": "Amber", "score": 60}],
             "criteria": criteria,
             "reasoning": "The first was answered less.",
-            "winner": "A",
+            "winner": "Indigo",
         })),
         _ => match request.purpose {
             Purpose::Propose | Purpose::Critique | Purpose::Refine | Purpose::Text => {

@@ -14,17 +14,17 @@ use tokio_util::sync::CancellationToken;
 use crate::support::in_process;
 use dialectic_base::call::Tokens;
 use dialectic_base::money::{Price, Usd};
-use dialectic_engine::engine::{Ending, Engine, check_purchase, purchase};
+use dialectic_engine::engine::{Engine, RunEnding, check_purchase, purchase};
 use dialectic_llm::{
-    CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, ModelError, Reply, Request, Usage,
-    request_bytes,
+    CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, FinishReason, Live, ModelError, Reply, Request,
+    StatedUsage, request_bytes,
 };
 use dialectic_record::debate::{
     AgentSettings, Debate, DebateId, Event, OutcomeKind, PanelInfo, Recorded, Settings, Status, SynthesisMethod,
     TerminationKind, Timestamp, default_settings,
 };
 use dialectic_record::signals::Signals;
-use dialectic_record::store::{Contents, Directory, JournalError, Record, StoreError};
+use dialectic_record::store::{Directory, JournalContents, JournalError, Record, StoreError};
 
 /// What a debate is like.
 #[derive(Debug, Clone)]
@@ -167,10 +167,10 @@ impl Provider {
         let list = PRICES.cost(tokens);
         let stated = list.times(random.random_range(0.25..=4.0));
         let (usage, cost) = match self.billing {
-            Billing::Tokens | Billing::Reasoning => (Usage { tokens: Some(tokens), cost: None }, list),
-            Billing::Stated => (Usage { tokens: Some(tokens), cost: Some(stated) }, stated),
-            Billing::StatedAlone => (Usage { tokens: None, cost: Some(stated) }, stated),
-            Billing::Silent => (Usage::default(), list),
+            Billing::Tokens | Billing::Reasoning => (StatedUsage { tokens: Some(tokens), cost: None }, list),
+            Billing::Stated => (StatedUsage { tokens: Some(tokens), cost: Some(stated) }, stated),
+            Billing::StatedAlone => (StatedUsage { tokens: None, cost: Some(stated) }, stated),
+            Billing::Silent => (StatedUsage::default(), list),
         };
         let broken = ModelError::Broken { message: "the connection broke".to_owned() };
         let refused = ModelError::ServerFailed { status: 500, retry_after: None, message: String::new() };
@@ -181,7 +181,7 @@ impl Provider {
             4 => (Usd::ZERO, Err(refused.into())),
             _ => {
                 let finish = if output == limit && limit > 0 { FinishReason::Length } else { FinishReason::Complete };
-                let Usage { tokens, cost: stated_cost } = usage;
+                let StatedUsage { tokens, cost: stated_cost } = usage;
                 (cost, Ok(Reply { text, finish, tokens, stated_cost, ..Reply::default() }))
             }
         };
@@ -216,7 +216,7 @@ fn form(schema: &Value, filler: &str, random: &mut ChaCha12Rng) -> Value {
         }
         Some("array") => json!([]),
         Some("number") => json!(random.random_range(0..100)),
-        _ => json!("A"),
+        _ => json!("1"),
     }
 }
 
@@ -264,7 +264,7 @@ fn settings(graph: &Graph) -> Settings {
 }
 
 /// The record of the one debate, as soon as the thread that saves has let go of it.
-fn reopened(directory: &Directory) -> (Record, Contents) {
+fn reopened(directory: &Directory) -> (Record, JournalContents) {
     loop {
         match Record::reopen(&directory.find("latest").unwrap()) {
             Err(StoreError::Journal(JournalError::Locked { .. })) => std::thread::yield_now(),
@@ -278,7 +278,7 @@ struct Course {
     billed: Usd,
     limit: Usd,
     /// Absent when it was refused.
-    ended: Option<(Ending, Debate)>,
+    ended: Option<(RunEnding, Debate)>,
 }
 
 async fn run(graph: &Graph) -> Course {
@@ -292,7 +292,7 @@ async fn run(graph: &Graph) -> Course {
         random: Mutex::new(random),
         billed: Mutex::default(),
     });
-    let limits = CallerLimits { in_flight: Arc::new(InFlight::at_most(graph.concurrency)), max_retries: 2 };
+    let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(graph.concurrency)), max_retries: 2 };
     let bought = |settings: &Settings| {
         let panel = in_process::panel(settings, &provider, Some(PRICES), &limits);
         let first = in_process::created(settings, &panel, DebateId::new("x"), graph.seed);
@@ -342,7 +342,7 @@ async fn run(graph: &Graph) -> Course {
         };
         match ended {
             // Calls that failed twice wait as if their server were gone, and are made when the debate is resumed.
-            Some(ending) if !matches!(ending, Ending::Paused | Ending::ServerGone) => {
+            Some(ending) if !matches!(ending, RunEnding::Paused | RunEnding::ServerGone) => {
                 break (ending, engine.debate().clone());
             }
             _ => drop(engine),
@@ -405,13 +405,13 @@ fn holds_of(protocol: &'static str, cases: u32) {
             return Ok(());
         };
         let is_disturbed = graph.faults == Faults::Billed || !graph.disturbances.is_empty();
-        if is_disturbed && ending == Ending::Failed {
+        if is_disturbed && ending == RunEnding::Failed {
             // What was thrown away is gone; then there may be no room for an answer.
             prop_assert_eq!(debate.status, Status::Failed);
             seen.failed += 1;
             return Ok(());
         }
-        prop_assert_eq!(ending, Ending::Completed, "{:?}", debate.error);
+        prop_assert_eq!(ending, RunEnding::Completed, "{:?}", debate.error);
         prop_assert!(debate.final_solution.as_ref().is_some_and(|solution| !solution.description.is_empty()));
         prop_assert!(is_disturbed || has_whole_round(&debate, graph.agents), "no whole round");
         let stopped = debate.outcome.as_ref().is_some_and(|outcome| outcome.kind == OutcomeKind::Stopped);

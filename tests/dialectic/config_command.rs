@@ -20,7 +20,7 @@ fn the_starter_is_the_default_and_is_never_written_over_another_file() {
     --- stdout
 
     --- stderr
-    The configuration is sound: 3 agents and a judge, 3 rounds at most.
+    The configuration is valid: 3 agents and a judge, at most 3 rounds.
     All agents and the judge are of one family of models (GPT). Mixed panels debate better than uniform ones: give one agent, or the judge, a `provider` and `model` of another family.
     ");
     let after = sandbox.run(["config", "show", "--json"]).expect_code(0);
@@ -51,7 +51,7 @@ fn check_needs_the_keys_and_calls_nobody() {
     --- stdout
 
     --- stderr
-    The configuration is sound: 2 agents and a judge, 4 rounds at most.
+    The configuration is valid: 2 agents and a judge, at most 4 rounds.
     ");
     assert_eq!(server.requests().len(), 0);
     let without_key = Sandbox::new().config(&settings);
@@ -99,7 +99,7 @@ fn what_is_odd_but_usable_is_warned_of() {
     warning: unknown tool `browse` (known: `context_search`, `file_read`, `list_files`) at `agents[0].tools[1]` is skipped
     warning: unknown role `wizard` (known: `architect`, `performance`, `security`, `testing`, `kiss`, `datamodeling`, `generalist`) at `agents[3].role`; architect is used
     warning: agent-testing: prompt file [directory]/prompts/none.md does not exist; the built-in prompt is used
-    The configuration is sound: 3 agents and a judge, 1 round at most.
+    The configuration is valid: 3 agents and a judge, at most 1 round.
     ");
     // A debate says the same.
     let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
@@ -126,7 +126,7 @@ fn missing_parts_are_built_in_and_said_to_be() {
     insta::assert_snapshot!(warnings("c.json"), @"
     warning: no judge is configured; the default judge is used
     warning: no agents are configured; the built-in agents are used
-    The configuration is sound: 3 agents and a judge, 3 rounds at most.
+    The configuration is valid: 3 agents and a judge, at most 3 rounds.
     All agents and the judge are of one family of models (GPT). Mixed panels debate better than uniform ones: give one agent, or the judge, a `provider` and `model` of another family.
     ");
     assert_eq!(warnings("d.json"), warnings("c.json"));

@@ -11,7 +11,7 @@ fn reply(request: &Incoming) -> Reply {
         (Purpose::Clarify, _) => Reply::json(json!({"questions": [{"id": "q1", "text": "Which region?"}]})),
         (Purpose::Confidence, _) => Reply::json(json!({"confidence": 50})),
         (Purpose::Vote, "model-kiss") => Reply::text("I abstain."),
-        (Purpose::Vote, _) => Reply::json(json!({"choice": "A", "confidence": 60, "reason": "It is first."})),
+        (Purpose::Vote, _) => Reply::json(json!({"choice": "1", "confidence": 60, "reason": "It is first."})),
         (Purpose::Refine, "model-kiss") => Reply::error(400, "no"),
         (Purpose::Synthesize, _) => Reply::text("Use a ring."),
         (Purpose::Assess, _) => Reply::json(json!({
@@ -152,7 +152,7 @@ fn behind_every_line_a_debate_with_a_cost_limit_keeps_to_it() {
 #[test]
 fn finished_early_behind_any_line_a_debate_is_voted_on_all_the_same() {
     let server = MockServer::with(|request| match request.purpose {
-        Purpose::Vote => Reply::json(json!({"choice": "A", "confidence": 60, "reason": "It is first."})),
+        Purpose::Vote => Reply::json(json!({"choice": "1", "confidence": 60, "reason": "It is first."})),
         _ => default_reply(request),
     });
     let debate = json!({"rounds": 1, "synthesisMethod": "voting"});

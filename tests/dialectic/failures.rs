@@ -1,6 +1,6 @@
 //! Calls that fail: what is tried again, what a debate survives, and how it says what it lacks.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -141,7 +141,7 @@ fn a_debate_without_the_key_fails() {
     --- stderr
     warning: agent-architect failed in the proposal: the key was refused (401): no such key
     warning: agent-kiss failed in the proposal: the key was refused (401): no such key
-    No record of this debate is kept: no model was reached, and nothing can have been billed.
+    This debate leaves no record: no model was reached and nothing was billed.
     error: all calls failed: the key was refused (401): check OPENAI_API_KEY
     caused by: no such key
     ");
@@ -230,7 +230,7 @@ fn strict_makes_a_degraded_debate_an_error() {
     let (_server, sandbox) = without_kiss();
     let finished = sandbox.run(["debate", "Design a queue", "--quiet", "--strict"]).expect_code(5);
     assert!(finished.stdout.contains("## Judge Assessment"), "the solution is printed all the same: {finished}");
-    let error = format!("error: the debate {} did not end full", sandbox.only_debate());
+    let error = format!("error: the outcome of the debate {} is not full", sandbox.only_debate());
     assert!(finished.stderr.contains(&error), "{finished}");
     let server = MockServer::with(short_reply);
     two_agents(&server, &json!({})).run(["debate", "Design a queue", "--strict"]).expect_code(0);
@@ -252,7 +252,7 @@ fn when_told_to_a_debate_fails_with_its_first_agent() {
     warning: agent-kiss failed in the proposal: the request was refused (400): no such model
     Saved debate to ./debates/[id].json
     error: the debate [id] failed: agent-kiss failed in the proposal: the request was refused (400): no such model
-    hint: what was said is kept; once the cause is gone: dialectic resume [id]
+    hint: everything said is saved; when the cause is fixed: dialectic resume [id]
     ");
     let id = sandbox.only_debate();
     sandbox.assert_state_is_the_fold(&id);
@@ -268,9 +268,7 @@ fn a_round_ends_at_its_limit_with_what_it_has() {
     });
     let limits = json!({"timeoutPerRound": 700, "callTimeout": 700, "maxRetries": 1});
     let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "testing"], &limits));
-    let started = Instant::now();
     let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
-    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     insta::assert_snapshot!(finished.stderr.replace(&sandbox.only_debate(), "[id]"), @"
     warning: agent-testing failed in the critique of agent-architect after 2 attempts: no answer within 700ms
     Saved debate to ./debates/[id].json

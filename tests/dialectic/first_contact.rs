@@ -152,7 +152,7 @@ fn a_problem_comes_through_a_pipe_only_where_nothing_else_says_it() {
     // A device says nothing.
     let output = here.command(["debate", "--offline"]).stdin(Stdio::null()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no problem is given"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no problem given"));
 }
 
 #[test]
@@ -242,13 +242,13 @@ fn what_cannot_be_attached_is_refused_before_anything_is_sent() {
     refused(&["--attach", "ok.md", "--attach", "long.md"], "", "more than 20 characters together, with long.md");
     refused(&["--attach", "wide.md"], "", "more than 20 characters together, with wide.md");
     refused(&["--attach", ".env.local"], "", "may hold keys or passwords");
-    refused(&["--attach", "-", "--attach", "-"], "x", "standard input is asked for twice");
+    refused(&["--attach", "-", "--attach", "-"], "x", "standard input is used twice");
     let larger = config(&["architect", "kiss"], &json!({}));
     here.write("debate-config.json", larger.to_string());
     refused(&["--attach", "pem.txt"], "", "holds a private key");
     refused(&["--attach", "-"], &key, "holds the value of OPENAI_API_KEY");
     let twice = here.run_with_input(["debate", "-", "--attach", "-"], "x").expect_code(2);
-    assert!(twice.stderr.contains("standard input is asked for twice"), "{twice}");
+    assert!(twice.stderr.contains("standard input is used twice"), "{twice}");
     assert_eq!(server.requests().len(), 0);
     here.write("debate-config.json", settings.to_string());
     here.run(debate(&["--attach", "exact.md"])).expect_code(0);

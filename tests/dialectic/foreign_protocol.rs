@@ -9,10 +9,10 @@ use crate::support::{Incoming, MockServer, Reply, Sandbox, Screen, Terminal, ans
 use crate::timing::without_times;
 use dialectic_base::money::Price;
 use dialectic_engine::access::{Environment, Trust};
-use dialectic_engine::engine::{Ending, forecast};
+use dialectic_engine::engine::{RunEnding, forecast};
 use dialectic_engine::runner::{Finished, Prepared, Runner, Services, Spec};
 use dialectic_record::debate::{Debate, Made, Settings, Status, default_settings, go_offline};
-use dialectic_record::signals::{Follower, Told, Words};
+use dialectic_record::signals::{Followed, Follower, Words};
 use dialectic_record::store::{Directory, read_journal};
 
 fn reply(request: &Incoming) -> Reply {
@@ -22,7 +22,7 @@ fn reply(request: &Incoming) -> Reply {
     });
     let script = by_task([
         ("pitch", Reply::text(format!("A pitch of {}.", request.model()))),
-        ("vote", Reply::json(json!({"choice": "A", "confidence": 60, "reason": "It is sound."}))),
+        ("vote", Reply::json(json!({"choice": "1", "confidence": 60, "reason": "It is sound."}))),
         ("report", Reply::text(answer("Use what was chosen.", &assessment))),
     ]);
     script(request).usage(100, 0, 10)
@@ -61,7 +61,7 @@ fn run(prepared: Prepared) -> Finished {
 fn debate(server: &MockServer) -> (Sandbox, Debate) {
     let sandbox = Sandbox::new();
     let finished = run(runner(server, &sandbox).prepare(spec(settings())).unwrap());
-    assert_eq!(finished.ending, Ending::Completed, "{:?}", finished.debate.error);
+    assert_eq!(finished.ending, RunEnding::Completed, "{:?}", finished.debate.error);
     (sandbox, finished.debate)
 }
 
@@ -188,7 +188,7 @@ fn it_keeps_a_cost_limit() {
     let prepared = limited(0.30);
     prepared.check_limit().unwrap();
     let finished = run(prepared);
-    assert_eq!(finished.ending, Ending::Completed);
+    assert_eq!(finished.ending, RunEnding::Completed);
     let reserved: Vec<Value> = sandbox
         .journal(finished.debate.id.as_str())
         .iter()
@@ -277,7 +277,7 @@ fn whoever_joins_in_round_two_misses_nothing_and_whoever_never_reads_delays_noth
     let path = sandbox.directory().join(format!("debates/{}.events.jsonl", finished.debate.id));
     let journal = read_journal(&path).unwrap().events;
     let all: Vec<Value> = journal.iter().map(|recorded| json!(recorded)).collect();
-    assert_eq!((finished.ending, finished.debate.current_round), (Ending::Completed, 2));
+    assert_eq!((finished.ending, finished.debate.current_round), (RunEnding::Completed, 2));
     assert!(joined_behind < all.len(), "the late one came while the debate ran");
     assert!(seen.iter().all(|seen| *seen == all), "{seen:?}");
 }
@@ -289,7 +289,7 @@ fn kind(event: &Value) -> &str {
 /// The next event, as it is recorded.
 async fn next(follower: &mut Follower) -> Option<Value> {
     loop {
-        if let Told::Signal(signal) = follower.next().await.unwrap()?
+        if let Followed::Signal(signal) = follower.next().await.unwrap()?
             && let dialectic_record::debate::Signal::Recorded(recorded) = &*signal
         {
             return Some(json!(**recorded));
@@ -307,11 +307,11 @@ fn a_run_can_be_paused_and_stopped_through_its_handle() {
         run.pause();
         run.wait().await.unwrap()
     });
-    assert_eq!(paused.ending, Ending::Paused);
+    assert_eq!(paused.ending, RunEnding::Paused);
     let entry = Directory::at(sandbox.directory().join("debates")).find(paused.debate.id.as_str()).unwrap();
     let saved = runner.open(&entry, &[&PITCHING]).unwrap();
     let resumed = run(runner.resume(saved, &Trust::of_user()).unwrap());
-    assert_eq!(resumed.ending, Ending::Completed);
+    assert_eq!(resumed.ending, RunEnding::Completed);
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn it_closes_with_the_pitches_that_there_are_when_it_is_stopped() {
         run.stop();
         run.wait().await.unwrap()
     });
-    assert_eq!(finished.ending, Ending::Completed, "{:?}", finished.debate.error);
+    assert_eq!(finished.ending, RunEnding::Completed, "{:?}", finished.debate.error);
     let tasks: Vec<_> = server.calls().into_iter().map(|(_, task)| task).collect();
     assert!(tasks.len() < 5 && tasks.last().unwrap() == "report", "{tasks:?}");
     assert!(tasks.iter().filter(|task| *task != "pitch").count() == 1, "{tasks:?}");
@@ -339,7 +339,7 @@ fn nobody_votes_where_nothing_was_pitched() {
     let server = MockServer::with(by_task([("pitch", Reply::text("no").status(400))]));
     let sandbox = Sandbox::new();
     let finished = run(runner(&server, &sandbox).prepare(spec(settings())).unwrap());
-    assert_eq!(finished.ending, Ending::Failed);
+    assert_eq!(finished.ending, RunEnding::Failed);
     assert!(server.calls().into_iter().all(|(_, task)| task == "pitch"), "{:?}", server.calls());
 }
 
@@ -375,7 +375,7 @@ fn nobody_asks_again_when_the_questions_are_ended_behind_the_last_answer() {
         assert!(run.questions().await.is_none());
         run.wait().await.unwrap()
     });
-    assert_eq!(finished.ending, Ending::Completed, "{:?}", finished.debate.error);
+    assert_eq!(finished.ending, RunEnding::Completed, "{:?}", finished.debate.error);
     let asked = server.calls().into_iter().filter(|(_, task)| task == "clarify").count();
     assert_eq!(asked, 3, "each agent once");
     let groups = finished.debate.clarifications.unwrap();
@@ -394,7 +394,7 @@ fn questions_that_are_under_way_when_they_are_ended_are_not_waited_for_by_anybod
         assert!(run.questions().await.is_none());
         run.wait().await.unwrap()
     });
-    assert_eq!(finished.ending, Ending::Completed, "{:?}", finished.debate.error);
+    assert_eq!(finished.ending, RunEnding::Completed, "{:?}", finished.debate.error);
     assert!(finished.debate.open_questions().next().is_none());
     let id = finished.debate.id.as_str();
     sandbox.assert_state_is_the_fold(id);
@@ -405,7 +405,7 @@ fn whoever_waits_for_a_run_that_waits_for_answers_gets_it_paused() {
     let (server, settings) = curious();
     let sandbox = Sandbox::new();
     let finished = run(runner(&server, &sandbox).prepare(spec(settings)).unwrap());
-    assert_eq!((finished.ending, finished.debate.open_questions().count()), (Ending::Paused, 3));
+    assert_eq!((finished.ending, finished.debate.open_questions().count()), (RunEnding::Paused, 3));
 }
 
 #[test]

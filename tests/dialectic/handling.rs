@@ -44,10 +44,10 @@ fn resume_alone_takes_the_newest_that_can_be_resumed_and_nobody_pays_unasked() {
     let refused = sandbox.run(["resume"]).expect_code(2);
     let short = &id[id.len() - 4..];
     assert!(
-        refused.stderr.contains(&format!("can be resumed is {short}: “Design a queue”, failed in round 1.")),
+        refused.stderr.contains(&format!("Newest debate to resume: {short}, “Design a queue”, failed in round 1.")),
         "{refused}"
     );
-    assert!(refused.stderr.contains("Left to make: 1 call, likely to cost $"), "{refused}");
+    assert!(refused.stderr.contains("Remaining: 1 call, likely $"), "{refused}");
     assert!(refused.stderr.contains(&format!("dialectic resume {short}")), "{refused}");
     assert_eq!((server.requests().len(), sandbox.state(&id)), (made, before));
 
@@ -174,7 +174,7 @@ fn removing_asks_and_takes_both_files() {
     sandbox.run(["debate", "Another", "--offline", "-r", "1"]).expect_code(0);
     let before = sandbox.files();
     let refused = sandbox.run(["rm", &id]).expect_code(2);
-    assert!(refused.stderr.contains("give --yes") && refused.stderr.contains("Design a queue"), "{refused}");
+    assert!(refused.stderr.contains("use --yes") && refused.stderr.contains("Design a queue"), "{refused}");
     assert!(sandbox.files() == before, "something was removed");
     let mut terminal = Terminal::start(&sandbox, ["rm", &id]);
     terminal.wait_for("Remove this debate for good? [y/N]");

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use crate::support::in_process;
 use dialectic_base::call::Tokens;
-use dialectic_engine::engine::Ending;
-use dialectic_llm::{CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request};
+use dialectic_engine::engine::RunEnding;
+use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, FinishReason, Live, Reply, Request};
 use dialectic_record::debate::{
     AgentSettings, Debate, OutcomeKind, Settings, Status, TerminationKind, default_settings,
 };
@@ -73,7 +73,7 @@ fn settings() -> Settings {
 
 /// How a debate went.
 struct Ended {
-    ending: Ending,
+    ending: RunEnding,
     debate: Debate,
     /// Of the judge at the task at which it hangs.
     attempts: u32,
@@ -83,7 +83,7 @@ struct Ended {
 fn debate(task: &'static str, hangs: u32) -> Ended {
     let settings = settings();
     let model = Arc::new(Hanging { task, hangs, attempts: AtomicU32::new(0) });
-    let in_flight = Arc::new(InFlight::at_most(4));
+    let in_flight = Arc::new(ConcurrencyLimit::at_most(4));
     let limits = CallerLimits { in_flight, max_retries: MAX_RETRIES };
     in_process::block_on(async {
         let panel = in_process::panel(&settings, &model, None, &limits);
@@ -102,7 +102,7 @@ const ATTEMPTS: u32 = 2;
 fn one_attempt_that_hangs_is_made_again() {
     for task in [EVALUATION, SYNTHESIS] {
         let ended = debate(task, 1);
-        assert_eq!((ended.ending, ended.attempts), (Ending::Completed, 2), "{task}");
+        assert_eq!((ended.ending, ended.attempts), (RunEnding::Completed, 2), "{task}");
         assert!(ended.debate.failures.is_empty(), "{:?}", ended.debate.failures);
         assert_eq!(ended.debate.outcome.unwrap().kind, OutcomeKind::Full, "{task}");
         assert!((ATTEMPT..2 * ATTEMPT).contains(&ended.took), "{task}: {:?}", ended.took);
@@ -112,7 +112,7 @@ fn one_attempt_that_hangs_is_made_again() {
 #[test]
 fn without_a_score_a_debate_is_degraded_and_says_so() {
     let ended = debate(EVALUATION, ALWAYS);
-    assert_eq!((ended.ending, ended.attempts), (Ending::Completed, ATTEMPTS));
+    assert_eq!((ended.ending, ended.attempts), (RunEnding::Completed, ATTEMPTS));
     let [failure] = &ended.debate.failures[..] else { panic!("{:?}", ended.debate.failures) };
     assert_eq!((failure.key.stage.as_str(), failure.attempts), ("evaluation", ATTEMPTS));
     assert!(failure.error.contains("no answer"), "{}", failure.error);
@@ -125,7 +125,7 @@ fn without_a_score_a_debate_is_degraded_and_says_so() {
 #[test]
 fn without_a_synthesis_a_debate_has_failed() {
     let ended = debate(SYNTHESIS, ALWAYS);
-    assert_eq!((ended.ending, ended.attempts), (Ending::Failed, ATTEMPTS));
+    assert_eq!((ended.ending, ended.attempts), (RunEnding::Failed, ATTEMPTS));
     assert_eq!((ended.debate.status, ended.debate.outcome.is_none()), (Status::Failed, true));
     let [failure] = &ended.debate.failures[..] else { panic!("{:?}", ended.debate.failures) };
     assert_eq!((failure.key.stage.as_str(), failure.attempts), ("synthesis", ATTEMPTS));

@@ -44,11 +44,7 @@ const CATCH_ALLS: &[(&str, &str, &str)] = &[
         "Event: (_, Some((key, settled)))",
         "shows whatever event ends a call, by its key",
     ),
-    (
-        "crates/record/src/protocol/format1.rs",
-        "unwrap_or(&DIALECTIC)",
-        "records of format 1 were all made by this protocol",
-    ),
+    ("crates/record/src/protocol/mod.rs", "unwrap_or(&DIALECTIC)", "the predecessor has no other protocol"),
     (
         "crates/record/src/protocol/mod.rs",
         "Trigger: other =>",

@@ -47,7 +47,7 @@ fn assert_leaves_nothing(script: fn(&Incoming) -> Reply, arguments: &[&str], mom
         let shown = screen.text();
         let end = format!(
             "Saved debate to ./debates/{id}.json\nerror: interrupted; the debate {id} is saved as paused\n\
-             hint: go on with: dialectic resume {id}"
+             hint: continue with: dialectic resume {id}"
         );
         assert!(shown.ends_with(&end), "{by:?}: {shown}");
         for part in ["? for keys", "The architect proposing", "words", "retry"] {

@@ -8,8 +8,8 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::in_process;
-use dialectic_engine::engine::Ending;
-use dialectic_llm::{CallerLimits, ChatModel, FailedAttempt, InFlight, Live, Reply, Request};
+use dialectic_engine::engine::RunEnding;
+use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply, Request};
 use dialectic_record::debate::{PanelInfo, default_settings};
 use dialectic_record::protocol::DIALECTIC;
 use dialectic_record::signals::Signals;
@@ -45,13 +45,13 @@ fn an_answer_that_comes_with_the_interrupt_is_kept() {
         let cancel = CancellationToken::new();
         let model = Arc::new(Interrupting { at, answered: AtomicUsize::new(0), cancel: cancel.clone() });
         // One call at a time: the interrupt comes with the last answer, and with no other.
-        let limits = CallerLimits { in_flight: Arc::new(InFlight::at_most(1)), max_retries: 0 };
+        let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(1)), max_retries: 0 };
         let (ending, debate) = in_process::block_on(async {
             let panel = in_process::panel(&settings, &model, None, &limits);
             let signals = Signals::new(PanelInfo::new(&settings, DIALECTIC.infos()));
             in_process::run_until(&settings, panel, 1, signals, cancel).await
         });
-        assert_eq!(ending, Ending::Paused);
+        assert_eq!(ending, RunEnding::Paused);
         let said: usize = debate.rounds.iter().map(|round| round.contributions.len()).sum();
         assert_eq!((said, model.answered.load(Ordering::SeqCst)), (at, at));
     }

@@ -6,50 +6,70 @@ use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, shor
 use crate::synthesis::label_of;
 use crate::timing::without_times;
 
+/// Lines on points of a text, whichever of the two numbers it has: what names the other is on nothing.
+fn on_points(lines: &[(u32, &str)]) -> String {
+    let both = lines.iter().flat_map(|(number, said)| [1, 2].map(|text| format!("- {text}.{number} {said}")));
+    both.collect::<Vec<_>>().join("\n")
+}
+
 /// Three rounds in which `architect` criticises `kiss`, who has nothing to say against `architect`. What is said depends
 /// on the prompt alone, so that a debate that is taken up goes on alike.
 fn script(request: &Incoming) -> Reply {
     let prompt = request.prompt();
     let is_architect = request.model() == "model-architect";
-    let is_first = !prompt.contains("# Earlier points");
-    let text = match request.purpose {
-        Purpose::Critique if !is_architect => "No objections.",
+    let is_first = !prompt.contains("# Points to recheck");
+    let answering = |lines: &[(u32, &str)]| {
+        format!("# K\n\n## Requirements Coverage\n\nAll.\n\n## Response to critiques\n\n{}", on_points(lines))
+    };
+    let text: std::borrow::Cow<'static, str> = match request.purpose {
+        Purpose::Critique if !is_architect => "No objections.".into(),
         Purpose::Critique if is_first => {
             "1. [blocking] Leases: two workers hold one lease at once. Resolved by: a fencing token.\n\
              2. [major] Retries: they pile up.\n\
              3. [minor] Names: they are long."
+                .into()
         }
         Purpose::Critique if !prompt.contains("Clocks") => {
-            "## Earlier points\n\n- P1: maintained. No write carries a token.\n- P2: withdrawn. The budget is fixed.\n\n\
-             ## New points\n\n1. [major] Clocks: they drift."
+            let said = on_points(&[(1, "maintained: No write carries a token."), (2, "withdrawn: The budget is fixed.")]);
+            format!("## Earlier points\n\n{said}\n\n## New points\n\n1. [major] Clocks: they drift.").into()
         }
         Purpose::Critique => {
-            "## Earlier points\n\n- P1: maintained. There is still none.\n\n## New points\n\nNo objections."
+            let said = on_points(&[(1, "maintained: There is still none.")]);
+            format!("## Earlier points\n\n{said}\n\n## New points\n\nNo objections.").into()
         }
-        Purpose::Refine if is_architect => "# A\n\n## Requirements Coverage\n\nAll.",
-        Purpose::Refine if is_first => {
-            "# K one\n\n## Requirements Coverage\n\nAll.\n\n## Response to critiques\n\n\
-             - 1.1 accepted: every write carries a token.\n- 1.2 rejected: the budget rules it out."
-        }
-        Purpose::Refine if prompt.contains("they drift") && !prompt.contains("P4") => {
-            "# K two\n\n## Requirements Coverage\n\nAll.\n\n## Response to critiques\n\n\
-             - P1 accepted: the store checks the token now.\n- 1.1 partly: NTP, and no more."
-        }
-        Purpose::Refine => {
-            "# K three\n\n## Requirements Coverage\n\nAll.\n\n## Response to critiques\n\n- P1 rejected: it is there."
-        }
+        Purpose::Refine if is_architect => "# A\n\n## Requirements Coverage\n\nAll.".into(),
+        Purpose::Refine if prompt.contains("NTP, and no more") => answering(&[(1, "rejected: it is there.")])
+            .replace("# K\n", "# K three\n")
+            .into(),
+        Purpose::Refine if prompt.contains("they drift") => answering(&[
+            (1, "accepted (Store): the store checks the token now."),
+            (4, "partly: NTP, and no more."),
+        ])
+        .replace("# K\n", "# K two\n")
+        .into(),
+        Purpose::Refine => answering(&[
+            (1, "accepted (Writes): every write carries a token."),
+            (2, "rejected: the budget rules it out."),
+        ])
+        .replace("# K\n", "# K one\n")
+        .into(),
         Purpose::Synthesize => {
             "# Answer\n\nUse tokens.\n\n```json\n{\"tradeoffs\":[],\"recommendations\":[],\
-             \"unfulfilledMajorRequirements\":[],\"openQuestions\":[\"Which store?\"],\"rulings\":[{\"point\":1,\
-             \"decision\":\"upheld\",\"handledIn\":\"\",\"reason\":\"No token is checked.\"}],\"confidence\":90}\n```"
+             \"unfulfilledMajorRequirements\":[],\"openQuestions\":[\"Which store?\"],\"rulings\":[\
+             {\"point\":\"1.1\",\"remains\":\"the check\",\"reason\":\"No token is checked.\",\"decision\":\"notMet\"},\
+             {\"point\":\"2.1\",\"remains\":\"the check\",\"reason\":\"No token is checked.\",\"decision\":\"notMet\"}],\
+             \"confidence\":90}\n```"
+                .into()
         }
         _ => return short_reply(request),
     };
-    Reply::text(text)
+    Reply::text(text.as_ref())
 }
 
 fn run(server: &MockServer, debate: &Value) -> (Sandbox, String, Value) {
-    let sandbox = Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], debate));
+    let mut debate = debate.clone();
+    debate["check"] = json!(0);
+    let sandbox = Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], &debate));
     sandbox.run(["debate", "Design a lock service", "--quiet"]).expect_code(0);
     let id = sandbox.only_debate();
     sandbox.assert_state_is_the_fold(&id);
@@ -80,17 +100,17 @@ fn a_script_gives_its_ledger_and_the_judge_rules_on_what_is_open() {
         })
         .collect();
     insta::assert_snapshot!(lives.join("\n"), @r"
-    r1/agent-architect/agent-kiss/1: blocking, rejected, maintained, open true, upheld
+    r1/agent-architect/agent-kiss/1: blocking, rejected, maintained, open true, notMet
     r1/agent-architect/agent-kiss/2: major, rejected, withdrawn, open false, no ruling
     r1/agent-architect/agent-kiss/3: minor, unanswered, never rechecked, open true, no ruling
-    r2/agent-architect/agent-kiss/1: major, partly, never rechecked, open true, upheld
+    r2/agent-architect/agent-kiss/1: major, partly, never rechecked, open true, notMet
     ");
     let first = &state["ledger"][0];
     assert_eq!(first["about"], "Leases");
     assert_eq!(first["resolution"].as_str().unwrap().trim_end_matches('.'), "a fencing token");
     assert_eq!(first["criticReason"], "There is still none.");
     assert_eq!(first["reason"], "it is there.");
-    // The second has no ruling of the judge's, which counts as upheld and met nowhere.
+    // The judge did not rule on the second, which counts as not met.
     assert_eq!(state["ledger"][3]["ruling"]["missing"], true);
 
     let solution = &state["finalSolution"];
@@ -102,8 +122,13 @@ fn a_script_gives_its_ledger_and_the_judge_rules_on_what_is_open() {
     assert!(open[1].as_str().unwrap().contains("two workers hold one lease"), "{open:?}");
     assert_eq!(open.len(), 2, "what is major is not among them: {open:?}");
     let judge = &prompts(&server, Purpose::Synthesize, "model-judge")[0];
-    let list = &judge[judge.find("# Open objections").unwrap()..];
-    assert!(list.contains("1. [blocking]") && list.contains("2. [major]"), "{list}");
+    let number = state["ledger"][0]["number"].as_str().unwrap();
+    let text = number.strip_suffix(".1").unwrap();
+    assert!(description.contains("### Open Points") && description.contains(&format!("{number} (blocking), not met")));
+    assert!(description.contains("Remains: the check") && description.contains("(major), not ruled"), "{description}");
+    let list = &judge[judge.find("# Open points").unwrap()..];
+    assert!(list.contains(&format!("{number} [blocking]")) && list.contains(&format!("{text}.4 [major]")), "{list}");
+    assert!(list.contains("critic: maintained: There is still none.") && list.contains("earlier version"), "{list}");
     assert!(!list.contains("agent-architect") && !list.contains("agent-kiss"), "names: {list}");
     assert!(!list.contains("pile up") && !list.contains("Names"), "{list}");
 
@@ -135,32 +160,66 @@ fn critics_are_shown_points_and_not_old_texts_and_authors_what_is_open() {
     run(&server, &json!({"rounds": 3, "seed": 1, "summarization": {"enabled": false}}));
     let critiques = prompts(&server, Purpose::Critique, "model-architect");
     let second = &critiques[1];
-    for line in [
-        "- P1 [blocking] Leases: two workers hold one lease at once. - accepted: every write carries a token.",
-        "- P2 [major] Retries: they pile up. - rejected: the budget rules it out.",
-        "- P3 [minor] Names: they are long. - unanswered - not rechecked",
+    for words in [
+        ".1 [blocking] Leases: two workers hold one lease at once. Resolved by: a fencing token.",
+        "author: accepted (Writes): every write carries a token.",
+        ".2 [major] Retries: they pile up.",
+        "author: rejected: the budget rules it out.",
+        ".3 [minor] Names: they are long.",
     ] {
-        assert!(second.contains(line), "{line}\n{second}");
+        assert!(second.contains(words), "{words}\n{second}");
     }
     assert_eq!(second.matches("two workers hold one lease").count(), 1, "{second}");
     assert!(!second.contains("Response to critiques\n"), "the answers stand in the list: {second}");
     let third = &critiques[2];
-    assert!(!third.contains("- P2 "), "it was withdrawn: {third}");
-    assert!(third.contains("- P4 [major] Clocks: they drift. - partly: NTP, and no more."), "{third}");
+    assert!(!third.contains("they pile up"), "it was withdrawn: {third}");
+    assert!(third.contains(".4 [major] Clocks: they drift.") && third.contains("partly: NTP, and no more."), "{third}");
+    let others = prompts(&server, Purpose::Critique, "model-kiss");
+    assert!(others.iter().all(|prompt| !prompt.contains("# Points to recheck")), "nobody has points against it");
     let refinements = prompts(&server, Purpose::Refine, "model-kiss");
-    assert!(!refinements[0].contains("# Earlier points"));
-    assert!(
-        refinements[1].contains("- P1 [blocking]") && refinements[1].contains("maintained: No write carries a token.")
+    assert!(refinements[0].contains("# Points to answer") && !refinements[0].contains("# Critiques"));
+    assert!(refinements[0].contains("Resolved by: a fencing token."), "{}", refinements[0]);
+    assert!(refinements[1].contains("maintained: No write carries a token."), "{}", refinements[1]);
+    assert!(!refinements[1].contains("they pile up") && refinements[1].contains("they drift"), "{}", refinements[1]);
+}
+
+#[test]
+fn a_critique_without_a_point_is_asked_for_once_more_and_then_unread() {
+    let answering = |second: &'static str| {
+        MockServer::with(move |request: &Incoming| match request.purpose {
+            Purpose::Critique if request.model() != "model-architect" => Reply::text("No objections."),
+            Purpose::Critique if request.messages.iter().any(|one| one.text.contains("No points can be read")) => {
+                Reply::text(second)
+            }
+            Purpose::Critique => Reply::text("The leases worry me."),
+            _ => script(request),
+        })
+    };
+    let server = answering("1. [major] Leases: two workers hold one.");
+    let (_, _, state) = run(&server, &json!({"rounds": 1}));
+    assert_eq!(prompts(&server, Purpose::Critique, "model-architect").len(), 2);
+    assert_eq!(state["ledger"][0]["about"], "Leases");
+    assert_eq!(state["outcome"]["kind"], "full");
+
+    let server = answering("I told you so.");
+    let (_, _, state) = run(&server, &json!({"rounds": 1}));
+    assert_eq!(prompts(&server, Purpose::Critique, "model-architect").len(), 2);
+    assert!(state.get("ledger").is_none());
+    assert_eq!(state["outcome"]["kind"], "degraded");
+    assert_eq!(
+        state["outcome"]["reasons"][0],
+        "agent-architect's critique of agent-kiss in round 1 could not be read for points"
     );
-    assert!(!refinements[1].contains("- P2 ") && !refinements[1].contains("- P4 "), "{}", refinements[1]);
 }
 
 #[test]
 fn resolved_ends_the_debate_in_the_round_in_which_nothing_grave_is_open_and_asks_nobody() {
     let server = MockServer::with(|request| {
-        let is_second = request.prompt().contains("# Earlier points");
+        let is_second = request.prompt().contains("# Points to recheck");
         match (request.purpose, request.model()) {
-            (Purpose::Critique, "model-architect") if is_second => Reply::text("- P2: withdrawn. The budget is fixed."),
+            (Purpose::Critique, "model-architect") if is_second => {
+                Reply::text(on_points(&[(2, "withdrawn: The budget is fixed.")]))
+            }
             _ => script(request),
         }
     });
@@ -172,11 +231,12 @@ fn resolved_ends_the_debate_in_the_round_in_which_nothing_grave_is_open_and_asks
     assert_eq!(server.requests().len(), 2 + 2 * 4 + 1);
     assert!(state["rounds"].as_array().unwrap().iter().all(|round| round.get("evaluation").is_none()));
     let judge = &prompts(&server, Purpose::Synthesize, "model-judge")[0];
-    assert!(!judge.contains("# Open objections") && !judge.contains("rulings"), "{judge}");
+    assert!(!judge.contains("# Open points") && !judge.contains("rulings"), "{judge}");
     assert_eq!(state["finalSolution"]["confidence"], 90);
 
     let server = MockServer::with(script);
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({"rounds": 3})));
+    let sandbox =
+        Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({"rounds": 3, "check": 0})));
     let shown = sandbox.run(["debate", "Design a lock service", "--until", "resolved"]).expect_code(0);
     assert_eq!(sandbox.state(&sandbox.only_debate())["rounds"].as_array().unwrap().len(), 3);
     for line in [
@@ -194,8 +254,9 @@ fn the_decision_record_says_what_was_rejected_and_why_and_stays_in_its_form() {
         Purpose::Synthesize => Reply::text(
             "# Answer\n\nUse tokens. <script>alert(1)</script>\n\n</details>\n\n## Parts\n\n- a store\n\n```json\n\
              {\"tradeoffs\":[\"Latency for safety\"],\"recommendations\":[\"Load test\"],\
-             \"unfulfilledMajorRequirements\":[],\"openQuestions\":[],\"rulings\":[{\"point\":1,\"decision\":\
-             \"dismissed\",\"handledIn\":\"\",\"reason\":\"Clients fence.\"}],\"confidence\":90}\n```",
+             \"unfulfilledMajorRequirements\":[],\"openQuestions\":[],\"rulings\":[\
+             {\"point\":\"1.1\",\"reason\":\"Clients fence.\",\"decision\":\"dismissed\"},\
+             {\"point\":\"2.1\",\"reason\":\"Clients fence.\",\"decision\":\"dismissed\"}],\"confidence\":90}\n```",
         ),
         _ => script(request),
     });
@@ -274,17 +335,19 @@ fn a_debate_that_ended_behind_any_line_has_the_same_ledger() {
 fn two_critics_for_each_of_seven_make_the_calls_that_the_dry_run_says() {
     let roles = ["architect", "performance", "security", "testing", "kiss", "datamodeling", "generalist"];
     let server = MockServer::with(|request| {
-        let is_second = request.prompt().contains("# Earlier points");
+        let prompt = request.prompt();
+        let said = |verdict: &str| {
+            let lines = (1..=7).flat_map(|text| [1, 2].map(|number| format!("- {text}.{number} {verdict}")));
+            lines.collect::<Vec<_>>().join("\n")
+        };
         match request.purpose {
-            Purpose::Critique if is_second => Reply::text("- P1: maintained. It stands.\n- P2: withdrawn. It fell."),
+            Purpose::Critique if prompt.contains("# Points to recheck") => Reply::text(said("maintained: it stands.")),
             Purpose::Critique => Reply::text("1. [major] Queue: it grows."),
-            Purpose::Refine => {
-                Reply::text("# R\n\n## Response to critiques\n\n- 1.1 rejected: no.\n- 2.1 rejected: no.")
-            }
+            Purpose::Refine => Reply::text(format!("# R\n\n## Response to critiques\n\n{}", said("rejected: no."))),
             _ => short_reply(request),
         }
     });
-    let debate = json!({"rounds": 3, "critics": 2, "seed": 5, "summarization": {"enabled": false}});
+    let debate = json!({"rounds": 3, "critics": 2, "seed": 5, "check": 0, "summarization": {"enabled": false}});
     let sandbox = Sandbox::new().model_server(&server).config(&config(&roles, &debate));
     let calls = 7 + 3 * (14 + 7) + 1;
     let dry = sandbox.run(["debate", "Design a queue", "--dry-run"]).expect_code(0);
@@ -294,7 +357,7 @@ fn two_critics_for_each_of_seven_make_the_calls_that_the_dry_run_says() {
     let state = sandbox.state(&sandbox.only_debate());
     let raised: Vec<&Value> = state["ledger"].as_array().unwrap().iter().filter(|one| one["round"] == 1).collect();
     assert_eq!(raised.len(), 14);
-    // Those who take a proposal over speak of the points of those before them.
+    // Those who take a proposal over speak of the points of those whose place they take.
     let critics = |round: usize, target: &Value| -> Vec<Value> {
         let texts = state["rounds"][round - 1]["contributions"].as_array().unwrap();
         let of = texts.iter().filter(|one| one["type"] == "critique" && one["targetAgentId"] == *target);
@@ -302,6 +365,6 @@ fn two_critics_for_each_of_seven_make_the_calls_that_the_dry_run_says() {
     };
     for one in raised {
         assert!(!critics(2, &one["targetId"]).contains(&one["criticId"]), "{one}");
-        assert!(["maintained", "withdrawn"].contains(&one["critic"].as_str().unwrap()), "{one}");
+        assert_eq!(one["critic"], "maintained", "{one}");
     }
 }

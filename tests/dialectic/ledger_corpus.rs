@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::{
-    Point, Raised, ReadAnswers, ReadCritique, Response, Standing, read_answers, read_critique,
+    ANSWERS_HEADING, Point, ReadAnswers, ReadCritique, Response, Standing, read_answers, read_critique,
 };
 
 #[derive(Deserialize)]
@@ -21,12 +21,26 @@ enum Expected {
         points: Vec<ExpectedPoint>,
         says_none: bool,
         rechecks: Vec<Recheck>,
+        #[serde(default)]
+        form: Form,
     },
     Refinement {
         critiques: Vec<Critique>,
         earlier: Vec<String>,
         answers: Vec<Answer>,
+        #[serde(default)]
+        form: Form,
     },
+}
+
+/// Whether a text has the form that the prompts ask for, with the decoration that models add.
+#[derive(Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase")]
+enum Form {
+    #[default]
+    Asked,
+    /// Another one, which a person reads and the program asks for once more.
+    Other,
 }
 
 #[derive(Deserialize)]
@@ -43,7 +57,6 @@ struct Recheck {
 
 #[derive(Deserialize)]
 struct Critique {
-    critic: String,
     points: Vec<String>,
 }
 
@@ -94,7 +107,7 @@ impl Score {
         let ratio = |of: usize| f64::from(u32::try_from(self.both).unwrap()) / f64::from(u32::try_from(of).unwrap());
         let (precision, recall) = (ratio(self.read), ratio(self.expected));
         println!("{what}: {} expected, precision {precision:.3}, recall {recall:.3}\n{}", self.expected, self.misses);
-        assert!(precision >= 0.95 && recall >= 0.95, "{what}: {precision:.3}, {recall:.3}\n{}", self.misses);
+        assert!(precision >= 0.97 && recall >= 0.97, "{what}: {precision:.3}, {recall:.3}\n{}", self.misses);
     }
 }
 
@@ -119,23 +132,20 @@ fn corpus() -> Vec<Sample> {
     texts
 }
 
-fn labels(earlier: usize) -> Vec<usize> {
-    (1..=earlier).collect()
+fn labels(earlier: usize) -> Vec<String> {
+    (1..=earlier).map(|number| format!("P{number}")).collect()
 }
 
-/// The points that a refinement was shown: those of each critique, then the earlier ones.
-fn raised<'a>(critiques: &'a [Critique], earlier: &'a [String]) -> Vec<Raised<'a>> {
-    let of_critiques = (1..).zip(critiques).flat_map(|(index, one)| {
-        let raised =
-            move |(number, text): (usize, &'a String)| Raised { critique: Some((index, &one.critic)), number, text };
-        (1..).zip(&one.points).map(raised)
-    });
-    let earlier = (1..).zip(earlier).map(|(number, text)| Raised { critique: None, number, text });
-    of_critiques.chain(earlier).collect()
+/// The numbers of the points that a refinement was shown: those of each critique, then the earlier ones.
+fn numbers(critiques: &[Critique], earlier: &[String]) -> Vec<String> {
+    let of_critiques = (1..)
+        .zip(critiques)
+        .flat_map(|(index, one): (usize, _)| (1..=one.points.len()).map(move |number| format!("{index}.{number}")));
+    of_critiques.chain(labels(earlier.len())).collect()
 }
 
-fn label(raised: &Raised<'_>) -> String {
-    raised.critique.map_or_else(|| format!("P{}", raised.number), |(index, _)| format!("{index}.{}", raised.number))
+fn borrowed(numbers: &[String]) -> Vec<&str> {
+    numbers.iter().map(String::as_str).collect()
 }
 
 /// All that is said of a point, on one line.
@@ -150,14 +160,19 @@ fn one_line(text: &str) -> String {
 }
 
 #[test]
-fn texts_are_read_as_a_person_reads_them() {
+fn texts_in_the_form_are_read_as_a_person_reads_them() {
     let (mut points, mut rechecks, mut answers) = (Score::default(), Score::default(), Score::default());
     let mut wrong = Vec::new();
     for Sample { name, text, expected } in &corpus() {
         match expected {
-            Expected::Critique { earlier, points: expected, says_none, rechecks: standings } => {
-                let read = read_critique(text, &labels(*earlier));
+            Expected::Critique { earlier, points: expected, says_none, rechecks: standings, form } => {
+                let labels = labels(*earlier);
+                let read = read_critique(text, &borrowed(&labels));
                 let is_none = read.points.as_ref().is_some_and(Vec::is_empty);
+                if *form == Form::Other {
+                    wrong.extend((is_none && !says_none).then(|| name.clone()));
+                    continue;
+                }
                 if is_none != (*says_none || expected.is_empty() && !standings.is_empty()) {
                     wrong.push(format!("{name}: {is_none}"));
                 }
@@ -171,17 +186,19 @@ fn texts_are_read_as_a_person_reads_them() {
                 let expected: Vec<String> =
                     standings.iter().map(|one| format!("{} {:?}", one.point, one.standing)).collect();
                 let found: Vec<String> =
-                    read.rechecks.iter().map(|(number, standing, _)| format!("P{number} {standing:?}")).collect();
+                    read.said.iter().map(|one| format!("{} {:?}", labels[one.at], one.verdict)).collect();
                 rechecks.count(name, &expected, &found, |expected, read| expected == read);
             }
-            Expected::Refinement { critiques, earlier, answers: expected } => {
-                let raised = raised(critiques, earlier);
-                let ReadAnswers { answers: read, .. } = read_answers(text, &raised);
+            Expected::Refinement { critiques, earlier, answers: expected, form } => {
+                let numbers = numbers(critiques, earlier);
+                let ReadAnswers { answers: read, .. } = read_answers(text, ANSWERS_HEADING, &borrowed(&numbers));
+                if *form == Form::Other {
+                    continue;
+                }
                 let expected: Vec<String> =
                     expected.iter().map(|one| format!("{} {:?} {}", one.point, one.response, one.reason)).collect();
-                let read = read
-                    .iter()
-                    .map(|(at, answer, why)| format!("{} {answer:?} {}", label(&raised[*at]), why.is_some()));
+                let read =
+                    read.iter().map(|one| format!("{} {:?} {}", numbers[one.at], one.verdict, one.reason.is_some()));
                 answers.count(name, &expected, &read.collect::<Vec<_>>(), |expected, read| expected == read);
             }
         }
@@ -190,7 +207,7 @@ fn texts_are_read_as_a_person_reads_them() {
     points.check("points");
     rechecks.check("rechecks");
     answers.check("answers");
-    assert!(wrong.len() <= 1, "{wrong:?}");
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
 
 /// A source of chance that gives the same numbers in every run.
@@ -241,16 +258,16 @@ fn no_damage_to_a_text_makes_more_of_it_than_was_asked() {
             text = chance.mutate(&text, &other.text);
         }
         let labels = labels(chance.below(6));
-        let ReadCritique { points, rechecks } = read_critique(&text, &labels);
+        let ReadCritique { points, said: rechecks, .. } = read_critique(&text, &borrowed(&labels));
         assert!(points.iter().flatten().all(|point| point.text.contains(char::is_alphanumeric)), "{text}");
-        let numbers: Vec<usize> = rechecks.iter().map(|(number, ..)| *number).collect();
-        assert!(numbers.iter().all(|number| labels.contains(number)), "{text}");
+        let numbers: Vec<usize> = rechecks.iter().map(|one| one.at).collect();
+        assert!(numbers.iter().all(|at| *at < labels.len()), "{text}");
         assert_eq!(numbers.len(), numbers.iter().collect::<std::collections::BTreeSet<_>>().len(), "{text}");
         if let Expected::Refinement { critiques, earlier, .. } = &one.expected {
-            let raised = raised(critiques, earlier);
-            let ReadAnswers { answers, section } = read_answers(&text, &raised);
-            let places: std::collections::BTreeSet<usize> = answers.iter().map(|(at, ..)| *at).collect();
-            assert!(places.len() == answers.len() && places.iter().all(|at| *at < raised.len()), "{text}");
+            let numbers = self::numbers(critiques, earlier);
+            let ReadAnswers { answers, section } = read_answers(&text, ANSWERS_HEADING, &borrowed(&numbers));
+            let places: std::collections::BTreeSet<usize> = answers.iter().map(|one| one.at).collect();
+            assert!(places.len() == answers.len() && places.iter().all(|at| *at < numbers.len()), "{text}");
             assert!(section.is_none_or(|section| text.get(section).is_some()), "{text}");
         }
     }

@@ -66,6 +66,7 @@ fn debates_are_listed_newest_first_whatever_their_files_are_called() {
       "confidence": 82.5,
       "costUsd": 0.625,
       "problem": "Problem of deb-20250101-030000-cccc",
+      "title": "Problem of deb-20250101-030000-cccc",
       "protocol": null,
       "winner": null,
       "winnerStable": null
@@ -144,7 +145,7 @@ fn many() -> Sandbox {
     full["usage"] = usage(json!(0.2134));
     let mut degraded = state("deb-20250201-020000-q7x1", 2, "completed");
     degraded["createdAt"] = json!("2025-02-01T02:00:00.000Z");
-    degraded["problem"] = json!("Should we shard the database? \u{6771}\u{4eac} \u{1b}[2J");
+    degraded["problem"] = json!("Should we shard the database, \u{6771}\u{4eac} \u{1b}[2J");
     degraded["finalSolution"] = json!({"description": "No.", "confidence": 40.5});
     degraded["outcome"] = json!({"kind": "degraded", "reasons": ["r"]});
     degraded["tags"] = json!(["adr-7", "storage"]);
@@ -199,7 +200,7 @@ fn the_list_is_filtered() {
     assert_eq!(ids(&["-n", "1"]), ["vhkp"]);
     assert_eq!(ids(&["--protocol", "oxford"]), [""; 0]);
     let none = sandbox.run(["list", "--text", "nowhere"]).expect_code(0);
-    assert_eq!((&*none.stdout, &*none.stderr), ("", "No debate in ./debates is like that.\n"));
+    assert_eq!((&*none.stdout, &*none.stderr), ("", "No debate in ./debates matches.\n"));
     for arguments in [["--status", "great"], ["--since", "soon"], ["--until", "2025-13-01"], ["-n", "0"]] {
         sandbox.run(["list"].into_iter().chain(arguments)).expect_code(2);
     }

@@ -12,6 +12,7 @@ mod ask;
 mod bad_input;
 mod budget;
 mod budget_property;
+mod check;
 mod clarify;
 mod config_command;
 mod cut_answers;

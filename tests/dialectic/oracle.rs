@@ -135,7 +135,7 @@ fn usual(request: &Incoming) -> Reply {
         Purpose::Critique => text(request, 40),
         Purpose::Summarize => text(request, 30),
         Purpose::Synthesize => {
-            let base = if request.prompt().contains("`base`") { json!("A") } else { json!(null) };
+            let base = if request.prompt().contains("`base`") { json!("1") } else { json!(null) };
             let assessment = json!({
                 "base": base, "tradeoffs": ["More storage for less waiting"], "recommendations": [],
                 "unfulfilledMajorRequirements": [], "openQuestions": ["How many tenants?"], "confidence": 82,

@@ -35,27 +35,27 @@ fn the_help_of_the_program() {
     Usage: dialectic [OPTIONS] <COMMAND>
 
     Commands:
-      init         Answer a few questions, and have a configuration of your own for all directories
+      init         Choose a provider and model, for all directories
       debate       Debate a problem and print the solution
-      resume       Carry a paused, failed or killed debate on from its last finished call
+      resume       Continue a paused, failed or killed debate from its last finished call
       list         List the saved debates, newest first
       show         Read a saved debate, or a part of it
-      ask          Ask the judge something about a finished debate
+      ask          Ask the judge about a finished debate
       diff         Compare two debates
       rate         Rate a debate
       tag          Tag a debate, to find it again
       rm           Remove debates
-      report       Write a report of a saved debate, as Markdown or as a page
-      eval         Have the solutions of saved debates scored by evaluators
-      replay       Show a past debate again
-      fork         Branch a debate off at a point, change something, and go on from there
+      report       Write a report of a saved debate: Markdown, page, decision record or JSON
+      eval         Have evaluators score the solutions of saved debates
+      replay       Show a past debate again, as it was seen
+      fork         Make a new debate from a past one: change something and go on from there
       verify       Check that the record of a debate is whole
-      serve        Show the debates in a browser, and start and steer them there; an API for programs
+      serve        Show, start and steer debates in a browser, or through an HTTP API
       config       Write, check and show configurations
-      ratings      Rank models by the debates in which a judge scored them
-      memory       Look up what past debates decided
-      models       Show which models can be asked, with context and price
-      protocols    Show the protocols that a debate can follow
+      ratings      Rank models by the judges' scores in past arenas
+      memory       Find what past debates decided
+      models       List the models you can use, with context window and price
+      protocols    List the protocols, or print one
       completions  Print a completion script for a shell
       man          Print the manual page
       help         Print this message or the help of the given subcommand(s)
@@ -81,53 +81,53 @@ fn the_help_of_debate() {
     Usage: dialectic debate [OPTIONS] [PROBLEM]
 
     Arguments:
-      [PROBLEM]  The problem as text; `-`, or a pipe where nothing else says it, is standard input
+      [PROBLEM]  The problem as text. Use `-` or a pipe to read it from standard input
 
     Options:
       -h, --help  Print help (see more with '--help')
 
     Problem:
       -p, --problem-file <PATH>  Read the problem from a UTF-8 file
-          --edit                 Write the problem in your editor, `VISUAL` or `EDITOR`; begins with the
-                                 text or file that is given
-          --attach <PATH>        Put a text file beside the problem: all agents and the judge read it.
-                                 Repeatable; `-` is standard input
-          --context <DIR>        The directory that the agents' file tools may read [default: the
+          --edit                 Write the problem in your editor (`VISUAL` or `EDITOR`), starting from
+                                 the given text or file
+          --attach <PATH>        Attach a text file, which all agents and the judge read. Repeatable;
+                                 `-` is standard input
+          --context <DIR>        The directory that agents may read with their tools [default: the
                                  working directory]
 
     Who debates:
       -m, --model <MODEL>    The model of all agents and the judge
-          --provider <NAME>  Who serves these models: a built-in provider, or a name from `providers`
-          --panel <PANEL>    Who debates: `cheap`, `strong` or `mixed` models, or a file with agents and
-                             a judge
-      -a, --agents <ROLES>   The roles that debate, separated by commas: the configuration's agents of
+          --provider <NAME>  The provider of these models: a built-in one, or a name from `providers`
+          --panel <PANEL>    Use a ready panel: `cheap`, `strong` or `mixed` models, or a file with
+                             agents and a judge
+      -a, --agents <ROLES>   The roles that take part, separated by commas: your configured agents of
                              that role, else built-in ones
       -c, --config <PATH>    The configuration file [default: ./debate-config.json]
-          --offline          Call no model: all answers come from the embedded rule-based rehearsal,
-                             without key, network or cost
-      -e, --env-file <PATH>  The environment file with the keys [default: .env, if it is there]
+          --offline          Call no model: play a prepared debate, without key, network or cost
+      -e, --env-file <PATH>  The environment file with the keys [default: .env, if it exists]
 
     Debate:
-      -r, --rounds <N>       How many rounds, from 1 to 100 [default: the configuration's, else 3]
-          --protocol <NAME>  The protocol that the debate follows; see `dialectic protocols`
-          --clarify          Let the agents ask you what is unclear before they begin
+      -r, --rounds <N>       The number of rounds, from 1 to 100 [default: the configuration's, else the
+                             protocol's]
+          --protocol <NAME>  The protocol to follow; `dialectic protocols` lists them [default: the
+                             configuration's, else dialectic]
+          --clarify          Let the agents ask you questions before they begin
 
     Cost:
-          --max-cost <USD>  Close the debate before it costs more than this many dollars; the judge's
-                            answer is within it
-          --dry-run         Print each call that the debate would make, its tokens and its cost; call
-                            nothing
+          --max-cost <USD>  Never spend more than this many dollars; the judge's answer is included
+          --dry-run         Print every call that the debate would make, with its tokens and cost, and
+                            call nothing
 
     Output:
-          --serve          Let this debate be watched and steered in a browser; Ctrl-C ends that when
-                           the debate is over
-      -o, --output <PATH>  Write the result to a file: `.json` the whole state, anything else the
-                           solution's text
-          --report <PATH>  Write a report of the debate to a file when it is over: `.html` a page, else
-                           `.md`
-      -v, --verbose        Say who takes part and what each call took, on standard error
-          --watch <HOW>    How much of the debate to show: a line for each call, whole texts, or nothing
-                           [default: compact] [possible values: compact, full, quiet]
+          --serve          Watch and steer the debate in a browser; the page stays until you press
+                           Ctrl-C
+      -o, --output <PATH>  Write the result to a file: the whole state if it ends in `.json`, otherwise
+                           the solution
+          --report <PATH>  Write a report when the debate ends: a page if the file ends in `.html`,
+                           otherwise Markdown
+      -v, --verbose        Print who takes part and what each call took, on standard error
+          --watch <HOW>    How much of the debate to show [default: compact] [possible values: compact,
+                           full, quiet]
           --quiet          Show no progress: the same as `--watch quiet`
 
     Examples:

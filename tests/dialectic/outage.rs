@@ -15,9 +15,9 @@ use crate::support::{
 };
 use crate::{arena, budget};
 use dialectic_engine::agent::{Panel, timeouts_of};
-use dialectic_engine::engine::{Ending, OnOutage};
+use dialectic_engine::engine::{OnOutage, RunEnding};
 use dialectic_llm::{
-    Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, ModelError, Request,
+    Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, FinishReason, Live, ModelError, Request,
 };
 use dialectic_record::debate::{AgentSettings, Debate, OutcomeKind, Settings, Status, default_settings};
 
@@ -118,7 +118,7 @@ fn outage(case: &Case, point: usize, limit: bool) {
     let finished = running.wait();
     assert_eq!(finished.code, Some(75), "{name}: {finished}");
     assert!(finished.stderr.contains("server unreachable, "), "{name}: {finished}");
-    assert!(finished.stderr.contains("hint: when it is back: dialectic resume "), "{name}: {finished}");
+    assert!(finished.stderr.contains("hint: when the server is back: dialectic resume "), "{name}: {finished}");
     let id = sandbox.only_debate();
     let state = sandbox.state(&id);
     assert_eq!((&state["status"], &state["failures"]), (&json!("paused"), &Value::Null), "{name}: {finished}");
@@ -328,7 +328,7 @@ impl ChatModel for Away {
 }
 
 /// Three agents, one round, no second attempts. Those of these ids and the judge, where it is one of them, ask `other`.
-fn in_memory(of_other: &[&str], [one, other]: [&Arc<Away>; 2], on: OnOutage) -> (Ending, Debate) {
+fn in_memory(of_other: &[&str], [one, other]: [&Arc<Away>; 2], on: OnOutage) -> (RunEnding, Debate) {
     let mut settings: Settings = default_settings();
     let agent = settings.agents[0].clone();
     settings.agents = ["one", "two", "three"]
@@ -342,7 +342,7 @@ fn in_memory(of_other: &[&str], [one, other]: [&Arc<Away>; 2], on: OnOutage) -> 
         }
     }
     settings.debate.rounds = 1;
-    let limits = CallerLimits { in_flight: Arc::new(InFlight::at_most(1)), max_retries: 0 };
+    let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(1)), max_retries: 0 };
     in_process::block_on(async {
         let panel = Panel::build(in_process::protocol(&settings), &settings, |agent| Caller {
             chat: if agent.provider == "far" { other.clone() } else { one.clone() },
@@ -364,7 +364,7 @@ const NEVER: usize = usize::MAX;
 fn a_server_is_looked_for_after_waits_that_double_up_to_a_minute() {
     let server = Away::after(4, 9);
     let (ending, debate) = in_memory(&[], [&server, &server], OnOutage::Wait);
-    assert_eq!((ending, debate.outcome.unwrap().kind), (Ending::Completed, OutcomeKind::Full));
+    assert_eq!((ending, debate.outcome.unwrap().kind), (RunEnding::Completed, OutcomeKind::Full));
     let probes = server.probes();
     let waits: Vec<u64> = probes.windows(2).map(|two| (two[1] - two[0]).as_secs()).collect();
     assert_eq!(waits, [2, 4, 8, 16, 32, 60, 60, 60]);
@@ -375,7 +375,7 @@ fn of_two_servers_one_that_is_gone_costs_its_agents_or_pauses_the_debate() {
     // An agent of three: the debate does without it.
     let (near, far) = (Away::after(NEVER, 0), Away::after(1, NEVER));
     let (ending, debate) = in_memory(&["three"], [&near, &far], OnOutage::Pause);
-    assert_eq!((ending, debate.outcome.as_ref().unwrap().kind), (Ending::Completed, OutcomeKind::Degraded));
+    assert_eq!((ending, debate.outcome.as_ref().unwrap().kind), (RunEnding::Completed, OutcomeKind::Degraded));
     assert!(!debate.failures.is_empty());
     let is_of_three = |key: &dialectic_record::debate::CallKey| key.agent_id.as_str() == "three";
     assert!(debate.failures.iter().all(|failure| is_of_three(&failure.key)), "{:?}", debate.failures);
@@ -383,7 +383,7 @@ fn of_two_servers_one_that_is_gone_costs_its_agents_or_pauses_the_debate() {
     // The judge, who had answered nothing yet, beside an agent who had: it waits, and what the others wrote is kept.
     let (near, far) = (Away::after(NEVER, 0), Away::after(4, NEVER));
     let (ending, debate) = in_memory(&["three", "judge"], [&near, &far], OnOutage::Pause);
-    assert_eq!((ending, debate.status), (Ending::ServerGone, Status::Paused));
+    assert_eq!((ending, debate.status), (RunEnding::ServerGone, Status::Paused));
     assert!(debate.failures.is_empty(), "{:?}", debate.failures);
     assert!(debate.final_solution.is_none());
     assert_eq!(debate.rounds[0].contributions.len(), 3 + 6 + 3);
@@ -392,11 +392,11 @@ fn of_two_servers_one_that_is_gone_costs_its_agents_or_pauses_the_debate() {
     // Two agents of three: one alone is no debate.
     let (near, far) = (Away::after(NEVER, 0), Away::after(2, NEVER));
     let (ending, debate) = in_memory(&["two", "three"], [&near, &far], OnOutage::Pause);
-    assert_eq!((ending, debate.failures.len()), (Ending::ServerGone, 0));
+    assert_eq!((ending, debate.failures.len()), (RunEnding::ServerGone, 0));
 
     // Only the one that is gone is looked for.
     let (near, far) = (Away::after(NEVER, 0), Away::after(2, 2));
     let (ending, debate) = in_memory(&["two", "three"], [&near, &far], OnOutage::Wait);
-    assert_eq!((ending, debate.outcome.unwrap().kind), (Ending::Completed, OutcomeKind::Full));
+    assert_eq!((ending, debate.outcome.unwrap().kind), (RunEnding::Completed, OutcomeKind::Full));
     assert_eq!((near.probes().len(), far.probes().len()), (0, 2));
 }

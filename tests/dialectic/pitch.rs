@@ -10,6 +10,7 @@ use dialectic_record::protocol::{
 const PITCH: StageId = StageId::new("pitch");
 const VOTE: StageId = StageId::new("show-of-hands");
 const REPORT: StageId = StageId::new("report");
+static SYSTEM: Prompt = Prompt { file: "pitch/system.md", text: include_str!("pitch/system.md"), focus: Focus::None };
 static SPEAK: Prompt = Prompt { file: "pitch/pitch.md", text: include_str!("pitch/pitch.md"), focus: Focus::Propose };
 static CHOOSE: Prompt = Prompt { file: "pitch/vote.md", text: include_str!("pitch/vote.md"), focus: Focus::None };
 static WRITE: Prompt = Prompt { file: "pitch/report.md", text: include_str!("pitch/report.md"), focus: Focus::None };
@@ -19,10 +20,12 @@ pub(crate) static PITCHING: Protocol = Protocol {
     about: "everybody pitches in turn and all vote, round by round; the judge writes the report",
     suits: "a quick decision between ideas",
     calls: "2·n·r + 1",
+    system: &SYSTEM,
     prompts: &[&CLARIFY, &SPEAK, &CHOOSE, &WRITE],
     check: |_| Ok(()),
     default_rounds: 1,
     built_in_agents: None,
+    closing: REPORT,
     stages: &[
         initialization(),
         clarification(&all_clear(Next::Begin(PITCH))),

@@ -205,7 +205,7 @@ fn a_server_that_repeats_the_key_does_not_get_it_into_the_record() {
       usage: N/A
       duration: [time]
 
-    No record of this debate is kept: no model was reached, and nothing can have been billed.
+    This debate leaves no record: no model was reached and nothing was billed.
     error: all calls failed: the key was refused (401): check OPENAI_API_KEY
     caused by: Incorrect API key provided: [redacted].
     ");

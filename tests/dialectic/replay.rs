@@ -98,7 +98,7 @@ fn a_debate_that_was_not_finished_is_shown_as_far_as_it_went() {
     let replayed = sandbox.run(["replay", "latest", "--speed", "max"]).expect_code(0);
     let last: Vec<String> = replayed.stderr.lines().rev().take(1).map(str::to_owned).collect();
     let id = sandbox.only_debate();
-    assert_eq!(last, [format!("The record ends here, with the debate paused. Go on with: dialectic resume {id}")]);
+    assert_eq!(last, [format!("The record ends here; the debate is paused. Continue with: dialectic resume {id}")]);
     assert_eq!(replayed.stdout, "");
     // Carried on, it is shown with its pause.
     server.set_script(reply);
@@ -164,15 +164,18 @@ fn questions_that_are_asked_again_are_counted_by_themselves() {
             _ => reply(request),
         }
     });
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss", "testing"], &json!({})));
+    let sandbox = Sandbox::new()
+        .model_server(&server)
+        .config(&config(&["architect", "kiss", "testing"], &json!({"clarificationsMaxIterations": 2})));
     let live = sandbox.run_with_input(["debate", "Design a queue", "--clarify"], "one\ntwo\nthree\n").expect_code(0);
     let replayed = sandbox.run(["replay", "latest", "--speed", "max"]).expect_code(0);
     let counted = |finished: &Finished| {
         let lines = finished.stderr.lines().filter(|line| line.starts_with("clarification "));
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
-    let once = ["clarification started (3 expected)", "clarification ended: 3 of 3"];
-    assert_eq!(counted(&live), [once, once].concat());
+    let first = ["clarification started (3 expected)", "clarification ended: 3 of 3"];
+    let second = ["clarification started (1 expected)", "clarification ended: 1 of 1"];
+    assert_eq!(counted(&live), [first, second].concat());
     assert_eq!(counted(&replayed), counted(&live));
 }
 

@@ -49,7 +49,8 @@ fn an_ending_that_means_nothing_is_an_error() {
     let sandbox = with_fixtures();
     for name in ["report.pdf", "report.docx", "report.htmll", "r.md.bak"] {
         let refused = sandbox.run(["report", "-d", "simple.json", "-o", name]).expect_code(2);
-        let says = format!("names `{name}`, which is no form of a report: end the name in .md, .txt, .html or .json");
+        let says =
+            format!("names `{name}`, which is not a report format: use a name that ends in .md, .txt, .html or .json");
         assert!(refused.stderr.contains(&says) && refused.stderr.contains("--output"), "{refused}");
         assert!(!sandbox.directory().join(name).exists());
         let refused = sandbox.run(["debate", "--offline", "Design a queue", "--report", name]).expect_code(2);
@@ -67,16 +68,13 @@ fn an_ending_that_means_nothing_is_an_error() {
 fn a_page_is_opened_where_there_is_a_display() {
     let sandbox = with_fixtures();
     let hidden = sandbox.run(["report", "-d", "simple.json", "--open"]).expect_code(0);
-    assert!(
-        hidden.stderr.starts_with("Generated report: simple.html\nwarning: the page could not be opened: "),
-        "{hidden}"
-    );
+    assert!(hidden.stderr.starts_with("Generated report: simple.html\nwarning: cannot open the page: "), "{hidden}");
     let path = std::fs::canonicalize(sandbox.directory().join("simple.html")).unwrap();
     assert!(hidden.stderr.contains("neither DISPLAY nor WAYLAND_DISPLAY is set"), "{hidden}");
-    assert!(hidden.stderr.ends_with(&format!("It is in {}\n", path.display())), "{hidden}");
+    assert!(hidden.stderr.ends_with(&format!("It is saved as {}\n", path.display())), "{hidden}");
     for arguments in [&["--format", "adr"][..], &["-o", "x.md"]] {
         let refused = sandbox.run([&["report", "-d", "simple.json", "--open"], arguments].concat()).expect_code(2);
-        assert!(refused.stderr.contains("--open opens a page, and this report is none"), "{refused}");
+        assert!(refused.stderr.contains("--open opens a page, but this report is not one"), "{refused}");
     }
     // A browser that says what it was given.
     let script = format!("#!/bin/sh\nprintf '%s' \"$1\" > '{}'\n", sandbox.directory().join("opened").display());
@@ -152,7 +150,7 @@ fn a_configuration_says_who_took_part() {
 fn a_configuration_that_is_not_there_says_nothing() {
     let finished = with_fixtures().run(["report", "-d", "simple.json", "-c", "none.json"]).expect_code(0);
     assert_eq!(finished.stdout, fixture("simple.md"));
-    let warning = "warning: Config not found at none.json. The report goes by what the debate itself says.\n";
+    let warning = "warning: Config not found at none.json. Using what the debate itself says.\n";
     assert_eq!(finished.stderr, warning);
     let broken =
         with_fixtures().file("c.json", "{").run(["report", "-d", "simple.json", "-c", "c.json"]).expect_code(4);

@@ -17,7 +17,7 @@ fn a_debate_can_leave_a_report_behind() {
     let warned =
         sandbox.run(["debate", "Design a queue", "--quiet", "-v", "--report", "out/second.txt"]).expect_code(0);
     let warning =
-        "warning: the report `out/second.txt` ends in neither .md nor .html: it is written to out/second.txt.md\n";
+        "warning: the report `out/second.txt` ends in neither .md nor .html; writing it to out/second.txt.md\n";
     assert!(warned.stderr.starts_with(warning), "{warned}");
     assert!(warned.stderr.ends_with("Generated report: out/second.txt.md\n"), "{warned}");
     assert!(sandbox.read("out/second.txt.md").contains(" (latency="), "-v is for the report, too");
@@ -52,7 +52,7 @@ fn a_report_that_cannot_be_written_costs_nothing() {
     for (report, code, says) in [
         ("directory.md", 1, "cannot write directory.md"),
         ("directory.md/x/r.md", 1, "cannot write directory.md/x"),
-        ("./out.md", 2, "--report names a file that --output is written to"),
+        ("./out.md", 2, "--report names the same file as --output"),
     ] {
         let refused = sandbox.run(["debate", "Design a queue", "-o", "out.md", "--report", report]).expect_code(code);
         assert!(refused.stderr.contains(says), "{refused}");

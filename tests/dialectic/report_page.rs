@@ -162,6 +162,9 @@ fn a_page_has_the_sections_that_its_debate_has_something_for() {
         let places = shown.len();
         shown.retain(|section| section != "objections");
         assert_eq!(places > shown.len(), !Ledger::shown(&debate).ledger.is_empty(), "{name}");
+        let places = shown.len();
+        shown.retain(|section| section != "check");
+        assert_eq!(places > shown.len(), !debate.checks.is_empty(), "{name}");
         if !expected(name).is_empty() {
             compared += 1;
             assert_eq!(shown.join(" "), expected(name), "{name}");
@@ -210,7 +213,9 @@ fn texts_are_compared_and_what_was_carried_over_is_not_repeated() {
         let proposed = page.matches(&format!("<span>Round {round} · proposal</span>")).count();
         assert_eq!((refined, proposed), (3, if round == 1 { 3 } else { 0 }), "round {round}");
     }
-    assert_eq!(page.matches("<div class=\"diff\"").count(), 6);
+    // What the check changed is compared elsewhere.
+    let proposals = page.split_once("<section id=\"proposals\"").unwrap().1.split("<section id=\"critiques\"").next();
+    assert_eq!(proposals.unwrap().matches("<div class=\"diff\"").count(), 6);
     assert!(page.contains("</ins></p>") && page.contains(" words</span>"));
 }
 
@@ -233,7 +238,7 @@ fn the_matrix_leads_to_every_critique() {
 #[test]
 fn objections_are_filtered_without_a_script() {
     let page = page(&fixture("shown/argued"), &[]);
-    assert_eq!(page.matches("<tr class=\"blocking open\">").count(), 1);
+    assert_eq!(page.matches("<li class=\"blocking open\">").count(), 1);
     if !browser::is_installed() {
         return;
     }
@@ -248,10 +253,10 @@ fn objections_are_filtered_without_a_script() {
     let open = page.replace(only_open, &only_open.replace('>', " checked>"));
     let none = ["blocking", "major", "minor"].iter().fold(page.clone(), |page, severity| unchecked(&page, severity));
     let pages = [&*page, &open, &unchecked(&page, "minor"), &unchecked(&open, "major"), &none];
-    assert_eq!(count_visible(&pages, ".objections tbody tr", ""), [8, 5, 5, 3, 0]);
-    // Whoever follows a link to a point sees it, whatever is filtered away: the seventh is major and settled.
-    assert_eq!(count_visible(&pages, ".objections tbody tr", "#objection-7"), [8, 6, 5, 4, 1]);
-    assert_eq!(count_visible(&pages, "#objection-7", "#objection-7"), [1; 5], "it is unfolded");
+    assert_eq!(count_visible(&pages, ".objections .points > li", ""), [8, 5, 5, 3, 0]);
+    // A reader who follows a link to a point sees it, whatever is filtered away: this one is major and settled.
+    assert_eq!(count_visible(&pages, ".objections .points > li", "#objection-1.2"), [8, 6, 5, 4, 1]);
+    assert_eq!(count_visible(&pages, "[id='objection-1.2']", "#objection-1.2"), [1; 5], "it is unfolded");
 }
 
 #[test]
@@ -261,12 +266,13 @@ fn what_no_model_said_is_marked_and_nobody_is_sure_of_it() {
     assert_eq!(voted.matches("<span class=\"pill offline\">no model was called</span>").count(), 1);
     assert!(!voted.contains("<dt>Confidence</dt>") && !voted.contains(" of 100 sure"), "{voted}");
     let (debate, events) = offline(&json!({}), &[], &[]);
-    assert!(debate.final_solution.as_ref().unwrap().confidence.is_some());
+    assert_eq!(debate.final_solution.as_ref().unwrap().confidence, None);
     assert!(!page(&debate, &events).contains("<dt>Confidence</dt>"));
     // The same debate as models would have led it.
     let mut asked = debate.clone();
     let settings = asked.settings.as_mut().unwrap();
     settings.judge.provider = "openai".to_owned();
+    asked.final_solution.as_mut().unwrap().confidence = Some(82.0);
     let asked = page(&asked, &events);
     assert!(asked.contains("<dt>Confidence</dt>") && !asked.contains("no model was called</span>"));
 }
@@ -346,7 +352,7 @@ fn calls_that_took_no_time_stand_side_by_side() {
 
 #[test]
 fn failures_are_one_line_for_each_cause() {
-    let (debate, events) = offline(&json!({}), &[], &[("OFFLINE_FAIL_EVERY", "3")]);
+    let (debate, events) = offline(&json!({}), &[], &[("OFFLINE_FAIL_EVERY", "4")]);
     let failed = debate.failures.len();
     assert!(failed > 2, "{failed}");
     let page = page(&debate, &events);

@@ -83,7 +83,7 @@ fn debated(server: &MockServer, roles: &[&str], debate: &Value, problem: &str) -
 }
 
 fn solution() -> Reply {
-    let assessment = json!({"base": "A", "tradeoffs": [], "recommendations": [], "unfulfilledMajorRequirements": [],
+    let assessment = json!({"base": "1", "tradeoffs": [], "recommendations": [], "unfulfilledMajorRequirements": [],
         "openQuestions": [], "confidence": 70});
     Reply::text(answer(&unasked("the judge"), &assessment))
 }
@@ -91,8 +91,8 @@ fn solution() -> Reply {
 fn judged() -> Reply {
     let criteria = ["logic", "evidence", "rebuttal", "clarity"];
     let criteria = criteria.map(|name| json!({"name": name, "assessment": "A is plainer."}));
-    let scores = json!([{"debater": "A", "score": 60}, {"debater": "B", "score": 50}]);
-    Reply::json(json!({"scores": scores, "criteria": criteria, "reasoning": unasked("the judge"), "winner": "A"}))
+    let scores = json!([{"debater": "Indigo", "score": 60}, {"debater": "Amber", "score": 50}]);
+    Reply::json(json!({"scores": scores, "criteria": criteria, "reasoning": unasked("the judge"), "winner": "Indigo"}))
 }
 
 #[test]

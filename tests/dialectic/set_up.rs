@@ -103,7 +103,7 @@ fn a_server_that_does_not_say_is_no_matter_of_the_others() {
     let here =
         asking("http://127.0.0.1:9/v1", "small").env("OPENAI_API_KEY", TEST_KEY).env("OPENAI_BASE_URL", &server(TWO));
     let finished = here.run(["models"]).expect_code(0);
-    assert!(finished.stderr.contains("warning: mine does not say which models it offers: cannot reach"), "{finished}");
+    assert!(finished.stderr.contains("warning: mine does not list its models: cannot reach"), "{finished}");
     assert!(finished.stdout.contains("gpt-5.6-luna") && finished.stdout.contains("judging"), "{finished}");
 }
 
@@ -111,8 +111,8 @@ fn a_server_that_does_not_say_is_no_matter_of_the_others() {
 fn a_probe_asks_before_it_costs_anything() {
     let here = asking(&server(TWO), "small");
     let refused = here.run(["models", "--probe"]).expect_code(2);
-    assert!(refused.stderr.contains("A word from 2 models costs 16 tokens at most each"), "{refused}");
-    assert!(refused.stderr.contains("hint: with --yes it does not ask"), "{refused}");
+    assert!(refused.stderr.contains("A word from 2 models takes at most 16 tokens each"), "{refused}");
+    assert!(refused.stderr.contains("hint: use --yes to answer without questions"), "{refused}");
     let finished = here.run(["models", "--probe", "--yes", "--json"]).expect_code(0);
     let rows: Value = serde_json::from_str(&finished.stdout).unwrap();
     let probed: Vec<(&str, bool)> = rows
@@ -147,7 +147,7 @@ fn the_table_of_models_fits_the_screen() {
 fn init_without_questions_makes_a_configuration_that_works() {
     let here = Sandbox::new();
     let finished = here.run(["init"]).expect_code(2);
-    assert!(finished.stderr.contains("`dialectic init` asks on a terminal, and there is none"), "{finished}");
+    assert!(finished.stderr.contains("`dialectic init` needs a terminal to ask questions"), "{finished}");
     here.run(["init", "--yes"]).expect_code(4);
     let finished = here.run(["init", "--yes", "--server", &server(TWO)]).expect_code(0);
     assert!(finished.stderr.contains("Wrote "), "{finished}");
@@ -176,7 +176,7 @@ fn init_asks_and_keeps_a_key_for_the_user_alone() {
     terminal.type_line("");
     terminal.wait_for("Panel [1]");
     terminal.type_line("strong");
-    terminal.wait_for("Where are debates kept");
+    terminal.wait_for("Directory for debates");
     terminal.type_line("~/kept");
     let (code, output, _) = terminal.finish();
     assert_eq!(code, 0, "{output}");
@@ -206,9 +206,9 @@ fn a_problem_is_written_in_the_editor() {
     assert!(empty.stderr.contains("the problem from the editor is empty"), "{empty}");
     let here = with(here, "false");
     let failed = here.run(debate).expect_code(2);
-    assert!(failed.stderr.contains("the editor `false` gave up"), "{failed}");
+    assert!(failed.stderr.contains("the editor `false` failed"), "{failed}");
     let here = with(here, "true");
     here.run(["debate", "Begun here.", "--edit", "--offline", "--rounds", "1"]).expect_code(0);
     let twice = here.run(["debate", "-", "--edit"]).expect_code(2);
-    assert!(twice.stderr.contains("standard input and written in an editor"), "{twice}");
+    assert!(twice.stderr.contains("cannot come from both standard input and the editor"), "{twice}");
 }

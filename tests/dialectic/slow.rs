@@ -8,8 +8,8 @@ use futures_util::future::BoxFuture;
 use serde_json::json;
 
 use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply, in_process, short_reply};
-use dialectic_engine::engine::Ending;
-use dialectic_llm::{CallerLimits, ChatModel, FailedAttempt, InFlight, Live, Reply as Said, Request};
+use dialectic_engine::engine::RunEnding;
+use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply as Said, Request};
 use dialectic_record::debate::{OutcomeKind, Settings, default_settings};
 
 /// A model that answers at once, but for one critique: a word a second, for a quarter of an hour.
@@ -49,12 +49,12 @@ impl ChatModel for Slow {
 fn an_answer_of_a_quarter_of_an_hour_is_one_request_and_the_debate_is_full() {
     let settings = Settings { ..default_settings() };
     let model = Arc::new(Slow(AtomicU32::new(0)));
-    let limits = CallerLimits { in_flight: Arc::new(InFlight::at_most(16)), max_retries: 3 };
+    let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(16)), max_retries: 3 };
     let (ending, debate) = in_process::block_on(async {
         let panel = in_process::panel(&settings, &model, None, &limits);
         in_process::run(&settings, panel, 1).await
     });
-    assert_eq!((ending, model.0.load(Ordering::SeqCst)), (Ending::Completed, 1));
+    assert_eq!((ending, model.0.load(Ordering::SeqCst)), (RunEnding::Completed, 1));
     assert_eq!(debate.outcome.unwrap().kind, OutcomeKind::Full);
     assert!(debate.rounds.iter().all(|round| !round.timed_out));
     let critiques = debate.rounds[0].contributions.iter();

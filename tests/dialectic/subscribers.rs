@@ -10,8 +10,10 @@ use crate::support::in_process;
 use crate::timing::without_times;
 use dialectic_base::call::Tokens;
 use dialectic_engine::agent::{Panel, timeouts_of};
-use dialectic_engine::engine::Ending;
-use dialectic_llm::{Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request};
+use dialectic_engine::engine::RunEnding;
+use dialectic_llm::{
+    Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, FinishReason, Live, Reply, Request,
+};
 use dialectic_record::debate::{Event, PanelInfo, Settings, Signal, TerminationKind, default_settings};
 use dialectic_record::protocol::DIALECTIC;
 use dialectic_record::signals::{Signals, Subscription, Update, Words};
@@ -90,7 +92,7 @@ fn debate(reading: usize, sleeping: usize) -> Shown {
     let settings = settings();
     let model = Arc::new(Writing::default());
     let signals = Signals::new(PanelInfo::new(&settings, DIALECTIC.infos()));
-    let limits = CallerLimits { in_flight: Arc::new(InFlight::at_most(8)), max_retries: 0 };
+    let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(8)), max_retries: 0 };
     let panel = Panel::build(&DIALECTIC, &settings, |_| Caller {
         chat: model.clone(),
         provider: "openai".into(),
@@ -107,7 +109,7 @@ fn debate(reading: usize, sleeping: usize) -> Shown {
         let asleep: Vec<Subscription> = (0..sleeping).map(|_| subscribe()).collect();
         let readers: Vec<_> = (0..reading).map(|_| tokio::spawn(hear(subscribe()))).collect();
         let (ending, debate) = in_process::run_watched(&settings, panel, 1, signals).await;
-        assert_eq!(ending, Ending::Completed);
+        assert_eq!(ending, RunEnding::Completed);
         let (mut heard, mut found) = (Vec::new(), Vec::new());
         for reader in readers {
             heard.push(reader.await.unwrap());

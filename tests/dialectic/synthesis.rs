@@ -23,7 +23,7 @@ fn debate(method: &str, script: impl Fn(&Incoming) -> Reply + Send + Sync + 'sta
 pub(crate) fn label_of(request: &Incoming, text: &str) -> String {
     let prompt = request.prompt();
     let before = &prompt[..prompt.find(text).expect("the candidate is shown")];
-    let heading = before.rfind("## Candidate ").expect("under a heading") + "## Candidate ".len();
+    let heading = before.rfind("## Text ").expect("under a heading") + "## Text ".len();
     before[heading..].lines().next().unwrap().to_owned()
 }
 
@@ -89,9 +89,9 @@ fn voters_see_the_candidates_without_names_and_each_in_an_order_of_its_own() {
             .filter(|request| request.purpose == Purpose::Vote)
             .map(|request| {
                 assert!(!request.prompt().contains("agent-"), "a ballot names an agent (seed {})", seen(&state));
-                ["architect", "performance", "kiss"]
-                    .map(|role| label_of(request, &format!("Refined by model-{role}.")))
-                    .to_vec()
+                // The numbers are those of the debate; the order in which they are shown is each voter's own.
+                let shown = request.prompt().lines().filter_map(|line| line.strip_prefix("## Text "));
+                shown.map(str::to_owned).collect()
             })
             .collect();
         assert_eq!(orders.len(), 3);
@@ -159,7 +159,7 @@ fn a_ballot_is_read_whole_and_asked_for_again_where_it_is_not_one_label() {
         ("not {}", Some("**{}**"), 6),
         ("{} or Y", Some("({})"), 6),
         ("{}: as refined", None, 5),
-        ("Candidate **{}**", None, 5),
+        ("Text **{}**", None, 5),
     ] {
         let (_, _, state) = debate("voting", move |request| match request.purpose {
             Purpose::Vote => {

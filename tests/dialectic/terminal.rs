@@ -171,7 +171,7 @@ fn an_interrupt_takes_the_block_away() {
     insta::assert_snapshot!(screen.text().replace(&sandbox.only_debate(), "[id]"), @"
     Saved debate to ./debates/[id].json
     error: interrupted; the debate [id] is saved as paused
-    hint: go on with: dialectic resume [id]
+    hint: continue with: dialectic resume [id]
     ");
 }
 

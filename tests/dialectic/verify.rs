@@ -25,8 +25,8 @@ fn a_record_that_nobody_touched_is_whole() {
     let finished = sandbox.run(["verify", "latest"]).expect_code(0);
     assert_eq!(finished.stderr, "");
     let expected = format!(
-        "{id}: the record is whole\n  journal  {events} events, every line as it was written \
-         (./debates/{id}.events.jsonl)\n  state    the fold of the journal (./debates/{id}.json)\n"
+        "{id}: the record is whole\n  journal  {events} events, every line intact \
+         (./debates/{id}.events.jsonl)\n  state    matches the journal (./debates/{id}.json)\n"
     );
     assert_eq!(finished.stdout, expected);
     let json = sandbox.run(["verify", &id, "--json"]).expect_code(0).stdout;
@@ -138,11 +138,11 @@ fn a_state_behind_its_journal_is_whole_after_a_kill_and_while_the_debate_runs() 
     sandbox.run(["resume", &id, "--quiet"]).expect_code(0);
     sandbox.write(format!("debates/{id}.json"), &state);
     let text = sandbox.run(["verify", &id]).expect_code(0).stdout;
-    assert!(text.contains("`resume` brings it up to date"), "{text}");
+    assert!(text.contains("`resume` updates it"), "{text}");
     // A line that was cut short is a crash's doing, and said to be.
     sandbox.write(journal_path(&id), journal + "{\"seq\":9,\"at");
     let text = sandbox.run(["verify", &id]).expect_code(0).stdout;
-    assert!(text.contains("the last line was cut short, as a crash does"), "{text}");
+    assert!(text.contains("the last line is incomplete, as after a crash"), "{text}");
 }
 
 /// A journal and a state as the version before wrote them: no line has a hash of its own, the state no mark.
@@ -167,7 +167,7 @@ fn records_of_the_version_before_are_verified_too() {
     let (sandbox, id) = finished();
     made_older(&sandbox, &id);
     let text = sandbox.run(["verify", &id]).expect_code(0).stdout;
-    assert!(text.contains("the fold of the journal ("), "{text}");
+    assert!(text.contains("matches the journal ("), "{text}");
     // What the last line says shows in the state.
     let whole = sandbox.read(journal_path(&id));
     let last = whole.trim_end().rfind('\n').unwrap() + 1;

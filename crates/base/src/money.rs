@@ -4,6 +4,7 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::call::Tokens;
@@ -108,19 +109,24 @@ impl<'de> Deserialize<'de> for Usd {
 /// of input for it, and 1.25 times for five minutes ("Prompt caching").
 const HOUR: f64 = 2.0 / 1.25;
 
-/// What a model costs, in dollars for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// What a model costs, in US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Price {
-    /// Input tokens.
+    /// Input.
+    #[schemars(range(min = 0))]
     pub input_per_m_tok: f64,
-    /// Input tokens read from the cache; like other input when absent.
+    /// Input read from the provider's cache. Absent: like other input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub cached_input_per_m_tok: Option<f64>,
-    /// Input tokens written to the cache; like other input when absent.
+    /// Input written to the provider's cache. Absent: 1.25 times other input for Claude models, like other input for all
+    /// others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub cache_write_per_m_tok: Option<f64>,
-    /// Output tokens.
+    /// Output.
+    #[schemars(range(min = 0))]
     pub output_per_m_tok: f64,
     /// What a request with a long prompt costs instead, all of it. Of list prices alone: a configured price has none.
     #[serde(skip)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The provider that calls no model: its answers come from rules.
+/// The provider that calls no model: its answers were prepared beforehand.
 pub const OFFLINE: &str = "offline";
 
 /// The model name that debates of the offline provider record.

@@ -1,6 +1,5 @@
 //! Changes to settings that are saved already: `debate.rounds=4`.
 
-use std::path::Path;
 use std::str::FromStr;
 
 use serde_json::{Map, Value};
@@ -9,23 +8,30 @@ use dialectic_base::key_path::{KeyPath, Segment};
 use dialectic_engine::access::Environment;
 use dialectic_record::debate::Settings;
 
-use super::error::ConfigError;
-use super::file::ConfigFile;
+use super::check::check;
+use super::error::{ConfigError, ConfigProblem};
 use super::findings::Diagnostics;
+use super::layers::{Layers, ValueSource, at};
 use super::load::role_files;
-use super::overrides::{Overrides, Vocabulary};
-use super::place::Place;
-use super::read::parse;
-use super::resolve::{Layers, Usual, resolve};
-use super::schema::{keys_at, plain_schema};
-use super::sources::same;
+use super::names;
+use super::overrides::Overrides;
+use super::resolve::{ResolveContext, Resolved, Usual, resolve};
+use super::schema::{self, keys_at};
 use super::suggest::suggestion;
 
 /// A setting, by its path as in the configuration, and its new value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub struct SettingChange {
     path: KeyPath,
     value: Value,
+}
+
+impl SettingChange {
+    /// Which setting.
+    #[must_use]
+    pub fn path(&self) -> &KeyPath {
+        &self.path
+    }
 }
 
 /// Settings after changes.
@@ -38,7 +44,7 @@ pub struct Changed {
 }
 
 /// The key is the way to a value (`agents[1].model`, or `agents.<id>.model`), the value JSON or else a text.
-impl FromStr for Change {
+impl FromStr for SettingChange {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -54,36 +60,32 @@ impl FromStr for Change {
 ///
 /// # Errors
 /// A key is unknown, or a value cannot be used or would change nothing.
-pub fn change(
+pub fn change_settings(
     settings: &Settings,
-    changes: &[Change],
+    changes: &[SettingChange],
     overrides: &Overrides,
     environment: &Environment,
-    vocabulary: &Vocabulary,
 ) -> Result<Changed, ConfigError> {
     let mut own_roles = settings.base_dir.as_deref().map(role_files).unwrap_or_default();
     for agent in settings.agents.iter().chain([&settings.judge]) {
         // A role whose file is gone is missed when the panel is built; it must not become another one here.
-        if !vocabulary.roles.contains(&agent.role.as_str()) && !own_roles.contains(&agent.role) {
+        if !names::built_in_roles().contains(&agent.role.as_str()) && !own_roles.contains(&agent.role) {
             own_roles.push(agent.role.clone());
         }
     }
     let usual = Usual::default();
-    let own_roles = own_roles.as_slice();
-    let layers =
-        Layers { environment, overrides, vocabulary, own_roles, panel: None, usual: &usual, has_project: true };
+    let context = ResolveContext { environment, overrides, own_roles: &own_roles, usual: &usual, is_expected: true };
     let before = as_file(settings);
-    let schema = plain_schema::<ConfigFile>();
     let mut file = before.clone();
     let mut paths = Vec::new();
     for change in changes {
-        let path = known_path(&schema, &file, &change.path)?;
+        let path = known_path(&file, &change.path)?;
         put(&mut file, &path, &change.value)?;
         paths.push((path, &change.value));
     }
-    let known = resolved(&before, &layers)?.1.warnings;
-    let (new, findings) = resolved(&file, &layers)?;
-    let warnings: Vec<String> = findings.warnings.into_iter().filter(|warning| !known.contains(warning)).collect();
+    let known = resolved(&before, &context)?.1;
+    let (new, warnings) = resolved(&file, &context)?;
+    let warnings: Vec<String> = warnings.into_iter().filter(|warning| !known.contains(warning)).collect();
     let effective = serde_json::to_value(&new).unwrap_or_default();
     for (path, value) in paths {
         if has_no_effect(&effective, &file, &path, value) {
@@ -108,10 +110,8 @@ fn as_file(settings: &Settings) -> Value {
         // Records of earlier versions have them.
         keys.remove("embedder");
     }
-    {
-        if let Some(convergence) = file.pointer_mut("/debate/arena/convergence").and_then(Value::as_object_mut) {
-            convergence.retain(|key, _| key == "threshold");
-        }
+    if let Some(convergence) = file.pointer_mut("/debate/arena/convergence").and_then(Value::as_object_mut) {
+        convergence.retain(|key, _| key == "threshold");
     }
     let inherited = file["debate"]["summarization"].clone();
     let inherit = |agent: &mut Value| {
@@ -126,11 +126,10 @@ fn as_file(settings: &Settings) -> Value {
 }
 
 /// The path with agents' ids as their places; an error when it leads to a key that does not exist.
-fn known_path(schema: &Value, file: &Value, path: &KeyPath) -> Result<KeyPath, ConfigError> {
+fn known_path(file: &Value, path: &KeyPath) -> Result<KeyPath, ConfigError> {
     let mut known = KeyPath::root();
     for segment in &path.0 {
-        let here = known.0.iter().try_fold(file, |value, segment| at(value, segment));
-        known = match (segment, here) {
+        known = match (segment, at(file, &known)) {
             (Segment::Key(id), Some(Value::Array(agents))) if known.to_string() == "agents" => {
                 let ids: Vec<&str> = agents.iter().filter_map(|agent| agent["id"].as_str()).collect();
                 let place = ids.iter().position(|known| known == id);
@@ -139,7 +138,7 @@ fn known_path(schema: &Value, file: &Value, path: &KeyPath) -> Result<KeyPath, C
                 })?)
             }
             (Segment::Key(key), _) => {
-                let keys = keys_at(schema, &known);
+                let keys = keys_at(&schema::CONFIG, &known);
                 if !keys.is_empty() && !keys.contains(key) {
                     let near = suggestion(key, keys.iter().map(String::as_str));
                     return Err(fault(format!("{path}: unknown key `{key}` {near}")));
@@ -151,13 +150,6 @@ fn known_path(schema: &Value, file: &Value, path: &KeyPath) -> Result<KeyPath, C
         };
     }
     Ok(known)
-}
-
-fn at<'a>(value: &'a Value, segment: &Segment) -> Option<&'a Value> {
-    match segment {
-        Segment::Key(key) => value.get(key),
-        Segment::Index(index) => value.get(index),
-    }
 }
 
 fn put(file: &mut Value, path: &KeyPath, new: &Value) -> Result<(), ConfigError> {
@@ -177,31 +169,28 @@ fn put(file: &mut Value, path: &KeyPath, new: &Value) -> Result<(), ConfigError>
     Ok(())
 }
 
-fn resolved(file: &Value, layers: &Layers) -> Result<(Settings, Diagnostics), ConfigError> {
-    let document = parse::<ConfigFile>(Path::new("--set"), file.to_string().as_bytes());
-    let document = document.map_err(|error| match error {
-        ConfigError::WrongType { key, expected, found, .. } => {
-            fault(format!("{key}: expected {expected}, found {found}"))
-        }
-        other => other,
-    })?;
-    if !document.warnings.is_empty() {
-        return Err(fault(document.warnings.join("; ").replace(" is ignored", "")));
+/// The settings that a file leads to, and warnings.
+fn resolved(file: &Value, context: &ResolveContext) -> Result<(Settings, Vec<String>), ConfigError> {
+    let checked = check(&schema::CONFIG, file, |_| false)
+        .map_err(|wrong| fault(format!("{}: expected {}, found {}", wrong.path, wrong.expected, wrong.found)))?;
+    if !checked.unknown.is_empty() {
+        let unknown = checked.unknown.iter().map(|(path, near)| format!("unknown key `{path}` {near}"));
+        return Err(fault(unknown.collect::<Vec<_>>().join("; ")));
     }
-    let resolved = resolve(Some(document.content), layers);
-    let problems: Vec<String> = resolved
-        .findings
-        .problems
-        .iter()
-        .map(|problem| match &problem.place {
-            Place::Key { path, .. } => format!("{path}: {}", problem.message),
-            Place::Variable(_) => problem.to_string(),
-        })
-        .collect();
-    if let Some(refusal) = resolved.findings.refusal {
+    let mut findings = Diagnostics::default();
+    for (path, problem) in checked.problems {
+        findings.problem(path, problem);
+    }
+    let mut layers = Layers::default();
+    layers.push(ValueSource::Option("--set"), checked.tree);
+    let Resolved { settings, findings, .. } = resolve(layers, context, findings);
+    if let Some(refusal) = findings.refusal {
         return Err(refusal);
     }
-    if problems.is_empty() { Ok((resolved.settings, resolved.findings)) } else { Err(fault(problems.join("; "))) }
+    if findings.problems.is_empty() {
+        return Ok((settings, findings.warnings));
+    }
+    Err(fault(findings.problems.iter().map(ConfigProblem::to_string).collect::<Vec<_>>().join("; ")))
 }
 
 /// Whether a value that was set is another one in the settings: a role that nobody knows, a model of a provider that
@@ -217,27 +206,24 @@ fn has_no_effect(effective: &Value, file: &Value, path: &KeyPath, value: &Value)
         let Some(place) = agents.into_iter().flatten().position(|agent| agent["id"] == *id) else { return false };
         *index = place;
     }
-    let effective = path.0.iter().try_fold(effective, at);
-    let is_leaf = value.is_string() || value.is_number() || value.is_boolean();
-    is_leaf && !effective.is_some_and(|effective| same(value, effective))
+    match (value, at(effective, &path)) {
+        (Value::Null | Value::Array(_) | Value::Object(_), _) => false,
+        (Value::Number(set), Some(Value::Number(effective))) => set.as_f64() != effective.as_f64(),
+        (Value::String(set), Some(Value::String(effective))) => !set.trim().eq_ignore_ascii_case(effective),
+        (set, effective) => effective != Some(set),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suggest::list;
     use dialectic_record::debate::default_settings;
 
-    const VOCABULARY: Vocabulary<'static> = Vocabulary {
-        roles: &["architect", "performance", "kiss", "generalist", "security"],
-        tools: &["file_read"],
-        protocols: &["dialectic"],
-        summarization_methods: &["length-based"],
-    };
-
     fn changed(changes: &[&str]) -> Result<Changed, String> {
-        let changes: Result<Vec<Change>, String> = changes.iter().map(|text| text.parse()).collect();
+        let changes: Result<Vec<SettingChange>, String> = changes.iter().map(|text| text.parse()).collect();
         let (overrides, environment) = (Overrides::default(), Environment::default());
-        change(&default_settings(), &changes?, &overrides, &environment, &VOCABULARY).map_err(|error| error.to_string())
+        change_settings(&default_settings(), &changes?, &overrides, &environment).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -291,7 +277,8 @@ mod tests {
             "debate.rounds",
             "=4",
         ];
-        let said = said.map(|text| changed(&[text]).unwrap_err());
+        let known = list(names::built_in_roles());
+        let said = said.map(|text| changed(&[text]).unwrap_err().replace(&known, "roles"));
         insta::assert_snapshot!(said.join("\n"), @r#"
         --set debate.round: unknown key `round` (did you mean `rounds`?)
         --set debates.rounds: unknown key `debates` (did you mean `debate`?)
@@ -303,7 +290,7 @@ mod tests {
         --set agents.agent-kis.model: there is no agent `agent-kis` (did you mean `agent-kiss`?)
         --set agents[9].model: agents has no element 9
         --set agents[2].temperature: must be from 0 to 2, not 3
-        --set agents[2].role has no effect as "alchemist": unknown role `alchemist` (known: `architect`, `performance`, `kiss`, `generalist`, `security`) at `agents[2].role`; architect is used
+        --set agents[2].role has no effect as "alchemist": unknown role `alchemist` (known: roles) at `agents[2].role`; architect is used
         --set agents[2].id: `agent-architect` is already the id of `agents[0]`
         --set judge.model: expected a string, found a number
         --set baseDir: unknown key `baseDir` (known: `agents`, `debate`, `hooks`, `judge`, `models`, `prices`, `providers`)

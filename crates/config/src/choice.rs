@@ -60,9 +60,9 @@ impl ModelChoice {
     }
 
     /// What the `place`th of those has who are given a model.
-    pub(super) fn dealt(&self, place: usize) -> Served {
+    pub(super) fn dealt(&self, place: usize) -> ServedModel {
         let (provider, model) = &self.models[place % self.models.len()];
-        Served { provider: provider.clone(), model: model.clone() }
+        ServedModel { provider: provider.clone(), model: model.clone() }
     }
 }
 
@@ -122,12 +122,12 @@ impl Diagnostic for NoKey {
 
 /// Provider and model, for agents that are given them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Served {
+pub(super) struct ServedModel {
     pub(super) provider: String,
     pub(super) model: String,
 }
 
-impl Served {
+impl ServedModel {
     /// The same as an agent.
     pub(super) fn like(agent: &AgentSettings) -> Self {
         Self { provider: agent.provider.clone(), model: agent.model.clone() }
@@ -144,9 +144,9 @@ impl Served {
     }
 }
 
-fn named(models: &[(&str, &str)], provider: &str) -> Option<Served> {
+fn named(models: &[(&str, &str)], provider: &str) -> Option<ServedModel> {
     let (provider, model) = models.iter().find(|(name, _)| *name == provider)?;
-    Some(Served { provider: (*provider).to_owned(), model: (*model).to_owned() })
+    Some(ServedModel { provider: (*provider).to_owned(), model: (*model).to_owned() })
 }
 
 /// One layer's word on which model is asked.
@@ -205,21 +205,21 @@ impl ModelResolver<'_> {
         let (wish, because) = &layers[place];
         let below = || layers[place + 1..].iter().map(|(wish, _)| *wish);
         let served = match (&wish.provider, &wish.model) {
-            (Some(provider), Some(model)) => Ok(Served { provider: provider.clone(), model: model.clone() }),
+            (Some(provider), Some(model)) => Ok(ServedModel { provider: provider.clone(), model: model.clone() }),
             (None, Some(model)) => match below().find_map(|wish| wish.provider.clone()) {
-                Some(provider) => Ok(Served { provider, model: model.clone() }),
-                None => self.provider_of(model).map(|provider| Served { provider, model: model.clone() }),
+                Some(provider) => Ok(ServedModel { provider, model: model.clone() }),
+                None => self.provider_of(model).map(|provider| ServedModel { provider, model: model.clone() }),
             },
             (Some(provider), None) => {
                 let usual = below().find(|wish| wish.provider.as_ref() == Some(provider) && wish.model.is_some());
                 let model = usual.and_then(|wish| wish.model.clone());
-                let served = model.map(|model| Served { provider: provider.clone(), model });
-                served.or_else(|| Served::by(provider)).ok_or_else(|| self.no_default_model(provider))
+                let served = model.map(|model| ServedModel { provider: provider.clone(), model });
+                served.or_else(|| ServedModel::by(provider)).ok_or_else(|| self.no_default_model(provider))
             }
             (None, None) => return self.first(DEFAULT_MODELS),
         };
         match served.and_then(|served| self.known(served)) {
-            Ok(Served { provider, model }) => {
+            Ok(ServedModel { provider, model }) => {
                 ModelChoice { models: vec![(provider, model)], panel: None, because: because.clone() }
             }
             Err(fault) => {
@@ -243,7 +243,7 @@ impl ModelResolver<'_> {
         let Some((provider, because)) = provider else {
             return ModelChoice { panel: Some(panel), ..self.first(models) };
         };
-        if let Some(Served { provider, model }) = named(models, &provider) {
+        if let Some(ServedModel { provider, model }) = named(models, &provider) {
             return ModelChoice { models: vec![(provider, model)], panel: Some(panel), because };
         }
         let known: Vec<&str> = models.iter().map(|(name, _)| *name).collect();
@@ -327,7 +327,7 @@ impl ModelResolver<'_> {
         }
     }
 
-    fn known(&self, served: Served) -> Result<Served, String> {
+    fn known(&self, served: ServedModel) -> Result<ServedModel, String> {
         let names = provider_names(self.providers);
         if names.contains(&served.provider.as_str()) {
             return Ok(served);

@@ -14,12 +14,12 @@ pub(super) struct Parsed {
     /// Names and values, in the order of the file.
     pub(super) pairs: Vec<(String, String)>,
     /// Lines that nothing could be made of, or not what was meant, by number from 1.
-    pub(super) faults: Vec<(usize, Fault)>,
+    pub(super) faults: Vec<(usize, DotenvFault)>,
 }
 
 /// What is odd about a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum DotenvFault {
     /// It sets nothing.
     NoPair,
     /// Its value begins with a quote that is closed nowhere; it was taken as it is written.
@@ -44,7 +44,7 @@ pub(super) fn parse(text: &str) -> Parsed {
                 parsed.faults.extend(fault.map(|fault| (line, fault)));
             }
             None if is_blank_or_comment(current) => {}
-            None => parsed.faults.push((line, Fault::NoPair)),
+            None => parsed.faults.push((line, DotenvFault::NoPair)),
         }
         line += rest[..taken].matches('\n').count() + 1;
         rest = rest.get(taken + 1..).unwrap_or_default();
@@ -78,7 +78,7 @@ fn name_and_value(line: &str) -> Option<(&str, usize)> {
 }
 
 /// The value at the beginning of `text`, how much of the text it took up to the end of its line, and what is odd.
-fn value(text: &str) -> (String, usize, Option<Fault>) {
+fn value(text: &str) -> (String, usize, Option<DotenvFault>) {
     let line = first_line(text);
     let begin = line.len() - line.trim_start().len();
     let quote = line[begin..].chars().next().filter(|c| QUOTES.contains(c));
@@ -89,7 +89,7 @@ fn value(text: &str) -> (String, usize, Option<Fault>) {
     }
     let written = line.split('#').next().unwrap_or_default().trim();
     let is_open = quote.is_some_and(|quote| !written[1.min(written.len())..].contains(quote));
-    (written.to_owned(), line.len(), is_open.then_some(Fault::OpenQuote))
+    (written.to_owned(), line.len(), is_open.then_some(DotenvFault::OpenQuote))
 }
 
 /// What stands between quotes that began before `begin`; nothing when they are not closed, or when more follows than
@@ -228,7 +228,7 @@ mod tests {
         let names: Vec<&str> = parsed.pairs.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["A", "B", "D", "F"]);
         assert_eq!(parsed.pairs[2].1, "'open");
-        let none = |line| (line, Fault::NoPair);
-        assert_eq!(parsed.faults, [none(3), none(6), none(7), none(8), (9, Fault::OpenQuote), none(10)]);
+        let none = |line| (line, DotenvFault::NoPair);
+        assert_eq!(parsed.faults, [none(3), none(6), none(7), none(8), (9, DotenvFault::OpenQuote), none(10)]);
     }
 }

@@ -11,7 +11,7 @@ use dialectic_base::encoding::{NotUtf8, decode};
 use dialectic_engine::access::{Author, Environment, TOKEN};
 use dialectic_llm::openai::CERTIFICATE_FILE;
 
-use super::dotenv::{Fault, parse};
+use super::dotenv::{DotenvFault, parse};
 
 /// The file that is read when none is named.
 const DEFAULT_FILE: &str = ".env";
@@ -149,8 +149,8 @@ fn read_text(text: &str, path: &Path) -> Read {
     // No line is quoted: it may hold a key.
     let warning = |(line, fault)| {
         let what = match fault {
-            Fault::NoPair => "is not `NAME=value` and is ignored",
-            Fault::OpenQuote => "has a quote that is closed nowhere; the value is taken as it is written",
+            DotenvFault::NoPair => "is not `NAME=value` and is ignored",
+            DotenvFault::OpenQuote => "has a quote that is closed nowhere; the value is taken as it is written",
         };
         format!("line {line} of the environment file `{}` {what}", path.display())
     };

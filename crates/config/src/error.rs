@@ -8,7 +8,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::NotUtf8;
 use dialectic_base::key_path::KeyPath;
 
-use super::place::{Location, Place};
+use super::locate::{Location, ProblemSubject};
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -57,9 +57,9 @@ pub enum ConfigError {
         /// The value's key.
         key: KeyPath,
         /// What belongs there.
-        expected: Expected,
-        /// What is there.
-        found: Found,
+        expected: String,
+        /// What is there: only the kind of a value, which may be a secret that somebody put into the wrong place.
+        found: String,
     },
     /// Values that cannot be used, all of them.
     #[error("the configuration `{}` cannot be used{}", path.display(), Listed(problems))]
@@ -67,7 +67,7 @@ pub enum ConfigError {
         /// The file.
         path: PathBuf,
         /// What is wrong, at least one.
-        problems: Vec<Problem>,
+        problems: Vec<ConfigProblem>,
     },
     /// It was named and is not there.
     #[error("there is no configuration `{}`", path.display())]
@@ -120,85 +120,18 @@ impl fmt::Display for SyntaxFault {
     }
 }
 
-/// What belongs at a place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Expected {
-    /// A number.
-    Number,
-    /// `true` or `false`.
-    Boolean,
-    /// An array.
-    Array,
-    /// A key that is there once only.
-    Once,
-    /// Anything else, in the words of the type: an object, a string, one of some names.
-    Other(String),
-}
-
-impl fmt::Display for Expected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Number => "a number",
-            Self::Boolean => "true or false",
-            Self::Array => "an array",
-            Self::Once => "each key once",
-            Self::Other(words) => words,
-        })
-    }
-}
-
-/// What is at a place instead. Only the kind of a value is kept: the value may be a secret that somebody put into the
-/// wrong place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
-    /// A text.
-    String,
-    /// A number.
-    Number,
-    /// `true` or `false`.
-    Boolean,
-    /// `null`.
-    Null,
-    /// An object.
-    Object,
-    /// An array.
-    Array,
-    /// A name that is not among those there are, in backquotes.
-    Name(String),
-    /// A second key of this name, in backquotes.
-    Again(String),
-    /// Something that has no name.
-    Other,
-}
-
-impl fmt::Display for Found {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::String => "a string",
-            Self::Number => "a number",
-            Self::Boolean => "true or false",
-            Self::Null => "null",
-            Self::Object => "an object",
-            Self::Array => "an array",
-            Self::Name(name) => name,
-            Self::Again(key) => return write!(f, "{key} twice"),
-            Self::Other => "something else",
-        })
-    }
-}
-
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// Where.
-    pub place: Place,
-    /// What, to be read after the place; never a secret.
+pub struct ConfigProblem {
+    /// What about.
+    pub subject: ProblemSubject,
+    /// What, to be read after the subject; never a secret.
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.message)
+        write!(f, "{}: {}", self.subject, self.message)
     }
 }
 
@@ -226,10 +159,10 @@ impl Diagnostic for ConfigError {
             Self::Syntax { fault: SyntaxFault::Comment, .. } => {
                 "JSON has no comments; keys named `$comment` or `//` are not read and can hold remarks"
             }
-            Self::WrongType { found: Found::String, expected: Expected::Number, .. } => {
+            Self::WrongType { expected, found, .. } if found == "a string" && expected == "a number" => {
                 "write the number without quotes"
             }
-            Self::WrongType { found: Found::String, expected: Expected::Boolean, .. } => {
+            Self::WrongType { expected, found, .. } if found == "a string" && expected == "true or false" => {
                 "write true or false without quotes"
             }
             Self::WrongType { .. } | Self::Invalid { .. } => {
@@ -246,7 +179,7 @@ impl Diagnostic for ConfigError {
 }
 
 /// One problem in the same line, several in a line each.
-struct Listed<'a>(&'a [Problem]);
+struct Listed<'a>(&'a [ConfigProblem]);
 
 impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::key_path::KeyPath;
@@ -17,15 +19,12 @@ use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
 use dialectic_engine::access::{Environment, provider_names};
 use dialectic_record::debate::{AgentId, ProviderSettings, defaults};
 
-use super::agents::file_path;
 use super::error::{ConfigError, SyntaxFault};
-use super::file::{PriceEntry, ProviderEntry};
 use super::findings::Diagnostics;
 use super::load::parent;
 use super::overrides::Switch;
-use super::read::{Document, read};
-use super::shapes::{Label, Named, Object, Whole};
-use super::{providers, resolve};
+use super::read::{ConfigDocument, read};
+use super::{rules, schema};
 
 /// How long an evaluator's first token may take where its entry does not say, in milliseconds.
 const DEFAULT_TIMEOUT: u64 = 600_000;
@@ -114,30 +113,49 @@ impl Diagnostic for EvaluatorsError {
 }
 
 /// The file as it is written: every key may be absent, and `null` means the same.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-struct EvaluatorsFile {
-    agents: Option<Vec<Option<Object<EvaluatorEntry>>>>,
-    providers: Option<Named<Object<ProviderEntry>>>,
-    prices: Option<Named<Object<PriceEntry>>>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
 struct EvaluatorEntry {
-    id: Option<Label>,
+    id: Option<EvaluatorId>,
+    #[schemars(length(min = 1))]
     name: Option<String>,
     /// From files that were copied from a debate's; evaluators have none.
-    #[expect(dead_code, reason = "accepted without a warning, and without effect")]
     role: Option<String>,
+    #[schemars(length(min = 1))]
     model: Option<String>,
     provider: Option<String>,
     temperature: Option<f64>,
-    system_prompt_path: Option<String>,
-    user_prompt_path: Option<String>,
-    timeout: Option<Whole>,
-    max_tokens: Option<Whole>,
+    system_prompt_path: Option<PathBuf>,
+    user_prompt_path: Option<PathBuf>,
+    #[schemars(range(min = 1))]
+    timeout: Option<u64>,
+    #[schemars(range(min = 1))]
+    max_tokens: Option<u32>,
     enabled: Option<bool>,
 }
+
+/// A name that may be written as a number: `7` is `"7"`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum EvaluatorId {
+    Text(#[schemars(length(min = 1))] String),
+    Number(f64),
+}
+
+/// What a file of evaluators may say.
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+    let mut schema = schema::CONFIG.clone();
+    let entries = schema::schema_of::<Vec<EvaluatorEntry>>();
+    schema["properties"]["agents"] = json!({ "type": "array", "items": entries["items"] });
+    let definitions = entries["$defs"].as_object().into_iter().flatten();
+    for (name, definition) in definitions {
+        schema["$defs"][name] = definition.clone();
+    }
+    if let Some(keys) = schema["properties"].as_object_mut() {
+        keys.retain(|key, _| matches!(key.as_str(), "agents" | "providers" | "prices"));
+    }
+    schema
+});
 
 /// Reads the evaluators of a file. With `offline` each of them is the offline provider's. API keys are asked for by
 /// [`missing_keys_of`](dialectic_engine::access::missing_keys_of).
@@ -150,7 +168,7 @@ pub fn load_evaluators(
     offline: Switch,
 ) -> Result<EvaluationSettings, EvaluatorsError> {
     let missing = || EvaluatorsError::Missing { path: path.to_owned() };
-    let document = read::<EvaluatorsFile>(path)?.ok_or_else(missing)?;
+    let document = read(path, &SCHEMA)?.ok_or_else(missing)?;
     let mut settings = resolved(path, document)?;
     if offline == Switch::On {
         for evaluator in &mut settings.evaluators {
@@ -183,23 +201,20 @@ pub fn offline_evaluator(environment: &Environment) -> EvaluationSettings {
     }
 }
 
-fn resolved(path: &Path, document: Document<EvaluatorsFile>) -> Result<EvaluationSettings, EvaluatorsError> {
+fn resolved(path: &Path, document: ConfigDocument) -> Result<EvaluationSettings, EvaluatorsError> {
     let nobody = |fault| EvaluatorsError::Nobody { path: path.to_owned(), fault };
-    let file = document.content.clone();
-    let entries: Vec<(usize, EvaluatorEntry)> = match file.agents {
-        None => return Err(nobody("has no `agents`")),
-        Some(entries) => entries.into_iter().enumerate().filter_map(|(index, entry)| Some((index, entry?.0))).collect(),
-    };
+    let entries = document.tree["agents"].as_array().ok_or_else(|| nobody("has no `agents`"))?;
+    let entries: Vec<(usize, &Value)> = entries.iter().enumerate().filter(|(_, entry)| !entry.is_null()).collect();
     if entries.is_empty() {
         return Err(nobody("has an empty list of `agents`"));
     }
-    let enabled: Vec<_> = entries.into_iter().filter(|(_, entry)| entry.enabled != Some(false)).collect();
+    let enabled: Vec<_> = entries.into_iter().filter(|(_, entry)| entry["enabled"] != false).collect();
     if enabled.is_empty() {
         return Err(nobody("has no agent that is switched on: each has `enabled: false`"));
     }
-    let mut findings = Diagnostics::default();
-    let providers = providers::resolve(file.providers, &mut findings);
-    let prices = resolve::prices(file.prices, &mut findings);
+    let mut findings = document.findings();
+    let providers = rules::providers(&document.tree["providers"], &mut findings);
+    let prices = rules::prices(&document.tree["prices"], &mut findings);
     let names = provider_names(&providers);
     let base = parent(path);
     let evaluators: Vec<(usize, EvaluatorSettings)> = enabled
@@ -207,63 +222,58 @@ fn resolved(path: &Path, document: Document<EvaluatorsFile>) -> Result<Evaluatio
         .map(|(index, entry)| (index, evaluator(entry, index, &base, &names, &mut findings)))
         .collect();
     check_ids(&evaluators, &mut findings);
-    if !findings.problems.is_empty() {
-        findings.locate(|key| document.locate(key));
-        return Err(ConfigError::Invalid { path: path.to_owned(), problems: findings.problems }.into());
-    }
-    let mut warnings = document.warnings;
-    warnings.append(&mut findings.warnings);
+    let of_values = document.refuse(findings)?;
+    let warnings = [document.warnings, of_values].concat();
     let evaluators = evaluators.into_iter().map(|(_, evaluator)| evaluator).collect();
     Ok(EvaluationSettings { evaluators, providers, prices, warnings })
 }
 
 fn evaluator(
-    entry: EvaluatorEntry,
+    entry: &Value,
     index: usize,
     base: &Path,
     providers: &[&str],
     findings: &mut Diagnostics,
 ) -> EvaluatorSettings {
     let path = KeyPath::root().key("agents").index(index);
-    let mut filled = |key: &str, raw: Option<String>, default: Option<&str>| match (raw, default) {
-        (Some(text), _) if text.trim().is_empty() => {
-            findings.problem(path.key(key), "is empty");
-            text
-        }
-        (Some(text), _) => text,
-        (None, Some(default)) => default.to_owned(),
-        (None, None) => {
-            findings.problem(path.key(key), "is missing");
-            format!("{path}")
-        }
-    };
-    let id = filled("id", entry.id.map(|Label(id)| id), None);
-    let name = filled("name", entry.name, Some(&id));
+    let entry = EvaluatorEntry::deserialize(entry).unwrap_or_else(|error| {
+        findings.problem(path.clone(), error.to_string());
+        EvaluatorEntry::default()
+    });
     // Without a server there is no model to choose.
-    let is_offline = entry.provider.as_deref() == Some(OFFLINE);
-    let model = filled("model", entry.model, is_offline.then_some(OFFLINE_MODEL));
-    let provider = findings.known(path.key("provider"), entry.provider, "provider", providers, defaults::PROVIDER);
+    let names_model = entry.model.is_some() || entry.provider.as_deref() == Some(OFFLINE);
+    for (key, is_there) in [("id", entry.id.is_some()), ("model", names_model)] {
+        if !is_there {
+            findings.problem(path.key(key), "is missing");
+        }
+    }
+    let id = match entry.id {
+        Some(EvaluatorId::Text(text)) => text,
+        Some(EvaluatorId::Number(number)) => number.to_string(),
+        None => path.to_string(),
+    };
+    let provider = entry.provider.unwrap_or_else(|| defaults::PROVIDER.to_owned());
+    findings.check_name(path.key("provider"), Some(&provider), "provider", providers);
     if entry.temperature.is_some_and(|temperature| temperature.to_bits() != EVALUATOR_TEMPERATURE.to_bits()) {
         findings.warn(format!("`{path}.temperature` has no effect: evaluators are asked with {EVALUATOR_TEMPERATURE}"));
     }
-    let mut timeout = findings.whole(path.key("timeout"), entry.timeout, 1, DEFAULT_TIMEOUT);
+    let mut timeout = entry.timeout.unwrap_or(DEFAULT_TIMEOUT);
     if timeout <= OLD_DEFAULT_TIMEOUT {
         findings.warn(format!(
             "`{path}.timeout` is {timeout} ms, too short for a model to think: {DEFAULT_TIMEOUT} ms count until its first token"
         ));
         timeout = DEFAULT_TIMEOUT;
     }
-    let max_tokens = entry.max_tokens.map(|tokens| findings.whole(path.key("maxTokens"), Some(tokens), 1, 1));
-    let below_base = |configured| file_path(configured).map(|path| base.join(path));
+    let below_base = |configured: Option<PathBuf>| configured.map(|path| base.join(path));
     EvaluatorSettings {
+        name: entry.name.unwrap_or_else(|| id.clone()),
         id: AgentId::new(id),
-        name,
-        model: if provider == OFFLINE { OFFLINE_MODEL.to_owned() } else { model },
+        model: entry.model.filter(|_| provider != OFFLINE).unwrap_or_else(|| OFFLINE_MODEL.to_owned()),
         provider,
         system_prompt_path: below_base(entry.system_prompt_path),
         user_prompt_path: below_base(entry.user_prompt_path),
         timeout: Duration::from_millis(timeout),
-        max_tokens,
+        max_tokens: entry.max_tokens,
     }
 }
 
@@ -308,13 +318,13 @@ mod tests {
     fn those_switched_off_are_left_out_and_never_checked() {
         let loaded = load(
             r#"{"agents":[{"enabled":false},{"id":"a","model":"m","role":"judge","temperature":0.1,
-                "provider":"local","timeout":5e4,"systemPromptPath":"p/s.md"},{"id":"b","provider":"offline"}],
+                "provider":"local","timeout":5e4,"systemPromptPath":"p/s.md"},{"id":7,"provider":"offline"}],
                 "providers":{"local":{"baseUrl":"http://127.0.0.1:1/v1"}},
                 "prices":{"m":{"inputPerMTok":1,"outputPerMTok":2}}}"#,
         )
         .unwrap();
         let ids: Vec<&str> = loaded.evaluators.iter().map(|one| one.id.as_str()).collect();
-        assert_eq!(ids, ["a", "b"]);
+        assert_eq!(ids, ["a", "7"]);
         assert_eq!(loaded.evaluators[0].timeout, Duration::from_secs(50));
         assert_eq!(loaded.evaluators[1].model, OFFLINE_MODEL);
         assert!(loaded.prices.contains_key("m") && loaded.warnings.is_empty(), "{:?}", loaded.warnings);

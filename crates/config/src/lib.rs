@@ -1,57 +1,57 @@
 //! From file, environment and command line to [`Settings`](dialectic_record::debate::Settings).
 //!
-//! Two steps: [`read`](read()) turns text into a type in which every key may be absent, and says where the text is
-//! wrong; a pure resolution then decides every value and reports all problems and warnings together.
-//! [`load`] does both. Roles, tools and protocols are known to other modules and come in as a [`Vocabulary`].
+//! A stack of layers: the built-in defaults, the user's own file, the project's, the command line. Each file is held
+//! against a schema that is made from the types of the settings, which says where the text is wrong; a pure resolution
+//! then reads the stack into the settings and reports all problems and warnings together. [`ConfigFiles`]
+//! does both, and reads each file once.
 //!
 //! Nothing here prints, and only [`capture_environment`] reads the process environment. A secret is never part of
 //! the settings, a warning or an error.
 
 mod advice;
 mod agents;
-mod cast;
 mod change;
+mod check;
 mod choice;
 mod dotenv;
 mod env;
 mod error;
 mod evaluators;
-mod file;
 mod findings;
-mod hooks;
+mod layers;
 mod load;
+mod locate;
+mod names;
 mod overrides;
-mod place;
-mod providers;
 mod read;
 mod resolve;
+mod roster;
+mod rules;
 mod schema;
-mod shapes;
-mod sources;
+mod show;
 mod starter;
 mod suggest;
 mod user;
-mod vocabulary;
 
 #[cfg(test)]
 mod tests;
 
 pub use advice::{model_warnings, one_family, related_reviewers};
-pub use change::{Change, Changed, change};
+pub use change::{Changed, SettingChange, change_settings};
+pub use check::{CheckedTree, Mismatch, check};
 pub use choice::{ChoiceReason, ModelChoice, NoKey, default_models};
 pub use env::{EnvError, EnvFile, capture_environment, process_environment, users_environment};
-pub use error::{ConfigError, Expected, Found, Problem, SyntaxFault};
+pub use error::{ConfigError, ConfigProblem, SyntaxFault};
 pub use evaluators::{
     EVALUATOR_TEMPERATURE, EvaluationSettings, EvaluatorSettings, EvaluatorsError, load_evaluators, offline_evaluator,
 };
-pub use load::{ConfigPath, DEFAULT_PATH, Loaded, load, role_files};
-pub use overrides::{Overrides, PanelChoice, PanelName, Switch, Vocabulary};
-pub use place::{Location, Place};
-pub use read::{Document, read};
-pub use schema::schema;
-pub use shapes::{Named, Object, Whole};
-pub use sources::{Row, Source, Sources, show};
+pub use layers::ValueSource;
+pub use load::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded};
+pub use locate::{Location, ProblemSubject};
+pub use names::role_names;
+pub use overrides::{Overrides, PanelChoice, PanelName, Switch};
+pub use schema::{part_of, schema};
+pub use show::{SettingRow, show};
 pub use starter::starter;
 pub use suggest::nearest;
-pub use user::{debates_directory, user_path, user_settings, usual_color};
-pub use vocabulary::{change_settings, load_settings, role_names, users_hooks, with_vocabulary};
+pub use user::{debates_directory, user_path, usual_color};

@@ -1,23 +1,26 @@
 //! Loading: the file system around the pure resolution.
 
+use std::cell::OnceCell;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
+use dialectic_base::key_path::{KeyPath, Segment};
 use dialectic_engine::access::{Environment, Trust};
-use dialectic_engine::runner::Hooks;
+use dialectic_engine::runner::{Hooks, remembered_prices};
 use dialectic_engine::tools::FILE_TOOLS;
-use dialectic_record::debate::{AgentSettings, Settings};
+use dialectic_record::debate::{AgentSettings, BudgetSettings, Settings};
 
 use super::choice::ModelChoice;
 use super::error::ConfigError;
-use super::file::{ConfigFile, PanelFile};
-use super::findings::unknown;
-use super::hooks;
-use super::overrides::{Overrides, PanelChoice, PanelName, Vocabulary};
-use super::read::{Document, parse, read};
-use super::resolve::{Layers, resolve};
-use super::sources::{Origin, Sources};
-use super::user::{UserConfig, merged, read_user};
+use super::findings::{Diagnostics, unknown};
+use super::layers::{Layers, ValueSource};
+use super::overrides::{Overrides, PanelChoice, PanelName};
+use super::read::{ConfigDocument, read};
+use super::resolve::{ResolveContext, Resolved, resolve};
+use super::user::{UserConfig, read_user};
+use super::{names, schema};
 
 /// The file that is read when none is named.
 pub const DEFAULT_PATH: &str = "./debate-config.json";
@@ -50,8 +53,10 @@ pub struct Loaded {
     pub settings: Settings,
     /// What the user should know, in the order found: environment file, unknown keys, values.
     pub warnings: Vec<String>,
-    /// Which layer each value is from.
-    pub sources: Sources,
+    /// What each source says.
+    pub(super) layers: Layers,
+    /// The keys that only the user's own configuration has.
+    pub(super) own: Vec<(String, String)>,
     /// The file, as given; nothing when there was none.
     pub file: Option<PathBuf>,
     /// Whether the settings are the user's or were found.
@@ -62,67 +67,118 @@ pub struct Loaded {
     pub hooks: Hooks,
 }
 
-/// Reads and resolves all layers. API keys are not asked for here but by [`missing_keys`](dialectic_engine::access::missing_keys()):
-/// a configuration can be looked at without them.
-///
-/// # Errors
-/// The file cannot be used (all its problems in one error), or a value of the command line cannot:
-/// [`Diagnostic::blame`](dialectic_base::diagnostic::Diagnostic::blame) tells which.
-pub fn load(
-    path: &ConfigPath,
-    environment: &Environment,
-    overrides: &Overrides,
-    vocabulary: &Vocabulary,
-) -> Result<Loaded, ConfigError> {
-    check_arguments(overrides, vocabulary)?;
-    let context_dir = overrides.context_dir.as_deref().map(open_directory).transpose()?;
-    let document = read::<ConfigFile>(path.as_path())?;
-    if let (ConfigPath::Named(path), None) = (path, &document) {
-        return Err(ConfigError::Missing { path: path.clone() });
+/// The configuration files of a run: each is read when it is first needed, and once.
+pub struct ConfigFiles<'a> {
+    path: ConfigPath,
+    environment: &'a Environment,
+    project: OnceCell<Option<ConfigDocument>>,
+    user: OnceCell<Option<UserConfig>>,
+}
+
+impl<'a> ConfigFiles<'a> {
+    /// The files that hold in this environment.
+    #[must_use]
+    pub fn new(path: ConfigPath, environment: &'a Environment) -> Self {
+        Self { path, environment, project: OnceCell::new(), user: OnceCell::new() }
     }
-    let user = read_user(environment, vocabulary)?;
-    let panel = match &overrides.panel {
-        Some(PanelChoice::File(path)) => Some((path, read_panel(path)?)),
-        Some(PanelChoice::Named(_)) | None => None,
-    };
-    let base_dir = match (&panel, &document, &user) {
-        (Some((path, _)), ..) => parent(path),
-        (None, None, Some(user)) => parent(&user.path),
-        (None, Some(_), _) | (None, None, None) => parent(path.as_path()),
-    };
-    let has_roles = panel.is_some() || document.is_some() || user.is_some();
-    let own_roles = if has_roles { role_files(&base_dir) } else { Vec::new() };
-    let usual = user.as_ref().map(|user| user.usual.clone()).unwrap_or_default();
-    let layers = Layers {
-        environment,
-        overrides,
-        vocabulary,
-        own_roles: &own_roles,
-        panel: panel.as_ref().map(|(_, panel)| &panel.content),
-        usual: &usual,
-        has_project: document.is_some(),
-    };
-    let is_elsewhere = panel.is_some() && document.is_some();
-    let mut loaded = assemble(path, document, user.as_ref(), &layers)?;
-    if let Some((file, panel)) = &panel {
-        loaded.warnings.extend(panel.warnings.iter().map(|warning| format!("{warning} ({})", file.display())));
-        loaded.provenance = loaded.provenance.and_panel(&loaded.settings, &base_dir);
-        if is_elsewhere {
+
+    /// Which file is the project's.
+    #[must_use]
+    pub fn path(&self) -> &ConfigPath {
+        &self.path
+    }
+
+    fn user(&self) -> Result<Option<&UserConfig>, ConfigError> {
+        if self.user.get().is_none() {
+            let _ = self.user.set(read_user(self.environment)?);
+        }
+        Ok(self.user.get().and_then(Option::as_ref))
+    }
+
+    fn project(&self) -> Result<Option<&ConfigDocument>, ConfigError> {
+        if self.project.get().is_none() {
+            let project = read(self.path.as_path(), &schema::CONFIG)?;
+            if let (ConfigPath::Named(path), None) = (&self.path, &project) {
+                return Err(ConfigError::Missing { path: path.clone() });
+            }
+            let _ = self.project.set(project);
+        }
+        Ok(self.project.get().and_then(Option::as_ref))
+    }
+
+    /// Reads and resolves all layers. API keys are not asked for here but by
+    /// [`missing_keys`](dialectic_engine::access::missing_keys()): a configuration can be looked at without them.
+    ///
+    /// # Errors
+    /// The file cannot be used (all its problems in one error), or a value of the command line cannot:
+    /// [`Diagnostic::blame`](dialectic_base::diagnostic::Diagnostic::blame) tells which.
+    pub fn load(&self, overrides: &Overrides) -> Result<Loaded, ConfigError> {
+        check_arguments(overrides)?;
+        let context_dir = overrides.context_dir.as_deref().map(open_directory).transpose()?;
+        let (project, user) = (self.project()?, self.user()?);
+        let panel = match &overrides.panel {
+            Some(PanelChoice::File(path)) => Some(read_panel(path)?),
+            Some(PanelChoice::Named(_)) | None => None,
+        };
+        let path = &self.path;
+        let base_dir = match (&panel, project, user) {
+            (Some(panel), ..) => parent(&panel.path),
+            (None, None, Some(user)) => parent(&user.document.path),
+            (None, Some(_), _) | (None, None, None) => parent(path.as_path()),
+        };
+        let files = FileSet { path, project, user, panel: panel.as_ref() };
+        let own_roles = if files.are_none() { Vec::new() } else { role_files(&base_dir) };
+        let mut loaded = assemble(&files, self.environment, overrides, &own_roles)?;
+        if files.panel.is_some() {
+            loaded.provenance = loaded.provenance.and_panel(&loaded.settings, &base_dir);
             let summary = &mut loaded.settings.debate.summarization.prompt_path;
             *summary = summary.take().map(|relative| parent(path.as_path()).join(relative));
         }
+        if let ConfigPath::Named(_) = path {
+            let shown = base_dir.display().to_string().into();
+            loaded.layers.set(ValueSource::Option("--config"), &KeyPath::root().key("baseDir"), shown);
+        }
+        loaded.settings.base_dir = Some(base_dir);
+        // Without `--context` file tools see the working directory, and prompts have to say so.
+        let reads_files =
+            |agent: &AgentSettings| agent.tools.iter().any(|tool| FILE_TOOLS.contains(&tool.name.as_str()));
+        let working_dir =
+            || loaded.settings.agents.iter().any(reads_files).then(|| open_directory(Path::new(".")).ok()).flatten();
+        loaded.settings.context_dir = context_dir.or_else(working_dir);
+        Ok(loaded)
     }
-    loaded.settings.base_dir = Some(base_dir);
-    // Without `--context` file tools see the working directory, and prompts have to say so.
-    let reads_files = |agent: &AgentSettings| agent.tools.iter().any(|tool| FILE_TOOLS.contains(&tool.name.as_str()));
-    let working_dir =
-        || loaded.settings.agents.iter().any(reads_files).then(|| open_directory(Path::new(".")).ok()).flatten();
-    loaded.settings.context_dir = context_dir.or_else(working_dir);
-    Ok(loaded)
+
+    /// The commands that may run after a debate that was saved: those of a configuration that the user names, else the
+    /// user's own.
+    ///
+    /// # Errors
+    /// The configuration cannot be used.
+    pub fn hooks(&self) -> Result<Hooks, ConfigError> {
+        match self.path {
+            ConfigPath::Named(_) => Ok(self.load(&Overrides::default())?.hooks),
+            ConfigPath::Default => Ok(self.user()?.and_then(|user| commands(&user.document.tree)).unwrap_or_default()),
+        }
+    }
+
+    /// What a record may do by its own word, by that of the user's own configuration, and by that of one that the user
+    /// named.
+    ///
+    /// # Errors
+    /// A configuration cannot be used.
+    pub fn vouch(&self, provenance: Trust) -> Result<Trust, ConfigError> {
+        let mut provenance = provenance.and_remembered(remembered_prices(self.environment));
+        if let Some(user) = self.user()? {
+            provenance = provenance.and_own(&user.settings);
+        }
+        if let ConfigPath::Named(_) = self.path {
+            provenance = provenance.and_config(&self.load(&Overrides::default())?.settings);
+        }
+        Ok(provenance)
+    }
 }
 
-fn read_panel(path: &Path) -> Result<Document<PanelFile>, ConfigError> {
-    if let Some(panel) = read::<PanelFile>(path)? {
+fn read_panel(path: &Path) -> Result<ConfigDocument, ConfigError> {
+    if let Some(panel) = read(path, &schema::PANEL)? {
         return Ok(panel);
     }
     let name = path.display().to_string();
@@ -131,50 +187,88 @@ fn read_panel(path: &Path) -> Result<Document<PanelFile>, ConfigError> {
     Err(ConfigError::Argument { option: "--panel", message })
 }
 
-/// [`load`](load()) without the file system.
+/// The files that a configuration is made of.
+pub(super) struct FileSet<'a> {
+    pub(super) path: &'a ConfigPath,
+    /// The file at that path.
+    pub(super) project: Option<&'a ConfigDocument>,
+    pub(super) user: Option<&'a UserConfig>,
+    /// What `--panel` names.
+    pub(super) panel: Option<&'a ConfigDocument>,
+}
+
+impl FileSet<'_> {
+    fn are_none(&self) -> bool {
+        self.project.is_none() && self.user.is_none() && self.panel.is_none()
+    }
+
+    /// What they say, the lowest first.
+    fn layers(&self) -> Layers {
+        let mut layers = Layers::default();
+        if let Some(user) = &self.user {
+            let is_below = self.project.is_some() || self.panel.is_some();
+            let tree = if is_below { user.tree_for_project() } else { user.document.tree.clone() };
+            layers.push(ValueSource::File(user.document.path.clone()), tree);
+        }
+        if let Some(project) = &self.project {
+            layers.push(ValueSource::File(project.path.clone()), project.tree.clone());
+        }
+        if let Some(panel) = &self.panel {
+            layers.take_section("agents");
+            layers.take_section("judge");
+            layers.push(ValueSource::File(panel.path.clone()), panel.tree.clone());
+        }
+        layers
+    }
+
+    /// Refuses files with problems, each problem where it is written. Hands back the warnings.
+    fn refuse(&self, mut findings: Diagnostics) -> Result<Vec<String>, ConfigError> {
+        if let Some(panel) = &self.panel {
+            let of_panel = findings.take_problems(|path| {
+                matches!(path.0.first(), Some(Segment::Key(section)) if section == "agents" || section == "judge")
+            });
+            panel.refuse(of_panel)?;
+        }
+        match self.project.or(self.user.map(|user| &user.document)) {
+            Some(document) => document.refuse(findings),
+            None if findings.problems.is_empty() => Ok(findings.warnings),
+            None => {
+                Err(ConfigError::Invalid { path: self.path.as_path().to_owned(), problems: findings.located(|_| None) })
+            }
+        }
+    }
+}
+
+/// [`ConfigFiles::load`] without the file system.
 pub(super) fn assemble(
-    path: &ConfigPath,
-    document: Option<Document<ConfigFile>>,
-    user: Option<&UserConfig>,
-    layers: &Layers,
+    files: &FileSet,
+    environment: &Environment,
+    overrides: &Overrides,
+    own_roles: &[String],
 ) -> Result<Loaded, ConfigError> {
-    let mut warnings = layers.environment.warnings().to_vec();
-    let file = document.is_some().then(|| path.as_path().to_owned());
-    if file.is_none() && user.is_none() {
+    let &FileSet { path, project, user, panel } = files;
+    let mut warnings = environment.warnings().to_vec();
+    if project.is_none() && user.is_none() {
         let path = path.as_path().display();
         warnings.push(format!("Config not found at {path}. Using built-in defaults."));
     }
-    let content = match (&document, user) {
-        (None, None) => None,
-        (Some(document), None) => Some(document.content.clone()),
-        (None, Some(user)) => Some(user.document.content.clone()),
-        (Some(document), Some(user)) => {
-            let all = merged(user.defaults(), &document.value).to_string();
-            Some(parse::<ConfigFile>(path.as_path(), all.as_bytes())?.content)
-        }
-    };
-    let mut resolved = resolve(content, layers);
-    if let Some(refusal) = resolved.findings.refusal {
+    let usual = user.map(|user| user.usual.clone()).unwrap_or_default();
+    let is_expected = project.is_some() || panel.is_some();
+    let context = ResolveContext { environment, overrides, own_roles, usual: &usual, is_expected };
+    let mut findings = Diagnostics::default();
+    for document in [project, panel].into_iter().flatten() {
+        findings.problems.extend(document.findings().problems);
+    }
+    let Resolved { mut settings, mut layers, mut findings, choice } = resolve(files.layers(), &context, findings);
+    if let Some(refusal) = findings.refusal.take() {
         return Err(refusal);
     }
-    if !resolved.findings.problems.is_empty() {
-        let (path, document) = match (&document, user) {
-            (Some(document), _) => (path.as_path().to_owned(), Some(document)),
-            (None, Some(user)) => (user.path.clone(), Some(&user.document)),
-            (None, None) => (path.as_path().to_owned(), None),
-        };
-        resolved.findings.locate(|key| document?.locate(key));
-        return Err(ConfigError::Invalid { path, problems: resolved.findings.problems });
-    }
-    let hooks = hooks::allowed(path, document.as_ref(), user, &mut warnings);
-    let document = document.unwrap_or_default();
-    warnings.extend(document.warnings);
-    warnings.extend(user.iter().flat_map(|user| &user.warnings).cloned());
-    warnings.extend(resolved.findings.warnings);
-    let choice = resolved.choice;
-    let origin = Origin { path, agents: resolved.origins, file: document.value, choice: choice.clone(), user };
-    let sources = Sources::new(origin, layers.overrides);
-    let is_found = *path == ConfigPath::Default && file.is_some();
+    let of_values = files.refuse(findings)?;
+    let hooks = allowed_hooks(files, &mut warnings);
+    warnings.extend(project.into_iter().flat_map(|project| project.warnings.clone()));
+    warnings.extend(user.into_iter().flat_map(|user| user.warnings.clone()));
+    warnings.extend(of_values);
+    let is_found = *path == ConfigPath::Default && project.is_some();
     let mut provenance = if is_found { Trust::of_found_config(path.as_path()) } else { Trust::of_user() };
     if let Some(user) = user {
         provenance = provenance.and_own(&user.settings);
@@ -182,22 +276,62 @@ pub(super) fn assemble(
             provenance = provenance.and_directory(&prompt);
         }
     }
-    let mut settings = resolved.settings;
     if is_found {
-        provenance.tighten(&mut settings.debate.budget);
-        // The command line is the user's word.
-        settings.debate.budget.max_cost_usd = layers.overrides.max_cost.or(settings.debate.budget.max_cost_usd);
-        settings.debate.budget.warn_cost_usd = layers.overrides.warn_cost.or(settings.debate.budget.warn_cost_usd);
+        tighten(&mut settings.debate.budget, &provenance, overrides, &mut layers);
     } else if matches!(path, ConfigPath::Named(_)) {
         provenance = provenance.and_own(&settings);
     }
-    provenance.set_terms(&mut settings, layers.environment);
+    provenance.set_terms(&mut settings, environment);
     warnings.extend(provenance.overruled_prices(&settings));
-    Ok(Loaded { settings, warnings, sources, file, provenance, choice, hooks })
+    if let Some(panel) = panel {
+        warnings.extend(panel.warnings.iter().map(|warning| format!("{warning} ({})", panel.path.display())));
+    }
+    let own = user.map(UserConfig::own).unwrap_or_default();
+    let file = project.map(|project| project.path.clone());
+    Ok(Loaded { settings, warnings, layers, own, file, provenance, choice, hooks })
+}
+
+/// The commands of a file that the user named, else the user's own. Those of a file that was found are left out, with a
+/// warning: looking into a stranger's directory must not run the stranger's commands.
+fn allowed_hooks(files: &FileSet, warnings: &mut Vec<String>) -> Hooks {
+    let of_file = files.project.and_then(|project| commands(&project.tree));
+    match (files.path, of_file) {
+        (ConfigPath::Named(_), Some(hooks)) => return hooks,
+        (ConfigPath::Default, Some(hooks)) if !hooks.after_debate.is_empty() => {
+            let path = files.path.as_path().display();
+            warnings.push(format!(
+                "the commands in `hooks` are left out: {path} was found, not named; to run them: -c {path}"
+            ));
+        }
+        (ConfigPath::Named(_) | ConfigPath::Default, _) => {}
+    }
+    files.user.and_then(|user| commands(&user.document.tree)).unwrap_or_default()
+}
+
+fn commands(tree: &Value) -> Option<Hooks> {
+    let commands = tree["hooks"]["afterDebate"].as_array()?;
+    Some(Hooks { after_debate: commands.iter().filter_map(Value::as_str).map(str::to_owned).collect() })
+}
+
+/// Has a found configuration tighten the user's standing limits of the cost, but not raise them. The command line is
+/// the user's word.
+fn tighten(budget: &mut BudgetSettings, provenance: &Trust, overrides: &Overrides, layers: &mut Layers) {
+    let mut tight = *budget;
+    provenance.tighten(&mut tight);
+    let path = KeyPath::root().key("debate").key("budget");
+    for (key, limit, tight, by_option) in [
+        ("maxCostUsd", &mut budget.max_cost_usd, tight.max_cost_usd, overrides.max_cost),
+        ("warnCostUsd", &mut budget.warn_cost_usd, tight.warn_cost_usd, overrides.warn_cost),
+    ] {
+        if by_option.is_none() && *limit != tight {
+            *limit = tight;
+            layers.forget(&path.key(key));
+        }
+    }
 }
 
 /// The command line's own mistakes, which are not the file's.
-fn check_arguments(overrides: &Overrides, vocabulary: &Vocabulary) -> Result<(), ConfigError> {
+fn check_arguments(overrides: &Overrides) -> Result<(), ConfigError> {
     let fault = |option, message: String| Err(ConfigError::Argument { option, message });
     if overrides.rounds == Some(0) {
         return fault("--rounds", "must be a whole number of at least 1".to_owned());
@@ -206,8 +340,8 @@ fn check_arguments(overrides: &Overrides, vocabulary: &Vocabulary) -> Result<(),
         return fault("--agents", "names no role".to_owned());
     }
     match &overrides.protocol {
-        Some(name) if !vocabulary.protocols.contains(&name.as_str()) => {
-            fault("--protocol", format!("names an {}", unknown("protocol", name, vocabulary.protocols)))
+        Some(name) if !names::protocols().contains(&name.as_str()) => {
+            fault("--protocol", format!("names an {}", unknown("protocol", name, &names::protocols())))
         }
         _ => Ok(()),
     }
@@ -228,8 +362,7 @@ pub(super) fn parent(path: &Path) -> PathBuf {
 }
 
 /// The roles that the user has files for. A directory that is missing or closed has none.
-#[must_use]
-pub fn role_files(base_dir: &Path) -> Vec<String> {
+pub(super) fn role_files(base_dir: &Path) -> Vec<String> {
     let role = |entry: io::Result<std::fs::DirEntry>| {
         let path = entry.ok()?.path();
         let is_role = path.extension().is_some_and(|extension| extension == "md") && path.is_file();

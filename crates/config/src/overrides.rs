@@ -1,4 +1,4 @@
-//! What other layers hand in: the command line's values, and the names that other modules know.
+//! The command line's values.
 
 use std::path::PathBuf;
 
@@ -75,6 +75,10 @@ pub struct Overrides {
     pub protocol: Option<String>,
     /// `--until`.
     pub until: Option<TerminationKind>,
+    /// `--check`.
+    pub check: Option<u32>,
+    /// `--quick`.
+    pub quick: Switch,
     /// `--clarify`.
     pub clarify: Switch,
     /// `--offline`.
@@ -87,17 +91,4 @@ pub struct Overrides {
     pub seed: Option<u32>,
     /// `--context`.
     pub context_dir: Option<PathBuf>,
-}
-
-/// The names that mean something in this program. Known to the modules that implement them.
-#[derive(Debug, Clone, Copy)]
-pub struct Vocabulary<'a> {
-    /// The built-in roles.
-    pub roles: &'a [&'a str],
-    /// The tools.
-    pub tools: &'a [&'a str],
-    /// The protocols.
-    pub protocols: &'a [&'a str],
-    /// The methods of summarization.
-    pub summarization_methods: &'a [&'a str],
 }

@@ -1,47 +1,171 @@
-//! The JSON Schema of the configuration file, made from its types, the defaults and the vocabulary.
+//! What a configuration file may say, as JSON Schema, made from the types of the settings: files are held against it
+//! when they are read, and people and editors get it with the defaults and the names that mean something.
+
+use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
 use dialectic_base::key_path::{KeyPath, Segment};
 use dialectic_llm::presets::PRESETS;
-use dialectic_record::debate::Settings;
-use dialectic_record::debate::defaults::default_settings;
+use dialectic_record::debate::{Settings, default_settings};
 
-use super::file::ConfigFile;
-use super::overrides::Vocabulary;
+use super::check::follow;
+use super::names;
+use super::overrides::PanelName;
 
-/// The JSON Schema (2020-12) of the configuration file, for `config schema` and editors.
-#[must_use]
-pub fn schema(vocabulary: &Vocabulary) -> Value {
-    let mut schema = plain_schema::<ConfigFile>();
-    open(&mut schema);
-    add_defaults(&mut schema, &default_settings());
-    let providers: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-    let mut annotate = |definition: &str, key: &str, keyword: &str, names: &[&str]| {
-        if let Some(property) = property_mut(&mut schema, definition, key) {
-            let mut names: Vec<Value> = names.iter().map(|name| json!(name)).collect();
-            if keyword == "enum" {
-                names.push(Value::Null);
-            }
-            property.insert(keyword.to_owned(), Value::Array(names));
-        }
-    };
-    annotate("Agent", "role", "examples", vocabulary.roles);
-    annotate("Agent", "provider", "examples", &providers);
-    annotate("Tool", "name", "examples", vocabulary.tools);
-    annotate("Debate", "protocol", "enum", vocabulary.protocols);
-    annotate("Summarization", "method", "enum", vocabulary.summarization_methods);
+/// What a project's configuration may say.
+pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
+    let mut schema = schema_of::<Settings>();
+    // What the types want is there by then; only prices have no defaults.
+    let required = schema["$defs"]["Price"]["required"].clone();
+    strip(&mut schema, &["default", "required"]);
+    schema["$defs"]["Price"]["required"] = required;
+    schema["properties"]["hooks"] = json!({
+        "description":
+            "Commands of the user's. They run only from a file that the user named, or from the user's own configuration.",
+        "type": "object",
+        "properties": { "afterDebate": {
+            "description":
+                "Commands that run when a debate has ended, one after the other; each gets the state as JSON on its standard input.",
+            "type": "array",
+            "items": { "type": "string", "minLength": 1 },
+        } },
+    });
+    schema.sort_all_objects();
+    schema
+});
+
+/// What the user's own configuration may say.
+pub(super) static OF_USER: LazyLock<Value> = LazyLock::new(|| {
+    let mut schema = CONFIG.clone();
+    let keys = &mut schema["properties"];
+    keys["provider"] = json!({ "type": "string" });
+    keys["model"] = json!({ "type": "string", "minLength": 1 });
+    keys["panel"] = json!({ "enum": PanelName::ALL.map(PanelName::name) });
+    keys["directory"] = json!({ "type": "string" });
+    keys["color"] = json!({ "enum": ["auto", "always", "never"] });
+    schema.sort_all_objects();
+    schema
+});
+
+/// What a panel may say.
+pub(super) static PANEL: LazyLock<Value> = LazyLock::new(|| {
+    let mut schema = CONFIG.clone();
+    if let Some(keys) = schema["properties"].as_object_mut() {
+        keys.retain(|key, _| matches!(key.as_str(), "agents" | "judge"));
+    }
+    schema
+});
+
+/// The schema of a type, its keys sorted for people, who look them up by their names.
+pub(super) fn schema_of<T: JsonSchema>() -> Value {
+    let mut schema = schemars::schema_for!(T).to_value();
     schema.sort_all_objects();
     schema
 }
 
-/// The schema as derived, without anything that is only for readers.
-pub(super) fn plain_schema<T: JsonSchema>() -> Value {
-    let mut schema = schemars::schema_for!(T).to_value();
-    // Keys are listed for people, who look them up by their names.
+/// The JSON Schema (2020-12) of the configuration file, for `config schema` and editors.
+#[must_use]
+pub fn schema() -> Value {
+    let mut schema = CONFIG.clone();
+    strip(&mut schema, &["format", "required"]);
+    open(&mut schema);
+    for definition in schema["$defs"].as_object_mut().into_iter().flat_map(Map::values_mut) {
+        open(definition);
+    }
+    add_defaults(&mut schema, &default_settings());
+    let providers: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+    for (definition, key, keyword, names) in [
+        ("Agent", "role", "examples", names::built_in_roles().as_slice()),
+        ("Agent", "provider", "examples", providers.as_slice()),
+        ("Tool", "name", "examples", names::TOOLS),
+        ("Debate", "protocol", "enum", names::protocols().as_slice()),
+        ("Summarization", "method", "enum", names::METHODS),
+    ] {
+        let null = (keyword == "enum").then_some(Value::Null);
+        schema["$defs"][definition]["properties"][key][keyword] =
+            names.iter().map(|name| json!(name)).chain(null).collect();
+    }
     schema.sort_all_objects();
     schema
+}
+
+/// The schema of some keys of a definition, without references: of a part that others may say.
+#[must_use]
+pub fn part_of(definition: &str, keys: &[&str]) -> Value {
+    let mut part = inlined(&CONFIG["$defs"][definition]);
+    if let Some(properties) = part["properties"].as_object_mut() {
+        properties.retain(|key, _| keys.contains(&key.as_str()));
+        properties.values_mut().for_each(or_null);
+    }
+    part
+}
+
+fn inlined(node: &Value) -> Value {
+    match node {
+        Value::Object(keywords) => {
+            let mut all = match follow(&CONFIG, node) {
+                definition if std::ptr::eq(definition, node) => Map::new(),
+                definition => inlined(definition).as_object().cloned().unwrap_or_default(),
+            };
+            let own = keywords.iter().filter(|(keyword, _)| *keyword != "$ref");
+            all.extend(own.map(|(keyword, value)| (keyword.clone(), inlined(value))));
+            all.into()
+        }
+        Value::Array(elements) => elements.iter().map(inlined).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Takes keywords out of a schema, wherever they stand.
+fn strip(node: &mut Value, keywords: &[&str]) {
+    match node {
+        Value::Object(all) => {
+            all.retain(|keyword, _| !keywords.contains(&keyword.as_str()));
+            all.values_mut().for_each(|value| strip(value, keywords));
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(|element| strip(element, keywords)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Says that every key may be null, and that unknown keys are allowed: they are warned of, not refused.
+fn open(node: &mut Value) {
+    let Some(object) = node.as_object_mut() else { return };
+    if let Some(entry) = object.get_mut("additionalProperties").filter(|entry| entry.is_object()) {
+        or_null(entry);
+        object.insert("patternProperties".to_owned(), json!({ r"^(\$schema$|\$comment|//)": true }));
+    } else if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
+        for property in properties.values_mut() {
+            open(property);
+            or_null(property);
+        }
+        object.insert("additionalProperties".to_owned(), true.into());
+    }
+    if let Some(items) = object.get_mut("items").filter(|items| items.get("$ref").is_some()) {
+        or_null(items);
+    }
+}
+
+fn or_null(node: &mut Value) {
+    let null = json!({ "type": "null" });
+    if let Some(Value::String(kind)) = node.get("type").cloned() {
+        node["type"] = json!([kind, "null"]);
+        if let Some(names) = node.get_mut("enum").and_then(Value::as_array_mut) {
+            names.push(Value::Null);
+        }
+    } else if let Some(choices) = node.get_mut("anyOf").and_then(Value::as_array_mut) {
+        if !choices.contains(&null) {
+            choices.push(null);
+        }
+    } else if let Some(object) = node.as_object_mut() {
+        for keyword in ["$ref", "oneOf"] {
+            if let Some(value) = object.remove(keyword) {
+                object.insert("anyOf".to_owned(), vec![json!({ keyword: value }), null.clone()].into());
+            }
+        }
+    }
 }
 
 /// The keys that mean something in the object at `path`.
@@ -59,60 +183,20 @@ pub(super) fn keys_at(schema: &Value, path: &KeyPath) -> Vec<String> {
     properties.map(|properties| properties.keys().cloned().collect()).unwrap_or_default()
 }
 
-/// The definition behind a reference, also where the value may be null as well.
-fn follow<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
-    let node = node
-        .get("anyOf")
-        .and_then(Value::as_array)
-        .and_then(|choices| choices.iter().find(|choice| choice.get("$ref").is_some()))
-        .unwrap_or(node);
-    node.get("$ref")
-        .and_then(Value::as_str)
-        .and_then(|reference| schema.pointer(reference.trim_start_matches('#')))
-        .unwrap_or(node)
-}
-
-/// Says that unknown keys are allowed: they are warned of, not refused.
-fn open(schema: &mut Value) {
-    let Some(root) = schema.as_object_mut() else { return };
-    root.insert("additionalProperties".to_owned(), Value::Bool(true));
-    let definitions = root.get_mut("$defs").and_then(Value::as_object_mut);
-    for definition in definitions.into_iter().flat_map(Map::values_mut).filter_map(Value::as_object_mut) {
-        if definition.contains_key("properties") {
-            definition.insert("additionalProperties".to_owned(), Value::Bool(true));
-        }
-    }
-}
-
 fn add_defaults(schema: &mut Value, settings: &Settings) {
-    let as_json = |value: Result<Value, serde_json::Error>| value.unwrap_or_default();
-    let debate = as_json(serde_json::to_value(&settings.debate));
-    let agent = as_json(serde_json::to_value(&settings.agents[0]));
+    let settings = serde_json::to_value(settings).unwrap_or_default();
     for (definition, values, keys) in [
-        ("Debate", &debate, None),
-        ("Termination", &debate["terminationCondition"], None),
-        ("Agent", &agent, Some(["provider", "enabled", "tools", "toolCallLimit"])),
+        ("Debate", &settings["debate"], None),
+        ("Termination", &settings["debate"]["terminationCondition"], None),
+        ("Agent", &settings["agents"][0], Some(["provider", "enabled", "tools", "toolCallLimit"])),
     ] {
         for (key, value) in values.as_object().into_iter().flatten() {
-            let wanted = keys.is_none_or(|keys| keys.contains(&key.as_str())) && !value.is_null();
-            if let Some(property) = property_mut(schema, definition, key).filter(|_| wanted) {
-                property.insert("default".to_owned(), value.clone());
+            if keys.is_none_or(|keys| keys.contains(&key.as_str())) && !value.is_null() {
+                schema["$defs"][definition]["properties"][key]["default"] = value.clone();
             }
         }
     }
-    let sections = [
-        ("agents", as_json(serde_json::to_value(&settings.agents))),
-        ("judge", as_json(serde_json::to_value(&settings.judge))),
-        ("debate", debate),
-    ];
-    for (section, value) in sections {
-        let property = schema.pointer_mut(&format!("/properties/{section}")).and_then(Value::as_object_mut);
-        if let Some(property) = property {
-            property.insert("default".to_owned(), value);
-        }
+    for section in ["agents", "judge", "debate"] {
+        schema["properties"][section]["default"] = settings[section].clone();
     }
-}
-
-fn property_mut<'a>(schema: &'a mut Value, definition: &str, key: &str) -> Option<&'a mut Map<String, Value>> {
-    schema.pointer_mut(&format!("/$defs/{definition}/properties/{key}")).and_then(Value::as_object_mut)
 }

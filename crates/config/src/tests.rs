@@ -10,38 +10,20 @@ use dialectic_base::provider::{ApiKind, OFFLINE_MODEL};
 use dialectic_engine::access::{Environment, Trust, endpoint, missing_keys};
 use dialectic_record::debate::{Position, Settings, SynthesisMethod, TerminationKind, TraceTarget, default_settings};
 
-use super::file::ConfigFile;
-use super::load::assemble;
+use super::load::{FileSet, assemble};
 use super::read::parse;
-use super::resolve::{Layers, Usual};
 use super::*;
 
 mod damage;
 mod files;
 mod rules;
 
-const VOCABULARY: Vocabulary<'static> = Vocabulary {
-    roles: &["architect", "performance", "security", "testing", "kiss", "datamodeling", "generalist"],
-    tools: &["context_search", "file_read", "list_files"],
-    protocols: &["dialectic", "arena"],
-    summarization_methods: &["length-based"],
-};
-
 /// Loads from bytes, with a command line and an environment.
 fn load_with(bytes: &[u8], overrides: &Overrides, environment: &Environment) -> Result<Loaded, ConfigError> {
     let path = ConfigPath::Named("c.json".into());
-    let document = parse::<ConfigFile>(path.as_path(), bytes)?;
-    let own_roles = ["skeptic".to_owned()];
-    let layers = Layers {
-        environment,
-        overrides,
-        vocabulary: &VOCABULARY,
-        own_roles: &own_roles,
-        panel: None,
-        usual: &Usual::default(),
-        has_project: true,
-    };
-    assemble(&path, Some(document), None, &layers)
+    let project = parse(path.as_path(), bytes, &schema::CONFIG)?;
+    let files = FileSet { path: &path, project: Some(&project), user: None, panel: None };
+    assemble(&files, environment, overrides, &["skeptic".to_owned()])
 }
 
 fn load_text(text: &str) -> Result<Loaded, ConfigError> {
@@ -88,12 +70,12 @@ fn problems(config: &Value) -> Vec<String> {
     match load_value(config) {
         Err(ConfigError::Invalid { problems, .. }) => problems
             .into_iter()
-            .map(|Problem { place, message }| match place {
-                Place::Key { path, location } => {
+            .map(|ConfigProblem { subject, message }| match subject {
+                ProblemSubject::Key { path, location } => {
                     assert!(location.is_some(), "{path} has a position");
                     format!("{path}: {message}")
                 }
-                Place::Variable(name) => format!("{name}: {message}"),
+                ProblemSubject::Variable(name) => format!("{name}: {message}"),
             })
             .collect(),
         Err(other) => panic!("another error: {other}"),

@@ -221,7 +221,6 @@ impl Kept {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::time::Instant;
 
     use super::*;
 
@@ -264,20 +263,17 @@ mod tests {
 
     #[tokio::test]
     async fn what_takes_too_long_is_ended_with_all_that_it_started() {
-        let begun = Instant::now();
         let file = tempfile::NamedTempFile::new().unwrap();
         let command = format!("(sleep 1; echo late >> {0}) & sleep 60", file.path().display());
         let error = run_it(&command, None, Duration::from_millis(300), 100).await.unwrap_err();
         assert!(matches!(error, ProcessError::TimedOut(_)), "{error}");
-        assert!(begun.elapsed() < Duration::from_secs(10));
         tokio::time::sleep(Duration::from_millis(1500)).await;
         assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "");
     }
 
     #[tokio::test]
     async fn what_a_command_leaves_behind_holds_up_nobody() {
-        let begun = Instant::now();
+        // Longer than the limit: waiting for it would be a time-out.
         assert_eq!(run_it("sleep 60 & echo done", None, LONG, 100).await.unwrap().text, "done\n");
-        assert!(begun.elapsed() < Duration::from_secs(10));
     }
 }

@@ -22,11 +22,11 @@ use dialectic_base::money::{Price, Usd};
 use super::live::Batch;
 use super::models::explained;
 use super::{
-    Account, ChatModel, FailedAttempt, FinishReason, IdleTimeout, Live, ModelError, Reply, Request, Reserved, Timeouts,
-    Usage,
+    Account, ChatModel, FailedAttempt, FinishReason, IdleTimeout, Live, ModelError, Reply, Request, Reserved,
+    StatedUsage, Timeouts,
 };
 
-pub use in_flight::InFlight;
+pub use in_flight::ConcurrencyLimit;
 
 /// Between two updates of what has come in of an answer.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
@@ -47,7 +47,7 @@ pub trait CallObserver: Send + Sync {
 #[derive(Clone)]
 pub struct CallerLimits {
     /// A place for each attempt in flight.
-    pub in_flight: Arc<InFlight>,
+    pub in_flight: Arc<ConcurrencyLimit>,
     /// Attempts after the first at most.
     pub max_retries: u32,
 }
@@ -76,7 +76,7 @@ pub struct Caller {
 
 /// A call that came back.
 #[derive(Debug, Clone)]
-pub struct Answered {
+pub struct CompletedCall {
     /// What came back.
     pub reply: Reply,
     /// What it took.
@@ -92,7 +92,7 @@ pub struct FailedCall {
     /// Attempts made.
     pub attempts: u32,
     /// What its attempts took, where a server sent figures with an answer that was none; boxed, being rare.
-    pub spent: Option<Box<Spent>>,
+    pub spent: Option<Box<AttemptUsage>>,
 }
 
 impl FailedCall {
@@ -111,14 +111,14 @@ impl FailedCall {
 
 /// What attempts took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spent {
+pub struct AttemptUsage {
     /// Token counts; absent when none were reported.
     pub tokens: Option<Tokens>,
     /// What they cost; absent when that is not known of all of them.
     pub cost_usd: Option<Usd>,
 }
 
-impl Spent {
+impl AttemptUsage {
     /// Together with what earlier attempts took. The sum of a known cost and an unknown one is unknown.
     fn and(self, earlier: Option<Self>) -> Self {
         let Some(earlier) = earlier else { return self };
@@ -135,7 +135,7 @@ impl Caller {
     ///
     /// # Errors
     /// The last attempt's failure, when it is not transient or no attempt is left.
-    pub async fn call(&self, request: &Request) -> Result<Answered, FailedCall> {
+    pub async fn call(&self, request: &Request) -> Result<CompletedCall, FailedCall> {
         let mut retries = Retries::at_most(self.limits.max_retries);
         let (mut attempts, mut started) = (0, None);
         let bill = Bill::of(self, request);
@@ -179,7 +179,7 @@ impl Caller {
                         finish_reason: reply.finish_word.clone(),
                         ..self.record(&request, usage, bill.reserved(), spent)
                     };
-                    return Ok(Answered { reply, record });
+                    return Ok(CompletedCall { reply, record });
                 }
                 Err(failed) => {
                     let is_second = bill.charge(&failed);
@@ -216,8 +216,8 @@ impl Caller {
 
     /// Puts on record what an answer took that turned out to be of no use. Returns what nobody keeps books of.
     #[must_use]
-    pub fn discard(&self, error: &ModelError, call: CallRecord) -> Option<Box<Spent>> {
-        let spent = Spent { tokens: call.tokens, cost_usd: call.cost_usd };
+    pub fn discard(&self, error: &ModelError, call: CallRecord) -> Option<Box<AttemptUsage>> {
+        let spent = AttemptUsage { tokens: call.tokens, cost_usd: call.cost_usd };
         match &self.account {
             Some(account) => {
                 account.enter_failure(error, call);
@@ -286,18 +286,18 @@ impl Caller {
     }
 
     /// What the provider states as the cost beats the price table.
-    fn spent(&self, request: &Request, usage: Usage) -> Spent {
+    fn spent(&self, request: &Request, usage: StatedUsage) -> AttemptUsage {
         // What is free is so whatever it took.
         let priced = self.price.and_then(|price| match usage.tokens {
             Some(tokens) => Some(price.cost(tokens)),
             None => price.is_free().then_some(Usd::ZERO),
         });
-        Spent { tokens: usage.tokens, cost_usd: self.stated(request, usage).or(priced) }
+        AttemptUsage { tokens: usage.tokens, cost_usd: self.stated(request, usage).or(priced) }
     }
 
     /// The cost that the provider states. Servers state 0 for models of which they know no price, so that it counts
     /// only where a call can be free.
-    fn stated(&self, request: &Request, usage: Usage) -> Option<Usd> {
+    fn stated(&self, request: &Request, usage: StatedUsage) -> Option<Usd> {
         let can_be_free =
             || self.price.is_none_or(Price::is_free) || self.chat.is_local() || request.model.ends_with(":free");
         usage.cost.filter(|cost| *cost > Usd::ZERO || can_be_free())
@@ -306,11 +306,17 @@ impl Caller {
     /// The record of a call that was never sent.
     #[must_use]
     pub fn unsent(&self, request: &Request) -> CallRecord {
-        self.record(request, Usage::default(), None, Spent { tokens: None, cost_usd: Some(Usd::ZERO) })
+        self.record(request, StatedUsage::default(), None, AttemptUsage { tokens: None, cost_usd: Some(Usd::ZERO) })
     }
 
     /// The record of an attempt, but for what only an answer has.
-    fn record(&self, request: &Request, usage: Usage, reserved: Option<Reserved>, spent: Spent) -> CallRecord {
+    fn record(
+        &self,
+        request: &Request,
+        usage: StatedUsage,
+        reserved: Option<Reserved>,
+        spent: AttemptUsage,
+    ) -> CallRecord {
         CallRecord {
             model: request.model.to_string(),
             provider: self.provider.to_string(),

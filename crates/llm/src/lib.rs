@@ -18,10 +18,10 @@ pub mod offline;
 pub mod openai;
 
 pub use account::{Account, Reserved};
-pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall, InFlight, Spent};
+pub use caller::{AttemptUsage, CallObserver, Caller, CallerLimits, CompletedCall, ConcurrencyLimit, FailedCall};
 pub use error::ModelError;
 pub use idle_timeout::IdleTimeout;
-pub use live::{FailedAttempt, Further, Listener, Live, Timeouts, Usage};
+pub use live::{FailedAttempt, Further, Listener, Live, StatedUsage, Timeouts};
 pub use models::built_in_price;
 pub use request::{ANSWER_LIMIT, ChatModel, FinishReason, Reply, Request, ToolSpec, Turn, request_bytes};
 pub use schema::{AnswerSchema, strict_object};

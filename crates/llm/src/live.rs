@@ -63,7 +63,7 @@ pub struct FailedAttempt {
     /// Why.
     pub error: ModelError,
     /// What the server has said of its cost.
-    pub usage: Usage,
+    pub usage: StatedUsage,
     /// Whether the provider may bill it. Where nothing is said of its cost, it then counts as all that was set aside.
     pub may_be_billed: bool,
 }
@@ -71,14 +71,14 @@ pub struct FailedAttempt {
 impl FailedAttempt {
     /// A failure with these figures.
     #[must_use]
-    pub fn with_usage(error: ModelError, usage: Usage) -> Self {
+    pub fn with_usage(error: ModelError, usage: StatedUsage) -> Self {
         Self { may_be_billed: error.may_be_billed(), error, usage }
     }
 }
 
 /// What a server says that an attempt took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Usage {
+pub struct StatedUsage {
     /// Token counts; absent when none were reported.
     pub tokens: Option<Tokens>,
     /// The cost, where it is stated.
@@ -87,7 +87,7 @@ pub struct Usage {
 
 impl From<ModelError> for FailedAttempt {
     fn from(error: ModelError) -> Self {
-        Self::with_usage(error, Usage::default())
+        Self::with_usage(error, StatedUsage::default())
     }
 }
 

@@ -21,7 +21,7 @@ pub use near::{current_near, named};
 
 /// What is known of a model.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(from = "Entry")]
+#[serde(from = "ModelRow")]
 pub struct ModelFacts {
     /// The list price of its provider.
     pub price: Option<Price>,
@@ -71,7 +71,7 @@ impl ModelFacts {
 /// A line of the table. Prices are dollars for a million tokens.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Entry {
+struct ModelRow {
     #[serde(rename = "in")]
     input: Option<f64>,
     cached: Option<f64>,
@@ -90,8 +90,8 @@ struct Entry {
     lacks: Vec<Feature>,
 }
 
-impl From<Entry> for ModelFacts {
-    fn from(entry: Entry) -> Self {
+impl From<ModelRow> for ModelFacts {
+    fn from(entry: ModelRow) -> Self {
         let price = entry.input.zip(entry.out).map(|(input, output)| Price {
             long: entry.above.zip(entry.long_in).map(|(above, long_input)| LongPrice {
                 above,
@@ -114,14 +114,14 @@ impl From<Entry> for ModelFacts {
 }
 
 /// The table of a provider's models by name.
-type Listed = HashMap<String, ModelFacts>;
+type ModelTable = HashMap<String, ModelFacts>;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Table {
     #[serde(default)]
     as_of: NaiveDate,
-    models: HashMap<String, Listed>,
+    models: HashMap<String, ModelTable>,
 }
 
 /// Read at the first look-up. A table that cannot be read would make everything unknown; a test keeps it readable.

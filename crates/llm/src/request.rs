@@ -9,7 +9,7 @@ use dialectic_base::call::Tokens;
 use dialectic_base::money::Usd;
 use dialectic_base::tool_call::{ToolCall, ToolResult};
 
-use super::{AnswerSchema, FailedAttempt, Live, ModelError, Usage};
+use super::{AnswerSchema, FailedAttempt, Live, ModelError, StatedUsage};
 
 /// The output limit, in tokens, of an agent without `maxTokens` in a debate with a cost limit: without one no attempt
 /// has a highest price.
@@ -125,8 +125,8 @@ pub struct Reply {
 impl Reply {
     /// What it took, as the server says.
     #[must_use]
-    pub fn usage(&self) -> Usage {
-        Usage { tokens: self.tokens, cost: self.stated_cost }
+    pub fn usage(&self) -> StatedUsage {
+        StatedUsage { tokens: self.tokens, cost: self.stated_cost }
     }
 }
 

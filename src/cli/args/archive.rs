@@ -22,13 +22,13 @@ pub(in crate::cli) struct MemoryArgs {
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum MemoryCommand {
-    /// Find debates by what was asked, decided, found right or said against it
+    /// Search problems, decisions, evidence and dissent
     Search {
-        /// What to look for: words, or a whole problem
+        /// Words to look for, or a whole problem
         #[arg(value_name = "WORDS", required = true)]
         words: Vec<String>,
 
-        /// At most this many, those that fit best
+        /// At most this many, best matches first
         #[arg(short = 'n', long = "limit", value_name = "N", default_value = "10")]
         limit: NonZeroUsize,
 
@@ -36,7 +36,7 @@ pub(in crate::cli) enum MemoryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Print what is remembered of a debate
+    /// Print what the memory holds of a debate
     Show {
         #[command(flatten)]
         which: DebateArg,
@@ -45,11 +45,11 @@ pub(in crate::cli) enum MemoryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Keep a debate out of the memory, without removing it
+    /// Keep a debate out of the memory without removing it
     Forget {
         #[command(flatten)]
         which: DebateArg,
     },
-    /// Make memory and ratings anew from the debates on disk
+    /// Rebuild memory and ratings from the debates on disk
     Rebuild,
 }

@@ -26,19 +26,19 @@ pub(in crate::cli) struct DebateArg {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ListArgs {
-    /// Only debates with this status or outcome; several are separated by commas
+    /// Only debates with this status or outcome; separate several by commas
     #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = PossibleValuesParser::new(STATUSES))]
     pub(in crate::cli) status: Vec<String>,
 
-    /// Only debates whose problem or solution contains this text, in upper or lower case
+    /// Only debates whose problem or solution contains this text; case does not matter
     #[arg(long, value_name = "TEXT")]
     pub(in crate::cli) text: Option<String>,
 
-    /// Only debates that follow this protocol
+    /// Only debates of this protocol
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) protocol: Option<String>,
 
-    /// Only debates with this tag; given several times, with all of them
+    /// Only debates with this tag; repeat it to require several
     #[arg(long, value_name = "TAG")]
     pub(in crate::cli) tag: Vec<String>,
 
@@ -50,11 +50,11 @@ pub(in crate::cli) struct ListArgs {
     #[arg(long, value_name = "DAY", value_parser = day)]
     pub(in crate::cli) until: Option<NaiveDate>,
 
-    /// At most this many, the newest
+    /// At most this many, newest first
     #[arg(short = 'n', long = "limit", value_name = "N")]
     pub(in crate::cli) limit: Option<NonZeroUsize>,
 
-    /// Print what they cost, by month and model, instead of the debates
+    /// Print costs by month and model instead of debates
     #[arg(long)]
     pub(in crate::cli) cost: bool,
 
@@ -68,11 +68,11 @@ pub(in crate::cli) struct ShowArgs {
     #[command(flatten)]
     pub(in crate::cli) which: DebateArg,
 
-    /// What to print of it [default: an overview]
+    /// The part to print [default: an overview]
     #[arg(value_enum)]
-    pub(in crate::cli) part: Option<Part>,
+    pub(in crate::cli) part: Option<DebatePart>,
 
-    /// Which round, agent or stage: its number, id, role or name
+    /// The round, agent or stage: a number, id, role or name
     #[arg(value_name = "NAME", requires = "part")]
     pub(in crate::cli) name: Option<String>,
 
@@ -80,26 +80,28 @@ pub(in crate::cli) struct ShowArgs {
     #[arg(long)]
     pub(in crate::cli) json: bool,
 
-    /// Print it as it is, however long it is
+    /// Print without a pager
     #[arg(long)]
     pub(in crate::cli) no_pager: bool,
 }
 
 /// A part of a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum Part {
+pub(in crate::cli) enum DebatePart {
     /// The solution
     Solution,
     /// Everything that was said in a round
     Round,
-    /// Everything that an agent said, and what was said about its texts
+    /// Everything that an agent said, and what others said about it
     Agent,
     /// Everything that was said in a stage, round by round
     Stage,
-    /// Everything that was said about somebody's text
+    /// All critiques of an agent's texts
     Critiques,
     /// Every objection and what became of it
     Points,
+    /// What was asked about the finished debate, and the answers
+    FollowUps,
 }
 
 #[derive(Debug, Args)]
@@ -107,14 +109,14 @@ pub(in crate::cli) struct AskArgs {
     #[command(flatten)]
     pub(in crate::cli) which: DebateArg,
 
-    /// The question; `-` reads it from standard input. Without one, the last that has no answer yet is asked again
+    /// The question; `-` reads it from standard input. Without it, the last unanswered question is asked again
     pub(in crate::cli) question: Option<String>,
 
-    /// Ask only if the answer costs no more than this many dollars [default: what is left of the debate's own limit]
+    /// Never spend more than this many dollars on the answer [default: what is left of the debate's limit]
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(in crate::cli) max_cost: Option<Usd>,
 
-    /// The environment file with the keys [default: .env, if it is there]
+    /// The environment file with the keys [default: .env, if it exists]
     #[arg(short, long, value_name = "PATH")]
     pub(in crate::cli) env_file: Option<PathBuf>,
 
@@ -131,15 +133,15 @@ pub(in crate::cli) struct DiffArgs {
     #[arg(value_name = "PATH-OR-ID")]
     pub(in crate::cli) a: String,
 
-    /// The second debate
+    /// The second debate; without it, the draft of the first one's answer is compared with the final text
     #[arg(value_name = "PATH-OR-ID")]
-    pub(in crate::cli) b: String,
+    pub(in crate::cli) b: Option<String>,
 
     /// Print JSON
     #[arg(long)]
     pub(in crate::cli) json: bool,
 
-    /// Print it as it is, however long it is
+    /// Print without a pager
     #[arg(long)]
     pub(in crate::cli) no_pager: bool,
 }
@@ -150,7 +152,7 @@ pub(in crate::cli) struct RmArgs {
     #[arg(value_name = "PATH-OR-ID", required = true)]
     pub(in crate::cli) debates: Vec<String>,
 
-    /// Do not ask; needed where nobody can be asked
+    /// Do not ask for confirmation; needed in scripts
     #[arg(short, long)]
     pub(in crate::cli) yes: bool,
 }
@@ -160,11 +162,11 @@ pub(in crate::cli) struct TagArgs {
     #[command(flatten)]
     pub(in crate::cli) which: DebateArg,
 
-    /// Tags to add; without any, the tags that it has are printed
+    /// Tags to add; without any, prints the debate's tags
     #[arg(value_name = "TAG", value_parser = tag)]
     pub(in crate::cli) add: Vec<String>,
 
-    /// A tag to remove; may be given several times
+    /// A tag to remove; repeatable
     #[arg(short, long, value_name = "TAG", value_parser = tag)]
     pub(in crate::cli) remove: Vec<String>,
 }
@@ -178,7 +180,7 @@ pub(in crate::cli) struct RateArgs {
     #[arg(value_name = "+1|-1", value_parser = rating, allow_negative_numbers = true)]
     pub(in crate::cli) rating: i8,
 
-    /// Why
+    /// Your reason
     pub(in crate::cli) note: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::{AskArgs, Watch};
 use crate::cli::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
-use crate::cli::session::{debates, env_file, runner, vouched};
+use crate::cli::session::{config_files, debates, env_file, runner, vouched};
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
@@ -18,7 +18,7 @@ use dialectic_base::figures::{clock, named_cost};
 use dialectic_base::money::Usd;
 use dialectic_config::capture_environment;
 use dialectic_engine::engine::FollowUpError;
-use dialectic_engine::runner::Question;
+use dialectic_engine::runner::PreparedQuestion;
 use dialectic_record::debate::Debate;
 use dialectic_report::display::{DisplayOptions, ProgressMode};
 
@@ -50,7 +50,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
         terminal.warning(warning);
     }
     let before = saved.debate().total_cost();
-    let provenance = vouched(saved.provenance(), &args.vouch, &environment)?;
+    let provenance = vouched(saved.provenance(), &args.vouch, &config_files(args.vouch.config.as_ref(), &environment))?;
     let asking = runner.ask(saved, question, args.max_cost, &provenance)?;
     for warning in asking.warnings() {
         terminal.warning(warning);
@@ -70,7 +70,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
 
 /// `Answered in 0:07 for $0.0123; the debate has now cost $0.23`
 fn described(took: &str, of_answer: Option<Usd>, of_debate: Option<Usd>) -> String {
-    let debate = of_debate.map_or_else(String::new, |cost| format!("; the debate has now cost {cost}"));
+    let debate = of_debate.map_or_else(String::new, |cost| format!("; the debate cost {cost} so far"));
     format!("Answered in {took}, {}{debate}", named_cost(of_answer))
 }
 
@@ -88,7 +88,7 @@ fn read(text: &str) -> Result<Arc<str>, QuestionError> {
 }
 
 /// Asks while whoever is at the terminal watches.
-fn answered(asking: Question, options: DisplayOptions) -> Result<(Debate, Arc<str>), Error> {
+fn answered(asking: PreparedQuestion, options: DisplayOptions) -> Result<(Debate, Arc<str>), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let (id, journal) = (asking.debate().id.clone(), asking.journal_path().to_owned());
     let log = Log { journal: &journal, before: asking.events_before() };

@@ -21,7 +21,7 @@ const STANDARD_INPUT: &str = "standard input";
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AttachError {
     /// Standard input holds one text.
-    #[error("standard input is asked for twice")]
+    #[error("standard input is used twice")]
     StdinTwice,
     /// It cannot be read.
     #[error("cannot read the attachment {name}")]

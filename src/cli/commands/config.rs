@@ -7,16 +7,16 @@ use std::path::Path;
 use console::{Alignment, measure_text_width, pad_str};
 
 use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
-use crate::cli::session::env_file;
+use crate::cli::session::{config_files, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::features;
-use crate::trace::Destination;
+use crate::trace::TraceDestination;
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{
-    ConfigPath, Loaded, Overrides, Row, capture_environment, load_settings, model_warnings, one_family,
-    related_reviewers, schema, show, starter, with_vocabulary,
+    Loaded, Overrides, SettingRow, capture_environment, model_warnings, one_family, related_reviewers, schema, show,
+    starter,
 };
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Services;
@@ -38,7 +38,7 @@ pub(in crate::cli) fn run(args: &ConfigArgs, terminal: &mut Terminal) -> Result<
             }
             terminal.text(&table(&show(&loaded, &environment)))
         }
-        ConfigCommand::Schema => terminal.text(&format!("{:#}", with_vocabulary(schema))),
+        ConfigCommand::Schema => terminal.text(&format!("{:#}", schema())),
     }
 }
 
@@ -65,7 +65,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     for warning in Services::new(environment.clone()).panel(protocol, settings, &loaded.provenance)?.warnings {
         terminal.warning(&warning);
     }
-    if let Some(Err(unsent)) = settings.debate.trace.map(|target| Destination::of(target, &environment)) {
+    if let Some(Err(unsent)) = settings.debate.trace.map(|target| TraceDestination::of(target, &environment)) {
         if !unsent.is_of_no_harm() {
             return Err(unsent.into());
         }
@@ -76,7 +76,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     }
     let agents = counted(settings.agents.len() as u64, "agent");
     let rounds = counted(settings.debate.rounds.into(), "round");
-    terminal.notice(&format!("The configuration is sound: {agents} and a judge, {rounds} at most."));
+    terminal.notice(&format!("The configuration is valid: {agents} and a judge, at most {rounds}."));
     for advice in [one_family(settings), related_reviewers(settings)].into_iter().flatten() {
         terminal.notice(&advice);
     }
@@ -85,8 +85,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
 
 fn read(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(Loaded, Environment), Error> {
     let environment = capture_environment(&env_file(file.env_file.as_ref()))?;
-    let path = file.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
-    let loaded = load_settings(&path, &environment, &Overrides::default())?;
+    let loaded = config_files(file.config.as_ref(), &environment).load(&Overrides::default())?;
     for warning in &loaded.warnings {
         terminal.warning(warning);
     }
@@ -94,7 +93,7 @@ fn read(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(Loaded, Envir
 }
 
 /// A row a line, whatever its values hold.
-fn table(rows: &[Row]) -> String {
+fn table(rows: &[SettingRow]) -> String {
     let rows: Vec<[String; 3]> =
         rows.iter().map(|row| [&row.path, &row.value, &row.source.to_string()].map(|cell| one_line(cell))).collect();
     let width = |column: usize| rows.iter().map(|row| measure_text_width(&row[column])).max().unwrap_or(0);

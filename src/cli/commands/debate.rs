@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use chrono::{NaiveDate, Utc};
 
 use crate::cli::args::DebateArgs;
-use crate::cli::session::{Session, env_file, runner};
+use crate::cli::session::{Session, config_files, env_file, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::features;
 use dialectic_config::{
-    ConfigPath, Loaded, ModelChoice, Overrides, PanelChoice, PanelName, Switch, capture_environment, load_settings,
-    model_warnings,
+    Loaded, ModelChoice, Overrides, PanelChoice, PanelName, Switch, capture_environment, model_warnings,
 };
 use dialectic_engine::agent::price_of;
 use dialectic_engine::runner::Spec;
@@ -29,9 +28,8 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     };
     let problem = problem::read(&sources, terminal)?;
     let environment = capture_environment(&env_file(args.run.env_file.as_ref()))?;
-    let path = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
-    let Loaded { settings, warnings, provenance, choice, hooks, .. } =
-        load_settings(&path, &environment, &overrides(args))?;
+    let files = config_files(args.config.as_ref(), &environment);
+    let Loaded { settings, warnings, provenance, choice, hooks, .. } = files.load(&overrides(args))?;
     let warnings = [warnings, model_warnings(&settings, today())].concat();
     let protocol = protocols::named(&settings.debate.protocol)?;
     let attachments = attachments::read(&args.attach, problem.is_stdin, &settings, &environment, terminal)?;
@@ -56,7 +54,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     if let Some(choice) = &choice {
         choice.callable()?;
     }
-    let server = args.serve.then(|| serve::for_one_debate(&path, &environment, args.max_cost)).transpose()?;
+    let server = args.serve.then(|| serve::for_one_debate(files.path(), &environment, args.max_cost)).transpose()?;
     let runner = runner(environment)?;
     let prepared = runner.prepare(spec.clone())?;
     say(choice.as_ref(), &spec, terminal);
@@ -89,6 +87,8 @@ fn overrides(args: &DebateArgs) -> Overrides {
         rounds: args.rounds,
         until: args.until.map(Into::into),
         protocol: args.protocol.clone(),
+        check: args.check,
+        quick: switch(args.quick),
         clarify: switch(args.clarify),
         offline: switch(args.offline),
         max_cost: args.max_cost,
@@ -118,6 +118,6 @@ fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
     let models: BTreeSet<&str> = unpriced.map(|agent| agent.model.as_str()).collect();
     if !models.is_empty() {
         let models = models.into_iter().collect::<Vec<_>>().join(", ");
-        terminal.warning(&format!("no price is known of {models}: its calls do not count towards `warnCostUsd`"));
+        terminal.warning(&format!("no known price for {models}: its calls do not count towards `warnCostUsd`"));
     }
 }

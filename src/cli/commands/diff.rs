@@ -9,12 +9,13 @@ use crate::cli::args::DiffArgs;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::{cost, score, sum_of_tokens, thousands};
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::Debate;
-use dialectic_record::store::Wanted;
-use dialectic_report::display::{Cell, ComparedLine, Layout, Table, TableColumn, compared};
-use dialectic_report::report::{Comparison, Decided, Figures, Line, Side};
+use dialectic_record::debate::{Debate, DebateId};
+use dialectic_record::store::AccessMode;
+use dialectic_report::display::{Cell, Layout, Table, TableColumn, compared};
+use dialectic_report::report::{Comparison, Decided, Figures, Line, Side, draft_and_final};
 
 /// What stands where a debate has nothing.
 const NOTHING: &str = "-";
@@ -24,19 +25,45 @@ const LEAST: usize = 12;
 pub(in crate::cli) fn run(args: &DiffArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;
     let mut load = |name: &str| -> Result<Debate, Error> {
-        let saved = directory.find(name)?.load(Wanted::State)?;
+        let saved = directory.find(name)?.load(AccessMode::State)?;
         for warning in &saved.warnings {
             terminal.warning(warning);
         }
         Ok(saved.debate)
     };
-    let [first, second] = [load(&args.a)?, load(&args.b)?];
+    let first = load(&args.a)?;
+    let Some(second) = &args.b else {
+        let lines = draft_and_final(&first).ok_or_else(|| NoFinalText { id: first.id.clone() })?;
+        return if args.json {
+            terminal.json(&lines)
+        } else {
+            terminal.clean_pages(&solution(Some(&lines), terminal.screen()), !args.no_pager)
+        };
+    };
+    let second = load(second)?;
     let comparison = Comparison::of(&first, &second);
     if args.json {
         return terminal.json(&comparison);
     }
     let names = [&first, &second].map(|debate| one_line(directory.short_name(&debate.id)));
     terminal.clean_pages(&text(&comparison, &names, terminal.screen()), !args.no_pager)
+}
+
+/// A debate of whose answer there is only one text.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no final text of the debate {id} that took the place of a draft")]
+struct NoFinalText {
+    id: DebateId,
+}
+
+impl Diagnostic for NoFinalText {
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(format!("name another debate to compare it with: dialectic diff {} latest", self.id))
+    }
 }
 
 fn text(comparison: &Comparison, names: &[String; 2], layout: Layout) -> String {
@@ -97,6 +124,12 @@ fn figures(debates: &[Figures; 2], names: &[String; 2], layout: Layout) -> Strin
     }
     row(&mut drawn, "Points", each(&|one| format!("{}, {} open", number(one.points), number(one.open))));
     row(&mut drawn, "Unfulfilled", each(&|one| number(one.unfulfilled)));
+    if debates.iter().any(|one| one.partly_fulfilled > 0) {
+        row(&mut drawn, "Partly fulfilled", each(&|one| number(one.partly_fulfilled)));
+    }
+    if debates.iter().any(|one| one.check.is_some()) {
+        row(&mut drawn, "Check", each(&|one| one.check.clone().unwrap_or_else(|| NOTHING.to_owned())));
+    }
     if debates.iter().any(|one| one.winner.is_some()) {
         row(&mut drawn, "Winner", each(&|one| one.winner.as_deref().map_or_else(|| NOTHING.to_owned(), one_line)));
     }
@@ -138,16 +171,5 @@ fn solution(lines: Option<&[Line]>, layout: Layout) -> String {
     if lines.iter().all(|line| line.side == Side::Both) {
         return "The same.\n".to_owned();
     }
-    let shown: Vec<ComparedLine<'_>> = lines
-        .iter()
-        .map(|line| ComparedLine {
-            mark: match line.side {
-                Side::Both => ' ',
-                Side::First => '-',
-                Side::Second => '+',
-            },
-            pieces: line.pieces.iter().map(|(differs, text)| (*differs, text.as_str())).collect(),
-        })
-        .collect();
-    compared(&shown, layout)
+    compared(lines, layout)
 }

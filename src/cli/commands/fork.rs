@@ -1,10 +1,17 @@
 //! `dialectic fork`: a debate that branches off another one and goes on with something changed.
 
+use std::sync::Arc;
+
 use crate::cli::args::{ForkArgs, ModelArgs};
-use crate::cli::session::{Session, debates, env_file, hooks, runner, vouched};
+use crate::cli::session::{Session, config_files, debates, env_file, runner, vouched};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_config::{Overrides, Switch, capture_environment, change_settings, model_warnings};
+
+use dialectic_config::SettingChange;
+use dialectic_record::debate::{Event, ForkPoint, ResultKind, Settings};
+use dialectic_record::protocol::Protocol;
+use dialectic_record::store::{Entry, StoreError, read_journal};
 
 use super::debate::today;
 
@@ -12,15 +19,17 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let entry = debates()?.find(&args.which.debate)?;
     let environment = capture_environment(&env_file(args.run.env_file.as_ref()))?;
     let runner = runner(environment.clone())?;
-    let branch = runner.branch(&entry, &args.at)?;
+    let at = point(args, &entry)?;
+    let branch = runner.branch(&entry, &at)?;
     let parent = branch.parent().clone();
     let offline = if args.offline { Switch::On } else { Switch::AsConfigured };
     let ModelArgs { model, judge_model, provider } = args.models.clone();
     let overrides = Overrides { model, judge_model, provider, offline, ..Overrides::default() };
-    let changed = change_settings(&parent.settings, &args.set, &overrides, &environment)?;
+    let changed = change_settings(&parent.settings, &changes(args, &parent.settings), &overrides, &environment)?;
     let settings = changed.settings;
-    let session = Session::open(&args.run, &settings, hooks(&args.vouch, &environment)?, &environment, terminal)?;
-    let provenance = vouched(branch.provenance(), &args.vouch, &environment)?.and_changes(&parent.settings, &settings);
+    let files = config_files(args.vouch.config.as_ref(), &environment);
+    let session = Session::open(&args.run, &settings, files.hooks()?, &environment, terminal)?;
+    let provenance = vouched(branch.provenance(), &args.vouch, &files)?.and_changes(&parent.settings, &settings);
     let prepared = runner.fork(branch, settings.clone(), &provenance, &[])?;
     let of_models = model_warnings(&settings, today());
     let warnings = environment.warnings().iter().chain(&changed.warnings).chain(&of_models);
@@ -34,6 +43,37 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
         }
     }
     let ready = prepared.begin()?;
-    terminal.notice(&format!("Forked {} at {} as {}", parent.id, args.at, ready.debate().id));
+    terminal.notice(&format!("Forked {} at {at} as {}", parent.id, ready.debate().id));
     session.run(ready, terminal)
+}
+
+/// Where the branch begins. With another protocol and nothing said: behind the proposals of the first round.
+fn point(args: &ForkArgs, entry: &Entry) -> Result<ForkPoint, Error> {
+    if let Some(at) = &args.at {
+        return Ok(at.clone());
+    }
+    let events = read_journal(entry.journal_path()?).map_err(StoreError::from)?.events;
+    let stages = events.first().and_then(|first| match &first.event {
+        Event::Created(created) => Some(Arc::clone(&created.stages)),
+        _ => None,
+    });
+    let stages = stages.unwrap_or_default();
+    let behind = stages.iter().skip_while(|stage| stage.yields != Some(ResultKind::Proposal)).skip(1);
+    let next = behind.into_iter().find(|stage| stage.is_place && stage.in_round && stage.makes_calls());
+    Ok(next.map_or(ForkPoint::START, |stage| ForkPoint::before(1, stage.id)))
+}
+
+/// What is changed: as many rounds as the other protocol has, where nothing is said of them.
+fn changes(args: &ForkArgs, parent: &Settings) -> Vec<SettingChange> {
+    let mut changes = Vec::new();
+    if let Some(name) = args.protocol.as_ref().filter(|name| **name != parent.debate.protocol) {
+        let rounds = Protocol::named(name).map(|protocol| protocol.default_rounds);
+        let rounds = rounds.filter(|rounds| *rounds != parent.debate.rounds);
+        changes.push(format!("debate.protocol={name}"));
+        changes.extend(rounds.map(|rounds| format!("debate.rounds={rounds}")));
+        changes.extend(parent.debate.quick.then(|| "debate.quick=false".to_owned()));
+    }
+    let changes = changes.iter().filter_map(|change| change.parse::<SettingChange>().ok());
+    let changes = changes.filter(|change| !args.set.iter().any(|own| own.path() == change.path()));
+    changes.chain(args.set.iter().cloned()).collect()
 }

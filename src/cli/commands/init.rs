@@ -29,7 +29,7 @@ const USUAL_SERVER: &str = "http://127.0.0.1:8000/v1";
 
 /// What the configuration is to say.
 #[derive(Debug, Default)]
-struct Wanted {
+struct SetupAnswers {
     provider: String,
     /// The server, where the provider is not built in.
     server: Option<ProviderSettings>,
@@ -41,7 +41,7 @@ struct Wanted {
 pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let environment = users_environment()?;
     let Some(path) = user_path(&environment) else {
-        let message = "there is no directory for configurations of yours: HOME is not set".to_owned();
+        let message = "cannot find your configuration directory: HOME is not set".to_owned();
         return Err(ConfigError::Unmet { message }.into());
     };
     for warning in environment.warnings() {
@@ -51,7 +51,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
     if path.exists() {
         let is_replaced = match &mut dialogue {
             None => false,
-            Some(dialogue) => dialogue.confirm(&format!("{} is there already. Replace it?", path.display()), false)?,
+            Some(dialogue) => dialogue.confirm(&format!("{} exists. Replace it?", path.display()), false)?,
         };
         if !is_replaced {
             return Err(Error::Exists { path });
@@ -70,7 +70,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
         if wanted.server.is_none() && args.model.is_none() {
             wanted.panel = which_panel(dialogue, terminal)?;
         }
-        let directory = dialogue.ask("Where are debates kept", "./debates, in each directory")?;
+        let directory = dialogue.ask("Directory for debates", "./debates, in each directory")?;
         wanted.directory = Some(directory).filter(|directory| !directory.starts_with("./debates"));
     }
     let written = format!("{:#}\n", wanted.configuration());
@@ -88,11 +88,11 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
     Ok(())
 }
 
-impl Wanted {
+impl SetupAnswers {
     fn configuration(&self) -> Value {
         let mut all = Map::new();
-        let remark = "Your own configuration, below that of a project. All keys: docs/configuration.md. No API key \
-                      belongs here.";
+        let remark = "Your configuration for all directories. A project's file overrides it. All keys: \
+                      docs/configuration.md. No API key belongs here.";
         all.insert("$comment".to_owned(), remark.into());
         // A panel says which models; a mixed one whose, too.
         if self.panel != Some(PanelName::Mixed) {
@@ -127,17 +127,17 @@ fn whom(
     environment: &Environment,
     dialogue: Option<&mut Dialogue>,
     terminal: &mut Terminal,
-) -> Result<Wanted, Error> {
+) -> Result<SetupAnswers, Error> {
     if let Some(url) = &args.server {
         return own_server(url.clone(), args.key_variable.clone(), "--server");
     }
     if let Some(name) = &args.provider {
         if preset(name).is_none_or(|preset| preset.name == OFFLINE) {
             let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).filter(|name| *name != OFFLINE).collect();
-            let message = format!("names no built-in provider; there are {}", known.join(", "));
+            let message = format!("is not a built-in provider; choose {}", known.join(", "));
             return Err(ConfigError::Argument { option: "--provider", message }.into());
         }
-        return Ok(Wanted { provider: name.clone(), ..Wanted::default() });
+        return Ok(SetupAnswers { provider: name.clone(), ..SetupAnswers::default() });
     }
     let mut known = default_models();
     let has_key = |variable: Option<&str>| variable.is_some_and(|variable| environment.has(variable));
@@ -145,7 +145,7 @@ fn whom(
     let Some(dialogue) = dialogue else {
         let first = known.first().filter(|(_, _, variable)| has_key(*variable));
         let (provider, ..) = first.ok_or(NoKey)?;
-        return Ok(Wanted { provider: (*provider).to_owned(), ..Wanted::default() });
+        return Ok(SetupAnswers { provider: (*provider).to_owned(), ..SetupAnswers::default() });
     };
     let mut choices: Vec<String> = known
         .iter()
@@ -157,41 +157,41 @@ fn whom(
         .collect();
     choices.push("ollama (models on this machine)".to_owned());
     choices.push("another server that speaks OpenAI's API".to_owned());
-    terminal.notice("Whose models are asked?");
+    terminal.notice("Which provider?");
     let place = dialogue.choose("Provider", &choices, terminal)?;
     if let Some((provider, ..)) = known.get(place) {
-        return Ok(Wanted { provider: (*provider).to_owned(), ..Wanted::default() });
+        return Ok(SetupAnswers { provider: (*provider).to_owned(), ..SetupAnswers::default() });
     }
     if place == known.len() {
-        return Ok(Wanted { provider: "ollama".to_owned(), ..Wanted::default() });
+        return Ok(SetupAnswers { provider: "ollama".to_owned(), ..SetupAnswers::default() });
     }
     let url = loop {
-        let url = dialogue.ask("Its URL", USUAL_SERVER)?;
+        let url = dialogue.ask("URL", USUAL_SERVER)?;
         match url_fault(&url) {
             None => break url,
             Some(fault) => terminal.warning(&format!("{url} {fault}")),
         }
     };
-    let variable = dialogue.ask("The environment variable with its key (empty: it needs none)", "")?;
+    let variable = dialogue.ask("Environment variable with its key (empty: none needed)", "")?;
     own_server(url, Some(variable).filter(|variable| !variable.is_empty()), "the variable")
 }
 
-fn own_server(url: String, variable: Option<String>, option: &'static str) -> Result<Wanted, Error> {
+fn own_server(url: String, variable: Option<String>, option: &'static str) -> Result<SetupAnswers, Error> {
     if let Some(fault) = url_fault(&url) {
         return Err(ConfigError::Argument { option, message: fault.to_owned() }.into());
     }
     let is_name = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if variable.as_ref().is_some_and(|name| !is_name(name)) {
         // Not quoted: it may be the key itself.
-        let message = "must be the name of an environment variable, not the key".to_owned();
+        let message = "must name an environment variable, not be the key".to_owned();
         return Err(ConfigError::Argument { option: "--key-variable", message }.into());
     }
     let server = ProviderSettings { base_url: Some(url), api_key_env: variable, ..ProviderSettings::default() };
-    Ok(Wanted { provider: OWN.to_owned(), server: Some(server), ..Wanted::default() })
+    Ok(SetupAnswers { provider: OWN.to_owned(), server: Some(server), ..SetupAnswers::default() })
 }
 
 /// The variable with the key of whoever is asked, where it has no value.
-fn missing_variable(wanted: &Wanted, environment: &Environment) -> Option<String> {
+fn missing_variable(wanted: &SetupAnswers, environment: &Environment) -> Option<String> {
     let servers = wanted.servers();
     let variable = key_variable(&wanted.provider, &servers)?;
     let is_asked = wanted.panel != Some(PanelName::Mixed);
@@ -207,19 +207,21 @@ fn ask_key(
 ) -> Result<bool, Error> {
     let Some(path) = environment.keys_path() else { return Ok(false) };
     let shown = path.display();
-    let question =
-        format!("{variable} is not set. Paste it to keep it in {shown}; it is not shown (Enter: I set it myself).");
+    let question = format!(
+        "{variable} is not set. Paste the key to save it in {shown}, or press Enter to set it yourself. It is not \
+         displayed."
+    );
     let key = dialogue.secret(&question, terminal)?;
     if key.is_empty() {
         return Ok(false);
     }
     if !key.chars().all(|c| c.is_ascii_graphic()) || key.contains(['\'', '"', '`']) {
-        terminal.warning("that is no key: it has characters that no header can carry; nothing was kept");
+        terminal.warning("not a key: it contains characters that a header cannot carry; nothing was saved");
         return Ok(false);
     }
     make_parent(&path)?;
     keep_key(&path, variable, &key).map_err(|source| Error::Output { path: path.clone(), source })?;
-    terminal.notice(&format!("Kept {variable} in {shown}, for you alone"));
+    terminal.notice(&format!("Saved {variable} in {shown}, readable only by you"));
     Ok(true)
 }
 
@@ -243,7 +245,7 @@ fn keep_key(path: &Path, variable: &str, key: &str) -> std::io::Result<()> {
 /// Which model is asked: what the option says, what the user chooses, or what is usual.
 fn which_model(
     args: &InitArgs,
-    wanted: &mut Wanted,
+    wanted: &mut SetupAnswers,
     environment: &Environment,
     dialogue: Option<&mut Dialogue>,
     terminal: &mut Terminal,
@@ -267,14 +269,18 @@ fn which_model(
         None => proposed,
     };
     if wanted.model.is_none() {
-        let message = format!("is needed: {} does not say which models it offers", wanted.provider);
+        let message = format!("is required: {} does not list its models", wanted.provider);
         return Err(ConfigError::Argument { option: "--model", message }.into());
     }
     Ok(())
 }
 
 /// The first model that a server offers.
-fn first_offered(wanted: &Wanted, environment: &Environment, terminal: &mut Terminal) -> Result<Option<String>, Error> {
+fn first_offered(
+    wanted: &SetupAnswers,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> Result<Option<String>, Error> {
     if missing_variable(wanted, environment).is_some() {
         return Ok(None);
     }
@@ -290,19 +296,19 @@ fn first_offered(wanted: &Wanted, environment: &Environment, terminal: &mut Term
             Ok(names.first().map(|name| (*name).to_owned()))
         }
         Err(error) => {
-            terminal.warning(&format!("{} does not say which models it offers: {error}", wanted.provider));
+            terminal.warning(&format!("{} does not list its models: {error}", wanted.provider));
             Ok(None)
         }
     }
 }
 
 fn which_panel(dialogue: &mut Dialogue, terminal: &mut Terminal) -> Result<Option<PanelName>, Error> {
-    terminal.notice("Which models debate?");
+    terminal.notice("Which models?");
     let choices = [
-        "that one, as every agent and as the judge",
+        "this model for every agent and the judge",
         "cheap: an inexpensive model of this provider",
         "strong: the best model of this provider",
-        "mixed: models of all providers whose keys are there",
+        "mixed: models of all providers whose keys are set",
     ];
     let place = dialogue.choose("Panel", &choices.map(str::to_owned), terminal)?;
     Ok(place.checked_sub(1).map(|place| PanelName::ALL[place]))

@@ -28,7 +28,7 @@ const NOTHING: &str = "-";
 /// A row of the list.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct ListRow {
     id: String,
     created_at: Option<Timestamp>,
     status: &'static str,
@@ -36,7 +36,10 @@ struct Row {
     rounds: usize,
     confidence: Option<f64>,
     cost_usd: Option<Usd>,
+    /// The problem's first line.
     problem: String,
+    /// What the debate is called.
+    title: String,
     protocol: Option<String>,
     winner: Option<String>,
     /// Whether the winner stayed the same when the judge read everything in the opposite order.
@@ -50,7 +53,7 @@ struct Row {
 pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;
     let entries = directory.entries()?;
-    let mut rows: Vec<Row> = entries.iter().filter_map(|entry| row(entry, args)).collect();
+    let mut rows: Vec<ListRow> = entries.iter().filter_map(|entry| row(entry, args)).collect();
     // The entries come by file name, and a file can have any.
     rows.sort_by_key(|row| std::cmp::Reverse(row.created_at));
     rows.truncate(args.limit.map_or(usize::MAX, Into::into));
@@ -65,7 +68,7 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
         terminal.notice(&if entries.is_empty() {
             format!("No debates in {place} yet.")
         } else {
-            format!("No debate in {place} is like that.")
+            format!("No debate in {place} matches.")
         });
         return Ok(());
     }
@@ -77,7 +80,7 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
 }
 
 /// What a debate's files say, where it is wanted. A debate that cannot be read is listed as that, not left out.
-fn row(entry: &Entry, args: &ListArgs) -> Option<Row> {
+fn row(entry: &Entry, args: &ListArgs) -> Option<ListRow> {
     let state = read_state(&entry.state);
     let is_newer = matches!(state, Err(StateFileError::Newer { .. }));
     let read = state.ok().or_else(|| {
@@ -86,7 +89,7 @@ fn row(entry: &Entry, args: &ListArgs) -> Option<Row> {
     });
     let row = match &read {
         Some(debate) => of_debate(debate),
-        None => Row {
+        None => ListRow {
             id: entry.id(),
             created_at: None,
             status: if is_newer { "newer format" } else { "unreadable" },
@@ -95,6 +98,7 @@ fn row(entry: &Entry, args: &ListArgs) -> Option<Row> {
             confidence: None,
             cost_usd: None,
             problem: String::new(),
+            title: String::new(),
             protocol: None,
             winner: None,
             winner_stable: None,
@@ -105,10 +109,10 @@ fn row(entry: &Entry, args: &ListArgs) -> Option<Row> {
     is_wanted(&row, read.as_ref(), args).then_some(row)
 }
 
-fn of_debate(debate: &Debate) -> Row {
+fn of_debate(debate: &Debate) -> ListRow {
     // Older debates did not keep what they cost.
     let cost_usd = if debate.usage.is_empty() { None } else { debate.total_cost() };
-    Row {
+    ListRow {
         id: debate.id.to_string(),
         created_at: debate.created_at,
         status: debate.status.name(),
@@ -117,6 +121,7 @@ fn of_debate(debate: &Debate) -> Row {
         confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),
         cost_usd,
         problem: one_line(debate.first_line()),
+        title: one_line(&debate.title()),
         protocol: debate.settings.as_ref().map(|settings| one_line(&settings.debate.protocol)),
         winner_stable: debate.winner().and_then(|winner| winner.is_stable()),
         winner: debate.winner().map(|winner| one_line(winner.agent_id.as_str())),
@@ -125,7 +130,7 @@ fn of_debate(debate: &Debate) -> Row {
     }
 }
 
-impl Row {
+impl ListRow {
     /// Who won, and whether not to rely on that.
     fn winner_in_words(&self) -> Option<String> {
         let winner = self.winner.as_ref()?;
@@ -134,7 +139,7 @@ impl Row {
 }
 
 /// Whether a row passes the filters. Of what cannot be read nothing is known but that.
-fn is_wanted(row: &Row, debate: Option<&Debate>, args: &ListArgs) -> bool {
+fn is_wanted(row: &ListRow, debate: Option<&Debate>, args: &ListArgs) -> bool {
     let has_text = |text: &String| {
         let text = text.to_lowercase();
         debate.is_some_and(|debate| {
@@ -160,12 +165,12 @@ fn local(at: Timestamp) -> chrono::DateTime<Local> {
 }
 
 /// Whether anything has to be said of protocols and winners: not where all debates follow the default protocol.
-fn has_other_protocols(rows: &[Row]) -> bool {
+fn has_other_protocols(rows: &[ListRow]) -> bool {
     rows.iter().any(|row| row.protocol.as_deref().is_some_and(|name| name != DIALECTIC.name))
 }
 
 /// The table on a terminal: what tells debates apart comes first, and what matters least goes where there is no room.
-fn for_people(rows: &[Row], names: &ShortNames) -> Table {
+fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
     let (has_others, has_tags) = (has_other_protocols(rows), rows.iter().any(|row| !row.tags.is_empty()));
     let mut columns = vec![
         TableColumn::text("ID"),
@@ -176,7 +181,7 @@ fn for_people(rows: &[Row], names: &ShortNames) -> Table {
     ];
     columns.extend(has_tags.then(|| TableColumn::text("TAGS").rank(3)));
     columns.push(TableColumn::figure("ROUNDS").rank(5));
-    columns.push(TableColumn::figure("SURE").rank(6));
+    columns.push(TableColumn::figure("CONFIDENCE").rank(6));
     if has_others {
         columns.extend([TableColumn::text("PROTOCOL").rank(4), TableColumn::text("WINNER").rank(7)]);
     }
@@ -188,7 +193,7 @@ fn for_people(rows: &[Row], names: &ShortNames) -> Table {
         let mut cells = vec![
             Cell::styled(one_line(names.name(&id)), Style::new().bold()),
             Cell::styled(status, style_of(status)),
-            Cell::plain(row.problem.trim_start_matches('#').trim_start()),
+            Cell::plain(&*row.title),
             Cell::styled(or_nothing(row.created_at.map(when)), Style::new().dimmed()),
             Cell::plain(or_nothing(row.cost_usd.map(short_cost))),
         ];
@@ -204,7 +209,7 @@ fn for_people(rows: &[Row], names: &ShortNames) -> Table {
 }
 
 /// The table in a pipe, where all of it is there.
-fn for_pipes(rows: &[Row]) -> Table {
+fn for_pipes(rows: &[ListRow]) -> Table {
     let dash = || NOTHING.to_owned();
     let has_others = has_other_protocols(rows);
     let others = |others: [String; 2]| others.into_iter().filter(|_| has_others).collect::<Vec<_>>();

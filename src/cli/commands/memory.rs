@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use console::truncate_str;
 
-use crate::archive::{Archive, FORGOTTEN, Found, Memory, Relevance, Update};
+use crate::archive::{Archive, ArchiveUpdate, FORGOTTEN, Found, Memory, Relevance};
 use crate::cli::args::{MemoryArgs, MemoryCommand};
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
@@ -13,7 +13,7 @@ use dialectic_base::figures::counted;
 use dialectic_base::markdown::truncate;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::DebateId;
-use dialectic_record::store::{Directory, ShortNames, Wanted};
+use dialectic_record::store::{AccessMode, Directory, ShortNames};
 
 /// Characters of a problem's first line.
 const PROBLEM: usize = 80;
@@ -34,7 +34,7 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
                 return terminal.json(&found);
             }
             if found.is_empty() {
-                terminal.notice("Nothing on that is remembered.");
+                terminal.notice("The memory has nothing on that.");
                 return Ok(());
             }
             let width = terminal.screen().width.unwrap_or(usize::MAX);
@@ -42,9 +42,9 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
             terminal.text(&found.iter().map(|one| listed(&names, one, width)).collect::<Vec<_>>().join("\n"))
         }
         MemoryCommand::Show { which, json } => {
-            let id = directory.find(&which.debate)?.load(Wanted::State)?.debate.id;
+            let id = directory.find(&which.debate)?.load(AccessMode::State)?.debate.id;
             let Some(memory) = updated(&directory)?.recall(id.as_str())? else {
-                terminal.notice(&format!("Nothing is remembered of {id}: it has no answer, or was to be forgotten."));
+                terminal.notice(&format!("The memory has nothing of {id}: it has no answer, or was forgotten."));
                 return Ok(());
             };
             if *json { terminal.json(&memory) } else { terminal.markdown(&shown(&memory)) }
@@ -54,7 +54,7 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
             let forgotten = entry.note(|debate| debate.retagged(&[FORGOTTEN.to_owned()], &[]))?;
             updated(&directory)?;
             terminal.notice(&format!(
-                "{} is forgotten, though not removed. To remember it again: dialectic tag {} --remove {FORGOTTEN}",
+                "Forgot {}, without removing it. To undo: dialectic tag {} --remove {FORGOTTEN}",
                 forgotten.id,
                 directory.short_name(&forgotten.id)
             ));
@@ -62,12 +62,12 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
         }
         MemoryCommand::Rebuild => {
             let mut archive = Archive::open(&directory)?;
-            let Update { read, unreadable, .. } = archive.rebuild()?;
+            let ArchiveUpdate { read, unreadable, .. } = archive.rebuild()?;
             if unreadable > 0 {
                 terminal.warning(&format!("{} cannot be read", counted(unreadable as u64, "file")));
             }
             let read = counted(read as u64, "debate");
-            terminal.notice(&format!("Read {read} anew, of which {} are remembered.", archive.memories()?));
+            terminal.notice(&format!("Read {read}; {} are in the memory.", archive.memories()?));
             Ok(())
         }
     }

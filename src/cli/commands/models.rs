@@ -9,14 +9,14 @@ use serde::Serialize;
 
 use crate::cli::args::ModelsArgs;
 use crate::cli::dialogue::{Dialogue, NotAsked};
-use crate::cli::session::env_file;
+use crate::cli::session::{config_files, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::figures::{counted, named_cost, thousands};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::{DEFAULT_MODELS, OFFLINE};
 use dialectic_base::sanitize::one_line;
-use dialectic_config::{ConfigError, ConfigPath, Loaded, Overrides, capture_environment, load_settings};
+use dialectic_config::{ConfigError, Loaded, Overrides, capture_environment};
 use dialectic_engine::access::{Environment, Trust, endpoint, missing_keys_of};
 use dialectic_engine::agent::{limits_of, price_of};
 use dialectic_llm::models::current;
@@ -39,7 +39,7 @@ const QUESTION: u64 = 20;
 /// A model, and what is known of it.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct ModelLine {
     provider: String,
     model: String,
     /// Who asks it by the configuration.
@@ -50,13 +50,13 @@ struct Row {
     input_per_m_tok: Option<f64>,
     output_per_m_tok: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    probe: Option<Probe>,
+    probe: Option<ProbeResult>,
 }
 
 /// What came of a probe.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Probe {
+struct ProbeResult {
     answered: bool,
     latency_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,9 +72,8 @@ impl Listener for Nobody {
 
 pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let environment = capture_environment(&env_file(args.file.env_file.as_ref()))?;
-    let path = args.file.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
-    let Loaded { settings, warnings, provenance, choice, .. } =
-        load_settings(&path, &environment, &Overrides::default())?;
+    let files = config_files(args.file.config.as_ref(), &environment);
+    let Loaded { settings, warnings, provenance, choice, .. } = files.load(&Overrides::default())?;
     for warning in &warnings {
         terminal.warning(warning);
     }
@@ -90,7 +89,7 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
     if !wanted.is_empty() {
         rows.retain(|row| wanted.iter().any(|name| is_meant(name, row)));
         if rows.is_empty() {
-            let message = format!("{} names no model that is known here", args.models.join(", "));
+            let message = format!("no known model matches {}", args.models.join(", "));
             return Err(ConfigError::Argument { option: "MODEL", message }.into());
         }
     }
@@ -105,7 +104,7 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
 }
 
 /// Whether a pattern means a model: by its name, or with its provider before it.
-fn is_meant(name: &Pattern, row: &Row) -> bool {
+fn is_meant(name: &Pattern, row: &ModelLine) -> bool {
     name.matches(&row.model) || name.matches(&format!("{}:{}", row.provider, row.model))
 }
 
@@ -133,7 +132,7 @@ impl Servers {
             let client = match missing_keys_of([("", name)], &settings.providers, environment) {
                 Err(missing) => {
                     let variables: Vec<&str> = missing.missing.iter().map(|key| key.variable.as_str()).collect();
-                    terminal.warning(&format!("{name} was not asked: {} is not set", variables.join(", ")));
+                    terminal.warning(&format!("skipping {name}: {} is not set", variables.join(", ")));
                     None
                 }
                 Ok(()) => match endpoint(name, &settings.providers, environment, provenance)
@@ -142,7 +141,7 @@ impl Servers {
                 {
                     Ok(client) => Some(Arc::new(client)),
                     Err(error) => {
-                        terminal.warning(&format!("{name} was not asked: {error}"));
+                        terminal.warning(&format!("skipping {name}: {error}"));
                         None
                     }
                 },
@@ -164,8 +163,8 @@ impl Servers {
         for (name, task) in asked {
             match task.await {
                 Ok(Ok(models)) => drop(offered.insert(name, models)),
-                Ok(Err(error)) => terminal.warning(&format!("{name} does not say which models it offers: {error}")),
-                Err(error) => terminal.warning(&format!("{name} was not asked: {error}")),
+                Ok(Err(error)) => terminal.warning(&format!("{name} does not list its models: {error}")),
+                Err(error) => terminal.warning(&format!("skipping {name}: {error}")),
             }
         }
         offered
@@ -186,7 +185,7 @@ fn with_model(settings: &Settings, provider: &str, model: &str) -> AgentSettings
     }
 }
 
-fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<Offered>>) -> Vec<Row> {
+fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<Offered>>) -> Vec<ModelLine> {
     let mut rows = Vec::new();
     for provider in servers.clients.keys() {
         let listed = offered.get(provider);
@@ -203,7 +202,7 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
             let price = price_of(&agent, settings);
             let offer = listed.and_then(|models| models.iter().find(|model| model.name == name));
             let says = limits_of(&agent, settings).context_window;
-            Row {
+            ModelLine {
                 provider: provider.clone(),
                 model: name.to_owned(),
                 used_by: everybody(settings)
@@ -217,7 +216,7 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
                 probe: None,
             }
         };
-        let mut of_provider: Vec<Row> = names.into_iter().map(row).collect();
+        let mut of_provider: Vec<ModelLine> = names.into_iter().map(row).collect();
         of_provider.sort_by_key(|row| row.used_by.is_empty());
         rows.extend(of_provider);
     }
@@ -225,18 +224,18 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
 }
 
 async fn probe_all(
-    rows: &mut [Row],
+    rows: &mut [ModelLine],
     settings: &Settings,
     servers: &Servers,
     args: &ModelsArgs,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
-    let is_probed = |row: &&mut Row| {
+    let is_probed = |row: &&mut ModelLine| {
         let can_be_asked = servers.clients.get(&row.provider).is_some_and(Option::is_some);
         can_be_asked && (!args.models.is_empty() || !row.used_by.is_empty())
     };
-    let mut probed: Vec<&mut Row> = rows.iter_mut().filter(is_probed).collect();
-    let price = |row: &Row| {
+    let mut probed: Vec<&mut ModelLine> = rows.iter_mut().filter(is_probed).collect();
+    let price = |row: &ModelLine| {
         let price = price_of(&with_model(settings, &row.provider, &row.model), settings)?;
         let question = Usd::for_tokens(QUESTION, price.input_per_m_tok);
         Some(question + Usd::for_tokens(u64::from(WORD), price.output_per_m_tok))
@@ -244,8 +243,8 @@ async fn probe_all(
     let most = probed.iter().map(|row| price(row)).try_fold(Usd::ZERO, |sum, price| Some(sum + price?));
     let calls = counted(probed.len() as u64, "model");
     terminal.notice(&match most {
-        Some(most) => format!("A word from {calls} costs {} at most.", named_cost(Some(most))),
-        None => format!("A word from {calls} costs {WORD} tokens at most each; not all of their prices are known."),
+        Some(most) => format!("A word from {calls} costs at most {}.", named_cost(Some(most))),
+        None => format!("A word from {calls} takes at most {WORD} tokens each; some prices are unknown."),
     });
     if !args.yes && !Dialogue::begin("`models --probe`")?.confirm("Ask them?", true)? {
         return Err(NotAsked::Declined.into());
@@ -257,7 +256,7 @@ async fn probe_all(
     Ok(())
 }
 
-async fn probe(client: &OpenAiClient, model: &str) -> Probe {
+async fn probe(client: &OpenAiClient, model: &str) -> ProbeResult {
     let request = Request {
         model: model.into(),
         temperature: 0.0,
@@ -281,7 +280,7 @@ async fn probe(client: &OpenAiClient, model: &str) -> Probe {
         Err(_) => Some(ModelError::TimedOut { after: PROBING }),
     };
     let latency_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Probe { answered: error.is_none(), latency_ms, error: error.map(|error| one_line(&error.to_string())) }
+    ProbeResult { answered: error.is_none(), latency_ms, error: error.map(|error| one_line(&error.to_string())) }
 }
 
 /// A model that thought until its tokens were used up has answered all the same.
@@ -290,15 +289,15 @@ fn came_from_a_model(error: &ModelError) -> bool {
 }
 
 /// A part for each provider, with the configured models first.
-fn shown(rows: &[Row], servers: &Servers, layout: Layout) -> String {
+fn shown(rows: &[ModelLine], servers: &Servers, layout: Layout) -> String {
     let parts = servers.clients.keys().filter_map(|provider| {
-        let rows: Vec<&Row> = rows.iter().filter(|row| row.provider == *provider).collect();
+        let rows: Vec<&ModelLine> = rows.iter().filter(|row| row.provider == *provider).collect();
         (!rows.is_empty()).then(|| format!("{}\n{}", one_line(provider), table(&rows).drawn(layout)))
     });
     parts.collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
-fn table(rows: &[&Row]) -> Table {
+fn table(rows: &[&ModelLine]) -> Table {
     // What is empty everywhere says nothing.
     let is_probed = rows.iter().any(|row| row.probe.is_some());
     let is_used = rows.iter().any(|row| !row.used_by.is_empty());

@@ -23,13 +23,13 @@ const NOTE: &str = "\
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ProblemError {
     /// Neither a text nor a file.
-    #[error("no problem is given")]
+    #[error("no problem given")]
     Missing,
     /// A text and a file.
-    #[error("the problem is given twice: as text and as a file")]
+    #[error("two problems given: as text and as a file")]
     Twice,
     /// An editor needs the terminal that standard input is.
-    #[error("the problem cannot be read from standard input and written in an editor")]
+    #[error("the problem cannot come from both standard input and the editor")]
     StdinAndEditor,
     /// The editor brought no text.
     #[error(transparent)]
@@ -72,12 +72,12 @@ impl Diagnostic for ProblemError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Missing => {
-                "write it behind the command in quotes, name a file with --problem-file, send it through a pipe, or write it in your editor with --edit"
+                "put it in quotes after the command, name a file with --problem-file, pipe it in, or write it with --edit"
             }
-            Self::Twice | Self::StdinAndEditor => "keep one of the two",
+            Self::Twice | Self::StdinAndEditor => "drop one of them",
             Self::Editor(error) => return error.hint(),
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
-            Self::Empty { .. } => "the problem is plain text of at least one word",
+            Self::Empty { .. } => "the problem must contain at least one word",
             Self::Unreadable { .. } | Self::Directory { .. } => return None,
         };
         Some(hint.to_owned())

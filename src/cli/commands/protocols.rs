@@ -42,7 +42,7 @@ fn listed(width: usize) -> String {
 /// A protocol with its stages. On a narrow terminal the cells of the table are broken.
 fn shown(protocol: &Protocol, width: usize) -> String {
     let common = Trigger::COMMON.map(|trigger| trigger.0).join(", ");
-    let common = wrapped("", &format!("Beside these, every stage can end with one of {common}."), width);
+    let common = wrapped("", &format!("Every stage can also end with {common}."), width);
     let columns = protocol.columns();
     let fits = columns.lines().all(|line| line.chars().count() <= width);
     let table = if fits { columns } else { render_markdown(&protocol.table(), width, ColorChoice::Never) };
@@ -53,7 +53,7 @@ fn shown(protocol: &Protocol, width: usize) -> String {
 fn summary(protocol: &Protocol, width: usize) -> String {
     let is_default = PROTOCOLS.first().is_some_and(|first| first.name == protocol.name);
     let default = if is_default { " (the default)" } else { "" };
-    let rounds = format!("{}, unless you say otherwise", protocol.default_rounds);
+    let rounds = format!("{} by default", protocol.default_rounds);
     let lines =
         [("", protocol.about), ("for     ", protocol.suits), ("calls   ", protocol.calls), ("rounds  ", &rounds)];
     let lines = lines.map(|(label, text)| wrapped(&format!("  {label}"), text, width));
@@ -100,7 +100,7 @@ mod tests {
                     letters.sort_unstable();
                     letters
                 };
-                let below = behind.split_once("Beside these").map(|(table, _)| letters(table));
+                let below = behind.split_once("Every stage can").map(|(table, _)| letters(table));
                 let wanted = [protocol.columns(), protocol.table()].map(|table| letters(&table));
                 assert!(below.is_some_and(|below| wanted.contains(&below)), "{text}");
             }

@@ -1,6 +1,6 @@
 //! `dialectic ratings`: how good models are at their roles.
 
-use crate::archive::{Archive, Rating, Step};
+use crate::archive::{Archive, Rating, RatingStep};
 use crate::cli::args::RatingsArgs;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
@@ -27,7 +27,7 @@ pub(in crate::cli) fn run(args: &RatingsArgs, terminal: &mut Terminal) -> Result
     }
     if ratings.is_empty() {
         terminal.notice(&format!(
-            "No debate in {} has rated anybody yet: `--protocol arena` does.",
+            "No ratings in {} yet. Run a debate with `--protocol arena`.",
             directory.path().display()
         ));
         return Ok(());
@@ -68,7 +68,7 @@ fn table(ratings: &[Rating]) -> Table {
     table
 }
 
-fn last(history: &[Step]) -> &[Step] {
+fn last(history: &[RatingStep]) -> &[RatingStep] {
     &history[history.len().saturating_sub(PLOTTED)..]
 }
 

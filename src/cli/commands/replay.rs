@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::ReplayArgs;
-use crate::cli::conclusion::tell_outcome;
+use crate::cli::conclusion::{tell_outcome, with_brief};
 use crate::cli::interrupt::{Interrupts, end_soon, interrupt};
 use crate::cli::output::is_stdout;
 use crate::cli::session::{debates, event_sink};
@@ -91,12 +91,13 @@ async fn show(
 fn tell(debate: &Debate, args: &ReplayArgs, took: Duration, terminal: &mut Terminal) -> Result<(), Error> {
     if debate.status != Status::Completed {
         let (id, status) = (&debate.id, debate.status.name());
-        terminal.notice(&format!("The record ends here, with the debate {status}. Go on with: dialectic resume {id}"));
+        terminal.notice(&format!("The record ends here; the debate is {status}. Continue with: dialectic resume {id}"));
         return Ok(());
     }
     let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
     let is_streamed = args.events.as_deref().is_some_and(is_stdout);
-    let printed = if is_streamed { Ok(()) } else { terminal.solution(solution, !args.watch.no_pager) };
+    let printed =
+        if is_streamed { Ok(()) } else { terminal.solution(&with_brief(debate, solution), !args.watch.no_pager) };
     tell_outcome(debate, took, args.watch.watch(), terminal);
     printed
 }

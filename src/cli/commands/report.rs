@@ -8,14 +8,14 @@ use crate::cli::output::{ReportFormat, detail, open_page, write_report};
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use dialectic_config::{ConfigError, ConfigPath, Overrides, load_settings, process_environment};
+use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, Overrides, process_environment};
 use dialectic_record::debate::Settings;
 use dialectic_record::store::Entry;
 
 pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = debates()?.find(args.debate())?;
     if args.output.as_deref().is_some_and(|output| is_of(&entry, output)) {
-        let message = "names the debate itself, which a report must not replace".to_owned();
+        let message = "names the debate itself; a report cannot replace it".to_owned();
         return Err(ConfigError::Argument { option: "--output", message }.into());
     }
     let format = match (args.format, args.output.as_deref()) {
@@ -25,7 +25,7 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
         (None, None) => ReportFormat::Markdown,
     };
     if args.open && format != ReportFormat::Page {
-        let message = "opens a page, and this report is none: name a file that ends in .html, or leave --format away";
+        let message = "opens a page, but this report is not one: name a file that ends in .html, or drop --format";
         return Err(ConfigError::Argument { option: "--open", message: message.to_owned() }.into());
     }
     let configured = args.config.as_deref().map(|path| configured(path, terminal)).transpose()?.flatten();
@@ -50,11 +50,11 @@ fn is_of(entry: &Entry, path: &Path) -> bool {
 fn configured(path: &Path, terminal: &mut Terminal) -> Result<Option<Settings>, Error> {
     if !path.exists() {
         let path = path.display();
-        terminal.warning(&format!("Config not found at {path}. The report goes by what the debate itself says."));
+        terminal.warning(&format!("Config not found at {path}. Using what the debate itself says."));
         return Ok(None);
     }
-    let path = ConfigPath::Named(path.to_owned());
-    let loaded = load_settings(&path, &process_environment(), &Overrides::default())?;
+    let environment = process_environment();
+    let loaded = ConfigFiles::new(ConfigPath::Named(path.to_owned()), &environment).load(&Overrides::default())?;
     for warning in &loaded.warnings {
         terminal.warning(warning);
     }

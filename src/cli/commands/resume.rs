@@ -4,11 +4,11 @@ mod newest;
 
 use crate::cli::args::ResumeArgs;
 use crate::cli::output::{detail, report_path, write_report};
-use crate::cli::session::{Session, debates, env_file, hooks, runner, vouched};
+use crate::cli::session::{Session, config_files, debates, env_file, runner, vouched};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::provider::OFFLINE;
-use dialectic_config::{ConfigPath, DEFAULT_PATH, Overrides, capture_environment, load_settings, model_warnings};
+use dialectic_config::{DEFAULT_PATH, Overrides, capture_environment, model_warnings};
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::RunnerError;
 use dialectic_record::debate::{DebateId, Settings};
@@ -43,8 +43,9 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     }
     let settings = saved.settings().clone();
     let sources = saved.debate().prompt_sources.clone();
-    let session = Session::open(&args.run, &settings, hooks(&args.vouch, &environment)?, &environment, terminal)?;
-    let provenance = vouched(saved.provenance(), &args.vouch, &environment)?.and_max_cost(args.max_cost);
+    let files = config_files(args.vouch.config.as_ref(), &environment);
+    let session = Session::open(&args.run, &settings, files.hooks()?, &environment, terminal)?;
+    let provenance = vouched(saved.provenance(), &args.vouch, &files)?.and_max_cost(args.max_cost);
     let prepared = runner.resume(saved, &provenance)?;
     let of_models = model_warnings(&settings, today());
     for warning in environment.warnings().iter().chain(&of_models).chain(&prepared.panel().warnings) {
@@ -68,7 +69,7 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
         return Vec::new();
     }
     // A configuration that cannot be used now is no matter of a debate that does not use it.
-    let Ok(now) = load_settings(&ConfigPath::Named(path), environment, &Overrides::default()) else {
+    let Ok(now) = config_files(Some(&path), environment).load(&Overrides::default()) else {
         return Vec::new();
     };
     let now = now.settings;
@@ -78,8 +79,8 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
         ((&now.model, &now.provider) != (&agent.model, &agent.provider)).then(|| {
             let (id, model, provider) = (&agent.id, &agent.model, &agent.provider);
             format!(
-                "{id} goes on with {model} ({provider}), as saved; the configuration says {} ({})",
-                now.model, now.provider
+                "{id} continues with {provider}/{model}, as saved; the configuration says {}/{}",
+                now.provider, now.model
             )
         })
     });

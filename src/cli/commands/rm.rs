@@ -11,25 +11,25 @@ use dialectic_base::markdown::truncate;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::remove;
 use dialectic_record::debate::Debate;
-use dialectic_record::store::{Entry, Wanted};
+use dialectic_record::store::{AccessMode, Entry};
 
 /// How much of a problem's first line is shown, in characters.
 const PROBLEM_WIDTH: usize = 60;
 
 /// Nobody can be asked, and `--yes` is not given.
 #[derive(Debug, thiserror::Error)]
-#[error("{} would be removed, and nobody can be asked whether that is meant", counted(*.debates as u64, "debate"))]
-struct Unasked {
+#[error("{} would be removed, but there is no terminal to ask for confirmation", counted(*.debates as u64, "debate"))]
+struct NoConfirmation {
     debates: usize,
 }
 
-impl Diagnostic for Unasked {
+impl Diagnostic for NoConfirmation {
     fn blame(&self) -> ErrorCategory {
         ErrorCategory::Arguments
     }
 
     fn hint(&self) -> Option<String> {
-        Some("nothing was removed; to remove without being asked, give --yes".to_owned())
+        Some("nothing was removed; use --yes to remove without asking".to_owned())
     }
 }
 
@@ -43,7 +43,7 @@ pub(in crate::cli) fn run(args: &RmArgs, terminal: &mut Terminal) -> Result<(), 
         for entry in &entries {
             terminal.notice(&described(entry));
         }
-        let mut dialogue = Dialogue::begin("`dialectic rm`").map_err(|_| Unasked { debates: entries.len() })?;
+        let mut dialogue = Dialogue::begin("`dialectic rm`").map_err(|_| NoConfirmation { debates: entries.len() })?;
         let what =
             if entries.len() == 1 { "this debate".to_owned() } else { format!("these {} debates", entries.len()) };
         if !dialogue.confirm(&format!("Remove {what} for good?"), false)? {
@@ -61,10 +61,10 @@ pub(in crate::cli) fn run(args: &RmArgs, terminal: &mut Terminal) -> Result<(), 
 /// `deb-20260101-120000-vhkp  completed  Design a queue`
 fn described(entry: &Entry) -> String {
     // A debate that cannot be read can be removed all the same.
-    let said = entry.load(Wanted::State).map_or_else(|_| "unreadable".to_owned(), |saved| summary(&saved.debate));
+    let said = entry.load(AccessMode::State).map_or_else(|_| "unreadable".to_owned(), |saved| summary(&saved.debate));
     format!("{}  {said}", entry.id())
 }
 
 fn summary(debate: &Debate) -> String {
-    format!("{}  {}", debate.status.name(), truncate(&one_line(debate.title()), PROBLEM_WIDTH))
+    format!("{}  {}", debate.status.name(), truncate(&one_line(&debate.title()), PROBLEM_WIDTH))
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::thread;
+use std::time::Duration;
 
 use maud::{DOCTYPE, html};
 use tempfile::TempPath;
@@ -13,10 +14,10 @@ use crate::cli::interrupt::Interrupts;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::serve::{Options, Stage, Workplace};
+use crate::serve::{Options, ServerHost, Workplace};
 pub(in crate::cli) use crate::serve::{Server, Watched};
 use dialectic_base::money::Usd;
-use dialectic_config::{ConfigPath, Overrides, capture_environment, load_settings};
+use dialectic_config::{ConfigFiles, ConfigPath, Overrides, capture_environment};
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Run;
 use dialectic_record::debate::DebateId;
@@ -25,12 +26,14 @@ use dialectic_record::store::Directory;
 
 /// How many debates run at once.
 const PLACES: usize = 3;
+/// How long a client may read nothing.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let config = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
     // A configuration that cannot be used is better found now than with the first debate.
-    for warning in load_settings(&config, &environment, &Overrides::default())?.warnings {
+    for warning in ConfigFiles::new(config.clone(), &environment).load(&Overrides::default())?.warnings {
         terminal.warning(&warning);
     }
     if let Some(warning) = environment.token_warning() {
@@ -49,6 +52,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
         port: args.port,
         origins: args.origins.clone(),
         places: args.max_debates.into(),
+        client_timeout: Duration::from_secs(args.client_timeout),
         ..local(workplace)
     };
     let (notices, mut said) = unbounded_channel();
@@ -56,7 +60,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     while let Ok(warning) = said.try_recv() {
         terminal.warning(&warning);
     }
-    terminal.notice("Open this address; it lets one browser in. Ctrl-C ends the server and pauses what runs.");
+    terminal.notice("Open this address. It lets one browser in. Ctrl-C stops the server and pauses running debates.");
     terminal.text(&server.address())?;
     if !has_token {
         terminal.notice(&format!("Programs send the header `Authorization: Bearer {}`.", server.token()));
@@ -85,7 +89,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     // Whoever reads a file for somebody who has gone is not waited for.
     runtime.shutdown_background();
     for id in paused? {
-        terminal.notice(&format!("Paused {id}: go on with `dialectic resume {id}`."));
+        terminal.notice(&format!("Paused {id}. Continue with `dialectic resume {id}`."));
     }
     Err(Error::Stopped)
 }
@@ -93,7 +97,15 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
 /// A server that only this machine reaches.
 fn local(workplace: Workplace) -> Options {
     let token = workplace.environment.token().map(str::to_owned);
-    Options { host: "127.0.0.1".to_owned(), port: 0, origins: Vec::new(), token, places: PLACES, workplace }
+    Options {
+        host: "127.0.0.1".to_owned(),
+        port: 0,
+        origins: Vec::new(),
+        token,
+        places: PLACES,
+        client_timeout: CLIENT_TIMEOUT,
+        workplace,
+    }
 }
 
 /// A server beside the run of one debate, `debate --serve`.
@@ -115,7 +127,7 @@ pub(in crate::cli) fn for_one_debate(
 
 /// A server that answers on a thread of its own while a debate runs.
 pub(in crate::cli) struct Served {
-    stage: Stage,
+    stage: ServerHost,
     stop: oneshot::Sender<()>,
     hurry: oneshot::Sender<()>,
     ended: thread::JoinHandle<()>,
@@ -157,7 +169,7 @@ impl Served {
             let _context = runtime.enter();
             Interrupts::listen()
         };
-        terminal.notice("The page stays until you press Ctrl-C.");
+        terminal.notice("The page stays open until you press Ctrl-C.");
         let Self { stage: _, stop, hurry, ended } = self;
         runtime.block_on(async {
             interrupts.next().await;

@@ -2,39 +2,40 @@
 
 mod choice;
 
-use choice::{Choice, ChoiceError};
+use choice::{ChoiceError, TextSelection};
 use serde::Serialize;
 
-use crate::cli::args::{Part, ShowArgs};
+use crate::cli::args::{DebatePart, ShowArgs};
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use dialectic_record::debate::{Debate, DebateFile, Ledger, Move, Objection, Shown};
-use dialectic_record::store::Wanted;
+use dialectic_record::debate::{Debate, DebateFile, FollowUp, Ledger, Move, Objection, Shown};
+use dialectic_record::store::AccessMode;
 use dialectic_report::display::objections;
 use dialectic_report::report::{Said, View, overview, readable, said};
 
 pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;
-    let saved = directory.find(&args.which.debate)?.load(Wanted::State)?;
+    let saved = directory.find(&args.which.debate)?.load(AccessMode::State)?;
     for warning in &saved.warnings {
         terminal.warning(warning);
     }
     let debate = &saved.debate;
     let view = View::new(debate, &[], None);
-    let choice = Choice::of(&view, args.part, args.name.as_deref())?;
+    let choice = TextSelection::of(&view, args.part, args.name.as_deref())?;
     match args.part {
         None if args.json => terminal.json(&DebateFile::of(debate)),
         None => terminal.pages(&overview(&view, directory.short_name(&debate.id)), !args.no_pager),
-        Some(Part::Points) => points(&view, args, terminal),
-        Some(Part::Solution) => solution(debate, args, terminal),
-        Some(Part::Round | Part::Agent | Part::Stage | Part::Critiques) => {
+        Some(DebatePart::Points) => points(&view, args, terminal),
+        Some(DebatePart::Solution) => solution(debate, args, terminal),
+        Some(DebatePart::FollowUps) => follow_ups(debate, args, terminal),
+        Some(DebatePart::Round | DebatePart::Agent | DebatePart::Stage | DebatePart::Critiques) => {
             let texts: Vec<Said<'_>> = said(&view).into_iter().filter(|one| choice.has(debate, one)).collect();
             if args.json {
                 return terminal.json(&texts);
             }
             if texts.is_empty() {
-                terminal.notice("Nothing of that is on record.");
+                terminal.notice("The record has nothing of that.");
                 return Ok(());
             }
             terminal.pages(&readable(&view, &texts), !args.no_pager)
@@ -51,6 +52,26 @@ fn solution(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result
     terminal.pages(&solution.description, !args.no_pager)
 }
 
+/// What the user asked about the finished debate, each question with its answer.
+fn follow_ups(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    if args.json {
+        return terminal.json(&debate.follow_ups);
+    }
+    if debate.follow_ups.is_empty() {
+        terminal.notice("Nothing was asked about this debate.");
+        return Ok(());
+    }
+    let entry = |(number, one): (usize, &FollowUp)| {
+        let question = one.question.trim().replace('\n', "\n> ");
+        format!(
+            "## Question {number}\n\n> {question}\n\n{}\n",
+            one.answer.as_deref().map_or("Not answered.", str::trim)
+        )
+    };
+    let text: Vec<String> = (1..).zip(&debate.follow_ups).map(entry).collect();
+    terminal.pages(&text.join("\n"), !args.no_pager)
+}
+
 /// What became of every objection.
 fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let shown = Ledger::shown(view.debate);
@@ -58,10 +79,10 @@ fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(
         return terminal.json(&Points::of(&shown));
     }
     if shown.ledger.is_empty() {
-        terminal.notice("No objections are on record, and none can be read out of the texts.");
+        terminal.notice("The record has no objections, and none can be read from its texts.");
         return Ok(());
     }
-    let text = objections(&shown, |agent| view.name_of(agent), terminal.layout());
+    let text = objections(&shown, view, terminal.layout());
     terminal.clean_pages(&text, !args.no_pager)
 }
 

@@ -5,12 +5,12 @@ use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_record::debate::Debate;
-use dialectic_record::store::Wanted;
+use dialectic_record::store::AccessMode;
 
 pub(in crate::cli) fn run(args: &TagArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = debates()?.find(&args.which.debate)?;
     if args.add.is_empty() && args.remove.is_empty() {
-        let saved = entry.load(Wanted::State)?;
+        let saved = entry.load(AccessMode::State)?;
         for warning in &saved.warnings {
             terminal.warning(warning);
         }

@@ -17,7 +17,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
     let journal = entry.journal_path()?;
     let found = verify(&entry, journal)?;
     if args.json {
-        terminal.json(&Report::of(&entry, &found))?;
+        terminal.json(&VerifyReport::of(&entry, &found))?;
     } else {
         terminal.text(&text(&entry, journal, &found))?;
     }
@@ -27,7 +27,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
 /// What a program is told.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Report {
+struct VerifyReport {
     id: String,
     whole: bool,
     events: usize,
@@ -41,7 +41,7 @@ struct Report {
     flaws: Vec<String>,
 }
 
-impl Report {
+impl VerifyReport {
     fn of(entry: &Entry, found: &Verification) -> Self {
         let (state, state_events) = match found.state {
             StateFile::Current => ("current", Some(found.events)),
@@ -73,24 +73,24 @@ fn text(entry: &Entry, journal: &Path, found: &Verification) -> String {
     let mut lines = vec![format!("{}: {verdict}", entry.id())];
     let is_damaged = found.flaws.iter().any(|flaw| matches!(flaw, Flaw::Journal(_)));
     let events = counted(found.events as u64, "event");
-    let before = if is_damaged { " before the first line that is damaged" } else { ", every line as it was written" };
+    let before = if is_damaged { " before the first damaged line" } else { ", every line intact" };
     lines.push(format!("  journal  {events}{before} ({})", journal.display()));
     if found.running {
-        lines.push("           another process runs this debate right now".to_owned());
+        lines.push("           another process is running this debate".to_owned());
     }
     if found.cut_short && !found.running {
-        let cut = "the last line was cut short, as a crash does; it is no part of the record, and `resume` drops it";
+        let cut = "the last line is incomplete, as after a crash; it does not count, and `resume` drops it";
         lines.push(format!("           {cut}"));
     }
     let state = match found.state {
-        StateFile::Current => "the fold of the journal".to_owned(),
+        StateFile::Current => "matches the journal".to_owned(),
         StateFile::Behind { events } => {
-            let why = if found.running { "it follows" } else { "`resume` brings it up to date" };
-            format!("the fold of the first {}; {why}", counted(events as u64, "event"))
+            let why = if found.running { "the rest follows" } else { "`resume` updates it" };
+            format!("matches the first {}; {why}", counted(events as u64, "event"))
         }
-        StateFile::Missing if found.running => "not there yet".to_owned(),
-        StateFile::Missing => "not there; `resume` writes it".to_owned(),
-        StateFile::Differs => "not the fold of the journal".to_owned(),
+        StateFile::Missing if found.running => "not written yet".to_owned(),
+        StateFile::Missing => "missing; `resume` writes it".to_owned(),
+        StateFile::Differs => "differs from the journal".to_owned(),
         StateFile::Unknown => "not compared".to_owned(),
     };
     lines.push(format!("  state    {state} ({})", entry.state.display()));

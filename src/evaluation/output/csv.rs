@@ -3,7 +3,7 @@
 use csv::{IntoInnerError, ReaderBuilder, Terminator, Writer, WriterBuilder};
 
 use crate::evaluation::statistics::two_decimals;
-use crate::evaluation::{Criterion, Evaluated, Run};
+use crate::evaluation::{Criterion, Evaluated, EvaluationRun};
 
 /// The title of the first column; the others are those of the criteria.
 const DEBATE: &str = "debate";
@@ -52,7 +52,7 @@ fn columns() -> impl Iterator<Item = &'static str> {
     [DEBATE].into_iter().chain(Criterion::ALL.map(Criterion::title))
 }
 
-fn write_run(writer: &mut Writer<Vec<u8>>, name: &str, run: &Run) -> csv::Result<()> {
+fn write_run(writer: &mut Writer<Vec<u8>>, name: &str, run: &EvaluationRun) -> csv::Result<()> {
     let averages = run.averages();
     let scores =
         Criterion::ALL.map(|criterion| averages.get(&criterion).copied().map(two_decimals).unwrap_or_default());

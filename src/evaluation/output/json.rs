@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::evaluation::statistics::rounded;
-use crate::evaluation::{Criterion, Evaluated, Figure, Run};
+use crate::evaluation::{Criterion, Evaluated, EvaluationRun, Figure};
 use dialectic_record::debate::AgentId;
 
 /// The averages and what each evaluator returned; null where nothing was scored. One debate is an object, several are
@@ -19,10 +19,10 @@ use dialectic_record::debate::AgentId;
 pub fn json(evaluated: &[Evaluated], repeat: NonZeroU32) -> serde_json::Result<String> {
     let repeated = repeat.get() > 1;
     let text = match evaluated {
-        [one] => serde_json::to_string_pretty(&Report::of(one, None, repeated)),
+        [one] => serde_json::to_string_pretty(&ScoresReport::of(one, None, repeated)),
         several => {
-            let reports: Vec<Report> =
-                several.iter().map(|one| Report::of(one, Some(&one.subject.name), repeated)).collect();
+            let reports: Vec<ScoresReport> =
+                several.iter().map(|one| ScoresReport::of(one, Some(&one.subject.name), repeated)).collect();
             serde_json::to_string_pretty(&reports)
         }
     };
@@ -30,7 +30,7 @@ pub fn json(evaluated: &[Evaluated], repeat: NonZeroU32) -> serde_json::Result<S
 }
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct ScoresReport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     debate: Option<&'a str>,
     evaluation: Groups,
@@ -39,17 +39,17 @@ struct Report<'a> {
     overall_standard_deviation: Option<Deviation>,
     agents: Returned<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    runs: Option<Vec<Report<'a>>>,
+    runs: Option<Vec<ScoresReport<'a>>>,
 }
 
 #[derive(Serialize)]
 struct Groups {
-    functional_completeness: Score,
+    functional_completeness: ScoreEntry,
     non_functional: NonFunctional,
 }
 
 #[derive(Clone, Copy, Serialize)]
-struct Score {
+struct ScoreEntry {
     average_score: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     standard_deviation: Option<Deviation>,
@@ -60,7 +60,7 @@ struct Score {
 struct Deviation(Option<f64>);
 
 /// Scores by their keys, in the order of the columns.
-struct NonFunctional(Vec<(Criterion, Score)>);
+struct NonFunctional(Vec<(Criterion, ScoreEntry)>);
 
 impl Serialize for NonFunctional {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -77,12 +77,12 @@ impl Serialize for Returned<'_> {
     }
 }
 
-impl<'a> Report<'a> {
+impl<'a> ScoresReport<'a> {
     fn of(evaluated: &'a Evaluated, debate: Option<&'a str>, repeated: bool) -> Self {
         let figures = evaluated.figures();
         let score = |criterion| {
             let figure: Option<&Figure> = figures.get(&criterion);
-            Score {
+            ScoreEntry {
                 average_score: figure.map(|figure| rounded(figure.mean)),
                 standard_deviation: repeated
                     .then(|| Deviation(figure.and_then(|figure| figure.deviation).map(rounded))),
@@ -99,9 +99,9 @@ impl<'a> Report<'a> {
         }
     }
 
-    fn of_run(run: &'a Run) -> Self {
+    fn of_run(run: &'a EvaluationRun) -> Self {
         let averages = run.averages();
-        let score = |criterion| Score {
+        let score = |criterion| ScoreEntry {
             average_score: averages.get(&criterion).copied().map(rounded),
             standard_deviation: None,
         };
@@ -118,7 +118,7 @@ impl<'a> Report<'a> {
     }
 }
 
-fn groups(score: impl Fn(Criterion) -> Score) -> Groups {
+fn groups(score: impl Fn(Criterion) -> ScoreEntry) -> Groups {
     Groups {
         functional_completeness: score(Criterion::FunctionalCompleteness),
         non_functional: NonFunctional(Criterion::NON_FUNCTIONAL.map(|criterion| (criterion, score(criterion))).into()),

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use crate::evaluation::evaluators;
 use dialectic_base::money::Price;
 use dialectic_config::EvaluatorSettings;
-use dialectic_llm::{Caller, CallerLimits, ChatModel, FailedAttempt, InFlight, Live, Reply, Request, Timeouts};
+use dialectic_llm::{Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply, Request, Timeouts};
 use dialectic_record::debate::AgentId;
 
 use super::*;
@@ -62,7 +62,7 @@ fn evaluator(manner: Manner) -> Vec<Evaluator> {
         price: Some(Price::flat(2.0, None, 8.0)),
         timeouts: Timeouts { first_token: one.timeout, idle: Duration::from_mins(1) },
         silence: None,
-        limits: CallerLimits { in_flight: Arc::new(InFlight::at_most(1)), max_retries: 3 },
+        limits: CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(1)), max_retries: 3 },
         account: None,
         observer: None,
     };

@@ -71,7 +71,11 @@ fn configurations() {
     let off = r#"{"agents": [{"id": "a", "model": "m", "enabled": false}]}"#;
     eval(off, 2, &["has no agent that is switched on"]);
     eval("{", 2, &["`c.json` is not JSON (line 1"]);
-    eval(r#"{"agents": [{"id": []}]}"#, 2, &["agents[0].id (line 1, column 20): expected a string, found an array"]);
+    eval(
+        r#"{"agents": [{"id": []}]}"#,
+        2,
+        &["agents[0].id (line 1, column 20): expected a string or a number, found an array"],
+    );
     let twice = r#"{"agents": [{"id": "a", "model": "m"}, {"id": "a", "model": ""}]}"#;
     eval(twice, 2, &["2 problems", "agents[1].id", "already the id of `agents[0]`", "agents[1].model", "is empty"]);
 }
@@ -103,7 +107,7 @@ fn a_missing_key_is_named_with_those_who_need_it() {
 fn a_csv_of_something_else_is_not_appended_to() {
     let arguments = ["-c", "eval.json", "-d", "simple", "-o", "s.csv"];
     for found in ["id,score\n1,2\n", &HEADER.replace("Security", "Safety"), "\n\n"] {
-        refused(&[("s.csv", found)], &arguments, 2, &["s.csv is no file of evaluations", "hint: "]);
+        refused(&[("s.csv", found)], &arguments, 2, &["s.csv is not a file of evaluations", "hint: "]);
     }
 }
 

@@ -207,21 +207,21 @@ fn without_a_schema_and_with_prose_the_scores_are_the_same() {
 }
 
 #[test]
-fn offline_scores_come_from_rules_and_say_so() {
+fn offline_nothing_is_scored_and_the_output_says_so() {
     let sandbox = Sandbox::new();
     let problem = "Design a photo store. It must survive the loss of a disk. It shall keep an audit log.";
     sandbox.run(["debate", "--offline", problem]).expect_code(0);
     // Without a configuration one evaluator is built in; with one, each is called offline and none needs its key.
     let first = sandbox.run(["eval", "--offline", "-d", "latest"]).expect_code(0);
     assert_eq!(first.stdout, sandbox.run(["eval", "--offline", "-d", "latest"]).expect_code(0).stdout);
-    assert_eq!(first.stderr, "No model was called: the scores of the offline provider come from rules.\n");
+    assert_eq!(first.stderr, "No model was called: this was a rehearsal, and nothing was scored.\n");
     sandbox.write("eval.json", evaluators(&["a", "b"]).to_string());
     let arguments = ["eval", "--offline", "-c", "eval.json", "-d", "latest", "-o", "scores.json"];
     sandbox.run(arguments).expect_code(0);
     let written: Value = serde_json::from_str(&sandbox.read("scores.json")).unwrap();
-    assert!(written["overall_score"].as_f64().is_some_and(|score| (1.0..=10.0).contains(&score)), "{written}");
+    assert!(written["overall_score"].is_null(), "{written}");
     let returned = &written["agents"]["b"]["evaluation"]["non_functional"]["security"];
-    assert!(returned["reasoning"].as_str().unwrap().starts_with("By rule, without a model: "), "{returned}");
+    assert!(returned["reasoning"].as_str().unwrap().starts_with("This is a rehearsal: "), "{returned}");
 }
 
 #[test]

@@ -75,9 +75,7 @@ fn an_unfinished_debate_is_left_out_of_several() {
         .file("other/running.json", running.to_string())
         .file("other/second.json", running.to_string());
     let left_out = |path: &str| {
-        format!(
-            "warning: the debate {path} cannot be evaluated: `finalSolution.description` is missing; it is left out\n"
-        )
+        format!("warning: the debate {path} cannot be evaluated: `finalSolution.description` is missing; skipping it\n")
     };
     let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "debates/*.json", "-o", "s.csv"]).expect_code(0);
     assert_eq!(finished.stderr, left_out("debates/running.json") + "Wrote the result to s.csv\n");

@@ -102,7 +102,7 @@ fn when_all_are_skipped_nothing_is_written() {
     --- stderr
     warning: evaluator a is skipped: the request was refused (400): no such model
     warning: evaluator b is skipped: the request was refused (400): no such model
-    error: no evaluator gave an evaluation of simple
+    error: no evaluator could evaluate simple
     ");
     assert!(!sandbox.directory().join("out/s.csv").exists());
 }
@@ -116,7 +116,7 @@ fn a_debate_that_nobody_evaluated_does_not_cost_the_others_theirs() {
     let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "clarified", "simple"]).expect_code(3);
     assert!(finished.stdout.contains("| simple | 6.00 |"), "{finished}");
     assert!(finished.stdout.contains("| clarified | N/A |"), "{finished}");
-    assert!(finished.stderr.ends_with("error: no evaluator gave an evaluation of clarified\n"), "{finished}");
+    assert!(finished.stderr.ends_with("error: no evaluator could evaluate clarified\n"), "{finished}");
     // A row without scores would have to be taken out again by hand.
     sandbox.run(["eval", "-c", "eval.json", "-d", "clarified", "simple", "-o", "s.csv"]).expect_code(3);
     assert_eq!(sandbox.read("s.csv").lines().count(), 2);

@@ -203,7 +203,6 @@ fn beyond_this_machine_a_token_and_limits_are_needed() {
 #[test]
 fn what_is_too_large_is_refused_before_it_is_read() {
     let (_sandbox, serving) = serving();
-    let before = serving.peak_memory();
     let mut stream = TcpStream::connect(&serving.authority).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     let head = format!(
@@ -226,8 +225,6 @@ fn what_is_too_large_is_refused_before_it_is_read() {
     let chunk = [b"10000\r\n".as_slice(), &vec![b' '; 0x10000], b"\r\n"].concat();
     let sent = (0..1600).take_while(|_| stream.write_all(&chunk).is_ok()).count();
     assert!(sent < 1600, "a hundred megabytes are taken");
-    let grown = serving.peak_memory() - before;
-    assert!(grown < 16 * 1024 * 1024, "{grown} bytes more");
     serving.raw("GET", "/healthz", &[], b"").expect(200);
 }
 
@@ -280,7 +277,6 @@ fn two_thousand_connections_without_the_token_lock_nobody_out() {
             assert_eq!(ask_again(&serving, &mut before), 404);
         }
     }
-    assert!(serving.peak_memory() < 64 * 1024 * 1024, "{}", serving.peak_memory());
     let id = serving.begin(&json!({"problem": "Design a queue", "offline": true, "rounds": 1}));
     let mut line = String::new();
     while !line.contains(&id) {

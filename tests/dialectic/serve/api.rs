@@ -90,7 +90,11 @@ fn what_a_request_may_not_say_is_refused_and_named() {
         (json!({"judge": {"summaryPromptPath": "x"}}), "judge.summaryPromptPath"),
         (json!({"debate": {"trace": "otlp"}}), "debate.trace"),
         (json!({"debate": {"summarization": {"promptPath": "x"}}}), "debate.summarization.promptPath"),
+        (json!({"debate": {"summarization": {"method": "length-based"}}}), "debate.summarization.method"),
         (json!({"debate": {"contextCommands": ["id"]}}), "debate.contextCommands"),
+        (json!({"debate": {"arena": {"contextCommands": ["id"]}}}), "debate.arena"),
+        (json!({"debate": {"critics": "some"}}), "debate.critics"),
+        (json!({"judge": {"maxTokens": 1.5}}), "judge.maxTokens"),
         (json!({"providers": {"openai": {"baseUrl": "http://evil.example"}}}), "providers"),
         (json!({"hooks": {"afterDebate": ["id"]}}), "hooks"),
         (json!({"contextDir": "/"}), "contextDir"),
@@ -176,8 +180,8 @@ fn files_are_refused_that_the_command_line_refuses() {
             "more than 100 characters together, with b.md",
         ),
         (json!([{"name": " ", "text": "x"}]), "files[0].name", "must have a name"),
-        (json!([{"name": "x".repeat(256), "text": "x"}]), "files[0].name", "255 characters at most"),
-        (json!(vec![fine.clone(); 21]), "files", "20 files at most"),
+        (json!([{"name": "x".repeat(256), "text": "x"}]), "files[0].name", "at most 255 characters"),
+        (json!(vec![fine.clone(); 21]), "files", "at most 20 files"),
     ];
     for (files, key, detail) in cases {
         for path in ["/forecast", "/debates"] {

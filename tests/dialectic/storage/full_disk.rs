@@ -28,7 +28,7 @@ fn a_debate_stops_with_all_that_found_room_and_goes_on_when_there_is_more() {
         let sandbox = everything(&server);
         let finished = sandbox.run_with_file_limit(blocks, &["debate", "Design a queue", "--quiet"]);
         let id = id_of_journal(&sandbox);
-        let hint = format!("once the cause is gone: dialectic resume {id}\n");
+        let hint = format!("when the cause is fixed: dialectic resume {id}\n");
         let said = format!("error: the debate {id} cannot be saved\n");
         assert_refused(&finished, &[&said, "File too large", &format!("./debates/{id}."), &hint]);
         assert_eq!(super::half_written(&sandbox), Vec::<std::path::PathBuf>::new());

@@ -82,7 +82,7 @@ fn a_journal_or_directory_that_is_removed_is_put_back() {
     ];
     for deed in deeds {
         let disturbed = disturbed(deed);
-        disturbed.assert_refused(&[DISPLACED, "hint: what was said is kept; once the cause is gone"]);
+        disturbed.assert_refused(&[DISPLACED, "hint: everything said is saved; when the cause is fixed"]);
         // The answer that came while there was no file to keep it in is there, too.
         assert_eq!(recorded_calls(&disturbed.sandbox), disturbed.calls);
         disturbed.assert_goes_on(&undisturbed);
@@ -92,7 +92,7 @@ fn a_journal_or_directory_that_is_removed_is_put_back() {
 #[test]
 fn a_directory_that_is_moved_has_everything_where_it_is() {
     let disturbed = disturbed(|directory, _| fs::rename(directory, directory.with_extension("old")).unwrap());
-    disturbed.assert_refused(&[DISPLACED, "hint: put the debate's files back where they were"]);
+    disturbed.assert_refused(&[DISPLACED, "hint: put the debate's files back"]);
     let directory = disturbed.sandbox.directory().join("debates");
     assert!(!directory.exists(), "what is there would be in the way");
     fs::rename(directory.with_extension("old"), &directory).unwrap();

@@ -105,7 +105,7 @@ fn a_state_that_was_never_saved_is_no_flaw() {
     assert!(verified.stdout.contains("  - there is no state file"), "{verified}");
     sandbox.write(format!("debates/{id}.events.jsonl"), lines[..4].join("\n") + "\n");
     let verified = sandbox.run(["verify", &id]).expect_code(0);
-    assert!(verified.stdout.contains("not there; `resume` writes it"), "{verified}");
+    assert!(verified.stdout.contains("missing; `resume` writes it"), "{verified}");
 }
 
 /// Whoever else has an account on the machine reads no debate, unless its owner lets them.

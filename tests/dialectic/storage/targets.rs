@@ -72,11 +72,11 @@ fn two_results_for_one_file_are_refused_before_anything_is_paid_for() {
     let sandbox = Sandbox::new().file("x.md", "").file("same.json", "");
     symlink("x.md", sandbox.directory().join("link.md")).unwrap();
     for (options, says) in [
-        (&["-o", "x.md", "--events", "./link.md"][..], "--events names a file that --output is written to"),
-        (&["-o", "new.ndjson", "--events", "./new.ndjson"], "--events names a file that --output is written to"),
-        (&["-o", "x.md", "--report", "link.md"], "--report names a file that --output is written to"),
-        (&["--report", "x.md", "--events", "link.md"], "--events names a file that --report is written to"),
-        (&["-o", "/dev/stdout", "--events", "-"], "--output names a file that --events is written to"),
+        (&["-o", "x.md", "--events", "./link.md"][..], "--events names the same file as --output"),
+        (&["-o", "new.ndjson", "--events", "./new.ndjson"], "--events names the same file as --output"),
+        (&["-o", "x.md", "--report", "link.md"], "--report names the same file as --output"),
+        (&["--report", "x.md", "--events", "link.md"], "--events names the same file as --report"),
+        (&["-o", "/dev/stdout", "--events", "-"], "--output names the same file as --events"),
     ] {
         let finished = sandbox.run(with(options)).expect_code(2);
         assert!(finished.stderr.contains(says), "{finished}");

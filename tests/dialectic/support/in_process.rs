@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use dialectic_base::money::Price;
 use dialectic_engine::agent::{Panel, timeouts_of};
-use dialectic_engine::engine::{Command, Ending, Engine, OnOutage};
+use dialectic_engine::engine::{Engine, OnOutage, RunCommand, RunEnding};
 use dialectic_llm::{Caller, CallerLimits, ChatModel, Request};
 use dialectic_record::debate::{Created, Debate, DebateId, FORMAT_VERSION, PanelInfo, Settings};
 use dialectic_record::protocol::Protocol;
@@ -57,7 +57,7 @@ pub(crate) fn created(settings: &Settings, panel: &Panel, id: DebateId, seed: u6
 }
 
 /// The commands of a debate that nobody tells anything.
-pub(crate) fn untold() -> UnboundedReceiver<Command> {
+pub(crate) fn untold() -> UnboundedReceiver<RunCommand> {
     unbounded_channel().1
 }
 
@@ -74,12 +74,12 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Runs a debate to its end.
-pub(crate) async fn run(settings: &Settings, panel: Panel, seed: u64) -> (Ending, Debate) {
+pub(crate) async fn run(settings: &Settings, panel: Panel, seed: u64) -> (RunEnding, Debate) {
     run_watched(settings, panel, seed, Signals::new(PanelInfo::new(settings, protocol(settings).infos()))).await
 }
 
 /// Runs a debate to its end. It shows itself through `signals`.
-pub(crate) async fn run_watched(settings: &Settings, panel: Panel, seed: u64, signals: Signals) -> (Ending, Debate) {
+pub(crate) async fn run_watched(settings: &Settings, panel: Panel, seed: u64, signals: Signals) -> (RunEnding, Debate) {
     run_until(settings, panel, seed, signals, CancellationToken::new()).await
 }
 
@@ -90,12 +90,12 @@ pub(crate) async fn run_until(
     seed: u64,
     signals: Signals,
     cancel: CancellationToken,
-) -> (Ending, Debate) {
+) -> (RunEnding, Debate) {
     run_engine(settings, panel, seed, signals, cancel, OnOutage::Pause).await
 }
 
 /// Runs a debate that pauses or waits when a server is gone that it needs.
-pub(crate) async fn run_through(settings: &Settings, panel: Panel, on: OnOutage) -> (Ending, Debate) {
+pub(crate) async fn run_through(settings: &Settings, panel: Panel, on: OnOutage) -> (RunEnding, Debate) {
     let signals = Signals::new(PanelInfo::new(settings, protocol(settings).infos()));
     run_engine(settings, panel, 1, signals, CancellationToken::new(), on).await
 }
@@ -107,7 +107,7 @@ async fn run_engine(
     signals: Signals,
     cancel: CancellationToken,
     on: OnOutage,
-) -> (Ending, Debate) {
+) -> (RunEnding, Debate) {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let begun = Record::begin(&Directory::at(directory.path()), |id| created(settings, &panel, id, seed));
     let (record, _) = begun.expect("a temporary directory can be written to");

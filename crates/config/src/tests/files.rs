@@ -5,13 +5,13 @@ use std::fs;
 use super::*;
 
 fn load_file(path: &Path, overrides: &Overrides) -> Result<Loaded, ConfigError> {
-    load(&ConfigPath::Named(path.to_owned()), &Environment::default(), overrides, &VOCABULARY)
+    ConfigFiles::new(ConfigPath::Named(path.to_owned()), &Environment::default()).load(overrides)
 }
 
 #[test]
 fn without_a_file_everything_is_built_in() {
     let (nothing, none) = (Environment::default(), Overrides::default());
-    let loaded = load(&ConfigPath::Default, &nothing, &none, &VOCABULARY).unwrap();
+    let loaded = ConfigFiles::new(ConfigPath::Default, &nothing).load(&none).unwrap();
     assert_eq!(loaded.warnings, ["Config not found at ./debate-config.json. Using built-in defaults."]);
     assert_eq!(loaded.file, None);
     let base_dir = Some(std::env::current_dir().unwrap());
@@ -73,7 +73,7 @@ fn mistakes_of_the_command_line_are_not_the_files() {
     let texts: Vec<String> = faulty
         .iter()
         .map(|overrides| {
-            let error = load(&ConfigPath::Default, &Environment::default(), overrides, &VOCABULARY).unwrap_err();
+            let error = ConfigFiles::new(ConfigPath::Default, &Environment::default()).load(overrides).unwrap_err();
             assert_eq!(error.blame(), ErrorCategory::Arguments);
             error.to_string()
         })
@@ -82,13 +82,13 @@ fn mistakes_of_the_command_line_are_not_the_files() {
     assert_eq!(texts[1], "--agents names no role");
     assert_eq!(
         texts[3],
-        "--protocol names an unknown protocol `arenas` (did you mean `arena`?); known: `dialectic`, `arena`"
+        "--protocol names an unknown protocol `arenas` (did you mean `arena`?); known: `dialectic`, `oxford`, `lincoln-douglas`, `roundtable`, `review`, `arena`"
     );
     assert!(texts[4].starts_with("cannot use the context directory `"), "{}", texts[4]);
 
     let context_dir = Some(directory.path().join("."));
     let overrides = Overrides { context_dir, ..Default::default() };
-    let loaded = load(&ConfigPath::Default, &Environment::default(), &overrides, &VOCABULARY).unwrap();
+    let loaded = ConfigFiles::new(ConfigPath::Default, &Environment::default()).load(&overrides).unwrap();
     assert_eq!(loaded.settings.context_dir, Some(directory.path().canonicalize().unwrap()));
 }
 
@@ -156,14 +156,14 @@ fn what_was_replaced_is_not_said_to_be_the_files() {
     let loaded = load_value(&config).unwrap();
     let rows = show(&loaded, &Environment::default());
     let source = |path: &str| &rows.iter().find(|row| row.path == path).unwrap().source;
-    assert_eq!(*source("agents[0].role"), Source::BuiltIn);
-    assert_eq!(*source("agents[0].model"), Source::BuiltIn);
-    assert_eq!(*source("agents[0].provider"), Source::File("c.json".into()));
+    assert_eq!(*source("agents[0].role"), ValueSource::BuiltIn);
+    assert_eq!(*source("agents[0].model"), ValueSource::BuiltIn);
+    assert_eq!(*source("agents[0].provider"), ValueSource::File("c.json".into()));
     let overrides = Overrides { offline: Switch::On, ..Default::default() };
     let loaded = load_with(config.to_string().as_bytes(), &overrides, &Environment::default()).unwrap();
     let rows = show(&loaded, &Environment::default());
     let judge = rows.iter().find(|row| row.path == "judge.model").unwrap();
-    assert_eq!((judge.value.as_str(), &judge.source), (OFFLINE_MODEL, &Source::Option("--offline")));
+    assert_eq!((judge.value.as_str(), &judge.source), (OFFLINE_MODEL, &ValueSource::Option("--offline")));
     assert!(rows.iter().all(|row| !row.path.starts_with("endpoints.")), "no server is called");
 }
 
@@ -184,7 +184,7 @@ fn the_starter_is_short_and_names_where_all_keys_are() {
 
 #[test]
 fn the_schema_describes_every_key_and_has_the_defaults() {
-    let schema = schema(&VOCABULARY);
+    let schema = schema();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(schema["title"], "dialectic configuration");
     assert_eq!(schema["additionalProperties"], json!(true));
@@ -194,9 +194,13 @@ fn the_schema_describes_every_key_and_has_the_defaults() {
             assert!(property["description"].as_str().is_some_and(|text| text.len() > 5), "{name}.{key}");
         }
     }
+    assert_eq!(schema["properties"]["judge"]["anyOf"], json!([{"$ref": "#/$defs/Agent"}, {"type": "null"}]));
     let debate = &definitions["Debate"]["properties"];
     assert_eq!((&debate["rounds"]["default"], &debate["rounds"]["minimum"]), (&json!(3), &json!(1)));
-    assert_eq!(debate["protocol"]["enum"], json!(["dialectic", "arena", null]));
+    assert_eq!(
+        debate["protocol"]["enum"],
+        json!(["dialectic", "oxford", "lincoln-douglas", "roundtable", "review", "arena", null])
+    );
     assert_eq!(definitions["Agent"]["properties"]["temperature"]["maximum"], json!(2));
     assert_eq!(definitions["Agent"]["properties"]["role"]["examples"][0], "architect");
     assert!(debate["synthesisMethod"].to_string().contains("SynthesisMethod"));

@@ -12,7 +12,7 @@ fn a_configuration_that_says_everything_loads_unchanged() {
     assert_eq!(agent.summarization.threshold, 8000);
     assert_eq!((agent.summarization.max_length, agent.summarization.enabled), (2500, true), "inherited");
     assert_eq!(agent.system_prompt_path.as_deref(), Some(Path::new("prompts/a.md")));
-    assert_eq!(agent.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), VOCABULARY.tools);
+    assert_eq!(agent.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), names::TOOLS);
     assert_eq!((agent.max_tokens, agent.position), (Some(4096), Some(Position::For)));
     assert_eq!(settings.debate.orchestrator_type, "classic");
     assert_eq!(settings.prices["gpt-4"].cached_input_per_m_tok, Some(30.0));
@@ -73,7 +73,7 @@ fn null_is_absent_everywhere() {
     let settings = load_value(&config).unwrap().settings;
     assert!(settings.providers.is_empty());
 
-    let schema = schema(&VOCABULARY);
+    let schema = schema();
     let debate_keys = schema["$defs"]["Debate"]["properties"].as_object().unwrap().keys();
     let debate: Value = debate_keys.map(|key| (key.clone(), Value::Null)).collect::<serde_json::Map<_, _>>().into();
     assert_eq!(load_value(&with_debate(&debate)).unwrap().settings.debate, default_settings().debate);
@@ -169,7 +169,7 @@ fn all_problems_are_reported_in_one_go() {
       agents[2].maxTokens (line 5, column 74): must be a whole number of at least 1, not 0
       judge.id (line 7, column 20): `x` is already the id of `agents[1]`
       debate.rounds (line 9, column 15): must be a whole number of at least 1, not 0
-      debate.protocol (line 9, column 30): unknown protocol `dialektic` (did you mean `dialectic`?); known: `dialectic`, `arena`
+      debate.protocol (line 9, column 30): unknown protocol `dialektic` (did you mean `dialectic`?); known: `dialectic`, `oxford`, `lincoln-douglas`, `roundtable`, `review`, `arena`
       debate.terminationCondition.threshold (line 9, column 82): must be from 0 to 100, not 101
       debate.budget.maxCostUsd (line 10, column 31): must not be negative: -1
       debate.callTimeout (line 10, column 52): must be a whole number of at least 1, not 0
@@ -201,7 +201,7 @@ fn ids_must_not_collide_with_what_is_built_in() {
 
 #[test]
 fn every_bound_of_the_schema_is_enforced() {
-    let schema = schema(&VOCABULARY);
+    let schema = schema();
     let place = |definition: &str, key: &str, value: &Value| match definition {
         "Agent" => Some(with_agent(&json!({ key: value }))),
         "Debate" => Some(with_debate(&json!({ key: value }))),
@@ -404,4 +404,22 @@ fn a_moved_endpoint_is_checked_when_it_is_used() {
     let environment = Environment::from_pairs([("OPENAI_BASE_URL", "nonsense"), ("OPENROUTER_BASE_URL", "nonsense")]);
     let error = load_with(with(&json!({})).to_string().as_bytes(), &Overrides::default(), &environment).unwrap_err();
     insta::assert_snapshot!(error, @"the configuration `c.json` cannot be used: environment variable OPENAI_BASE_URL: is not a URL, e.g. `http://127.0.0.1:8000/v1`");
+}
+
+#[test]
+fn a_section_on_summaries_switches_them_on_unless_it_says_otherwise() {
+    let of = |debate: Value, agent: Value| {
+        let mut config = with_agent(&agent);
+        config["debate"] = debate;
+        let settings = load_value(&config).unwrap().settings;
+        (settings.debate.summarization.enabled, settings.agents[0].summarization.enabled)
+    };
+    let threshold = json!({"summarization": {"threshold": 9}});
+    let off = json!({"summarization": {"threshold": 9, "enabled": false}});
+    assert_eq!(of(json!({}), json!({})), (false, false));
+    assert_eq!(of(json!({"summarization": {}}), json!({"summarization": null})), (false, false));
+    assert_eq!(of(threshold.clone(), json!({})), (true, true));
+    assert_eq!(of(json!({}), threshold.clone()), (false, true));
+    assert_eq!(of(off.clone(), threshold.clone()), (false, false));
+    assert_eq!(of(threshold, off), (true, false));
 }

@@ -16,7 +16,7 @@ use super::stranger::{Trust, TrustError};
 
 /// A provider that cannot be called as configured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum EndpointError {
+pub enum ProviderAccessError {
     /// Neither built in nor configured.
     #[error("unknown provider `{name}`")]
     Unknown {
@@ -46,7 +46,7 @@ pub enum EndpointError {
     Stranger(#[from] TrustError),
 }
 
-impl Diagnostic for EndpointError {
+impl Diagnostic for ProviderAccessError {
     fn blame(&self) -> ErrorCategory {
         ErrorCategory::Configuration
     }
@@ -180,18 +180,18 @@ pub fn endpoint(
     providers: &BTreeMap<String, ProviderSettings>,
     environment: &Environment,
     provenance: &Trust,
-) -> Result<Endpoint, EndpointError> {
+) -> Result<Endpoint, ProviderAccessError> {
     let name = provider.to_owned();
-    let Some(outline) = Outline::of(provider, providers) else { return Err(EndpointError::Unknown { name }) };
+    let Some(outline) = Outline::of(provider, providers) else { return Err(ProviderAccessError::Unknown { name }) };
     provenance.check_provider(provider, &outline, environment)?;
     let base_url = outline.base_url(environment).unwrap_or_default().trim().trim_end_matches('/').to_owned();
     let calls_a_server = outline.preset.is_none_or(|preset| !preset.base_url.is_empty());
     if let Some(fault) = url_fault(&base_url).filter(|_| calls_a_server) {
-        return Err(EndpointError::BaseUrl { name, fault });
+        return Err(ProviderAccessError::BaseUrl { name, fault });
     }
     let mut headers = Vec::new();
     for (header, value) in outline.headers() {
-        let value = headers::expand(value, environment).map_err(|variable| EndpointError::UnsetVariable {
+        let value = headers::expand(value, environment).map_err(|variable| ProviderAccessError::UnsetVariable {
             name: name.clone(),
             header: header.to_owned(),
             variable,
@@ -324,12 +324,12 @@ mod tests {
         let nothing = Environment::default();
         assert!(matches!(
             endpoint("nobody", &BTreeMap::new(), &nothing, &Trust::of_user()),
-            Err(EndpointError::Unknown { .. })
+            Err(ProviderAccessError::Unknown { .. })
         ));
         let bad = Environment::from_pairs([("OPENAI_BASE_URL", "localhost:8000")]);
         assert!(matches!(
             endpoint("openai", &BTreeMap::new(), &bad, &Trust::of_user()),
-            Err(EndpointError::BaseUrl { .. })
+            Err(ProviderAccessError::BaseUrl { .. })
         ));
         let headers = BTreeMap::from([("X-A".to_owned(), "${GONE}".to_owned())]);
         let providers = providers("ollama", ProviderSettings { headers, ..Default::default() });

@@ -7,7 +7,7 @@ use super::environment::Environment;
 
 /// A part of a header's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Piece<'a> {
+enum HeaderPart<'a> {
     Text(&'a str),
     Variable(&'a str),
 }
@@ -21,7 +21,7 @@ pub fn fault(name: &str, value: &str) -> Option<String> {
     let Some(pieces) = pieces(value) else {
         return Some("has a `${` without the name of an environment variable and `}`".to_owned());
     };
-    let has_variable = pieces.iter().any(|piece| matches!(piece, Piece::Variable(_)));
+    let has_variable = pieces.iter().any(|piece| matches!(piece, HeaderPart::Variable(_)));
     if !has_variable && (names_a_secret(name) || looks_like_a_secret(value)) {
         return Some("holds a secret: put it into the environment and write `${NAME}` here".to_owned());
     }
@@ -31,8 +31,8 @@ pub fn fault(name: &str, value: &str) -> Option<String> {
 /// The environment variables that a value refers to.
 pub(super) fn variables(value: &str) -> Vec<&str> {
     let named = pieces(value).into_iter().flatten().filter_map(|piece| match piece {
-        Piece::Variable(name) => Some(name),
-        Piece::Text(_) => None,
+        HeaderPart::Variable(name) => Some(name),
+        HeaderPart::Text(_) => None,
     });
     named.collect()
 }
@@ -43,8 +43,8 @@ pub(super) fn expand(value: &str, environment: &Environment) -> Result<SecretStr
     let mut expanded = String::new();
     for piece in pieces {
         match piece {
-            Piece::Text(text) => expanded.push_str(text),
-            Piece::Variable(name) => expanded.push_str(environment.get(name).ok_or_else(|| name.to_owned())?),
+            HeaderPart::Text(text) => expanded.push_str(text),
+            HeaderPart::Variable(name) => expanded.push_str(environment.get(name).ok_or_else(|| name.to_owned())?),
         }
     }
     Ok(SecretString::from(expanded))
@@ -59,7 +59,7 @@ pub fn is_variable_name(name: &str) -> bool {
 }
 
 /// Nothing when a `${` is not followed by a name and `}`.
-fn pieces(value: &str) -> Option<Vec<Piece<'_>>> {
+fn pieces(value: &str) -> Option<Vec<HeaderPart<'_>>> {
     let mut pieces = Vec::new();
     let mut rest = value;
     while let Some((before, after)) = rest.split_once("${") {
@@ -67,10 +67,10 @@ fn pieces(value: &str) -> Option<Vec<Piece<'_>>> {
         if !is_variable_name(name) {
             return None;
         }
-        pieces.extend([Piece::Text(before), Piece::Variable(name)]);
+        pieces.extend([HeaderPart::Text(before), HeaderPart::Variable(name)]);
         rest = following;
     }
-    pieces.push(Piece::Text(rest));
+    pieces.push(HeaderPart::Text(rest));
     Some(pieces)
 }
 

@@ -11,7 +11,7 @@ mod keys;
 mod stranger;
 
 pub use endpoint::{
-    EndpointError, Outline, elsewhere, endpoint, is_elsewhere, provider_names, routed_providers, url_fault,
+    Outline, ProviderAccessError, elsewhere, endpoint, is_elsewhere, provider_names, routed_providers, url_fault,
 };
 pub use environment::{Environment, TOKEN, VariableError};
 pub use keys::{MissingKey, MissingKeys, key_variable, known_keys, missing_keys, missing_keys_of, secret_variables};

@@ -1,5 +1,6 @@
 //! A question to a model up to a usable answer: one call, or more where what comes back cannot be read.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -10,20 +11,21 @@ use dialectic_base::call::{CallRecord, Cut};
 use dialectic_base::tool_call::{ToolCall, ToolResult};
 use dialectic_llm::{Caller, FailedCall, ModelError, Request, Turn};
 use dialectic_record::debate::{
-    AgentId, Challenge, Judgement, Metadata, Observation, Reading, Relations, Solution, StoredReply,
+    AgentId, Challenge, Judgement, Metadata, Observation, Reading, Reads, Relations, Solution, StoredReply,
 };
-use dialectic_record::prompt::{Fill, NoSolution, PromptError, SecondChance};
-use dialectic_record::protocol::{Authorship, OutputSpec};
+use dialectic_record::prompt::{Fill, NoPoints, NoSolution, PromptError, SecondChance};
+use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
-use super::reply::{Ballot, Cast, Questions, RawJudgement, Score};
+use super::reply::{Ballot, Cast, Questions, RawJudgement, RoundScore};
+use super::written::without_approach;
 use super::{AnswerError, Assessment, Call, Written};
 
 /// Told of each reply that is paid for but not yet a result, so that it can be kept before anything else happens.
 pub type OnReply = Arc<dyn Fn(StoredReply, CallRecord) + Send + Sync>;
 
 /// A reply that an earlier run of the debate already paid for.
-pub type Past = (StoredReply, CallRecord);
+pub type PaidReply = (StoredReply, CallRecord);
 
 /// A question, with what it needs on its way to an answer.
 pub struct Ask {
@@ -32,7 +34,7 @@ pub struct Ask {
     /// What.
     pub request: Request,
     /// Replies to it from an earlier run, oldest first; they are not paid again.
-    pub past: Vec<Past>,
+    pub past: Vec<PaidReply>,
     /// Told of each further reply that is not yet a result.
     pub on_reply: OnReply,
     /// The tools that the model may call; none for JSON answers.
@@ -65,13 +67,16 @@ impl ToolLog {
         self.records.push(record);
     }
 
-    fn into_metadata(self) -> Metadata {
-        Metadata {
+    /// The text that the last call brought.
+    fn into_said(mut self, text: String, call: CallRecord) -> ParsedText {
+        self.records.push(call.clone());
+        let metadata = Metadata {
             tool_calls: self.calls,
             tool_results: self.results,
             tool_call_iterations: (self.iterations > 0).then_some(self.iterations),
             ..Metadata::of_calls(&self.records)
-        }
+        };
+        ParsedText { text: text.into(), call, metadata, records: self.records }
     }
 }
 
@@ -85,13 +90,26 @@ async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall]) -> Vec<ToolResult> {
 
 /// An answer in text.
 #[derive(Debug, Clone)]
-struct Said {
+struct ParsedText {
     /// The text.
     pub text: Arc<str>,
     /// What the last call took; calls before it were told to [`Ask::on_reply`].
     pub call: CallRecord,
     /// How it came about, all calls together.
     pub metadata: Metadata,
+    /// What all calls took.
+    records: Vec<CallRecord>,
+}
+
+impl ParsedText {
+    /// With a further call, and the text that stands then.
+    fn and(mut self, text: Arc<str>, call: CallRecord) -> Self {
+        self.records.push(call.clone());
+        let Metadata { tool_calls, tool_results, tool_call_iterations, .. } = self.metadata;
+        let of_calls = Metadata::of_calls(&self.records);
+        let metadata = Metadata { tool_calls, tool_results, tool_call_iterations, ..of_calls };
+        Self { text, call, metadata, records: self.records }
+    }
 }
 
 /// An answer that stayed unreadable after a second chance.
@@ -105,7 +123,7 @@ pub struct Unreadable {
 
 /// What a call brought, with what it took beside it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
+pub struct CallResult {
     /// What it brought.
     pub value: Value,
     /// What its last request took; those before it were told to [`Ask::on_reply`].
@@ -137,20 +155,31 @@ pub enum Value {
     Kinds(Vec<Observation>),
     /// Scores of the debaters, or of their texts.
     Judgement(Judgement),
-    /// The answer of the debate. Some of its assessment may be missing, which it says.
-    Solution(Box<Solution>),
+    /// The answer of the debate.
+    Solution(Box<Delivered>),
     /// JSON that could not be read, also when it was asked for once more.
     Unreadable(AnswerError),
+}
+
+/// A solution, with its bare text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delivered {
+    /// The solution. Some of its assessment may be missing, which it says.
+    pub solution: Solution,
+    /// What was written, its answers to the check included, without the assessment.
+    pub text: Arc<str>,
+    /// Whether the approach of the draft was given up.
+    pub rethought: bool,
 }
 
 /// Makes a call, up to a usable answer.
 ///
 /// # Errors
 /// The failure of the last request that could not be made good.
-pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
+pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult, FailedCall> {
     let answered = value(ask, call, judge).await?;
     let text = match &answered.value {
-        Value::Text(text) if call.step.answer == OutputSpec::Text => Some(text.as_ref()),
+        Value::Text(text) if matches!(call.step.answer, OutputSpec::Text | OutputSpec::Check(_)) => Some(text.as_ref()),
         Value::Word(cast) => Some(cast.reason.as_str()),
         Value::Text(_)
         | Value::Questions(_)
@@ -163,19 +192,35 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, 
         | Value::Solution(_)
         | Value::Unreadable(_) => None,
     };
-    let reading = text.zip(call.reads.as_ref()).map(|(text, reads)| reads.read(text));
-    Ok(Answered { reading: reading.filter(Reading::says_something).map(Box::new), ..answered })
+    let Some((text, reads)) = text.zip(call.reads.as_ref()).filter(|_| answered.reading.is_none()) else {
+        return Ok(answered);
+    };
+    let reading = Some(reads.read(text)).filter(Reading::says_something).map(Box::new);
+    Ok(CallResult { reading, ..answered })
 }
 
-async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
+async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult, FailedCall> {
     let labels = &call.labels;
     match &call.step.answer {
-        OutputSpec::Text | OutputSpec::Summary | OutputSpec::FollowUp => {
-            let Said { text, call, metadata } = ask.text().await?;
-            Ok(Answered { value: Value::Text(text), call, metadata, reading: None })
+        OutputSpec::Amendment => {
+            let ParsedText { text, call: record, metadata, .. } = ask.text().await?;
+            let (whole, rethought) = without_approach(&text);
+            let (value, reading) = match rewritten(call, whole, record.cut()) {
+                Ok((_, reading)) => (Value::Text(whole.into()), reading),
+                Err(error) => (Value::Unreadable(error), None),
+            };
+            let metadata = Metadata { rethought: rethought && may_rethink(call), ..metadata };
+            Ok(CallResult { value, call: record, metadata, reading: reading.map(Box::new) })
+        }
+        OutputSpec::Text | OutputSpec::Summary | OutputSpec::Check(_) | OutputSpec::FollowUp => {
+            let (ParsedText { text, call, metadata, .. }, reading) = match &call.reads {
+                Some(reads) if reads.asks_for_points() => ask.points(reads).await?,
+                Some(_) | None => (ask.text().await?, None),
+            };
+            Ok(CallResult { value: Value::Text(text), call, metadata, reading: reading.map(Box::new) })
         }
         OutputSpec::Questions { .. } => ask.value(Questions::read, Value::Questions).await,
-        OutputSpec::Score(_) => ask.value(Score::read, Value::Score).await,
+        OutputSpec::Score(_) => ask.value(RoundScore::read, Value::Score).await,
         OutputSpec::Choice => ask.value(|text| Ballot::read(text, labels), Value::Choice).await,
         OutputSpec::Word(words) => ask.value(|text| Ballot::read_word(text, words), Value::Word).await,
         OutputSpec::Judgement => {
@@ -206,7 +251,8 @@ async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, Faile
             let author = Some(key.agent_id.clone());
             let solution =
                 Solution { base: author.clone(), synthesized_by: author, ..written.into_solution(judge, &call.listed) };
-            Ok(Answered::of(Value::Solution(Box::new(solution)), record))
+            let delivered = Delivered { solution, text: Arc::clone(&call.kept), rethought: false };
+            Ok(CallResult::of(Value::Solution(Box::new(delivered)), record))
         }
         OutputSpec::Solution(authorship) => {
             let is_amended = *authorship == Authorship::Amended;
@@ -217,6 +263,16 @@ async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, Faile
                 (true, None) => Err(AnswerError::Unfit { message: "it has no `base`".to_owned() }),
             };
             let (Solved { mut written, cut }, record) = ask.written(assess, check).await?;
+            let text: Arc<str> = written.solution.as_str().into();
+            let rethought = written.assessment.rethought && may_rethink(call);
+            let mut reading = None;
+            if call.step.shows == PromptContext::Draft {
+                let whole = if is_without_solution(written.missing.as_ref()) { "" } else { &*text };
+                match rewritten(call, whole, cut) {
+                    Ok((bare, read)) => (written.solution, reading) = (bare, read),
+                    Err(error) => return Ok(CallResult::of(Value::Unreadable(error), record)),
+                }
+            }
             let is_amended = if let Authorship::Based(base) = authorship {
                 let label = labels.iter().find(|(_, author)| **author == base.agent_id);
                 written.assessment.base = label.map(|(label, _)| label.to_owned());
@@ -229,12 +285,42 @@ async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, Faile
             } else {
                 written.into_solution(judge, &call.listed)
             };
-            Ok(Answered::of(Value::Solution(Box::new(Solution { cut, ..solution })), record))
+            let delivered = Delivered { solution: Solution { cut, ..solution }, text, rethought };
+            let answered = CallResult::of(Value::Solution(Box::new(delivered)), record);
+            Ok(CallResult { reading: reading.map(Box::new), ..answered })
         }
     }
 }
 
-impl Answered {
+/// Whether who writes a draft anew may give up its approach.
+fn may_rethink(call: &Call) -> bool {
+    call.step.delivery == Delivery::DraftIfRethought
+}
+
+/// Whether all that is known of a judge's answer is that it has no solution.
+fn is_without_solution(missing: Option<&AnswerError>) -> bool {
+    let none = AnswerError::NoSolution.to_string();
+    match missing {
+        Some(AnswerError::NoSolution) => true,
+        Some(AnswerError::NoSecondChance { error, .. }) => *error == none,
+        _ => false,
+    }
+}
+
+/// A text that takes the place of a draft, without its answers, and what they were read to say. One that is not whole
+/// takes nobody's place.
+fn rewritten(call: &Call, text: &str, cut: Option<Cut>) -> Result<(String, Option<Reading>), AnswerError> {
+    let reading = call.reads.as_ref().map(|reads| reads.read(text)).filter(Reading::says_something);
+    let bare = reading.as_ref().map_or(Cow::Borrowed(text), |reading| reading.without_answers(text)).into_owned();
+    let is_nothing = bare.trim().is_empty();
+    match cut {
+        _ if is_nothing => Err(AnswerError::NoSolution.of_answer(cut)),
+        Some(cut) => Err(AnswerError::Cut { error: "it is not whole".to_owned(), cut }),
+        None => Ok((bare, reading)),
+    }
+}
+
+impl CallResult {
     fn of(value: Value, call: CallRecord) -> Self {
         Self { value, metadata: Metadata::of_calls([&call]), call, reading: None }
     }
@@ -246,12 +332,8 @@ impl Ask {
     ///
     /// # Errors
     /// When a call fails for good.
-    async fn text(mut self) -> Result<Said, FailedCall> {
-        let mut log = ToolLog::default();
-        for (reply, record) in std::mem::take(&mut self.past) {
-            log.note(&reply, record);
-            self.go_on(reply);
-        }
+    async fn text(&mut self) -> Result<ParsedText, FailedCall> {
+        let mut log = self.past_calls();
         loop {
             let offered = self.tools.as_ref().filter(|tools| log.iterations < tools.limit);
             self.request.tools = offered.map(|tools| tools.toolbox.specs()).unwrap_or_default();
@@ -271,8 +353,7 @@ impl Ask {
                     let spent = self.caller.discard(&error, call);
                     return Err(FailedCall { error, attempts, spent });
                 }
-                log.records.push(call.clone());
-                return Ok(Said { text: reply.text.into(), call, metadata: log.into_metadata() });
+                return Ok(log.into_said(reply.text, call));
             };
             let tool_results = run_all(toolbox, &reply.tool_calls).await;
             let stored =
@@ -281,6 +362,67 @@ impl Ask {
             log.note(&stored, call);
             self.go_on(stored);
         }
+    }
+
+    /// The calls of tools that an earlier run paid for, which stand behind the question then.
+    fn past_calls(&mut self) -> ToolLog {
+        let mut log = ToolLog::default();
+        for (reply, record) in std::mem::take(&mut self.past) {
+            log.note(&reply, record);
+            self.go_on(reply);
+        }
+        log
+    }
+
+    /// Asks for a text with points, and once more for these where none can be read. Whatever becomes of the second
+    /// call, the first answer was paid for and is kept.
+    ///
+    /// # Errors
+    /// When the first call fails for good.
+    async fn points(mut self, reads: &Reads) -> Result<(ParsedText, Option<Reading>), FailedCall> {
+        let unread = self.past.iter().position(|(reply, _)| reply.parse_error.is_some());
+        let mut unread = unread.map(|at| self.past.split_off(at)).unwrap_or_default();
+        let is_kept = !unread.is_empty();
+        let first = if is_kept {
+            let (reply, record) = unread.swap_remove(0);
+            self.past_calls().into_said(reply.text, record)
+        } else {
+            self.text().await?
+        };
+        let reading = reads.read(&first.text);
+        let said = |reading: Reading| Some(reading).filter(Reading::says_something);
+        if !reads.lacks_points(&reading) {
+            return Ok((first, said(reading)));
+        }
+        if !is_kept {
+            let reply = StoredReply {
+                text: first.text.to_string(),
+                tool_calls: Vec::new(),
+                tool_results: Vec::new(),
+                parse_error: Some("it has no points in the form that was asked for".to_owned()),
+            };
+            (self.on_reply)(reply, first.call.clone());
+        }
+        // The template is tested; were it defective, the form alone says enough.
+        let again = NoPoints {}.render().unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned());
+        go_on(&mut self.request, &first.text, again);
+        self.request.tools = Arc::new([]);
+        let call = match self.caller.call(&self.request).await {
+            Ok(second) => {
+                let more = reads.read(&second.reply.text);
+                let is_better = more.points.is_some() && more.unread_texts <= reading.unread_texts;
+                if is_better {
+                    let text = format!("{}\n\n{}", first.text.trim_end(), second.reply.text.trim()).into();
+                    return Ok((first.and(text, second.record), said(reading.with_points_of(more))));
+                }
+                second.record
+            }
+            // What was said is kept: it is asked again when the server is back.
+            Err(failed) if failed.is_server_gone() => return Err(failed),
+            Err(failed) => failed_call(&self.caller, &self.request, &failed),
+        };
+        let text = Arc::clone(&first.text);
+        Ok((first.and(text, call), said(reading)))
     }
 
     /// Puts a reply that called tools, and what they answered, behind the question.
@@ -293,9 +435,9 @@ impl Ask {
         self,
         read: impl Fn(&str) -> Result<T, AnswerError>,
         wrap: impl Fn(T) -> Value,
-    ) -> Result<Answered, FailedCall> {
+    ) -> Result<CallResult, FailedCall> {
         let (value, call) = self.json(read).await?;
-        Ok(Answered::of(value.map_or_else(|unreadable| Value::Unreadable(unreadable.error), wrap), call))
+        Ok(CallResult::of(value.map_or_else(|unreadable| Value::Unreadable(unreadable.error), wrap), call))
     }
 
     /// Asks for JSON that `read` understands, and once more with the reason when it does not. Whatever becomes of the
@@ -426,12 +568,12 @@ struct Solved {
 /// Replies to the requests of one question, one after the other: those of an earlier run, then new ones.
 struct Replies {
     caller: Caller,
-    past: VecDeque<Past>,
+    past: VecDeque<PaidReply>,
     on_reply: OnReply,
 }
 
 /// One of them.
-struct Heard {
+struct SpokenReply {
     text: String,
     call: CallRecord,
     /// Whether it is on record already.
@@ -439,16 +581,16 @@ struct Heard {
 }
 
 impl Replies {
-    async fn next(&mut self, request: &Request) -> Result<Heard, FailedCall> {
+    async fn next(&mut self, request: &Request) -> Result<SpokenReply, FailedCall> {
         if let Some((reply, call)) = self.past.pop_front() {
-            return Ok(Heard { text: reply.text, call, is_kept: true });
+            return Ok(SpokenReply { text: reply.text, call, is_kept: true });
         }
         let answered = self.caller.call(request).await?;
-        Ok(Heard { text: answered.reply.text, call: answered.record, is_kept: false })
+        Ok(SpokenReply { text: answered.reply.text, call: answered.record, is_kept: false })
     }
 
     /// Sees to it that a reply which is no result yet is on record before the next call is made.
-    fn keep(&self, heard: Heard, error: &AnswerError) {
+    fn keep(&self, heard: SpokenReply, error: &AnswerError) {
         if !heard.is_kept {
             let reply = StoredReply {
                 text: heard.text,
@@ -460,16 +602,20 @@ impl Replies {
         }
     }
 
-    /// What a call took that failed for good.
     fn failed(&self, request: &Request, failed: &FailedCall) -> CallRecord {
-        let unsent = self.caller.unsent(request);
-        match failed.spent.as_deref() {
-            Some(spent) => {
-                CallRecord { tokens: spent.tokens, cost_usd: spent.cost_usd, attempts: failed.attempts, ..unsent }
-            }
-            // It was never sent, or what its attempts took is in the books.
-            None => unsent,
+        failed_call(&self.caller, request, failed)
+    }
+}
+
+/// What a call took that failed for good.
+fn failed_call(caller: &Caller, request: &Request, failed: &FailedCall) -> CallRecord {
+    let unsent = caller.unsent(request);
+    match failed.spent.as_deref() {
+        Some(spent) => {
+            CallRecord { tokens: spent.tokens, cost_usd: spent.cost_usd, attempts: failed.attempts, ..unsent }
         }
+        // It was never sent, or what its attempts took is in the books.
+        None => unsent,
     }
 }
 

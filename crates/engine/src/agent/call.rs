@@ -1,32 +1,36 @@
 //! From a step to a call: what is asked, and what is needed to read the answer.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dialectic_base::problem::major_requirements;
 use dialectic_llm::{AnswerSchema, Request};
-use dialectic_record::debate::{AgentId, CallKey, Contribution, Debate, Objection, Position, Reads};
+use dialectic_record::debate::{AgentId, CallKey, Contribution, Debate, Objection, Position, Reads, shuffled};
 use dialectic_record::prompt::{
-    self, Assess, Attached, Authored, Beginning, Candidate, Clarification, Entry, Fill, History, MaterialPart,
-    OwnHistory, PromptError, Values,
+    self, Assess, Attached, Authored, Beginning, Candidate, Clarification, Fill, History, MaterialPart, OwnHistory,
+    PromptError, TitledText, Values,
 };
 use dialectic_record::protocol::motion::debaters;
-use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step, criteria, criteria_or, side};
+use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Protocol, Step, criteria, criteria_or, side};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
 use super::dispute::dispute;
+use super::draft::DraftTexts;
 use super::excerpt::{Titled, bounded, length, shorten, total};
-use super::points::Listed;
-use super::reply::{self, Ballot, Questions, RawJudgement, Score};
+use super::points::ListedPoints;
+use super::reply::{self, Ballot, Questions, RawJudgement, RoundScore};
 use super::texts::{
-    Earlier, anonymous, anonymous_transcript, earlier_answers, earlier_texts, final_texts, history, material,
-    newest_summary, own_rounds, transcript, who_is_who, whole_length,
+    Earlier, anonymous_transcript, earlier_answers, earlier_texts, final_texts, has_points, history, material,
+    newest_summary, number, own_rounds, speeches, transcript, wants_histories, who_is_who, whole_length,
 };
-use super::{Agent, Labels, Panel, shuffled};
+use super::{Agent, Labels, Panel};
 
 /// Characters that texts may take which are only mentioned.
 const MENTIONS: usize = 8000;
 /// Characters of a text that is looked through for its kinds of argument, and of all of them together.
 const OBSERVED: usize = 24_000;
+/// Characters of a word with the space after it, about: models count words better.
+const CHARACTERS_PER_WORD: usize = 7;
 /// Where the texts belong in a summary prompt of the user's.
 const CONTENT: &str = "{content}";
 
@@ -70,20 +74,16 @@ pub struct Call {
 pub(super) type MakeAssessment = Arc<dyn Fn(&str) -> Result<Request, PromptError> + Send + Sync>;
 
 impl SharedPrompt {
-    /// With what the debate has been told until now.
+    /// Of a debate by `protocol`, with what it has been told until now.
     ///
     /// # Errors
     /// A defect of the template.
-    pub fn of(debate: &Debate) -> Result<Self, PromptError> {
-        let groups = || debate.clarifications.iter().flatten();
-        let answered = groups().flat_map(|group| group.items.iter().map(move |item| (group, item)));
-        let clarifications: Vec<_> = answered
-            .filter(|(_, item)| !item.answer.is_empty())
-            .map(|(group, item)| Clarification {
-                agent: &group.agent_name,
-                question: &item.question,
-                answer: &item.answer,
-            })
+    pub fn of(protocol: &Protocol, debate: &Debate) -> Result<Self, PromptError> {
+        let questions = debate.questions();
+        let clarifications: Vec<_> = questions
+            .iter()
+            .filter(|one| !one.answer.is_empty())
+            .map(|one| Clarification { question: one.text, answer: one.answer })
             .collect();
         let context_dir = debate.settings.as_ref().and_then(|settings| settings.context_dir.as_ref());
         let context_dir = context_dir.map(|path| path.display().to_string());
@@ -101,11 +101,23 @@ impl SharedPrompt {
             gathered: &gathered,
             clarifications: &clarifications,
         };
-        Ok(Self { system: prompt::system(), beginning: beginning.render()?.into() })
+        Ok(Self { system: protocol.system.render_bare()?.into(), beginning: beginning.render()?.into() })
     }
 
     fn request(&self, agent: &Agent, history: Option<&str>, body: &str, answer: Option<Arc<AnswerSchema>>) -> Request {
-        let (own_system, settings) = (agent.role.own_system.as_deref(), &agent.settings);
+        self.request_as(agent, agent.role.own_system.as_deref(), history, body, answer)
+    }
+
+    /// The same in the name of nobody, where `own_system` is absent.
+    fn request_as(
+        &self,
+        agent: &Agent,
+        own_system: Option<&str>,
+        history: Option<&str>,
+        body: &str,
+        answer: Option<Arc<AnswerSchema>>,
+    ) -> Request {
+        let settings = &agent.settings;
         Request {
             model: settings.model.as_str().into(),
             temperature: settings.temperature,
@@ -123,9 +135,9 @@ impl SharedPrompt {
 
 /// The texts that a call shows.
 #[derive(Default)]
-struct Shown<'a> {
+struct ShownTexts<'a> {
     inputs: Vec<&'a Arc<Contribution>>,
-    points: Option<Listed>,
+    points: Option<ListedPoints>,
     labels: Labels,
     candidates: Vec<Titled<'a>>,
     own_summary: Option<&'a str>,
@@ -134,6 +146,7 @@ struct Shown<'a> {
     entries: Vec<Titled<'a>>,
     parts: Vec<(&'static str, Vec<Titled<'a>>)>,
     question: Option<&'a str>,
+    draft: Option<DraftTexts>,
     dispute: Option<String>,
     decisions: Vec<String>,
     requirements: Vec<String>,
@@ -141,17 +154,20 @@ struct Shown<'a> {
     length: usize,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ShownTexts<'a> {
     /// What `step` shows. Of the texts that can be shortened there is room for so many characters.
-    fn of(debate: &'a Debate, step: &Step, room: usize) -> Result<Self, PromptError> {
+    fn of(
+        debate: &'a Debate,
+        step: &Step,
+        room: usize,
+        numbers: &'a BTreeMap<AgentId, String>,
+    ) -> Result<Self, PromptError> {
         let (agent, round) = (&step.key.agent_id, step.key.round);
         let inputs: Vec<&Arc<Contribution>> = step.inputs.iter().filter_map(|key| debate.contribution(key)).collect();
         let own_summary = || newest_summary(debate, agent).map(|(_, summary)| summary.summary.as_ref());
-        let points = |label: &dyn Fn(&AgentId) -> Option<String>| Listed::of(debate, step, label);
+        let points = || ListedPoints::of(debate, step);
         Ok(match step.shows {
-            PromptContext::Inputs => {
-                Self { inputs: unread(inputs, step), points: points(&|_| None), ..Self::default() }
-            }
+            PromptContext::Inputs => Self { inputs: unread(inputs), points: points(), ..Self::default() },
             PromptContext::InputsAndHistory => {
                 let (texts, limit) = history(debate, agent, round);
                 let history = if texts.is_empty() {
@@ -161,36 +177,34 @@ impl<'a> Shown<'a> {
                     let entries: Vec<_> = texts.iter().map(Titled::entry).collect();
                     Some(History { entries: &entries }.render()?)
                 };
-                let inputs = unread(inputs, step);
-                Self { inputs, points: points(&|_| None), own_summary: own_summary(), history, ..Self::default() }
+                let inputs = unread(inputs);
+                Self { inputs, points: points(), own_summary: own_summary(), history, ..Self::default() }
             }
             PromptContext::InputsAndDispute => Self {
-                inputs: unread(inputs, step),
-                points: points(&|_| None),
+                inputs: unread(inputs),
+                points: points(),
                 dispute: dispute(debate, agent, round),
                 ..Self::default()
             },
             PromptContext::Decisions => Self::of_decisions(debate, step),
+            PromptContext::Texts => Self::of_texts(debate, step, room),
             PromptContext::Numbered => Self::of_numbered(debate, step, room),
             PromptContext::Candidates { salt } | PromptContext::CandidatesReversed { salt } => {
                 let mut order = shuffled(inputs, debate.seed.unwrap_or_default(), salt);
                 if matches!(step.shows, PromptContext::CandidatesReversed { .. }) {
                     order.reverse();
                 }
-                let labels = Labels::of(order.iter().map(|one| one.agent_id.clone()));
+                let numbered = |one: &&Arc<Contribution>| (number(debate, &one.agent_id), one.agent_id.clone());
+                let labels = Labels::of_texts(order.iter().map(numbered));
                 let named = labels.iter().map(|(label, _)| label.to_owned()).zip(&order);
                 let mut candidates: Vec<_> = named.map(|(label, one)| Titled::new(label, &*one.content)).collect();
                 let length = total(&candidates);
                 shorten(&mut candidates, room);
-                let label = |author: &AgentId| {
-                    let (letter, _) = labels.iter().find(|(_, known)| *known == author)?;
-                    Some(format!("Candidate {letter}"))
-                };
-                let points = points(&label);
+                let points = points();
                 Self { points, labels, candidates, length, ..Self::default() }
             }
             PromptContext::OwnTexts => {
-                let rounds = own_rounds(debate, agent, round);
+                let rounds = own_rounds(debate, agent, round, numbers);
                 let length = debate.own_text_length(agent, round);
                 Self { rounds, own_summary: own_summary(), length, ..Self::default() }
             }
@@ -200,11 +214,16 @@ impl<'a> Shown<'a> {
             }
             PromptContext::AnonymousTranscript { reversed } => {
                 let debaters = debaters(debate, reversed);
-                let speakers: Vec<_> = debaters.iter().map(|agent| agent.id.clone()).collect();
-                let mut entries = anonymous_transcript(debate, &speakers);
+                let labels = Labels::of_debaters(debaters);
+                let mut entries = anonymous_transcript(debate, &labels);
                 let length = total(&entries);
                 shorten(&mut entries, room);
-                Self { labels: Labels::of_agents(debaters), entries, length, ..Self::default() }
+                Self { labels, entries, length, ..Self::default() }
+            }
+            PromptContext::Draft => {
+                let draft = DraftTexts::of(debate, step);
+                let length = draft.as_ref().map_or(0, DraftTexts::length);
+                Self { inputs, points: points(), draft, length, ..Self::default() }
             }
             PromptContext::EarlierRounds => {
                 let mut entries = earlier_texts(debate, Earlier::ToBeCondensed);
@@ -212,26 +231,32 @@ impl<'a> Shown<'a> {
                 Self { entries, length: debate.earlier_text_length(), ..Self::default() }
             }
             PromptContext::WholeDebate => {
-                let points = points(&|author| Some(anonymous(debate, author)));
+                let points = points();
                 Self { points, parts: whole_debate(debate, room), length: whole_length(debate), ..Self::default() }
             }
-            PromptContext::Record => {
-                let mut behind = vec![("Who is who", vec![Titled::new("The agents", who_is_who(debate))])];
-                if let Some(solution) = &debate.final_solution {
-                    behind.push(("The solution", vec![Titled::new("As the user has it", &*solution.description)]));
-                }
-                let number = usize::from(step.key.pass);
-                let (earlier, asked) =
-                    debate.follow_ups.split_at(number.saturating_sub(1).min(debate.follow_ups.len()));
-                behind.push(("What the user asked before", earlier_answers(earlier)));
-                behind.retain(|(_, texts)| !texts.is_empty());
-                let taken: usize = behind.iter().map(|(_, texts)| total(texts)).sum();
-                let mut parts = whole_debate(debate, room.saturating_sub(taken));
-                parts.extend(behind);
-                let question = asked.first().map(|asked| &*asked.question);
-                Self { question, parts, length: whole_length(debate) + taken, ..Self::default() }
-            }
+            PromptContext::Record => Self::of_record(debate, step, room),
         })
+    }
+
+    /// The finished debate for a question about it: with names, since nothing is decided any more.
+    fn of_record(debate: &'a Debate, step: &Step, room: usize) -> Self {
+        let number = usize::from(step.key.pass);
+        let (earlier, asked) = debate.follow_ups.split_at(number.saturating_sub(1).min(debate.follow_ups.len()));
+        let mut parts = vec![("Who took part", vec![Titled::new("By name", who_is_who(debate))])];
+        if let Some(solution) = &debate.final_solution {
+            parts.push(("The solution", vec![Titled::new("As the user has it", &*solution.description)]));
+        }
+        parts.push(("What the user asked before", earlier_answers(earlier)));
+        let points = ListedPoints::of(debate, step);
+        let taken: usize = parts.iter().map(|(_, texts)| total(texts)).sum();
+        let taken = taken + points.as_ref().map_or(0, |points| length(&points.text));
+        let mut speeches = speeches(debate);
+        let length = total(&speeches) + taken;
+        shorten(&mut speeches, room.saturating_sub(taken));
+        parts.insert(1, ("Speeches", speeches));
+        parts.retain(|(_, texts)| !texts.is_empty());
+        let question = asked.first().map(|asked| &*asked.question);
+        Self { points, parts, question, length, ..Self::default() }
     }
 
     /// What the inputs of a step decide.
@@ -242,11 +267,25 @@ impl<'a> Shown<'a> {
         Self { decisions, requirements: major_requirements(&debate.problem), length, ..Self::default() }
     }
 
+    /// The inputs of a step under their numbers in the debate, without their authors.
+    fn of_texts(debate: &'a Debate, step: &Step, room: usize) -> Self {
+        let there = step.inputs.iter().filter_map(|key| debate.contribution(key));
+        let number = |one: &Contribution| debate.text_number(&one.agent_id).unwrap_or_default();
+        let mut numbered: Vec<_> = there.map(|one| (number(one), one)).collect();
+        numbered.sort_by_key(|(number, _)| *number);
+        let titled =
+            |(number, one): (u32, &'a Arc<Contribution>)| Titled::new(format!("Text {number}"), one.without_answers());
+        let mut entries: Vec<_> = numbered.into_iter().map(titled).collect();
+        let length = total(&entries);
+        shorten(&mut entries, room);
+        Self { entries, length, ..Self::default() }
+    }
+
     /// The inputs of a step under numbers.
     fn of_numbered(debate: &'a Debate, step: &Step, room: usize) -> Self {
         let there: Vec<_> = step.inputs.iter().filter_map(|key| Some((key, debate.contribution(key)?))).collect();
         let title = |(number, (_, one)): (usize, &(&CallKey, &'a Arc<Contribution>))| {
-            Titled::new(format!("Text {number}: {}", debate.words(one.stage).noun), one.without_answers())
+            Titled::new(format!("Contribution {number}: {}", debate.words(one.stage).noun), one.without_answers())
         };
         let mut entries: Vec<_> = (1..).zip(&there).map(title).collect();
         let length = total(&entries);
@@ -259,7 +298,7 @@ impl<'a> Shown<'a> {
         self.points.as_ref().map(|listed| listed.text.as_str())
     }
 
-    fn entries(&self) -> Vec<Entry<'_>> {
+    fn entries(&self) -> Vec<TitledText<'_>> {
         self.entries.iter().map(Titled::entry).collect()
     }
 
@@ -307,7 +346,9 @@ fn question(
     step: &Step,
     room: usize,
 ) -> Result<Call, PromptError> {
-    let shown = Shown::of(debate, step, room)?;
+    let numbers = numbers(debate);
+    let number_of = |id: &AgentId| numbers.get(id).map_or_else(|| id.to_string(), String::clone);
+    let shown = ShownTexts::of(debate, step, room, &numbers)?;
     let mut role = agent.role.focusing(step.prompt.focus);
     let focus;
     // A summary prompt of the user's may say where the texts belong; then they stand there and nowhere else.
@@ -317,11 +358,8 @@ fn question(
         role.focus = &focus;
     }
     let target = step.key.target_agent_id.as_ref().and_then(|id| panel.agent(id)).map(|one| one.settings.name.as_str());
-    let criteria = debate.settings.as_ref().map(|settings| {
-        if let OutputSpec::Scores(default) = &step.answer { criteria_or(settings, default) } else { criteria(settings) }
-    });
-    let criteria = criteria.unwrap_or_default();
-    let texts: Vec<_> = shown.inputs.iter().map(|one| (one.agent_id.as_str(), one.without_answers())).collect();
+    let criteria = criteria_for(debate, step);
+    let texts: Vec<_> = shown.inputs.iter().map(|one| (number_of(&one.agent_id), one.without_answers())).collect();
     let values = Values {
         role,
         inputs: texts.iter().map(|(author, text)| Authored { author, text }).collect(),
@@ -335,6 +373,8 @@ fn question(
             .map(|(heading, texts)| MaterialPart { heading, entries: texts.iter().map(Titled::entry).collect() })
             .collect(),
         points: shown.listed(),
+        draft: shown.draft.as_ref().map(DraftTexts::shown),
+        quick: debate.settings.as_ref().is_some_and(|settings| settings.debate.quick),
         question: shown.question,
         dispute: shown.dispute.as_deref(),
         decisions: shown.decisions.iter().map(String::as_str).collect(),
@@ -345,18 +385,20 @@ fn question(
         debaters: shown.labels.iter().map(|(label, _)| label).collect(),
         criteria: criteria.clone(),
         max_questions: if let OutputSpec::Questions { most } = step.answer { most } else { 0 },
-        max_length: agent.settings.summarization.max_length,
+        max_words: agent.settings.summarization.max_length / CHARACTERS_PER_WORD,
     };
     let body = step.prompt.render(&values)?;
     let answer = match &step.answer {
         OutputSpec::Text
         | OutputSpec::Summary
         | OutputSpec::FollowUp
+        | OutputSpec::Check(_)
+        | OutputSpec::Amendment
         | OutputSpec::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => None,
         // The judge adds its assessment to a text that stands as it is.
         OutputSpec::Solution(Authorship::Kept(_)) => Some(reply::assessment(false, shown.points.is_some())),
         OutputSpec::Questions { .. } => Some(Arc::new(Questions::schema())),
-        OutputSpec::Score(_) => Some(Arc::new(Score::schema())),
+        OutputSpec::Score(_) => Some(Arc::new(RoundScore::schema())),
         OutputSpec::Choice => Some(Arc::new(Ballot::schema())),
         OutputSpec::Word(words) => Some(Arc::new(Ballot::schema_of(words))),
         OutputSpec::Relations => Some(Arc::new(RawRelations::schema(!shown.requirements.is_empty()))),
@@ -365,7 +407,9 @@ fn question(
         OutputSpec::Judgement => Some(Arc::new(RawJudgement::schema(&shown.labels, &criteria))),
         OutputSpec::Scores(_) => Some(Arc::new(RawScores::schema(&shown.labels, &criteria))),
     };
-    let request = shared.request(agent, shown.history.as_deref(), &body, answer);
+    // Who checks a draft has no role.
+    let own_system = agent.role.own_system.as_deref().filter(|_| !matches!(step.answer, OutputSpec::Check(_)));
+    let request = shared.request_as(agent, own_system, shown.history.as_deref(), &body, answer);
     let (kept, assess) = match &step.answer {
         OutputSpec::Solution(Authorship::Kept(key)) => {
             (debate.contribution(key).map(|text| text.without_answers().into()), None)
@@ -374,6 +418,8 @@ fn question(
         OutputSpec::Text
         | OutputSpec::Summary
         | OutputSpec::FollowUp
+        | OutputSpec::Check(_)
+        | OutputSpec::Amendment
         | OutputSpec::Questions { .. }
         | OutputSpec::Score(_)
         | OutputSpec::Choice
@@ -388,7 +434,7 @@ fn question(
     let is_solution = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Challenge);
     let criteria = criteria.into_iter().map(str::to_owned).collect();
     let listed = shown.points.as_ref().filter(|_| is_solution).map(|listed| listed.points.clone()).unwrap_or_default();
-    let Shown { labels, length, decisions, requirements, numbered, .. } = shown;
+    let ShownTexts { labels, length, decisions, requirements, numbered, .. } = shown;
     Ok(Call {
         step: step.clone(),
         request,
@@ -405,6 +451,12 @@ fn question(
     })
 }
 
+/// What the judge of a step looks at.
+fn criteria_for<'a>(debate: &'a Debate, step: &Step) -> Vec<&'a str> {
+    let Some(settings) = &debate.settings else { return Vec::new() };
+    if let OutputSpec::Scores(default) = &step.answer { criteria_or(settings, default) } else { criteria(settings) }
+}
+
 /// The label of the candidate that a step builds its solution on.
 fn base_of<'a>(step: &Step, labels: &'a Labels) -> Option<&'a str> {
     let OutputSpec::Solution(Authorship::Based(key)) = &step.answer else { return None };
@@ -413,7 +465,8 @@ fn base_of<'a>(step: &Step, labels: &'a Labels) -> Option<&'a str> {
 
 /// The last round and what came before it, in parts. There is room for so many characters.
 fn whole_debate(debate: &Debate, room: usize) -> Vec<(&'static str, Vec<Titled<'_>>)> {
-    let mut last = final_texts(debate);
+    let histories = wants_histories(debate);
+    let mut last = final_texts(debate, histories);
     let left = room.saturating_sub(total(&last));
     shorten(&mut last, room);
     let limit = debate.settings.as_ref().map_or(usize::MAX, |settings| settings.debate.history_limit);
@@ -421,27 +474,30 @@ fn whole_debate(debate: &Debate, room: usize) -> Vec<(&'static str, Vec<Titled<'
         Some(summary) if length(&summary.summary) <= left => {
             vec![Titled::new("Your summary of them", &*summary.summary)]
         }
-        None if left > MENTIONS => bounded(earlier_texts(debate, Earlier::Whole), limit.min(left - MENTIONS)),
+        None if histories && left > MENTIONS => {
+            bounded(earlier_texts(debate, Earlier::Whole), limit.min(left - MENTIONS))
+        }
         Some(_) | None => Vec::new(),
     };
-    let mut parts = vec![("Earlier rounds", earlier), ("The final round", last)];
+    let mut parts = vec![("Earlier rounds", earlier), ("The texts", last)];
     parts.retain(|(_, texts)| !texts.is_empty());
     parts
 }
 
-/// The texts of a step without the earlier critiques that its list of points says everything of: a critic looks at
-/// points, not at old texts.
-fn unread<'a>(mut inputs: Vec<&'a Arc<Contribution>>, step: &Step) -> Vec<&'a Arc<Contribution>> {
-    let Some(target) = &step.key.target_agent_id else { return inputs };
-    let has_points = |one: &Contribution| {
-        one.reading.as_ref().and_then(|reading| reading.points.as_ref()).is_some_and(|points| !points.is_empty())
-    };
-    inputs.retain(|one| one.target_agent_id.as_ref() != Some(target) || !has_points(one));
+/// The texts of a step without the critiques whose points stand in a list of its prompt.
+fn unread(mut inputs: Vec<&Arc<Contribution>>) -> Vec<&Arc<Contribution>> {
+    inputs.retain(|one| one.target_agent_id.is_none() || !has_points(one));
     inputs
 }
 
+/// The number of each agent's text, as prompts show it.
+fn numbers(debate: &Debate) -> BTreeMap<AgentId, String> {
+    let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
+    agents.map(|agent| (agent.id.clone(), number(debate, &agent.id))).collect()
+}
+
 /// What asks for the assessment of a solution alone.
-fn assessing(shared: &SharedPrompt, agent: &Agent, authorship: &Authorship, shown: &Shown<'_>) -> MakeAssessment {
+fn assessing(shared: &SharedPrompt, agent: &Agent, authorship: &Authorship, shown: &ShownTexts<'_>) -> MakeAssessment {
     let (shared, agent) = (shared.clone(), agent.clone());
     let is_amended = *authorship == Authorship::Amended;
     let labels = if is_amended { shown.labels.clone() } else { Labels::default() };

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use dialectic_llm::AnswerSchema;
 use dialectic_record::debate::{
-    AgentId, Argument, CallKey, Challenge, Judgement, NeglectedPoint, Objection, Observation, RelatedPair, Relation,
-    Relations,
+    Advice, AgentId, Argument, CallKey, Challenge, Judgement, NeglectedPoint, Objection, Observation, RelatedPair,
+    Relation, Relations,
 };
 
 use super::solution::percentage;
@@ -106,8 +106,8 @@ pub(super) struct RawChallenge {
     claims: Vec<String>,
     /// Numbers of listed points.
     #[serde(default)]
-    #[schemars(length(max = 30))]
-    points: Vec<usize>,
+    #[schemars(length(max = 30), with = "Vec<String>")]
+    points: Vec<Value>,
 }
 
 impl RawChallenge {
@@ -119,8 +119,9 @@ impl RawChallenge {
         let Self { claims, points } = read_json(text)?;
         let mut neglected: Vec<NeglectedPoint> = Vec::new();
         for number in points {
-            let place = number.checked_sub(1).and_then(|place| listed.get(place));
-            let point = place.ok_or_else(|| unfit(format!("there is no point {number}")))?;
+            let number = number.as_str().map_or_else(|| number.to_string(), |number| number.trim().to_owned());
+            let point = listed.iter().find(|point| point.number() == number);
+            let point = point.ok_or_else(|| unfit(format!("there is no point {number}")))?;
             if !neglected.iter().any(|known| known.point == point.id) {
                 neglected.push(NeglectedPoint {
                     point: point.id.clone(),
@@ -137,21 +138,21 @@ impl RawChallenge {
 /// Scores of candidates on each criterion.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct RawScores {
-    #[schemars(length(max = 30))]
-    candidates: Vec<CandidateScores>,
     #[serde(default)]
     #[schemars(length(max = 3000))]
     reasoning: String,
+    #[schemars(length(max = 30))]
+    candidates: Vec<CandidateScores>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 struct CandidateScores {
     candidate: String,
-    #[schemars(length(max = 20))]
-    scores: Vec<CriterionScore>,
     #[serde(default)]
     #[schemars(length(max = 12), inner(length(max = 600)))]
     missing: Vec<String>,
+    #[schemars(length(max = 20))]
+    scores: Vec<CriterionScore>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -187,7 +188,7 @@ impl RawScores {
                 let known = known.ok_or_else(|| unfit(format!("`{criterion}` is none of the criteria")))?;
                 let scores = by_criterion.entry(author.clone()).or_default();
                 if scores.insert((*known).to_owned(), *score).is_some() {
-                    return Err(unfit(format!("candidate {} has two scores on {known}", row.candidate)));
+                    return Err(unfit(format!("text {} has two scores on {known}", row.candidate)));
                 }
             }
             let lacks = row.missing.iter().map(|one| one.trim().to_owned()).filter(|one| !one.is_empty());
@@ -200,7 +201,7 @@ impl RawScores {
             let given = by_criterion.get(author);
             let lacking = criteria.iter().find(|known| given.is_none_or(|given| !given.contains_key(**known)));
             if let Some(criterion) = lacking {
-                return Err(unfit(format!("candidate {label} has no score on {criterion}")));
+                return Err(unfit(format!("text {label} has no score on {criterion}")));
             }
         }
         #[expect(clippy::cast_precision_loss, reason = "there are few criteria")]
@@ -210,9 +211,9 @@ impl RawScores {
         let highest = scores.values().copied().fold(0.0, f64::max);
         let mut leading = scores.iter().filter(|(_, score)| **score >= highest).map(|(id, _)| id);
         let winner = leading.next().filter(|_| leading.next().is_none()).cloned();
-        let reasoning = labels.reveal("candidate", &labels.reveal("Candidate", &reasoning));
-        let (criteria, lacking) = (BTreeMap::new(), Vec::new());
-        Ok(Judgement { pass, winner, scores, criteria, reasoning, by_criterion, missing, lacking })
+        let reasoning = labels.reveal_texts(&reasoning);
+        let (criteria, lacking, advice) = (BTreeMap::new(), Vec::new(), Advice::default());
+        Ok(Judgement { pass, winner, scores, criteria, reasoning, by_criterion, missing, lacking, advice })
     }
 }
 
@@ -291,35 +292,39 @@ mod tests {
         assert!(kinds(r#"{"texts":[{"text":1,"kinds":["evidence","evidence"]}]}"#).is_ok());
         assert!(kinds(r#"{"texts":[]}"#).is_err());
         assert!(kinds(r#"{"texts":[{"text":2,"kinds":[]}]}"#).is_err());
-        assert!(RawChallenge::read(r#"{"claims":[" "],"points":[1]}"#, &[]).is_err());
+        assert!(RawChallenge::read(r#"{"claims":[" "],"points":["2.1"]}"#, &[]).is_err());
         assert!(RawChallenge::read(r#"{"claims":[" "]}"#, &[]).unwrap().is_empty());
+    }
+
+    fn labels() -> Labels {
+        Labels::of_texts([("1", "ann"), ("2", "bob")].map(|(number, id)| (number.to_owned(), id.into())))
     }
 
     #[test]
     fn scores_are_means_and_every_one_has_to_be_there() {
-        let labels = Labels::of(["ann", "bob"].map(AgentId::new));
+        let labels = labels();
         let criteria = ["soundness", "clarity"];
         let answer = r#"{"candidates":[
-            {"candidate":"A","scores":[{"criterion":"soundness","score":80},{"criterion":"Clarity","score":"70%"}]},
-            {"candidate":"B","scores":[{"criterion":"soundness","score":90},{"criterion":"clarity","score":20}],
-             "missing":["EU only"]}],"reasoning":"Candidate A is clear."}"#;
+            {"candidate":"1","scores":[{"criterion":"soundness","score":80},{"criterion":"Clarity","score":"70%"}]},
+            {"candidate":"Text 2","scores":[{"criterion":"soundness","score":90},{"criterion":"clarity","score":20}],
+             "missing":["EU only"]}],"reasoning":"Text 1 is clear."}"#;
         let judgement = RawScores::read(answer, &labels, &criteria, 2).unwrap();
         assert_eq!(judgement.scores.values().copied().collect::<Vec<_>>(), [75.0, 55.0]);
         assert_eq!(judgement.winner, Some(AgentId::new("ann")));
         assert_eq!(judgement.missing[&AgentId::new("bob")], ["EU only"]);
-        assert_eq!((judgement.reasoning.as_str(), judgement.pass), ("ann is clear.", 2));
-        let half = r#"{"candidates":[{"candidate":"A","scores":[{"criterion":"soundness","score":80}]}]}"#;
+        assert_eq!((judgement.reasoning.as_str(), judgement.pass), ("Text 1 (ann) is clear.", 2));
+        let half = r#"{"candidates":[{"candidate":"1","scores":[{"criterion":"soundness","score":80}]}]}"#;
         let error = RawScores::read(half, &labels, &criteria, 1).unwrap_err().to_string();
-        assert_eq!(error, "candidate A has no score on clarity");
+        assert_eq!(error, "text 1 has no score on clarity");
         let twice = answer.replace("Clarity", "soundness");
         let error = RawScores::read(&twice, &labels, &criteria, 1).unwrap_err().to_string();
-        assert_eq!(error, "candidate A has two scores on soundness");
+        assert_eq!(error, "text 1 has two scores on soundness");
     }
 
     #[test]
     fn schemas_name_what_can_be_said() {
-        let schema = RawScores::schema(&Labels::of(["ann"].map(AgentId::new)), &["soundness"]).schema.to_string();
-        assert!(schema.contains(r#""enum":["A"]"#) && schema.contains(r#""enum":["soundness"]"#), "{schema}");
+        let schema = RawScores::schema(&labels(), &["soundness"]).schema.to_string();
+        assert!(schema.contains(r#""enum":["1","2"]"#) && schema.contains(r#""enum":["soundness"]"#), "{schema}");
         let schema = |has| RawRelations::schema(has).schema.to_string();
         assert!(schema(true).contains("requirement") && !schema(false).contains("requirement"), "{}", schema(false));
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use dialectic_base::figures::thousands;
 use dialectic_base::markdown::truncate;
-use dialectic_record::prompt::Entry;
+use dialectic_record::prompt::TitledText;
 
 /// Characters that are shown of a text that does not get a place of its own.
 const SKETCH: usize = 120;
@@ -27,8 +27,8 @@ impl<'a> Titled<'a> {
         Self { title: title.into(), text: text.into() }
     }
 
-    pub(super) fn entry(&self) -> Entry<'_> {
-        Entry { title: &self.title, text: &self.text }
+    pub(super) fn entry(&self) -> TitledText<'_> {
+        TitledText { title: &self.title, text: &self.text }
     }
 }
 
@@ -75,17 +75,34 @@ fn sketch(one: &Titled<'_>) -> String {
     format!("- {} ({size} characters): {}{ellipsis}", one.title, truncate(&words, SKETCH))
 }
 
-/// The first `chars` characters of a text, and how much is left out. A text that fits is as it was.
+/// The first `chars` characters of a text, and how much is left out. A text that fits is as it was. A remedy is left
+/// out as a whole rather than cut: half of one is a wrong one.
 pub(super) fn cut(text: &str, chars: usize) -> String {
-    let left_out = length(text).saturating_sub(chars);
-    if left_out == 0 {
+    if length(text) <= chars {
         return text.to_owned();
     }
-    format!(
-        "{}\n[… {} more characters are left out here]",
-        truncate(text, chars).trim_end(),
-        thousands(left_out as u64)
-    )
+    let kept = before_cut_remedy(text, truncate(text, chars));
+    let left_out = length(text) - length(kept);
+    format!("{}\n[… {} more characters are left out here]", kept.trim_end(), thousands(left_out as u64))
+}
+
+/// The first `chars` characters of a summary, without a remedy that would be cut.
+#[must_use]
+pub fn cut_summary(text: &str, chars: usize) -> &str {
+    before_cut_remedy(text, truncate(text, chars)).trim_end()
+}
+
+/// What a critic writes before a remedy.
+const REMEDY: &str = "Resolved by";
+
+/// The beginning `kept` of `text`, without the remedy in its last line where that goes on after it.
+fn before_cut_remedy<'a>(text: &str, kept: &'a str) -> &'a str {
+    let is_whole = text[kept.len()..].is_empty() || text[kept.len()..].starts_with('\n');
+    let line = kept.rfind('\n').map_or(0, |end| end + 1);
+    match kept[line..].rfind(REMEDY) {
+        Some(at) if !is_whole => &kept[..line + at],
+        Some(_) | None => kept,
+    }
 }
 
 /// Cuts the longest of `texts` to one length, so that together they have `room` characters at most.
@@ -116,12 +133,24 @@ pub(super) fn as_points(critique: &str, limit: usize) -> Cow<'_, str> {
     if points.len() < 2 {
         return cut(critique, limit).into();
     }
-    let mut points: Vec<Titled<'_>> = points.into_iter().map(|point| Titled::new("", point)).collect();
+    // Remedies are kept whole: what goes wrong can be told in fewer words.
+    let parts: Vec<(&str, &str)> = points.into_iter().map(|point| point.split_at(remedy_of(point))).collect();
+    let remedies: usize = parts.iter().map(|(_, remedy)| length(remedy)).sum();
+    let mut faults: Vec<Titled<'_>> = parts.iter().map(|(fault, _)| Titled::new("", *fault)).collect();
     // Room for the line that says how much of a point is left out.
-    let marks = points.len() * 48;
-    shorten(&mut points, limit.saturating_sub(marks));
-    let points: Vec<&str> = points.iter().map(|one| one.text.as_ref()).collect();
-    points.join("\n").into()
+    let marks = faults.len() * 50;
+    let room = limit.saturating_sub(marks + remedies).max(faults.len() * SKETCH);
+    shorten(&mut faults, room);
+    let points = faults.iter().zip(&parts).map(|(fault, (_, remedy))| {
+        let joint = if remedy.is_empty() || !fault.text.ends_with(']') { "" } else { " " };
+        format!("{}{joint}{remedy}", fault.text)
+    });
+    points.collect::<Vec<_>>().join("\n").into()
+}
+
+/// Where in a point its remedy begins; its end where it has none.
+fn remedy_of(point: &str) -> usize {
+    point.rfind(REMEDY).unwrap_or(point.len())
 }
 
 /// The numbered points of a critique with what belongs to each, whatever stands before the first.
@@ -207,6 +236,20 @@ mod tests {
         assert!(shown.starts_with("1. "));
         assert_eq!(as_points("1. Short.\n2. Too.", 3000), "1. Short.\n2. Too.");
         assert!(as_points(&"prose ".repeat(1000), 3000).starts_with("prose "));
+    }
+
+    #[test]
+    fn no_remedy_is_cut() {
+        let remedy = "Resolved by: a unique index on the key, created before the job runs.";
+        let point = |number: u32| format!("{number}. [major] Keys: {} {remedy}", "duplicates ".repeat(200));
+        let critique = [1, 2, 3].map(point).join("\n");
+        let shown = as_points(&critique, 1500);
+        assert_eq!(shown.matches(remedy).count(), 3, "{shown}");
+        assert!(length(&shown) < 1500, "{shown}");
+        let text = "1. Keys are missing. Resolved by: a unique index.\n2. No way back.";
+        let kept = |chars: usize| cut(text, chars).lines().next().unwrap().to_owned();
+        assert_eq!(kept(40), "1. Keys are missing.");
+        assert_eq!(kept(49), "1. Keys are missing. Resolved by: a unique index.");
     }
 
     proptest! {

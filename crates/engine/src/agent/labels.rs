@@ -1,96 +1,130 @@
-//! Names hidden and order shuffled, so that neither decides; repeatable, because the seed is saved.
+//! Names hidden behind labels, so that they do not decide: numbers for texts, colours for debaters.
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha12Rng;
-
-use dialectic_base::markdown::{inline, letters};
+use dialectic_base::markdown::inline;
 use dialectic_record::debate::{AgentId, AgentSettings};
 
 use super::AnswerError;
 
-/// `items` in an order that depends on `seed` and `salt` alone: the salt tells shuffles of one debate apart.
-#[must_use]
-pub fn shuffled<T>(items: impl IntoIterator<Item = T>, seed: u32, salt: u32) -> Vec<T> {
-    let mut items: Vec<T> = items.into_iter().collect();
-    // ChaCha12 gives the same numbers in every version; the standard generator does not promise that.
-    let mut rng = ChaCha12Rng::seed_from_u64(u64::from(seed) << 32 | u64::from(salt));
-    items.shuffle(&mut rng);
-    items
-}
+/// What stands before the number of a text.
+pub(super) const TEXT: &str = "Text";
+/// What stands before the colour of a debater, where the judge reads what was said.
+pub(super) const DEBATER: &str = "Debater";
+/// The colours: words that speeches seldom use for anything else.
+const COLOURS: [&str; 12] =
+    ["Indigo", "Amber", "Teal", "Crimson", "Olive", "Violet", "Coral", "Slate", "Saffron", "Magenta", "Cobalt", "Jade"];
 
-/// Letters in place of authors.
+/// Labels in place of authors.
 #[derive(Debug, Clone, Default)]
 pub struct Labels(Vec<Label>);
 
 #[derive(Debug, Clone)]
 struct Label {
-    letter: String,
+    word: String,
     author: AgentId,
     name: String,
 }
 
 impl Labels {
-    /// `A` for the first, and so on.
-    pub(super) fn of(authors: impl IntoIterator<Item = AgentId>) -> Self {
-        Self::of_named(authors.into_iter().map(|author| (author.clone(), author.to_string())))
+    /// Texts under their numbers.
+    pub(super) fn of_texts(numbered: impl IntoIterator<Item = (String, AgentId)>) -> Self {
+        let label = |(word, author): (String, AgentId)| Label { word, name: author.to_string(), author };
+        Self(numbered.into_iter().map(label).collect())
     }
 
-    /// Labels of agents that [`reveal`](Self::reveal) calls by their names, as Markdown.
-    pub(super) fn of_agents<'a>(agents: impl IntoIterator<Item = &'a AgentSettings>) -> Self {
-        Self::of_named(agents.into_iter().map(|agent| (agent.id.clone(), inline(&agent.name).into_owned())))
-    }
-
-    fn of_named(authors: impl Iterator<Item = (AgentId, String)>) -> Self {
-        let label = |(index, (author, name))| Label { letter: letters(index), author, name };
-        Self(authors.enumerate().map(label).collect())
+    /// Debaters under colours, in this order.
+    pub(super) fn of_debaters<'a>(debaters: impl IntoIterator<Item = &'a AgentSettings>) -> Self {
+        let label = |(place, agent): (usize, &AgentSettings)| Label {
+            word: colour(place),
+            author: agent.id.clone(),
+            name: agent.name.clone(),
+        };
+        Self(debaters.into_iter().enumerate().map(label).collect())
     }
 
     /// Each label with its author.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &AgentId)> {
-        self.0.iter().map(|label| (label.letter.as_str(), &label.author))
+        self.0.iter().map(|label| (label.word.as_str(), &label.author))
     }
 
-    /// The text with a name wherever it has a label behind `noun`: nobody else knows who was `Debater A`.
-    pub(super) fn reveal(&self, noun: &str, text: &str) -> String {
-        let mut revealed = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(start) = rest.find(noun) {
-            let (before, found) = rest.split_at(start);
-            revealed.push_str(before);
-            let behind = &found[noun.len()..];
-            let letters = behind.strip_prefix(' ').unwrap_or_default();
-            let length = letters.find(|c: char| !c.is_alphanumeric()).unwrap_or(letters.len());
-            let known = self.0.iter().find(|label| label.letter == letters[..length]);
-            let is_word = !before.ends_with(char::is_alphanumeric);
-            if let Some(label) = known.filter(|_| is_word) {
-                revealed.push_str(&label.name);
-                rest = &letters[length..];
-            } else {
-                revealed.push_str(noun);
-                rest = behind;
-            }
-        }
-        revealed + rest
+    /// The label of an author.
+    pub(super) fn label(&self, author: &AgentId) -> Option<&str> {
+        self.iter().find(|(_, known)| *known == author).map(|(label, _)| label)
     }
 
-    /// Whose label it is: `B`, `**B**`, `Candidate B`, `B: its title`.
+    /// `text` with labels in place of the debaters' names.
+    pub(super) fn hide(&self, text: &str) -> String {
+        let names = self.0.iter().map(|known| (known.name.as_str(), format!("{DEBATER} {}", known.word)));
+        // A longer name may hold a shorter one.
+        let mut names: Vec<_> = names.filter(|(name, _)| !name.is_empty()).collect();
+        names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        replaced(text, &names)
+    }
+
+    /// What the judge wrote about debaters with their names, as Markdown, in place of the colours: nobody else knows
+    /// them.
+    pub(super) fn reveal_debaters(&self, text: &str) -> String {
+        let called = |known: &Label| [DEBATER, "debater", ""].map(|noun| format!("{noun} {}", known.word));
+        let named =
+            self.0.iter().flat_map(|known| called(known).map(|called| (called, inline(&known.name).into_owned())));
+        let mut named: Vec<(String, String)> = named.collect();
+        named.sort_by_key(|(called, _)| std::cmp::Reverse(called.len()));
+        replaced(text, &named.iter().map(|(called, name)| (called.trim_start(), name.clone())).collect::<Vec<_>>())
+    }
+
+    /// What the judge wrote about texts, with each author after the label.
+    pub(super) fn reveal_texts(&self, text: &str) -> String {
+        let called: Vec<String> = self.0.iter().map(|known| format!("{TEXT} {}", known.word)).collect();
+        let pairs =
+            called.iter().zip(&self.0).map(|(called, known)| (&**called, format!("{called} ({})", known.author)));
+        replaced(text, &pairs.collect::<Vec<_>>())
+    }
+
+    /// Whose label it is: `2`, `**2**`, `Text 2`, `2: its title`.
     ///
     /// # Errors
     /// The labels that there are, when it is not one of them and nothing else.
     pub(super) fn author(&self, label: &str) -> Result<&AgentId, AnswerError> {
         let labels: Vec<&str> = self.iter().map(|(label, _)| label).collect();
         let found = chosen(label, &labels).and_then(|place| self.0.get(place));
-        found.map(|known| &known.author).ok_or_else(|| AnswerError::Unfit {
-            message: format!("`{label}` is not one of the candidates {}", labels.join(", ")),
-        })
+        found
+            .map(|known| &known.author)
+            .ok_or_else(|| AnswerError::Unfit { message: format!("`{label}` is not one of {}", labels.join(", ")) })
     }
+}
+
+fn colour(place: usize) -> String {
+    let colour = COLOURS[place % COLOURS.len()];
+    match place / COLOURS.len() {
+        0 => colour.to_owned(),
+        again => format!("{colour} {}", again + 1),
+    }
+}
+
+/// `text` with each whole word or phrase in `pairs` replaced, in one pass: of several that fit, the first.
+fn replaced(text: &str, pairs: &[(&str, String)]) -> String {
+    let mut written = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(next) = rest.chars().next() {
+        let is_start = !written.ends_with(char::is_alphanumeric) || !next.is_alphanumeric();
+        let found = pairs.iter().find_map(|(from, to)| {
+            let after = rest.strip_prefix(from).filter(|_| is_start)?;
+            (!after.starts_with(char::is_alphanumeric)).then_some((after, to))
+        });
+        if let Some((after, to)) = found {
+            written.push_str(to);
+            rest = after;
+        } else {
+            written.push(next);
+            rest = &rest[next.len_utf8()..];
+        }
+    }
+    written
 }
 
 /// What may stand before a label.
 const NOUNS: [&str; 8] = ["candidate", "debater", "solution", "proposal", "option", "text", "answer", "choice"];
 
-/// The place of the one option that `text` names, read as a whole: `not A` and `A or B` name none. Markup, brackets, a
+/// The place of the one option that `text` names, read as a whole: `not 2` and `1 or 2` name none. Markup, brackets, a
 /// noun before it and a title after a colon change nothing.
 pub(super) fn chosen(text: &str, options: &[&str]) -> Option<usize> {
     let bare = |text: &str| {
@@ -106,37 +140,31 @@ pub(super) fn chosen(text: &str, options: &[&str]) -> Option<usize> {
         let (label, title) = text.split_once([':', '：'])?;
         let place = place(&bare(label))?;
         let words: Vec<&str> = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-        // Another option after the colon is a second choice, but `A` before a noun is an article.
-        let is_joint = |word: &&str| ["or", "and"].contains(word) || options.contains(word);
-        let is_article = |at: usize| words[at] == "A" && words.get(at + 1).is_some_and(|next| !is_joint(next));
+        // Another option after the colon is a second choice, but `A` before a noun is an article, and `3` a number.
+        let is_joint = |word: &&str| ["or", "and", "not"].contains(word) || options.contains(word);
+        let counts = |at: usize| words[at] == "A" || words[at].chars().all(|c| c.is_ascii_digit());
+        let follows =
+            |at: usize| at > 0 && (is_joint(&words[at - 1]) || NOUNS.contains(&words[at - 1].to_lowercase().as_str()));
+        let is_part = |at: usize| counts(at) && !follows(at) && words.get(at + 1).is_some_and(|next| !is_joint(next));
         let is_other =
             |at: usize| options.iter().enumerate().any(|(other, option)| other != place && *option == words[at]);
-        (0..words.len()).all(|at| !is_other(at) || is_article(at)).then_some(place)
+        (0..words.len()).all(|at| !is_other(at) || is_part(at)).then_some(place)
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_order_depends_on_seed_and_salt_alone() {
-        let order = |seed, salt| shuffled(0..8, seed, salt);
-        assert_eq!(order(7, 1), order(7, 1));
-        assert_ne!(order(7, 1), order(7, 2));
-        assert_ne!(order(7, 1), order(8, 1));
-        let mut sorted = order(7, 1);
-        sorted.sort_unstable();
-        assert_eq!(sorted, (0..8).collect::<Vec<_>>());
-    }
+    use dialectic_record::debate::defaults;
 
     #[test]
     fn labels_lead_back_to_authors() {
-        let labels = Labels::of(["x", "y"].map(AgentId::from));
-        for written in ["B", "b", "Candidate B.", " candidate b"] {
+        let labels = Labels::of_texts([("2", "x"), ("1", "y")].map(|(number, id)| (number.to_owned(), id.into())));
+        for written in ["1", "Text 1", "text 1.", "**1**", "1: a durable queue"] {
             assert_eq!(labels.author(written).map(AgentId::as_str), Ok("y"), "{written}");
         }
-        assert_eq!(labels.author("C").unwrap_err().to_string(), "`C` is not one of the candidates A, B");
+        assert_eq!(labels.author("3").unwrap_err().to_string(), "`3` is not one of 2, 1");
+        assert_eq!(labels.label(&"x".into()), Some("2"));
     }
 
     #[test]
@@ -195,16 +223,45 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_about_labels_is_read_with_names() {
-        let labels = Labels::of(["Debater B", "y"].map(AgentId::from));
-        for (written, read) in [
-            ("Debater A's case met Debater B.", "Debater B's case met y."),
-            ("Debater A", "Debater B"),
-            ("Debater AB, Debater C, a Debater", "Debater AB, Debater C, a Debater"),
-            ("SubDebater A and Debater  A", "SubDebater A and Debater  A"),
-            ("A good case. Débat: Debater Bé", "A good case. Débat: Debater Bé"),
-        ] {
-            assert_eq!(labels.reveal("Debater", written), read);
+    fn a_number_in_a_title_is_no_second_choice() {
+        let numbers = ["1", "2", "3"];
+        for written in ["2", "Text 2", "**Text 2**", "2: a queue with 3 workers", "Text 2: 3 workers"] {
+            assert_eq!(chosen(written, &numbers), Some(1), "{written}");
         }
+        for written in ["2 or 3", "2: or 3", "2: 3", "2: not 3", "2: Text 3", "2, 3", "12", "2.7"] {
+            assert_eq!(chosen(written, &numbers), None, "{written}");
+        }
+    }
+
+    #[test]
+    fn debaters_are_hidden_behind_colours_and_found_again() {
+        let mut agents = defaults::agents();
+        agents.truncate(2);
+        (agents[0].name, agents[1].name) = ("Ann".to_owned(), "Ann Lee".to_owned());
+        let labels = Labels::of_debaters(&agents);
+        for (written, hidden) in [
+            ("Ann Lee's case, Ann's too.", "Debater Amber's case, Debater Indigo's too."),
+            ("Anna and Joann", "Anna and Joann"),
+            ("(Ann)", "(Debater Indigo)"),
+        ] {
+            assert_eq!(labels.hide(written), hidden);
+        }
+        for (written, read) in [
+            ("Debater Indigo's case met Amber.", "Ann's case met Ann Lee."),
+            ("debater Amber", "Ann Lee"),
+            ("Indigos, SubIndigo, Débat: Debater Teal", "Indigos, SubIndigo, Débat: Debater Teal"),
+        ] {
+            assert_eq!(labels.reveal_debaters(written), read);
+        }
+        assert_eq!((colour(11), colour(12)), ("Jade".to_owned(), "Indigo 2".to_owned()));
+    }
+
+    #[test]
+    fn authors_stand_after_the_labels_of_their_texts() {
+        let labels = Labels::of_texts([("1".to_owned(), "x".into()), ("2".to_owned(), "y".into())]);
+        assert_eq!(
+            labels.reveal_texts("Text 1 beats Text 2, Text 12 and Context 2."),
+            "Text 1 (x) beats Text 2 (y), Text 12 and Context 2."
+        );
     }
 }

@@ -145,7 +145,11 @@ impl Panel {
         };
         let judge = Agent { settings: settings.judge.clone(), role: Arc::new(role), caller: caller(&settings.judge) };
         let routed = settings.everybody().map(|agent| agent.provider.clone()).collect();
-        let sources = PromptSources { version: Some(version(protocol.prompts)), agents: sources, judge: judge_source };
+        let sources = PromptSources {
+            version: Some(version(&[protocol.prompts, &[protocol.system]].concat())),
+            agents: sources,
+            judge: judge_source,
+        };
         Ok(Self {
             agents,
             judge,
@@ -175,10 +179,10 @@ fn role_path(base: &Path, role: &str) -> PathBuf {
 }
 
 fn role_named(name: &str, base: &Path) -> Result<Role, PanelError> {
-    if let Some(role) = Role::built_in(name) {
+    let path = role_path(base, name);
+    if let Some(role) = Role::built_in(name).filter(|_| !(Role::gives_way(name) && path.is_file())) {
         return Ok(role.as_ref().clone());
     }
-    let path = role_path(base, name);
     let text = read_prompt(&path).map_err(|source| PanelError::Unreadable { role: name.to_owned(), source })?;
     Role::parse(name, &text).map_err(|source| PanelError::Invalid { path, source })
 }

@@ -1,32 +1,28 @@
-//! Points of critics as prompts list them, and the judge's rulings on those that are open.
+//! Points of critics as prompts list them: under their numbers for life, word for word, each with what became of it.
 
 use std::fmt::Write;
 
-use serde_json::{Map, Value};
-
-use dialectic_base::markdown::truncate;
-use dialectic_base::severity::Severity;
-use dialectic_record::debate::{AgentId, Answered, Debate, Decision, Ledger, Objection, ResultKind, Ruling, Standing};
-use dialectic_record::protocol::{OutputSpec, Step};
+use dialectic_record::debate::{
+    AgentId, Answered, Debate, Found, Happened, Incident, Ledger, Objection, ResultKind, Settings,
+};
+use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step};
 
 /// Characters of a list at most: what a call costs must not grow with all that was ever said.
-const LIST: usize = 8000;
-/// Characters of a point, and of a reason, in a list.
-const POINT: usize = 320;
-const REASON: usize = 160;
+const LIST: usize = 24_000;
 
 /// Points that a prompt lists.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Listed {
-    /// A line for each.
+pub(super) struct ListedPoints {
+    /// A line for each, and under it what became of the point.
     pub(super) text: String,
     /// The points in the order of the lines.
     pub(super) points: Vec<Objection>,
 }
 
-impl Listed {
-    /// What `step` shows of the points. `label` says under which name a text is shown.
-    pub(super) fn of(debate: &Debate, step: &Step, label: impl Fn(&AgentId) -> Option<String>) -> Option<Self> {
+impl ListedPoints {
+    /// What `step` shows of the points: to a critic those to recheck, to an author those to answer, to the judge those
+    /// that are open.
+    pub(super) fn of(debate: &Debate, step: &Step) -> Option<Self> {
         let key = &step.key;
         let yields = debate.stage(key.stage).and_then(|stage| stage.yields);
         let listed = match (&step.answer, &key.target_agent_id, yields) {
@@ -34,35 +30,29 @@ impl Listed {
                 let ledger = Ledger::of(debate);
                 let mut points = ledger.to_decide();
                 points.retain(|one| one.answer == Answered::Unanswered);
-                Self::new(&points, |number, one| {
-                    let on = label(&one.target_id).map(|label| format!("{label}: ")).unwrap_or_default();
-                    format!("{number}. [{}] {on}", one.point.severity.name())
-                })
+                Self::new(&points, told)
             }
             (OutputSpec::Solution(_), ..) => {
                 let ledger = Ledger::of(debate);
-                let points = ledger.to_decide();
-                Self::new(&points, |number, one| {
-                    let on = label(&one.target_id).map(|label| format!("{label}: ")).unwrap_or_default();
-                    format!("{number}. [{}] {on}", one.point.severity.name())
-                })
+                let mut points = ledger.to_decide();
+                // Who writes the final text answers the points of the check, and rules on the others again.
+                let is_answered = matches!(step.answer, OutputSpec::Solution(Authorship::Judge));
+                if step.shows == PromptContext::Draft && is_answered {
+                    points.retain(|one| one.draft.is_none());
+                }
+                Self::new(&points, to_judge)
+            }
+            (OutputSpec::FollowUp, ..) => {
+                let ledger = Ledger::of(debate);
+                Self::new(&ledger.objections.iter().collect::<Vec<_>>(), |one| with_names(debate, one))
             }
             (OutputSpec::Text | OutputSpec::Word(_), Some(target), Some(ResultKind::Critique | ResultKind::Ballot)) => {
                 let ledger = Ledger::seen_by(debate, target, key.round, &step.inputs);
-                Self::labelled(&ledger.against(target).filter(|one| !one.is_settled()).collect::<Vec<_>>())
+                Self::new(&ledger.to_recheck(debate, &key.agent_id, target, key.round), told)
             }
             (OutputSpec::Text, None, Some(ResultKind::Proposal)) => {
-                let author = &key.agent_id;
-                let ledger = Ledger::seen_by(debate, author, key.round, &step.inputs);
-                // The prompt shows the critiques among its inputs whole.
-                let is_input = |one: &Objection| {
-                    step.inputs.iter().any(|input| {
-                        input.round == one.round
-                            && input.agent_id == one.critic_id
-                            && input.target_agent_id.as_ref() == Some(author)
-                    })
-                };
-                Self::labelled(&ledger.against(author).filter(|one| one.open && !is_input(one)).collect::<Vec<_>>())
+                let ledger = Ledger::seen_by(debate, &key.agent_id, key.round, &step.inputs);
+                Self::new(&ledger.to_answer(&key.agent_id), told)
             }
             (
                 OutputSpec::Text
@@ -72,7 +62,8 @@ impl Listed {
                 | OutputSpec::Choice
                 | OutputSpec::Word(_)
                 | OutputSpec::Judgement
-                | OutputSpec::FollowUp
+                | OutputSpec::Check(_)
+                | OutputSpec::Amendment
                 | OutputSpec::Relations
                 | OutputSpec::Kinds
                 | OutputSpec::Scores(_),
@@ -82,114 +73,105 @@ impl Listed {
         (!listed.points.is_empty()).then_some(listed)
     }
 
-    fn labelled(points: &[&Objection]) -> Self {
-        Self::new(points, |_, one| format!("- P{} [{}] ", one.label(), one.point.severity.name()))
-    }
-
     /// As many as fit, the gravest and newest of them, in the order in which they were given.
-    fn new(points: &[&Objection], mark: impl Fn(usize, &Objection) -> String) -> Self {
+    fn new(points: &[&Objection], entry: impl Fn(&Objection) -> String) -> Self {
         let mut by_weight: Vec<usize> = (0..points.len()).collect();
         by_weight.sort_by_key(|place| (points[*place].point.severity, std::cmp::Reverse(points[*place].round)));
         let (mut room, mut kept) = (LIST, Vec::new());
         for place in by_weight {
-            let life = life(points[place]);
-            let Some(left) = room.checked_sub(life.chars().count()) else { break };
+            let entry = entry(points[place]);
+            let Some(left) = room.checked_sub(entry.chars().count()) else { break };
             room = left;
-            kept.push((place, life));
+            kept.push((place, entry));
         }
         kept.sort_unstable_by_key(|(place, _)| *place);
         let left_out = points.len() - kept.len();
-        let lines = (1..).zip(&kept).map(|(number, (place, life))| mark(number, points[*place]) + life);
+        let entries = kept.iter().map(|(_, entry)| entry.clone());
         let more = (left_out > 0).then(|| format!("And {left_out} more, which are older or weigh less."));
-        let text = lines.chain(more).collect::<Vec<_>>().join("\n");
+        let text = entries.chain(more).collect::<Vec<_>>().join("\n");
         Self { text, points: kept.iter().map(|(place, _)| points[*place].clone()).collect() }
     }
 }
 
-/// A point and what became of it, on one line.
-fn life(one: &Objection) -> String {
-    let mut line = short(&one.point.in_words(), POINT);
-    let because = |reason: &Option<String>| reason.as_ref().map(|why| format!(": {}", short(why, REASON)));
-    // Writing to a String cannot fail.
-    let _ = write!(line, " - {}{}", one.answer.name(), because(&one.reason).unwrap_or_default());
-    if one.answer != Answered::Unanswered && one.is_bare_acceptance() {
-        line.push_str(" without saying what was changed");
+/// A point word for word, and what became of it, a line for each thing that happened.
+fn told(one: &Objection) -> String {
+    let mut entry = format!("{} [{}] {}", one.number(), one.point.severity.name(), in_full(one));
+    for incident in one.story() {
+        let Some(said) = said(incident) else { continue };
+        // Writing to a String cannot fail.
+        let _ = write!(entry, "\n   {said}");
     }
-    match one.critic {
-        Some(standing) => {
-            let _ = write!(line, " - {}{}", standing.name(), because(&one.critic_reason).unwrap_or_default());
+    entry
+}
+
+/// The same for the judge, who is told also what nobody said.
+fn to_judge(one: &Objection) -> String {
+    let mut entry = told(one);
+    if one.answer == Answered::Unanswered {
+        entry.push_str("\n   not answered");
+    } else if one.critic.is_none() && one.check.is_none() {
+        entry.push_str("\n   not rechecked");
+    }
+    if one.is_of_earlier_text() {
+        entry.push_str("\n   of an earlier version: the text has changed since its critic saw it");
+    }
+    entry
+}
+
+/// The same with the names of those who raised it and whose text it is about.
+fn with_names(debate: &Debate, one: &Objection) -> String {
+    let name = |id: &AgentId| {
+        let everybody = debate.settings.iter().flat_map(Settings::everybody);
+        let known = everybody.into_iter().find(|agent| agent.id == *id);
+        known.map_or_else(|| id.to_string(), |agent| agent.name.clone())
+    };
+    let mut entry = format!(
+        "{} [{}] {}, about the text of {}: {}\n   {}",
+        one.number(),
+        one.point.severity.name(),
+        name(&one.critic_id),
+        name(&one.target_id),
+        in_full(one),
+        one.story_in_words()
+    );
+    if let Some(ruling) = &one.ruling {
+        for (what, said) in [("where", ruling.place()), ("remains", &ruling.remains), ("reason", &ruling.reason)] {
+            if !said.is_empty() {
+                let _ = write!(entry, "\n   {what}: {}", on_one_line(said));
+            }
         }
-        None => line.push_str(" - not rechecked"),
     }
-    line
+    entry
 }
 
-fn short(text: &str, chars: usize) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let shown = truncate(&words, chars);
-    if shown.len() < words.len() { format!("{}…", shown.trim_end()) } else { words }
+/// What a point says, its remedy included. Lines after the first are indented: numbers at a line's beginning are those
+/// of points.
+fn in_full(one: &Objection) -> String {
+    let mut text = one.point.in_words().trim().to_owned();
+    if let Some(remedy) = one.point.resolution.as_ref().filter(|remedy| !text.contains(remedy.as_str())) {
+        let _ = write!(text, " Resolved by: {}", remedy.trim());
+    }
+    text.replace('\n', "\n   ")
 }
 
-/// A ruling as the judge writes it: the point by its number in the list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RawRuling {
-    point: usize,
-    decision: Decision,
-    handled_in: String,
-    reason: String,
+/// What was said about a point after it was raised. Rulings come after all prompts but follow-ups.
+fn said(incident: &Incident) -> Option<String> {
+    let what = match &incident.what {
+        Happened::Raised | Happened::Ruled(_) => return None,
+        Happened::Answered(response) => format!("author: {}", response.name()),
+        Happened::Rechecked(standing) => format!("critic: {}", standing.name()),
+        Happened::Unchanged => "critic: verified, but the text had not changed".to_owned(),
+        Happened::Checked(Found::Verified) => "check: verified".to_owned(),
+        Happened::Checked(Found::NotFound) => "check: not found".to_owned(),
+        Happened::Checked(Found::Moot) => "check: moot".to_owned(),
+    };
+    let section = incident.section.as_deref().map(str::trim).filter(|section| !section.is_empty());
+    let section = section.map(|section| format!(" ({})", on_one_line(section))).unwrap_or_default();
+    let reason = incident.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
+    let reason = reason.map(|reason| format!(": {}", on_one_line(reason))).unwrap_or_default();
+    Some(format!("{} {what}{section}{reason}", incident.at))
 }
 
-impl RawRuling {
-    /// The rulings of an assessment; what is none is left out, which counts as no ruling.
-    pub(super) fn read_all(rulings: Option<&Value>) -> Vec<Self> {
-        rulings.and_then(Value::as_array).into_iter().flatten().filter_map(|one| Self::read(one.as_object()?)).collect()
-    }
-
-    fn read(ruling: &Map<String, Value>) -> Option<Self> {
-        let text = |keys: [&str; 2]| {
-            let value = keys.iter().find_map(|key| ruling.get(*key))?.as_str()?;
-            Some(value.trim().to_owned())
-        };
-        let point = match ruling.get("point")? {
-            Value::Number(number) => usize::try_from(number.as_u64()?).ok()?,
-            Value::String(text) => {
-                text.trim().trim_start_matches(['#', 'P', 'p']).trim_end_matches('.').parse().ok()?
-            }
-            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
-        };
-        let decision = match text(["decision", "ruling"])?.to_lowercase().as_str() {
-            "upheld" | "uphold" => Decision::Upheld,
-            "dismissed" | "dismiss" => Decision::Dismissed,
-            _ => return None,
-        };
-        let handled_in = text(["handledIn", "handled_in"]).unwrap_or_default();
-        let is_nowhere = matches!(handled_in.to_lowercase().as_str(), "none" | "nowhere" | "n/a" | "-" | "not handled");
-        let handled_in = if is_nowhere { String::new() } else { handled_in };
-        Some(Self { point, decision, handled_in, reason: text(["reason", "why"]).unwrap_or_default() })
-    }
-
-    /// A ruling on each of the points that were listed. One that is missing counts as upheld, and met nowhere.
-    pub(super) fn on(rulings: &[Self], listed: &[Objection]) -> Vec<Ruling> {
-        let ruling = |(number, point): (usize, &Objection)| {
-            let found = rulings.iter().find(|one| one.point == number);
-            Ruling {
-                point: point.id.clone(),
-                decision: found.map_or(Decision::Upheld, |one| one.decision),
-                handled_in: found.map(|one| one.handled_in.clone()).unwrap_or_default(),
-                reason: found.map(|one| one.reason.clone()).unwrap_or_default(),
-                missing: found.is_none(),
-            }
-        };
-        (1..).zip(listed).map(ruling).collect()
-    }
-}
-
-/// The blocking points that are right and that the solution does not meet: those that count against the judge's
-/// confidence, and those that are only told. One that no critic looked at again is told where the judge itself upheld it,
-/// and never counts.
-pub(super) fn unmet<'a>(listed: &'a [Objection], rulings: &[Ruling]) -> Vec<(&'a Objection, bool)> {
-    let blocking = listed.iter().zip(rulings).filter(|(point, _)| point.point.severity == Severity::Blocking);
-    let unmet = blocking.filter(|(_, ruling)| ruling.is_unmet());
-    let told = unmet.filter(|(point, ruling)| point.critic.is_some() || !ruling.missing);
-    told.map(|(point, _)| (point, point.critic == Some(Standing::Maintained))).collect()
+fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

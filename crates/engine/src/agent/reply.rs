@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use dialectic_llm::AnswerSchema;
-use dialectic_record::debate::{AgentId, Decision, Judgement};
+use dialectic_record::debate::{Advice, AgentId, Decision, Judgement};
 
 use super::labels::chosen;
 use super::solution::{percentage, percentage_if_any};
@@ -18,12 +18,12 @@ use super::{AnswerError, Labels, read_json};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(super) struct Questions {
     #[schemars(length(max = 20), with = "Vec<QuestionSchema>")]
-    questions: Vec<Question>,
+    questions: Vec<RawQuestion>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "expected an object with a `text`")]
-enum Question {
+enum RawQuestion {
     Full {
         #[serde(alias = "question")]
         text: String,
@@ -50,22 +50,25 @@ impl Questions {
     pub(super) fn read(text: &str) -> Result<Vec<String>, AnswerError> {
         let questions: Self = read_json(text)?;
         let texts = questions.questions.iter().map(|question| match question {
-            Question::Full { text } | Question::Bare(text) => text.trim(),
+            RawQuestion::Full { text } | RawQuestion::Bare(text) => text.trim(),
         });
         Ok(texts.filter(|text| !text.is_empty()).map(str::to_owned).collect())
     }
 }
 
-/// The judge's score of a round.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
-pub(super) struct Score {
+/// The judge's score of a round. The reason is asked for so that the number follows from it.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+pub(super) struct RoundScore {
+    #[serde(default)]
+    #[schemars(length(max = 800))]
+    reason: String,
     /// 0 to 100.
     #[serde(deserialize_with = "percentage")]
     #[schemars(range(min = 0, max = 100))]
     confidence: f64,
 }
 
-impl Score {
+impl RoundScore {
     pub(super) fn schema() -> AnswerSchema {
         AnswerSchema::of::<Self>("evaluation")
     }
@@ -78,14 +81,14 @@ impl Score {
 /// A choice with its reason.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct Ballot {
+    #[serde(default)]
+    #[schemars(length(max = 1500))]
+    reason: String,
     #[schemars(length(max = 20))]
     choice: String,
     #[serde(default, deserialize_with = "percentage_if_any")]
     #[schemars(with = "f64", range(min = 0, max = 100))]
     confidence: Option<f64>,
-    #[serde(default)]
-    #[schemars(length(max = 1500))]
-    reason: String,
 }
 
 /// A ballot, read.
@@ -132,21 +135,32 @@ impl Ballot {
 
 /// The judge's scores of the debaters.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct RawJudgement {
     #[schemars(length(max = 20))]
-    criteria: Vec<Criterion>,
-    #[schemars(length(max = 20))]
-    scores: Vec<DebaterScore>,
+    criteria: Vec<RawCriterion>,
     #[serde(default)]
     #[schemars(length(max = 3000))]
     reasoning: String,
+    /// What the verdict means for the user.
+    #[serde(default)]
+    #[schemars(length(max = 600))]
+    adopt_if: String,
+    #[serde(default)]
+    #[schemars(length(max = 600))]
+    reject_if: String,
+    #[serde(default)]
+    #[schemars(length(max = 600))]
+    measure: String,
+    #[schemars(length(max = 20))]
+    scores: Vec<DebaterScore>,
     /// A label, or `none`.
     #[serde(default)]
     winner: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-struct Criterion {
+struct RawCriterion {
     name: String,
     #[schemars(length(max = 1200))]
     assessment: String,
@@ -159,9 +173,6 @@ struct DebaterScore {
     #[schemars(range(min = 0, max = 100))]
     score: f64,
 }
-
-/// What stands before the labels of those who debated, where they are shown to the judge.
-pub(super) const DEBATER: &str = "Debater";
 
 /// The winner of a debate that nobody won.
 const NOBODY: &str = "none";
@@ -183,7 +194,8 @@ impl RawJudgement {
     /// besides: two statements of one thing must not contradict each other in the record.
     pub(super) fn read(text: &str, labels: &Labels, asked: &[&str], pass: u8) -> Result<Judgement, AnswerError> {
         let unfit = |message: String| AnswerError::Unfit { message };
-        let Self { criteria: assessed, scores: given, reasoning, .. } = read_json(text)?;
+        let Self { criteria: assessed, scores: given, reasoning, adopt_if, reject_if, measure, winner: _ } =
+            read_json(text)?;
         let mut scores = BTreeMap::new();
         for DebaterScore { debater, score } in &given {
             if scores.insert(labels.author(debater)?.clone(), *score).is_some() {
@@ -191,7 +203,7 @@ impl RawJudgement {
             }
         }
         let mut criteria = BTreeMap::new();
-        for Criterion { name, assessment } in &assessed {
+        for RawCriterion { name, assessment } in &assessed {
             let Some(known) = asked.iter().find(|known| known.eq_ignore_ascii_case(name.trim())) else { continue };
             if criteria.insert((*known).to_owned(), assessment.as_str()).is_some() {
                 return Err(unfit(format!("`criteria` has {known} twice")));
@@ -203,13 +215,15 @@ impl RawJudgement {
         let highest = scores.values().copied().fold(0.0, f64::max);
         let mut leading = scores.iter().filter(|(_, score)| **score >= highest).map(|(id, _)| id);
         let winner = leading.next().filter(|_| leading.next().is_none()).cloned();
-        let named = |text: &str| labels.reveal("debater", &labels.reveal(DEBATER, text));
+        let named = |text: &str| labels.reveal_debaters(text.trim());
+        let advice = |text: &str| Some(named(text)).filter(|text| !text.is_empty());
+        let advice = Advice { adopt_if: advice(&adopt_if), reject_if: advice(&reject_if), measure: advice(&measure) };
         let lacking = asked.iter().filter(|known| !criteria.contains_key(**known)).map(|known| (*known).to_owned());
         let lacking = lacking.collect();
         let criteria = criteria.into_iter().map(|(name, assessment)| (name, named(assessment))).collect();
         let reasoning = named(&reasoning);
         let (by_criterion, missing) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Judgement { pass, winner, scores, criteria, reasoning, by_criterion, missing, lacking })
+        Ok(Judgement { pass, winner, scores, criteria, reasoning, by_criterion, missing, lacking, advice })
     }
 }
 
@@ -226,12 +240,28 @@ struct AssessmentSchema {
     recommendations: Vec<String>,
     #[schemars(length(max = 12), inner(length(max = 600)))]
     unfulfilled_major_requirements: Vec<String>,
+    #[schemars(length(max = 12))]
+    partly_fulfilled: Vec<PartlySchema>,
     #[schemars(length(max = 12), inner(length(max = 600)))]
     open_questions: Vec<String>,
     #[schemars(length(max = 60))]
     rulings: Vec<RulingSchema>,
+    #[schemars(length(max = 100))]
+    title: String,
     #[schemars(range(min = 0, max = 100))]
     confidence: f64,
+}
+
+/// A requirement that is fulfilled except in a case.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only the schema matters")]
+struct PartlySchema {
+    #[schemars(length(max = 600))]
+    requirement: String,
+    #[schemars(length(max = 600))]
+    holds: String,
+    #[schemars(length(max = 600))]
+    fails: String,
 }
 
 /// A ruling on an open point.
@@ -239,12 +269,15 @@ struct AssessmentSchema {
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only the schema matters")]
 struct RulingSchema {
-    point: u32,
-    decision: Decision,
+    #[schemars(length(max = 20))]
+    point: String,
     #[schemars(length(max = 200))]
-    handled_in: String,
+    r#where: String,
+    #[schemars(length(max = 600))]
+    remains: String,
     #[schemars(length(max = 600))]
     reason: String,
+    decision: Decision,
 }
 
 /// The same of a text that amends a candidate, which it names first.
@@ -278,25 +311,30 @@ mod tests {
 
     #[test]
     fn a_judgement_has_one_score_of_each_debater_and_says_something_on_each_criterion() {
-        let labels = Labels::of(["ann", "bob"].map(AgentId::new));
+        let mut agents = dialectic_record::debate::defaults::agents();
+        agents.truncate(2);
+        (agents[0].id, agents[1].id) = (AgentId::new("ann"), AgentId::new("bob"));
+        let labels = Labels::of_debaters(&agents);
         let read = |scores: &[(&str, u32)], criteria: &[&str]| {
             let scores = scores.iter().map(|(debater, score)| json!({"debater": debater, "score": score}));
-            let criteria = criteria.iter().map(|name| json!({"name": name, "assessment": format!("{name} of A")}));
+            let criteria = criteria.iter().map(|name| json!({"name": name, "assessment": format!("{name} of Indigo")}));
             let answer = json!({
                 "scores": scores.collect::<Vec<_>>(), "criteria": criteria.collect::<Vec<_>>(), "reasoning": "",
-                "winner": "A",
+                "winner": "Indigo", "adoptIf": "Indigo is right.", "measure": " ",
             });
             RawJudgement::read(&answer.to_string(), &labels, &["logic", "charm"], 1).map_err(|error| error.to_string())
         };
-        let both = [("A", 10), ("B", 20)];
+        let both = [("Indigo", 10), ("Amber", 20)];
         let judgement = read(&both, &["Logic", "charm ", "vibes"]).unwrap();
         assert_eq!(judgement.winner, Some(AgentId::new("bob")));
         assert_eq!(judgement.criteria.keys().collect::<Vec<_>>(), ["charm", "logic"]);
         assert!(judgement.lacking.is_empty());
+        let adopt_if = format!("{} is right.", agents[0].name);
+        assert_eq!(judgement.advice, Advice { adopt_if: Some(adopt_if), ..Advice::default() });
         assert_eq!(read(&both, &["logic"]).unwrap().lacking, ["charm"]);
         assert_eq!(read(&both, &["logic", "charm", "LOGIC"]).unwrap_err(), "`criteria` has logic twice");
-        let doubled = [("A", 10), ("B", 20), ("A", 90)];
-        assert_eq!(read(&doubled, &["logic", "charm"]).unwrap_err(), "`scores` has two of debater A");
-        assert_eq!(read(&both[..1], &["logic", "charm"]).unwrap_err(), "`scores` has none of debater B");
+        let doubled = [("Indigo", 10), ("Amber", 20), ("Indigo", 90)];
+        assert_eq!(read(&doubled, &["logic", "charm"]).unwrap_err(), "`scores` has two of debater Indigo");
+        assert_eq!(read(&both[..1], &["logic", "charm"]).unwrap_err(), "`scores` has none of debater Amber");
     }
 }

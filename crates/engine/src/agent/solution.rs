@@ -5,9 +5,9 @@ use std::fmt::Write;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use dialectic_record::debate::{AgentId, Objection, Solution};
+use dialectic_record::debate::{AgentId, Objection, PartlyFulfilled, Solution, clean_title};
 
-use super::points::{RawRuling, unmet};
+use super::ruling::{RawRuling, under_the_solution, unmet};
 use super::{Assessment, Labels, Written};
 
 /// With an unfulfilled major requirement the judge's confidence counts as this at most.
@@ -53,23 +53,38 @@ impl Written {
             base: _,
             tradeoffs,
             recommendations,
-            unfulfilled_major_requirements,
+            mut unfulfilled_major_requirements,
+            partly_fulfilled,
             mut open_questions,
             rulings,
+            title,
+            rethought: _,
+            brief,
             confidence,
         } = assessment;
+        // What holds never, or fails always, is not fulfilled in part.
+        let (never, partly_fulfilled): (Vec<_>, Vec<_>) =
+            partly_fulfilled.into_iter().partition(|one| holds_never(&one.holds) || is_always(&one.fails));
+        unfulfilled_major_requirements.extend(never.into_iter().map(|one| {
+            let PartlyFulfilled { requirement, fails, .. } = one;
+            if fails.is_empty() || is_always(&fails) { requirement } else { format!("{requirement}: {fails}") }
+        }));
         let rulings = RawRuling::on(&rulings, listed);
         let mut cap = if unfulfilled_major_requirements.is_empty() { 100.0 } else { UNFULFILLED_CAP };
         for (objection, counts) in unmet(listed, &rulings) {
-            let (target, words) = (&objection.target_id, objection.point.in_words());
-            open_questions.push(format!("A blocking objection to the text of {target} is met nowhere: {words}"));
+            let (number, words) = (objection.number(), objection.point.in_words());
+            open_questions.push(format!("The blocking point {number} is not met: {words}"));
             if counts {
                 cap = cap.min(UNMET_CAP);
             }
         }
         let confidence = confidence.map(|confidence| confidence.min(cap));
+        let partly = partly_fulfilled.iter().map(in_words).collect();
+        let ruled = under_the_solution(listed, &rulings);
         let lists = [
             ("⚠️ Unfulfilled Major Requirements", &unfulfilled_major_requirements),
+            ("Partly Fulfilled Requirements", &partly),
+            ("Open Points", &ruled),
             ("Open Questions", &open_questions),
             ("Recommendations", &recommendations),
             ("Trade-offs", &tradeoffs),
@@ -90,14 +105,17 @@ impl Written {
             }
         }
         Solution {
+            title: title.as_deref().and_then(clean_title),
             description,
             tradeoffs,
             recommendations,
             confidence,
             synthesized_by: Some(judge.clone()),
             unfulfilled_major_requirements,
+            partly_fulfilled,
             open_questions,
             rulings,
+            brief,
             parse_error: missing.map(|error| error.to_string()),
             ..Solution::default()
         }
@@ -115,11 +133,39 @@ impl Written {
         for (label, author) in labels.iter() {
             let is_base = if base.as_ref() == Some(author) { " (the base)" } else { "" };
             // Writing to a String cannot fail.
-            let _ = writeln!(solution.description, "- Candidate {label}: {author}{is_base}");
+            let _ = writeln!(solution.description, "- Text {label}: {author}{is_base}");
         }
         solution.description.push('\n');
         Solution { base, ..solution }
     }
+}
+
+/// A requirement that is fulfilled in part, as a sentence.
+fn in_words(one: &PartlyFulfilled) -> String {
+    let PartlyFulfilled { requirement, holds, fails } = one;
+    let fails = if fails.is_empty() { "the answer does not say when" } else { fails };
+    format!("{requirement}. Holds: {holds}. Fails: {fails}.").replace("..", ".")
+}
+
+/// Whether a case in which a requirement holds is none.
+fn holds_never(holds: &str) -> bool {
+    matches!(bare(holds).as_str(), "" | "never" | "none" | "nowhere" | "not at all" | "in no case" | "n/a")
+}
+
+/// Whether a case in which a requirement fails is every case.
+fn is_always(fails: &str) -> bool {
+    let fails = bare(fails);
+    let all = ["always", "in every case", "in all cases", "in any case", "every time", "at all times", "everywhere"];
+    // `Always when the queue is full` names a case.
+    all.iter().any(|word| {
+        let after = fails.strip_prefix(word).map(str::trim_start);
+        after.is_some_and(|after| after.is_empty() || after.starts_with([',', ';', ':', '.', '-', '–', '(']))
+    })
+}
+
+/// Words without what surrounds them.
+fn bare(text: &str) -> String {
+    text.trim_matches(|c: char| c.is_whitespace() || ".,;:!-–—*_`\"'()".contains(c)).to_lowercase()
 }
 
 /// An item of several lines stays one item: its further lines are indented.
@@ -148,6 +194,37 @@ mod tests {
         let solution = Written::read(answer).into_solution(&"j".into(), &[]);
         assert_eq!(solution.confidence, Some(40.0));
         assert!(solution.description.contains("### ⚠️ Unfulfilled Major Requirements\n\n- 300 ms\n"));
+    }
+
+    #[test]
+    fn what_fails_in_a_named_case_caps_nothing_and_what_fails_always_is_unfulfilled() {
+        let read = |partly: &str| {
+            let block = format!(
+                "x\n\n```json\n{{\"unfulfilledMajorRequirements\":[],\"partlyFulfilled\":[{partly}],\
+                 \"title\":\"**Order numbers**\",\"confidence\":90}}\n```"
+            );
+            Written::read(&block).into_solution(&"j".into(), &[])
+        };
+        let partly = |holds: &str, fails: &str| {
+            read(&serde_json::json!({"requirement": "no gaps", "holds": holds, "fails": fails}).to_string())
+        };
+        let solution = partly("in one data centre", "when two are cut off");
+        assert_eq!((solution.confidence, solution.title.as_deref()), (Some(90.0), Some("Order numbers")));
+        assert_eq!(solution.partly_fulfilled.len(), 1);
+        let shown = "### Partly Fulfilled Requirements\n\n- no gaps. Holds: in one data centre. Fails: when two are cut \
+                     off.\n";
+        assert!(solution.description.contains(shown), "{}", solution.description);
+        assert!(partly("at night", "always when the queue is full").unfulfilled_major_requirements.is_empty());
+        for (holds, fails) in
+            [("", "on failover"), ("Never.", "on failover"), ("at night", "Always."), ("x", "in all cases, so far")]
+        {
+            let solution = partly(holds, fails);
+            assert_eq!(solution.confidence, Some(40.0), "{holds} {fails}");
+            assert!(solution.partly_fulfilled.is_empty());
+            assert_eq!(solution.unfulfilled_major_requirements.len(), 1);
+        }
+        assert_eq!(partly("", "on failover").unfulfilled_major_requirements, ["no gaps: on failover"]);
+        assert_eq!(read("\"plain\"").unfulfilled_major_requirements, ["plain"]);
     }
 
     #[test]

@@ -1,25 +1,22 @@
 //! Which texts of a debate a call is shown, under which titles and in which order.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dialectic_base::markdown::letters;
 use dialectic_record::debate::{
-    AgentId, Contribution, Debate, DebateSettings, FollowUp, Material, MaterialSource, Position, ResultKind, Round,
-    Summary,
+    AgentId, AgentSettings, Contribution, Debate, DebateSettings, FollowUp, Material, MaterialSource, Position,
+    ResultKind, Round, Summary,
 };
 use dialectic_record::prompt::{Authored, OwnRound};
 use dialectic_record::protocol::side;
 
 use super::excerpt::{Titled, as_points, length, total};
-use super::reply::DEBATER;
-use super::shuffled;
+use super::labels::{DEBATER, Labels, TEXT};
 
 /// A critique of the final round that is longer is shown as its points.
 const LONGEST_CRITIQUE: usize = 3000;
 /// A critique of an earlier round that is longer is condensed from its points: its author's answer to it is there too.
 const LONGEST_EARLIER_CRITIQUE: usize = 1500;
-/// What tells the shuffle of the names apart from those of the candidates.
-const NAMES: u32 = 1 << 16;
 
 /// What a contribution is called: the noun of its stage, with a capital letter.
 fn noun(debate: &Debate, one: &Contribution) -> String {
@@ -28,8 +25,18 @@ fn noun(debate: &Debate, one: &Contribution) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The title of a contribution. `name` gives the names of authors.
-fn title(debate: &Debate, one: &Contribution, name: impl Fn(&AgentId) -> String) -> String {
+/// What a contribution is called where its author has no name: `Text 2 (refinement)`, or `Critique of Text 2, by the
+/// author of Text 3`.
+fn title(debate: &Debate, one: &Contribution) -> String {
+    let author = text_label(debate, &one.agent_id);
+    match &one.target_agent_id {
+        Some(target) => format!("{} of {}, by the author of {author}", noun(debate, one), text_label(debate, target)),
+        None => format!("{author} ({})", noun(debate, one).to_lowercase()),
+    }
+}
+
+/// What a speech is called. `name` gives the names of speakers.
+fn speech_title(debate: &Debate, one: &Contribution, name: impl Fn(&AgentId) -> String) -> String {
     let (noun, author) = (noun(debate, one), name(&one.agent_id));
     match &one.target_agent_id {
         Some(target) => format!("{noun} of {} by {author}", name(target)),
@@ -37,14 +44,21 @@ fn title(debate: &Debate, one: &Contribution, name: impl Fn(&AgentId) -> String)
     }
 }
 
+/// The number of an agent's text, as prompts show it. Somebody without one, as in a record without settings, is called
+/// by its id.
+pub(super) fn number(debate: &Debate, author: &AgentId) -> String {
+    debate.text_number(author).map_or_else(|| author.to_string(), |number| number.to_string())
+}
+
+/// What an agent's text is called.
+pub(super) fn text_label(debate: &Debate, author: &AgentId) -> String {
+    format!("{TEXT} {}", number(debate, author))
+}
+
 /// Whether it is the first of an agent's own solutions in a round, which a later one may replace.
 fn is_first_solution(debate: &Debate, one: &Contribution) -> bool {
     let first = debate.stages.iter().find(|stage| stage.yields == Some(ResultKind::Proposal));
     first.is_some_and(|first| first.id == one.stage)
-}
-
-pub(super) fn authored(one: &Contribution) -> Authored<'_> {
-    Authored { author: one.agent_id.as_str(), text: &one.content }
 }
 
 /// What was collected for the debate, as far as it is there, each text under its source.
@@ -76,8 +90,17 @@ fn open_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> impl Doub
     debate.rounds.iter().filter(move |one| (covered..round).contains(&one.round_number))
 }
 
-/// An agent's own part of the finished rounds that its newest summary does not hold.
-pub(super) fn own_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> Vec<OwnRound<'a>> {
+/// An agent's own part of the finished rounds that its newest summary does not hold. `numbers` are those of all authors.
+pub(super) fn own_rounds<'a>(
+    debate: &'a Debate,
+    agent: &AgentId,
+    round: u32,
+    numbers: &'a BTreeMap<AgentId, String>,
+) -> Vec<OwnRound<'a>> {
+    let authored = |one: &'a Contribution| Authored {
+        author: numbers.get(&one.agent_id).map_or(one.agent_id.as_str(), String::as_str),
+        text: &one.content,
+    };
     let rounds = open_rounds(debate, agent, round).enumerate().map(|(index, one)| {
         let mut part = OwnRound { proposal: None, critiques: Vec::new(), refinement: None };
         for contribution in one.contributions.iter().filter(|one| debate.is_own_text(one, agent)) {
@@ -104,6 +127,7 @@ pub(super) fn own_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) ->
                     | ResultKind::Speech
                     | ResultKind::Ballot
                     | ResultKind::Score
+                    | ResultKind::Check
                     | ResultKind::Verdict
                     | ResultKind::Solution,
                 )
@@ -149,6 +173,7 @@ fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<
         | ResultKind::Questions
         | ResultKind::Summary
         | ResultKind::Score
+        | ResultKind::Check
         | ResultKind::Verdict
         | ResultKind::Solution => None,
     };
@@ -156,8 +181,7 @@ fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<
     let mut ranked: Vec<(u8, &Contribution)> = new.filter_map(|one| Some((rank(one)?, one.as_ref()))).collect();
     ranked.sort_by_key(|(rank, _)| *rank);
     let titled = |(_, one): (u8, &'a Contribution)| {
-        let title = title(debate, one, AgentId::to_string);
-        Titled::new(format!("Round {}: {title}", round.round_number), &*one.content)
+        Titled::new(format!("Round {}: {}", round.round_number, title(debate, one)), &*one.content)
     };
     ranked.into_iter().map(titled).collect()
 }
@@ -174,73 +198,63 @@ fn side_of(debate: &Debate, id: &AgentId) -> &'static str {
 /// All texts of finished rounds, in the order in which they were said, and `now`, those of the present one.
 pub(super) fn transcript<'a>(debate: &'a Debate, now: &[&'a Arc<Contribution>], round: u32) -> Vec<Titled<'a>> {
     let name = |id: &AgentId| {
-        let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
-        let known = agents.into_iter().find(|agent| agent.id == *id);
+        let known = debate.agents().iter().find(|agent| agent.id == *id);
         known.map_or_else(|| id.to_string(), |agent| agent.name.clone()) + side_of(debate, id)
     };
     let finished = debate.rounds.iter().filter(|one| one.round_number < round);
     let finished = finished.flat_map(|one| one.contributions.iter().map(move |text| (one.round_number, text)));
     let all = finished.chain(now.iter().map(|text| (round, *text))).filter(|(_, text)| debate.is_text(text));
-    all.map(|(round, text)| Titled::new(format!("Round {round}: {}", title(debate, text, name)), &*text.content))
+    all.map(|(round, text)| Titled::new(format!("Round {round}: {}", speech_title(debate, text, name)), &*text.content))
         .collect()
 }
 
-/// All texts with labels in place of names; within each round in the order of the labels of those whose case they are
-/// about, so that a cross-examination stays behind the opening that it examines.
-pub(super) fn anonymous_transcript<'a>(debate: &'a Debate, speakers: &[AgentId]) -> Vec<Titled<'a>> {
-    let place = |id: &AgentId| speakers.iter().position(|known| known == id).unwrap_or(speakers.len());
-    let name = |id: &AgentId| format!("{DEBATER} {}{}", letters(place(id)), side_of(debate, id));
+/// All speeches of a debate, with names.
+pub(super) fn speeches(debate: &Debate) -> Vec<Titled<'_>> {
+    let has_speeches = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Speech));
+    if has_speeches { transcript(debate, &[], u32::MAX) } else { Vec::new() }
+}
+
+/// All speeches with labels in place of names. What was said one after the other stays in its order, in which later
+/// speeches answer earlier ones; speeches that were made at once come in the order of the labels.
+pub(super) fn anonymous_transcript<'a>(debate: &'a Debate, labels: &Labels) -> Vec<Titled<'a>> {
+    let place = |id: &AgentId| labels.iter().position(|(_, known)| known == id).unwrap_or(usize::MAX);
+    let name = |id: &AgentId| {
+        let label = labels.label(id).map_or_else(|| id.to_string(), |label| format!("{DEBATER} {label}"));
+        label + side_of(debate, id)
+    };
     let mut all = Vec::new();
     for round in &debate.rounds {
         let mut texts: Vec<&Arc<Contribution>> = round.contributions.iter().filter(|one| debate.is_text(one)).collect();
-        texts.sort_by_key(|one| place(one.target_agent_id.as_ref().unwrap_or(&one.agent_id)));
+        texts.sort_by_key(|one| {
+            let in_turn = debate.stage(one.stage).is_some_and(|stage| stage.in_turn);
+            if in_turn { 0 } else { place(one.target_agent_id.as_ref().unwrap_or(&one.agent_id)) }
+        });
         all.extend(texts.into_iter().map(|one| {
-            Titled::new(format!("Round {}: {}", round.round_number, title(debate, one, name)), &*one.content)
+            let title = format!("Round {}: {}", round.round_number, speech_title(debate, one, name));
+            Titled::new(title, labels.hide(&one.content))
         }));
     }
     all
 }
 
-/// Names for the judge that say nothing of who is who, in an order that the debate's seed decides.
-struct Names<'a> {
-    order: Vec<&'a AgentId>,
+/// Sorts texts by their numbers: critiques by the text that they are about, then by their authors'.
+fn sort_by_number(debate: &Debate, texts: &mut [&Contribution]) {
+    let target = |one: &Contribution| one.target_agent_id.as_ref().and_then(|id| debate.text_number(id));
+    texts.sort_by_key(|one| (target(one), debate.text_number(&one.agent_id)));
 }
 
-impl<'a> Names<'a> {
-    fn of(debate: &'a Debate) -> Self {
-        let agents = debate.settings.iter().flat_map(|settings| &settings.agents).map(|agent| &agent.id);
-        Self { order: shuffled(agents, debate.seed.unwrap_or_default(), NAMES) }
-    }
-
-    fn place(&self, id: &AgentId) -> usize {
-        self.order.iter().position(|known| *known == id).unwrap_or(self.order.len())
-    }
-
-    fn name(&self, id: &AgentId) -> String {
-        format!("Agent {}", letters(self.place(id)))
-    }
-
-    fn title(&self, debate: &Debate, one: &Contribution) -> String {
-        title(debate, one, |id| self.name(id))
-    }
-
-    fn sort(&self, texts: &mut [&'a Contribution]) {
-        let target = |one: &Contribution| one.target_agent_id.as_ref().map(|id| self.place(id));
-        texts.sort_by_key(|one| (target(one), self.place(&one.agent_id)));
-    }
-}
-
-/// The name under which the judge sees an agent.
-pub(super) fn anonymous(debate: &Debate, id: &AgentId) -> String {
-    Names::of(debate).name(id)
-}
-
-/// Whom the judge's names for the agents stand for, a line each.
+/// Who took part, a line each: with the text that each wrote, or the side that each took.
 pub(super) fn who_is_who(debate: &Debate) -> String {
-    let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
-    let lines =
-        agents.into_iter().map(|agent| format!("{}: {} ({})", anonymous(debate, &agent.id), agent.name, agent.role));
-    let mut lines: Vec<String> = lines.collect();
+    let agents = debate.agents().iter();
+    let has_speeches = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Speech));
+    let line = |agent: &AgentSettings| {
+        let who = format!("{} ({})", agent.name, agent.role);
+        if has_speeches {
+            return who + side_of(debate, &agent.id);
+        }
+        format!("{}: {who}", text_label(debate, &agent.id))
+    };
+    let mut lines: Vec<String> = agents.map(line).collect();
     lines.sort();
     lines.join("\n")
 }
@@ -258,25 +272,28 @@ pub(super) fn earlier_answers(asked: &[FollowUp]) -> Vec<Titled<'_>> {
         .collect()
 }
 
-/// The round that the answer rests on: where each agent stands, then what was said about that. Speeches stand by
-/// themselves.
-pub(super) fn final_texts(debate: &Debate) -> Vec<Titled<'_>> {
+/// The round that the answer rests on: the present text of each agent, and speeches. Critiques follow where `histories`
+/// are wanted; else only those whose points could not be read, since the points of the others stand in the ledger.
+pub(super) fn final_texts(debate: &Debate, histories: bool) -> Vec<Titled<'_>> {
     let Some(round) = debate.final_round() else { return Vec::new() };
-    let names = Names::of(debate);
     let mut positions: Vec<&Contribution> = debate.positions(round).into_iter().map(AsRef::as_ref).collect();
-    names.sort(&mut positions);
+    sort_by_number(debate, &mut positions);
     let said = |wanted: ResultKind| {
         let texts = round.contributions.iter().filter(move |one| debate.yield_of(one) == Some(wanted));
         let mut texts: Vec<&Contribution> = texts.map(AsRef::as_ref).collect();
-        names.sort(&mut texts);
+        sort_by_number(debate, &mut texts);
         texts
     };
     let whole = positions.into_iter().chain(said(ResultKind::Speech));
-    let whole: Vec<_> = whole.map(|one| Titled::new(names.title(debate, one), &*one.content)).collect();
-    let critiques = said(ResultKind::Critique).into_iter();
-    let critiques =
-        critiques.map(|one| Titled::new(names.title(debate, one), as_points(&one.content, LONGEST_CRITIQUE)));
-    whole.into_iter().chain(critiques).collect()
+    let whole = whole.map(|one| Titled::new(title(debate, one), one.without_answers()));
+    let critiques = said(ResultKind::Critique).into_iter().filter(|one| histories || !has_points(one));
+    let critiques = critiques.map(|one| Titled::new(title(debate, one), as_points(&one.content, LONGEST_CRITIQUE)));
+    whole.chain(critiques).collect()
+}
+
+/// Whether the points of a critique were read, or it says that it has none.
+pub(super) fn has_points(critique: &Contribution) -> bool {
+    critique.reading.as_ref().is_some_and(|reading| reading.points.is_some())
 }
 
 /// How much of the rounds before the last is wanted.
@@ -291,7 +308,6 @@ pub(super) enum Earlier {
 
 /// The rounds before the last, the newest text first.
 pub(super) fn earlier_texts(debate: &Debate, wanted: Earlier) -> Vec<Titled<'_>> {
-    let names = Names::of(debate);
     let longest_critique = if wanted == Earlier::Whole { usize::MAX } else { LONGEST_EARLIER_CRITIQUE };
     let mut texts = Vec::new();
     for round in debate.earlier_rounds() {
@@ -307,10 +323,10 @@ pub(super) fn earlier_texts(debate: &Debate, wanted: Earlier) -> Vec<Titled<'_>>
                 one.stage == stage.id && debate.is_text(one) && !one.metadata.carried_over && !was_reworked(one)
             };
             let mut of_stage: Vec<&Contribution> = round.contributions.iter().filter(new).map(AsRef::as_ref).collect();
-            names.sort(&mut of_stage);
+            sort_by_number(debate, &mut of_stage);
             let longest = if stage.yields == Some(ResultKind::Critique) { longest_critique } else { usize::MAX };
             texts.extend(of_stage.into_iter().map(|one| {
-                let title = format!("Round {number}: {}", names.title(debate, one));
+                let title = format!("Round {number}: {}", title(debate, one));
                 Titled::new(title, as_points(&one.content, longest))
             }));
         }
@@ -318,13 +334,21 @@ pub(super) fn earlier_texts(debate: &Debate, wanted: Earlier) -> Vec<Titled<'_>>
     texts
 }
 
-/// How many characters the last round and what came before it have in the judge's prompt, when all of it is there.
+/// Whether the settings want texts of earlier rounds shown, beside the points in the ledger.
+pub(super) fn wants_histories(debate: &Debate) -> bool {
+    debate.settings.as_ref().is_none_or(|settings| settings.debate.include_full_history)
+}
+
+/// How many characters the last round and the texts before it have in the judge's prompt, when all of it is there.
 pub(super) fn whole_length(debate: &Debate) -> usize {
+    let histories = wants_histories(debate);
     let earlier = if let Some(summary) = &debate.judge_summary {
         length(&summary.summary)
-    } else {
+    } else if histories {
         let limit = debate.settings.as_ref().map_or(usize::MAX, |settings| settings.debate.history_limit);
         total(&earlier_texts(debate, Earlier::Whole)).min(limit)
+    } else {
+        0
     };
-    total(&final_texts(debate)) + earlier
+    total(&final_texts(debate, histories)) + earlier
 }

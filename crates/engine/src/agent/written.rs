@@ -2,13 +2,17 @@
 
 use serde_json::{Map, Value};
 
+use dialectic_record::debate::{Brief, PartlyFulfilled};
+
 use super::AnswerError;
 use super::mend::{comment_length, object};
-use super::points::RawRuling;
+use super::ruling::RawRuling;
 use super::solution::{EXPECTED, percentage_of};
 
 /// The keys of an assessment.
 const KEYS: [&str; 5] = ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions", "confidence"];
+/// Keys that an assessment may have besides.
+const FURTHER_KEYS: [&str; 6] = ["base", "approach", "brief", "partlyFulfilled", "rulings", "title"];
 /// The key by which an assessment is known: nothing else that a solution shows has it.
 const TELLING_KEY: &str = "unfulfilledMajorRequirements";
 /// The key of the solution in answers that are JSON as a whole.
@@ -27,10 +31,18 @@ pub struct Assessment {
     pub recommendations: Vec<String>,
     /// Major requirements that are not fulfilled.
     pub unfulfilled_major_requirements: Vec<String>,
+    /// Those that are fulfilled except in a case, as the answer says it.
+    pub partly_fulfilled: Vec<PartlyFulfilled>,
     /// What is left to be answered.
     pub open_questions: Vec<String>,
     /// What it decides on the points that were open.
     pub(super) rulings: Vec<RawRuling>,
+    /// What it calls the debate.
+    pub title: Option<String>,
+    /// Whether it gave up the approach of its draft.
+    pub rethought: bool,
+    /// What the texts come to, where that was asked for.
+    pub brief: Option<Brief>,
     /// How sure it is; absent when its answer does not say so.
     pub confidence: Option<f64>,
 }
@@ -63,8 +75,12 @@ impl Assessment {
             tradeoffs: list("tradeoffs"),
             recommendations: list("recommendations"),
             unfulfilled_major_requirements: list(TELLING_KEY),
+            partly_fulfilled: partly_of(object.get("partlyFulfilled")),
             open_questions: list("openQuestions"),
             rulings: RawRuling::read_all(object.get("rulings")),
+            title: object.get("title").and_then(Value::as_str).map(str::to_owned),
+            rethought: is_changed(object),
+            brief: object.get("brief").and_then(Value::as_object).map(brief),
             confidence,
         };
         // Silence on the requirements does not say that all are fulfilled.
@@ -72,12 +88,26 @@ impl Assessment {
         let unfulfilled = unfulfilled.then(|| "it has no `unfulfilledMajorRequirements`".to_owned());
         let unsure = match (confidence, object.get("confidence")) {
             (Some(_), _) => None,
+            // Whoever says that there is none has not forgotten it.
+            (None, Some(Value::String(word))) if word == "none" => None,
             (None, Some(_)) => Some(format!("`confidence`: {EXPECTED}")),
             (None, None) => Some("it has no `confidence`".to_owned()),
         };
         let missing: Vec<String> = unfulfilled.into_iter().chain(unsure).collect();
         (assessment, (!missing.is_empty()).then(|| AnswerError::Unfit { message: missing.join("; ") }))
     }
+}
+
+/// Requirements that are fulfilled in part: objects with the three texts. Plain texts say no more than that something
+/// fails, so they are read as such.
+fn partly_of(items: Option<&Value>) -> Vec<PartlyFulfilled> {
+    let item = |item: &Value| {
+        let text = |key: &str| item.get(key).and_then(Value::as_str).map(str::trim).unwrap_or_default().to_owned();
+        let requirement = item.as_str().map_or_else(|| text("requirement"), |plain| plain.trim().to_owned());
+        let partly = PartlyFulfilled { requirement, holds: text("holds"), fails: text("fails") };
+        (!partly.requirement.is_empty()).then_some(partly)
+    };
+    items.and_then(Value::as_array).into_iter().flatten().filter_map(item).collect()
 }
 
 impl Written {
@@ -96,11 +126,11 @@ impl Written {
         };
         let solution = tidy(&text[..block.start], &text[block.end..]);
         match &block.content {
-            Content::Assessment(object) => {
+            AssessmentContent::Assessment(object) => {
                 let (assessment, missing) = Assessment::of(object);
                 Self { solution, assessment, missing }
             }
-            Content::Damaged => {
+            AssessmentContent::Damaged => {
                 let message = "its JSON block cannot be read".to_owned();
                 // What nobody can read is not taken from the user, unless it is all that there is.
                 let solution = if solution.is_empty() { solution } else { unwrapped(text.trim()).0.to_owned() };
@@ -111,15 +141,41 @@ impl Written {
     }
 }
 
+/// Whether a writer says that it gave up the approach of its draft.
+fn is_changed(object: &Map<String, Value>) -> bool {
+    let approach = object.get("approach").and_then(Value::as_str);
+    approach.is_some_and(|approach| approach.trim().eq_ignore_ascii_case("changed"))
+}
+
+fn brief(object: &Map<String, Value>) -> Brief {
+    let text = |key: &str| object.get(key).map(text_of).unwrap_or_default();
+    Brief { agree: text("agree"), differ: text("differ"), objection: text("objection") }
+}
+
+/// A text that may end with what its writer made of the approach of its draft: the text alone, and whether that was given
+/// up.
+pub(super) fn without_approach(text: &str) -> (&str, bool) {
+    let whole = text.trim_end();
+    let found = whole.rfind('{').and_then(|start| Some((start, object(&whole[start..])?)));
+    let Some((start, object)) = found.filter(|(_, object)| object.contains_key("approach")) else {
+        return (whole, false);
+    };
+    let before = whole[..start].trim_end();
+    // The fence that the object stood in.
+    let (rest, last) = before.rsplit_once('\n').unwrap_or(("", before));
+    let before = if fence_of(last).is_some() { rest } else { before };
+    (before.trim_end().trim_end_matches('`').trim_end(), is_changed(&object))
+}
+
 /// Where in an answer the assessment stands, and what it holds.
-struct Block {
+struct AssessmentBlock {
     start: usize,
     end: usize,
-    content: Content,
+    content: AssessmentContent,
 }
 
 /// What a block holds that is an assessment.
-enum Content {
+enum AssessmentContent {
     /// The assessment, as far as it goes.
     Assessment(Map<String, Value>),
     /// One that is damaged beyond reading.
@@ -142,7 +198,7 @@ fn all_in_json(text: &str) -> Option<Written> {
 
 /// The last fenced block that is an assessment. Fences are not matched in pairs: models put the whole answer into one
 /// more, and break off inside them.
-fn fenced_block(text: &str) -> Option<Block> {
+fn fenced_block(text: &str) -> Option<AssessmentBlock> {
     let mut lines = Vec::new();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -167,7 +223,7 @@ fn fenced_block(text: &str) -> Option<Block> {
             continue;
         }
         if let Some(content) = assessed(content, is_last) {
-            return Some(Block { start, end, content });
+            return Some(AssessmentBlock { start, end, content });
         }
         is_last = false;
     }
@@ -184,7 +240,7 @@ fn fence_of(line: &str) -> Option<(&str, &str)> {
 }
 
 /// The assessment that `content` is. Other JSON is part of the solution.
-fn assessed(content: &str, is_last: bool) -> Option<Content> {
+fn assessed(content: &str, is_last: bool) -> Option<AssessmentContent> {
     let Some(object) = object(content) else {
         let is_named = |key: &&&str| {
             content.match_indices(**key).any(|(at, _)| {
@@ -193,22 +249,22 @@ fn assessed(content: &str, is_last: bool) -> Option<Content> {
             })
         };
         let named = KEYS.iter().filter(is_named).count();
-        return (named >= 3).then_some(Content::Damaged);
+        return (named >= 3).then_some(AssessmentContent::Damaged);
     };
     let known = KEYS.iter().filter(|key| object.contains_key(**key)).count();
-    let is_pure = object.keys().all(|key| key == "base" || KEYS.contains(&key.as_str()));
+    let is_pure = object.keys().all(|key| KEYS.iter().chain(&FURTHER_KEYS).any(|known| known == key));
     let is_one = (object.contains_key(TELLING_KEY) && known >= 2)
         || (is_pure && (known >= 3 || (is_last && (object.contains_key("confidence") || known >= 2))));
-    is_one.then_some(Content::Assessment(object))
+    is_one.then_some(AssessmentContent::Assessment(object))
 }
 
 /// The last assessment that stands in no fence.
-fn bare_object(text: &str) -> Option<Block> {
+fn bare_object(text: &str) -> Option<AssessmentBlock> {
     let braces = text.rmatch_indices('{').take(MOST_CANDIDATES);
     braces.map(|(start, _)| start).find_map(|start| {
         let end = start + object_length(&text[start..]);
         let content = assessed(&text[start..end], text[end..].trim().is_empty())?;
-        Some(Block { start, end, content })
+        Some(AssessmentBlock { start, end, content })
     })
 }
 
@@ -436,6 +492,8 @@ mod tests {
         assert_eq!((tradeoffs.len(), confidence), (0, Some(90.0)));
         assert_eq!((recommendations, unfulfilled_major_requirements), (vec!["measure".into()], vec!["300 ms".into()]));
         assert!(open_questions == ["why?: all"] || open_questions == ["all: why?"], "{open_questions:?}");
+        let none = Written::read(&BLOCK.replace("82", "\"none\""));
+        assert_eq!((none.assessment.confidence, none.missing), (None, None), "a rehearsal says that it claims none");
         for confidence in ["null", "101", "-1", "\"high\"", "\"\""] {
             let text = BLOCK.replace("82", confidence);
             let written = Written::read(&text);

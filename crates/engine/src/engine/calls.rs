@@ -9,35 +9,35 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use crate::agent::{Answered, Ask, Call, OnReply, Past, Value, answer, prepare};
+use crate::agent::{Ask, Call, CallResult, OnReply, PaidReply, Value, answer, prepare};
 use dialectic_base::call::CallRecord;
 use dialectic_base::money::Usd;
 use dialectic_llm::{Account, CallObserver, Caller, FailedCall, ModelError, Request, Reserved};
-use dialectic_record::debate::{Asked, CallKey, Event, Signal, StageId, StoredReply};
+use dialectic_record::debate::{CallDescription, CallKey, Event, Signal, StageId, StoredReply};
 use dialectic_record::protocol::{BudgetClass, Step};
 use dialectic_record::signals::Signals;
 
-use super::budget::{Verdict, Wanted};
+use super::budget::{AttemptRequest, Permission};
 use super::{Engine, EngineError};
 
 /// Calls in flight. Dropping them abandons them.
 pub(super) struct Calls {
     tasks: JoinSet<()>,
     /// Looked through for every call that is wanted, each time one comes back.
-    in_flight: HashMap<CallKey, InFlight>,
+    in_flight: HashMap<CallKey, RunningCall>,
     /// Attempts that wait for room under the cost limit, oldest first.
     waiting: Vec<Pending>,
     sender: UnboundedSender<Message>,
     receiver: UnboundedReceiver<Message>,
 }
 
-struct InFlight {
+struct RunningCall {
     task: tokio::task::Id,
     step: Step,
     /// Characters of the debate's texts in its request, when all are there.
     length: usize,
     /// Its replies that are not yet results.
-    past: Vec<Past>,
+    past: Vec<PaidReply>,
 }
 
 /// What a call tells. All take the same channel, so that a reply is never seen after the result it led to.
@@ -47,12 +47,12 @@ pub(super) enum Message {
     /// An attempt failed; what it took must be on record before the next.
     AttemptFailed(CallKey, String, CallRecord),
     Replied(CallKey, StoredReply, CallRecord),
-    Finished(CallKey, Box<Result<Answered, FailedCall>>),
+    Finished(CallKey, Box<Result<CallResult, FailedCall>>),
 }
 
 /// An attempt that is to be sent, and who waits to hear whether it may be.
 pub(super) struct Pending {
-    wanted: Wanted,
+    wanted: AttemptRequest,
     answer: oneshot::Sender<Reserved>,
 }
 
@@ -71,7 +71,7 @@ impl Account for Connection {
         Box::pin(async move {
             let Some(limit) = self.limit else { return Ok(None) };
             let (answer, granted) = oneshot::channel();
-            let wanted = Wanted::of(&self.step, request);
+            let wanted = AttemptRequest::of(&self.step, request);
             drop(self.sender.send(Message::Reserve(Pending { wanted, answer })));
             // Without an answer there is no room, or nobody waits for this call any more.
             granted.await.map(Some).map_err(|_| ModelError::OverBudget { limit })
@@ -112,8 +112,8 @@ pub(super) struct Completion {
     /// Characters of the debate's texts in its request, when all are there.
     pub(super) length: usize,
     /// Its replies that are not yet results.
-    pub(super) past: Vec<Past>,
-    pub(super) result: Result<Answered, FailedCall>,
+    pub(super) past: Vec<PaidReply>,
+    pub(super) result: Result<CallResult, FailedCall>,
 }
 
 impl Calls {
@@ -150,8 +150,8 @@ impl Calls {
         }
     }
 
-    fn land(&mut self, key: &CallKey, result: Result<Answered, FailedCall>) -> Option<Completion> {
-        let InFlight { step, length, past, .. } = self.in_flight.remove(key)?;
+    fn land(&mut self, key: &CallKey, result: Result<CallResult, FailedCall>) -> Option<Completion> {
+        let RunningCall { step, length, past, .. } = self.in_flight.remove(key)?;
         Some(Completion { step, length, past, result })
     }
 
@@ -168,7 +168,7 @@ impl Completion {
         let call = self.result.as_ref().ok().map(|answered| &answered.call);
         let error = match &self.result {
             Err(failed) => Some(failed.to_string()),
-            Ok(Answered { value: Value::Unreadable(error), .. }) => Some(error.to_string()),
+            Ok(CallResult { value: Value::Unreadable(error), .. }) => Some(error.to_string()),
             Ok(_) => None,
         };
         engine.signal(Signal::CallEnded {
@@ -209,9 +209,10 @@ impl Engine {
     fn launch(&mut self, caller: Caller, call: Call, tools: Option<crate::agent::Tools>) {
         let step = call.step.clone();
         let key = step.key.clone();
-        let asked = self
-            .is_content_traced()
-            .then(|| Asked { system: Arc::clone(&call.request.system), prompt: Arc::clone(&call.request.prompt) });
+        let asked = self.is_content_traced().then(|| CallDescription {
+            system: Arc::clone(&call.request.system),
+            prompt: Arc::clone(&call.request.prompt),
+        });
         self.signal(Signal::CallStarted { key: key.clone(), model: call.request.model.to_string(), asked });
         let past = self.past.remove(&key).unwrap_or_default();
         let sender = self.calls.sender.clone();
@@ -241,7 +242,7 @@ impl Engine {
             let result = answer(ask, &call, &judge).await;
             drop(sender.send(Message::Finished(key, Box::new(result))));
         });
-        self.calls.in_flight.insert(step.key.clone(), InFlight { task: task.id(), step, length, past });
+        self.calls.in_flight.insert(step.key.clone(), RunningCall { task: task.id(), step, length, past });
     }
 
     /// Takes notice of what happened to a call; its end is handed on.
@@ -282,9 +283,9 @@ impl Engine {
                 continue;
             }
             match self.reserve(&pending.wanted)? {
-                Verdict::Granted(reserved) => drop(pending.answer.send(reserved)),
-                Verdict::Later => self.calls.waiting.push(pending),
-                Verdict::Refused => {}
+                Permission::Granted(reserved) => drop(pending.answer.send(reserved)),
+                Permission::Later => self.calls.waiting.push(pending),
+                Permission::Refused => {}
             }
         }
         Ok(())

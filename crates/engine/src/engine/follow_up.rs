@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::agent::{Answered, Value, prepare};
+use crate::agent::{CallResult, Value, prepare};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::money::Usd;
 use dialectic_llm::FailedCall;
 use dialectic_record::debate::{Debate, Event, FollowUp, Recorded};
 use dialectic_record::protocol::{Step, follow_up};
 
-use super::budget::{Budget, Wanted};
+use super::budget::{AttemptRequest, Budget};
 use super::{Engine, EngineError};
 
 /// Why a question has no answer.
@@ -132,7 +132,7 @@ impl Engine {
         }
     }
 
-    fn record_follow_up(&mut self, step: &Step, answered: &Answered) -> Result<Arc<str>, FollowUpError> {
+    fn record_follow_up(&mut self, step: &Step, answered: &CallResult) -> Result<Arc<str>, FollowUpError> {
         let Value::Text(text) = &answered.value else {
             return Err(FollowUpError::Failed("its answer is no text".to_owned()));
         };
@@ -160,7 +160,7 @@ impl Engine {
         let shared = self.shared()?;
         let call = prepare(&self.panel, &agent, &shared, asked, step, usize::MAX).map_err(EngineError::from)?;
         let Some(budget) = &self.budget else { return Ok(()) };
-        match budget.shortfall(&Wanted::of(step, &call.request)) {
+        match budget.shortfall(&AttemptRequest::of(step, &call.request)) {
             Some((room, needed)) => Err(FollowUpError::TooDear { room, needed }),
             None => Ok(()),
         }

@@ -12,7 +12,8 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::{counted, list, thousands};
 use dialectic_base::money::Usd;
 use dialectic_llm::{
-    ANSWER_LIMIT, Caller, CallerLimits, ChatModel, FailedAttempt, InFlight, Live, ModelError, Reply, Request, Timeouts,
+    ANSWER_LIMIT, Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Reply, Request,
+    Timeouts,
 };
 use dialectic_record::debate::{
     AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, Gathered, Made,
@@ -21,7 +22,7 @@ use dialectic_record::debate::{
 };
 use dialectic_record::protocol::{Protocol, Stage};
 
-use super::rehearsal::{Answers, Rehearsal};
+use super::rehearsal::{Rehearsal, SampleAnswers};
 use super::{EngineError, purchase};
 
 /// How long answers are in the run with short ones, in tokens.
@@ -60,9 +61,9 @@ pub fn forecast(
     gathered: &Span<Gathered>,
     created: impl Fn(&PromptSources, DebateId) -> Created,
 ) -> Result<Forecast, ForecastError> {
-    let limits = CallerLimits { in_flight: Arc::new(InFlight::unbounded()), max_retries: 0 };
+    let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::unbounded()), max_retries: 0 };
     let mut panel = Panel::build(protocol, settings, |agent| Caller {
-        chat: Arc::new(Unasked),
+        chat: Arc::new(UnaskedModel),
         provider: agent.provider.as_str().into(),
         price: price_of(agent, settings),
         timeouts: Timeouts { first_token: Duration::MAX, idle: Duration::MAX },
@@ -150,7 +151,7 @@ fn deciders(protocol: &Protocol, settings: &Settings, rounds: Span<u32>) -> Vec<
         let info = &stage.info;
         info.in_round && stage.rows.len() > 1 && matches!(info.yields, Some(ResultKind::Agreement | ResultKind::Ballot))
     };
-    let closing = protocol.stage(protocol.closing()).filter(|_| rounds.high > settings.debate.rounds);
+    let closing = protocol.stage(protocol.closing).filter(|_| rounds.high > settings.debate.rounds);
     let deciding = protocol.stages.iter().filter(decides).chain(closing);
     let words: Vec<String> = deciding.map(|stage| format!("the {}", stage.info.words.plural)).collect();
     if words.is_empty() { vec!["the choices".to_owned()] } else { words }
@@ -168,7 +169,7 @@ fn outcomes(protocol: &Protocol, settings: &Settings, calls: &[PlannedCall], rou
         outcomes.push(format!("at the most the {} send back every agreement that they may", challenge.words.plural));
     }
     let further = rounds.high.saturating_sub(settings.debate.rounds);
-    if let Some(closing) = protocol.stage(protocol.closing()).filter(|_| further > 0) {
+    if let Some(closing) = protocol.stage(protocol.closing).filter(|_| further > 0) {
         let (words, added) = (&closing.info.words.plural, counted(further.into(), "round"));
         outcomes.push(format!("at the most the {words} find something missing and add {added}"));
     }
@@ -204,8 +205,14 @@ fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>
         assumptions.push(format!("no tool is called; each call of an agent with tools can become up to {}", limit + 1));
     }
     if debate.interactive_clarifications {
-        let most = debate.clarifications_max_iterations;
-        assumptions.push(format!("agents are asked once what is unclear; with answers up to {most} times"));
+        assumptions.push(match debate.clarifications_max_iterations {
+            0 | 1 => "agents are asked once what is unclear".to_owned(),
+            most => {
+                let more = most - 1;
+                let times = if more == 1 { "once".to_owned() } else { format!("up to {more} times") };
+                format!("agents are asked once what is unclear, and the judge {times} after your answers")
+            }
+        });
     }
     if debate.synthesis_method == SynthesisMethod::Voting {
         assumptions.push("the vote has a winner; a tie takes a call of the judge more".to_owned());
@@ -267,9 +274,9 @@ fn rehearse(
     length: Length,
     demanding: bool,
 ) -> Result<BTreeMap<CallKey, usize>, ForecastError> {
-    let shared = SharedPrompt::of(begun).map_err(EngineError::from)?;
+    let shared = SharedPrompt::of(protocol, begun).map_err(EngineError::from)?;
     let bytes = |agent: &AgentSettings| length.bytes_of(length.answer_of(agent));
-    let answers = Answers { bytes: &bytes, demanding, extends: demanding };
+    let answers = SampleAnswers { bytes: &bytes, demanding, extends: demanding };
     let mut rehearsal = Rehearsal::new(protocol, panel, &shared, begun, answers);
     let mut calls = Vec::new();
     let mut goes_on = true;
@@ -284,9 +291,9 @@ fn rehearse(
 }
 
 /// The model of everybody in a debate that is only rehearsed: nobody is asked.
-struct Unasked;
+struct UnaskedModel;
 
-impl ChatModel for Unasked {
+impl ChatModel for UnaskedModel {
     fn ask<'a>(&'a self, _: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
         Box::pin(async { Err(ModelError::Broken { message: "a rehearsal asks nobody".to_owned() }.into()) })
     }

@@ -24,7 +24,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Panel, Past, SharedPrompt};
+use crate::agent::{PaidReply, Panel, SharedPrompt};
 use crate::tools::ToolContext;
 use dialectic_base::call::CallRecord;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
@@ -51,7 +51,7 @@ use outage::Outage;
 
 /// How a run of a debate ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum RunEnding {
     /// With an answer.
     Completed,
     /// The user has to answer questions first.
@@ -66,7 +66,7 @@ pub enum Ending {
 
 /// What a debate that waits for the user is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum UserReply {
     /// It goes on, if only to close.
     GoOn,
     /// It is to end, and there is nothing that it could be closed with.
@@ -117,7 +117,7 @@ impl EngineError {
 
 /// What a running debate can be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
+pub enum RunCommand {
     /// Start nothing new, and pause once what is in flight has come back.
     Pause,
     /// As [`Pause`](Self::Pause), but stay ready to go on.
@@ -152,9 +152,9 @@ pub struct Engine {
     record: Record,
     signals: Signals,
     cancel: CancellationToken,
-    commands: mpsc::UnboundedReceiver<Command>,
+    commands: mpsc::UnboundedReceiver<RunCommand>,
     /// Replies from an earlier run that were not yet results.
-    past: HashMap<CallKey, Vec<Past>>,
+    past: HashMap<CallKey, Vec<PaidReply>>,
     calls: Calls,
     /// The servers that are gone, and the calls that wait for them.
     outage: Outage,
@@ -212,9 +212,9 @@ impl Engine {
         past: &[Recorded],
         signals: Signals,
         cancel: CancellationToken,
-        commands: mpsc::UnboundedReceiver<Command>,
+        commands: mpsc::UnboundedReceiver<RunCommand>,
     ) -> Self {
-        let mut replies: HashMap<CallKey, Vec<Past>> = HashMap::new();
+        let mut replies: HashMap<CallKey, Vec<PaidReply>> = HashMap::new();
         let mut served = HashMap::new();
         for recorded in past {
             if let Some(call) = recorded.event.call()
@@ -288,7 +288,7 @@ impl Engine {
     ///
     /// # Errors
     /// When it cannot be saved, or by a defect of the program. The debate can be resumed from what is saved.
-    pub async fn run(&mut self) -> Result<Ending, EngineError> {
+    pub async fn run(&mut self) -> Result<RunEnding, EngineError> {
         let ended = self.go_through().await;
         // Calls in flight are abandoned before the last save, so that nothing is recorded behind it.
         self.calls = Calls::new();
@@ -302,7 +302,7 @@ impl Engine {
         saved
     }
 
-    async fn go_through(&mut self) -> Result<Ending, EngineError> {
+    async fn go_through(&mut self) -> Result<RunEnding, EngineError> {
         self.outage.begin_run();
         let mut reached = self.debate().current_stage.unwrap_or(self.protocol.start());
         if self.debate().status != Status::Pending {
@@ -311,7 +311,7 @@ impl Engine {
         }
         self.plan_costs(self.debate().current_round.max(1))?;
         // What was in flight is tried again. A run that was killed behind the decision to stop had not left its stage.
-        let stops = self.is_stopping() && reached != self.protocol.closing();
+        let stops = self.has_to_leave(reached);
         let again = if stops { Trigger::STOP } else { Trigger::RETRY };
         let Next::Go(mut stage) = self.protocol.next(reached, again)? else {
             return Err(NoTransition { protocol: self.protocol.name, stage: reached, trigger: again }.into());
@@ -328,21 +328,22 @@ impl Engine {
                 self.outage.give_up();
             }
             stage = match self.protocol.next(stage, trigger)? {
+                Next::Go(_) if trigger == Trigger::STOP => self.wound_up_in(),
                 Next::Go(next) => next,
                 Next::Begin(next) => self.begin_round(next)?,
                 Next::Suspend => {
                     self.append(Event::Suspended { stage })?;
-                    return Ok(Ending::Suspended);
+                    return Ok(RunEnding::Suspended);
                 }
                 Next::Done => {
                     let outcome = Some(Outcome::derive(self.debate()));
                     self.append(Event::Completed { outcome })?;
-                    return Ok(Ending::Completed);
+                    return Ok(RunEnding::Completed);
                 }
-                Next::Fail => return Ok(Ending::Failed),
+                Next::Fail => return Ok(RunEnding::Failed),
                 Next::Pause => {
                     self.append(Event::Paused)?;
-                    return Ok(if self.outage.ends_run { Ending::ServerGone } else { Ending::Paused });
+                    return Ok(if self.outage.ends_run { RunEnding::ServerGone } else { RunEnding::Paused });
                 }
             };
             self.append(Event::StageEntered { stage })?;
@@ -362,7 +363,7 @@ impl Engine {
         self.plan_costs_of(&ahead, round)?;
         if !self.is_plan_affordable() {
             self.stop_for_budget()?;
-            return Ok(self.protocol.closing());
+            return Ok(self.wound_up_in());
         }
         self.append(Event::RoundBegun { round, stage })?;
         self.start_the_clock();
@@ -386,21 +387,25 @@ impl Engine {
     /// their end.
     async fn visit(&mut self, id: StageId) -> Result<Trigger, EngineError> {
         self.gather(id).await?;
-        let is_closing = id == self.protocol.closing();
-        if is_closing {
+        if self.protocol.stage(id).is_some_and(|stage| stage.info.yields == Some(ResultKind::Check)) {
+            // What is read may have to be put on record first.
+            self.look(id)?;
+        }
+        if self.protocol.is_closing(id) {
             // What the answer rests on is there: from here on only the closing is needed.
             self.plan_costs(0)?;
         } else if self.makes_calls_around_rounds(id) {
             // What it reads is there: it need not be kept for as if it were as long as it could be.
             self.plan_costs(self.debate().current_round.max(1))?;
         }
+        self.forgo_check(id)?;
         if self.protocol.stage(id).is_some_and(|stage| stage.info.in_round) && self.silence.is_none() {
             self.start_the_clock();
         }
         let mut is_stale = true;
         loop {
             self.drain_commands()?;
-            if self.is_stopping() && !is_closing || self.is_pausing {
+            if self.has_to_leave(id) || self.is_pausing {
                 self.open.clear();
                 match self.next_arrival().await? {
                     Some(arrival) => {
@@ -568,8 +573,7 @@ impl Engine {
 
     /// Whether the settings let another call of a stage be in flight.
     fn has_place(&self, stage: StageId) -> bool {
-        let settings = self.debate().settings.as_ref();
-        let limit = settings.and_then(|settings| settings.debate.in_flight_of(stage));
+        let limit = self.debate().known_settings().debate.in_flight_of(stage);
         limit.is_none_or(|limit| self.calls.in_flight_of(stage) < limit as usize)
     }
 
@@ -653,25 +657,52 @@ impl Engine {
         Ok(())
     }
 
-    fn handle_command(&mut self, command: Command) -> Result<(), EngineError> {
+    fn handle_command(&mut self, command: RunCommand) -> Result<(), EngineError> {
         match command {
-            Command::Pause => (self.is_pausing, self.is_held) = (true, false),
-            Command::Hold => (self.is_pausing, self.is_held) = (true, true),
-            Command::GoOn => (self.is_pausing, self.is_held) = (false, false),
-            Command::Acknowledge => self.acknowledge()?,
-            Command::Stop if self.debate().final_round().is_none() => {
+            RunCommand::Pause => (self.is_pausing, self.is_held) = (true, false),
+            RunCommand::Hold => (self.is_pausing, self.is_held) = (true, true),
+            RunCommand::GoOn => (self.is_pausing, self.is_held) = (false, false),
+            RunCommand::Acknowledge => self.acknowledge()?,
+            RunCommand::Stop if self.debate().final_round().is_none() => {
                 self.warn("there is nothing yet that the debate could be closed with: it goes on");
             }
-            Command::Stop => {
-                let is_closing = self.debate().current_stage == Some(self.protocol.closing());
-                if !is_closing && !self.is_stopping() {
+            RunCommand::Stop => {
+                if !self.is_stopping() && !self.is_at_its_end() {
                     self.append(Event::Stopping { reason: StopReason::User })?;
                 }
             }
-            Command::Answer { agent_id, item_id, answer } => self.answer(agent_id, item_id, answer)?,
-            Command::EndQuestions => self.end_questions()?,
+            RunCommand::Answer { agent_id, item_id, answer } => self.answer(agent_id, item_id, answer)?,
+            RunCommand::EndQuestions => self.end_questions()?,
         }
         Ok(())
+    }
+
+    /// Whether a debate that was told to close leaves a stage before it is over: not the one that closes it, and not the
+    /// check of its answer, unless it is the user who wants no more.
+    fn has_to_leave(&self, stage: StageId) -> bool {
+        let rank = |id: StageId| self.protocol.stages.iter().position(|stage| stage.info.id == id);
+        let is_over_money = self.is_out_of_money() && rank(stage) >= rank(self.wound_up_in());
+        self.is_stopping() && stage != self.protocol.closing && !is_over_money
+    }
+
+    /// Where a debate goes that closes. What a cost limit has set aside for the check of what is there is spent on it,
+    /// also where that comes before the closing.
+    fn wound_up_in(&self) -> StageId {
+        let (debate, protocol) = (self.debate(), self.protocol);
+        let is_wanted = self.is_out_of_money() && !debate.lenses().is_empty() && debate.final_round().is_some();
+        let before = protocol.stages.iter().take_while(|stage| stage.info.id != protocol.closing);
+        let check = before.into_iter().find(|stage| stage.info.yields == Some(ResultKind::Check));
+        check.filter(|_| is_wanted).map_or(protocol.closing, |stage| stage.info.id)
+    }
+
+    /// Whether the debate is being closed, and nothing is to be done after that.
+    fn is_at_its_end(&self) -> bool {
+        let debate = self.debate();
+        let leads_on = |stage: &Stage| stage.rows.iter().any(|row| matches!(row.1, Next::Go(_)));
+        let is_closing = debate.current_stage == Some(self.protocol.closing);
+        let is_checked =
+            self.protocol.stage(self.protocol.closing).is_some_and(leads_on) && !debate.lenses().is_empty();
+        is_closing && !is_checked
     }
 
     /// Puts on record that the user has taken notice of what the debate costs.
@@ -687,28 +718,28 @@ impl Engine {
     ///
     /// # Errors
     /// When what it is told cannot be put on record.
-    pub async fn told_answers(&mut self) -> Result<Heard, EngineError> {
+    pub async fn told_answers(&mut self) -> Result<UserReply, EngineError> {
         while self.debate().open_questions().next().is_some() {
             match self.commands.recv().await {
-                Some(Command::Pause) | None => return Ok(Heard::Nothing),
-                Some(Command::Stop) => return self.told_to_stop(),
-                Some(Command::Hold | Command::GoOn) => {}
-                Some(told @ (Command::Acknowledge | Command::Answer { .. } | Command::EndQuestions)) => {
+                Some(RunCommand::Pause) | None => return Ok(UserReply::Nothing),
+                Some(RunCommand::Stop) => return self.told_to_stop(),
+                Some(RunCommand::Hold | RunCommand::GoOn) => {}
+                Some(told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions)) => {
                     self.handle_command(told)?;
                 }
             }
         }
-        Ok(Heard::GoOn)
+        Ok(UserReply::GoOn)
     }
 
     /// Has a debate that waits close with what is there.
-    fn told_to_stop(&mut self) -> Result<Heard, EngineError> {
+    fn told_to_stop(&mut self) -> Result<UserReply, EngineError> {
         if self.debate().final_round().is_none() {
-            return Ok(Heard::GiveUp);
+            return Ok(UserReply::GiveUp);
         }
-        self.handle_command(Command::Stop)?;
+        self.handle_command(RunCommand::Stop)?;
         (self.is_pausing, self.is_held) = (false, false);
-        Ok(Heard::GoOn)
+        Ok(UserReply::GoOn)
     }
 
     /// Records that the debate ends without an answer, since the user stopped it before there was anything to close it
@@ -726,24 +757,24 @@ impl Engine {
     ///
     /// # Errors
     /// When what it is told meanwhile cannot be put on record.
-    pub async fn told_to_go_on(&mut self) -> Result<Heard, EngineError> {
+    pub async fn told_to_go_on(&mut self) -> Result<UserReply, EngineError> {
         while self.is_held {
             match self.commands.recv().await {
-                Some(Command::GoOn) => {
+                Some(RunCommand::GoOn) => {
                     (self.is_pausing, self.is_held) = (false, false);
                     // The pause was no silence of the models'.
                     self.silence = None;
-                    return Ok(Heard::GoOn);
+                    return Ok(UserReply::GoOn);
                 }
-                Some(told @ (Command::Acknowledge | Command::Answer { .. } | Command::EndQuestions)) => {
+                Some(told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions)) => {
                     self.handle_command(told)?;
                 }
-                Some(Command::Stop) => return self.told_to_stop(),
-                Some(Command::Hold) => {}
-                Some(Command::Pause) | None => return Ok(Heard::Nothing),
+                Some(RunCommand::Stop) => return self.told_to_stop(),
+                Some(RunCommand::Hold) => {}
+                Some(RunCommand::Pause) | None => return Ok(UserReply::Nothing),
             }
         }
-        Ok(Heard::Nothing)
+        Ok(UserReply::Nothing)
     }
 
     /// Removes the record of a debate that left nothing: it failed, no attempt of it can have been billed, and the user
@@ -856,14 +887,14 @@ impl Engine {
         if let Some(shared) = &self.shared {
             return Ok(shared.clone());
         }
-        let shared = SharedPrompt::of(self.debate())?;
+        let shared = SharedPrompt::of(self.protocol, self.debate())?;
         self.shared = Some(shared.clone());
         Ok(shared)
     }
 
     fn is_content_traced(&self) -> bool {
-        let settings = self.debate().settings.as_ref();
-        settings.is_some_and(|settings| settings.debate.trace.is_some() && settings.debate.trace_content)
+        let rules = &self.debate().known_settings().debate;
+        rules.trace.is_some() && rules.trace_content
     }
 
     fn is_round_over_time(&self) -> bool {

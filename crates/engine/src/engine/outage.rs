@@ -49,7 +49,7 @@ pub(super) struct Outage {
     /// The providers that have answered in this debate, in this run or before.
     answered: HashSet<String>,
     /// The calls that wait until it is decided about them, or until their server is back.
-    waiting: BTreeMap<CallKey, Waiting>,
+    waiting: BTreeMap<CallKey, WaitingCall>,
     /// The providers that could not be reached when they were called last.
     unreachable: BTreeSet<Arc<str>>,
     /// The agents whose last call found their server gone.
@@ -64,13 +64,13 @@ pub(super) struct Outage {
 
 /// A call that waits.
 #[derive(Debug)]
-struct Waiting {
+struct WaitingCall {
     step: Step,
     failed: FailedCall,
     provider: Arc<str>,
 }
 
-impl Waiting {
+impl WaitingCall {
     /// Whether it is for the whole server, and not for what stands behind it, that there was no answer.
     fn is_for_connection(&self) -> bool {
         matches!(self.failed.error, ModelError::Unreachable { .. })
@@ -170,7 +170,7 @@ impl Engine {
         if !failed.is_server_gone() || !self.outage.answered.contains(&*provider) {
             return false;
         }
-        let waiting = Waiting { step: arrival.step.clone(), failed: failed.clone(), provider };
+        let waiting = WaitingCall { step: arrival.step.clone(), failed: failed.clone(), provider };
         if waiting.is_for_connection() {
             self.outage.unreachable.insert(Arc::clone(&waiting.provider));
         } else {
@@ -205,11 +205,11 @@ impl Engine {
             return Ok(false);
         }
         let in_flight: BTreeSet<_> = self.calls.keys().filter_map(|key| self.provider_of(&key.agent_id)).collect();
-        let is_over = |waiting: &Waiting| !in_flight.contains(&waiting.provider);
+        let is_over = |waiting: &WaitingCall| !in_flight.contains(&waiting.provider);
         let over = self.outage.waiting.iter().filter(|(_, waiting)| is_over(waiting));
         let over: Vec<CallKey> = over.map(|(key, _)| key.clone()).collect();
         for key in &over {
-            if let Some(Waiting { step, failed, .. }) = self.outage.waiting.remove(key) {
+            if let Some(WaitingCall { step, failed, .. }) = self.outage.waiting.remove(key) {
                 self.past.remove(key);
                 self.record_failed_call(&step, &failed)?;
             }
@@ -323,6 +323,7 @@ impl Engine {
                 PromptContext::Transcript
                 | PromptContext::AnonymousTranscript { .. }
                 | PromptContext::WholeDebate
+                | PromptContext::Draft
                 | PromptContext::Record => true,
                 PromptContext::InputsAndHistory => is_summary && step.key.agent_id == failed.agent_id,
                 PromptContext::Inputs
@@ -331,6 +332,7 @@ impl Engine {
                 | PromptContext::InputsAndDispute
                 | PromptContext::Decisions
                 | PromptContext::Numbered
+                | PromptContext::Texts
                 | PromptContext::OwnTexts
                 | PromptContext::EarlierRounds => false,
             };

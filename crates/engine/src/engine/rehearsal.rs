@@ -9,11 +9,11 @@ use dialectic_base::call::CallRecord;
 use dialectic_base::severity::Severity;
 use dialectic_llm::{Request, Turn, request_bytes};
 use dialectic_record::debate::{
-    AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Debate, Evaluation, Event, Judgement,
-    Metadata, Point, Reading, Recorded, RelatedPair, Relation, Relations, ResultKind, Solution, StageId, StopReason,
-    Summary, SummaryMetadata, Timestamp,
+    Advice, AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Debate, Evaluation, Event,
+    Judgement, Metadata, Point, Reading, Recorded, RelatedPair, Relation, Relations, ResultKind, Solution, StageId,
+    StopReason, Summary, SummaryMetadata, Timestamp,
 };
-use dialectic_record::protocol::{BudgetClass, Next, OutputSpec, Protocol, Stage, Step};
+use dialectic_record::protocol::{BudgetClass, Delivery, Next, OutputSpec, Protocol, Stage, Step};
 
 use super::EngineError;
 use super::results::contribution;
@@ -31,7 +31,7 @@ const MOST_TRANSITIONS: usize = 10_000;
 
 /// A call that will be made.
 #[derive(Debug, Clone)]
-pub(super) struct Foreseen {
+pub(super) struct PlannedCall {
     pub(super) key: CallKey,
     pub(super) cost: BudgetClass,
     /// Whether it is a part of a round.
@@ -43,7 +43,7 @@ pub(super) struct Foreseen {
 }
 
 /// How the calls of a rehearsal are answered.
-pub(super) struct Answers<'a> {
+pub(super) struct SampleAnswers<'a> {
     /// How many bytes an agent writes.
     pub(super) bytes: &'a dyn Fn(&AgentSettings) -> usize,
     /// Whether all that leads to more calls happens: votes for a word go to the last one, texts decide differently, and
@@ -58,10 +58,10 @@ pub(super) struct Rehearsal<'a> {
     protocol: &'static Protocol,
     panel: &'a Panel,
     shared: &'a SharedPrompt,
-    answers: Answers<'a>,
+    answers: SampleAnswers<'a>,
     debate: Debate,
     fillers: BTreeMap<usize, Arc<str>>,
-    foreseen: Vec<Foreseen>,
+    foreseen: Vec<PlannedCall>,
 }
 
 /// What a stage of a rehearsal leads to.
@@ -78,15 +78,15 @@ impl<'a> Rehearsal<'a> {
         panel: &'a Panel,
         shared: &'a SharedPrompt,
         debate: &Debate,
-        answers: Answers<'a>,
+        answers: SampleAnswers<'a>,
     ) -> Self {
         let (debate, fillers) = (debate.clone(), BTreeMap::new());
         Self { protocol, panel, shared, answers, debate, fillers, foreseen: Vec::new() }
     }
 
     /// All calls up to the end of round `until`, or of the last round before it; the closing is not among them.
-    pub(super) fn rounds(&mut self, until: u32) -> Result<Vec<Foreseen>, EngineError> {
-        let closing = self.protocol.closing();
+    pub(super) fn rounds(&mut self, until: u32) -> Result<Vec<PlannedCall>, EngineError> {
+        let closing = self.protocol.closing;
         let mut stage = self.debate.current_stage.unwrap_or(self.protocol.start());
         for _ in 0..MOST_TRANSITIONS {
             if stage == closing {
@@ -108,12 +108,12 @@ impl<'a> Rehearsal<'a> {
 
     /// The calls that bring the debate to its answer from here. `reason` says why it closes before its time, if it
     /// does.
-    pub(super) fn closing(&self, reason: Option<StopReason>) -> Result<Vec<Foreseen>, EngineError> {
+    pub(super) fn closing(&self, reason: Option<StopReason>) -> Result<Vec<PlannedCall>, EngineError> {
         let mut closing = Rehearsal {
             protocol: self.protocol,
             panel: self.panel,
             shared: self.shared,
-            answers: Answers { bytes: self.answers.bytes, demanding: self.answers.demanding, extends: false },
+            answers: SampleAnswers { bytes: self.answers.bytes, demanding: self.answers.demanding, extends: false },
             debate: self.debate.clone(),
             fillers: self.fillers.clone(),
             foreseen: Vec::new(),
@@ -121,25 +121,32 @@ impl<'a> Rehearsal<'a> {
         if let Some(reason) = reason {
             closing.apply(Event::Stopping { reason });
         }
-        let stage = self.protocol.closing();
-        closing.apply(Event::StageEntered { stage });
-        closing.visit(stage)?;
+        closing.bring_to_an_end()?;
         Ok(closing.foreseen)
     }
 
-    /// The calls of the closing, and whether it leads to another round, which is begun then.
-    pub(super) fn close(&mut self) -> Result<(Vec<Foreseen>, bool), EngineError> {
-        let stage = self.protocol.closing();
-        self.apply(Event::StageEntered { stage });
-        let goes_on = match self.visit(stage)? {
-            Ahead::Round(next) => {
-                self.apply(Event::RoundBegun { round: self.debate.current_round + 1, stage: next });
-                self.apply(Event::StageEntered { stage: next });
-                true
+    /// Closes the debate, its check included. Returns the stage with which another round begins, where it leads to one.
+    fn bring_to_an_end(&mut self) -> Result<Option<StageId>, EngineError> {
+        let mut stage = self.protocol.closing;
+        for _ in 0..MOST_TRANSITIONS {
+            self.apply(Event::StageEntered { stage });
+            match self.visit(stage)? {
+                Ahead::Stage(next) => stage = next,
+                Ahead::Round(next) => return Ok(Some(next)),
+                Ahead::End => break,
             }
-            Ahead::Stage(_) | Ahead::End => false,
-        };
-        Ok((std::mem::take(&mut self.foreseen), goes_on))
+        }
+        Ok(None)
+    }
+
+    /// The calls of the closing, and whether it leads to another round, which is begun then.
+    pub(super) fn close(&mut self) -> Result<(Vec<PlannedCall>, bool), EngineError> {
+        let next = self.bring_to_an_end()?;
+        if let Some(next) = next {
+            self.apply(Event::RoundBegun { round: self.debate.current_round + 1, stage: next });
+            self.apply(Event::StageEntered { stage: next });
+        }
+        Ok((std::mem::take(&mut self.foreseen), next.is_some()))
     }
 
     /// Makes the calls of a stage, and says what follows.
@@ -181,10 +188,10 @@ impl<'a> Rehearsal<'a> {
         }
         let mut foresee = |request: &Request, is_second_chance| {
             let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request));
-            self.foreseen.push(Foreseen { key, cost, in_round, is_second_chance, bytes });
+            self.foreseen.push(PlannedCall { key, cost, in_round, is_second_chance, bytes });
         };
         foresee(&call.request, false);
-        if step.cost == BudgetClass::Closing
+        if matches!(step.cost, BudgetClass::Closing | BudgetClass::Check)
             && matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Judgement | OutputSpec::Scores(_))
         {
             // Another chance for an answer that is missing; to ask for a missing assessment alone takes less.
@@ -207,14 +214,16 @@ impl<'a> Rehearsal<'a> {
         let text = self.filler(settings);
         let yields = self.debate.stage(step.key.stage).and_then(|stage| stage.yields);
         let demanding = self.answers.demanding;
-        let reading = yields.map(|yields| filler_reading(yields, &step.key, demanding));
+        let reading = yields.map(|yields| filler_reading(yields, step, demanding));
         let reading = reading.filter(Reading::says_something).map(Box::new);
         let contribution = |content, target, metadata| {
             contribution(settings, step.key.stage, content, target, metadata, reading.clone())
         };
         Some(match &step.answer {
-            OutputSpec::Text => {
-                let contribution = contribution(text, key.target_agent_id.clone(), Metadata::default());
+            OutputSpec::Text | OutputSpec::Check(_) | OutputSpec::Amendment => {
+                let lens = if let OutputSpec::Check(lens) = &step.answer { Some(*lens) } else { None };
+                let metadata = Metadata { lens, rethought: self.is_rethought(step), ..Metadata::default() };
+                let contribution = contribution(text, key.target_agent_id.clone(), metadata);
                 Event::Contributed { key, contribution, call: Some(call) }
             }
             // No protocol has such a step.
@@ -273,14 +282,27 @@ impl<'a> Rehearsal<'a> {
                     by_criterion: BTreeMap::new(),
                     missing: self.missing(step),
                     lacking: Vec::new(),
+                    advice: Advice::default(),
                 };
                 Event::Judged { key, judgement, call }
             }
             OutputSpec::Solution(_) => {
                 let solution = Box::new(Solution { description: text.to_string(), ..Solution::default() });
-                Event::Synthesized { key: Some(key), solution, call: Some(call) }
+                let (rethought, call) = (self.is_rethought(step), Some(call));
+                let text = Some(contribution(text, None, Metadata { rethought, ..Metadata::default() }));
+                if step.delivery == Delivery::Draft || rethought {
+                    Event::Drafted { key: Some(key), text, solution, call }
+                } else {
+                    let text = text.filter(|_| self.debate.draft.is_some());
+                    Event::Synthesized { key: Some(key), text, solution, call }
+                }
             }
         })
+    }
+
+    /// Whether a writer gives up the approach of its draft, in a debate that takes all the calls that it may.
+    fn is_rethought(&self, step: &Step) -> bool {
+        self.answers.extends && step.delivery == Delivery::DraftIfRethought
     }
 
     /// What is said of how decisions relate: that all are the same, or none.
@@ -356,19 +378,25 @@ fn leads_to_a_challenge(stage: &Stage, mut debate: Debate, event: Event) -> bool
 
 /// What is read of a filler: as many points as are asked for at most, and answers to none, so that lists of points are
 /// as long as they get. `differ` is whether every text decides something else.
-fn filler_reading(yields: ResultKind, key: &CallKey, differ: bool) -> Reading {
+fn filler_reading(yields: ResultKind, step: &Step, differ: bool) -> Reading {
+    let key = &step.key;
+    let points = |target: Option<&AgentId>| {
+        let (text, target) = ("x".repeat(POINT_BYTES), target.cloned());
+        vec![Point { severity: Severity::Major, about: None, text, resolution: None, target }; POINTS]
+    };
+    let raising = |points| Reading { points: Some(points), ..Reading::default() };
     match (yields, &key.target_agent_id) {
-        (ResultKind::Critique | ResultKind::Ballot, Some(_)) => {
-            let text = "x".repeat(POINT_BYTES);
-            let point = Point { severity: Severity::Major, about: None, text, resolution: None };
-            Reading { points: Some(vec![point; POINTS]), ..Reading::default() }
-        }
+        (ResultKind::Critique | ResultKind::Ballot, Some(_)) => raising(points(None)),
+        // One critique of all that it reads.
+        (ResultKind::Critique, None) => raising(step.inputs.iter().flat_map(|of| points(Some(&of.agent_id))).collect()),
+        // A draft in which nothing is found is not written anew.
+        (ResultKind::Check, _) => raising(if differ { points(None) } else { Vec::new() }),
         (ResultKind::Proposal, None) => Reading {
             change: Some(Change { added: 1, removed: 1 }),
             decisions: (1..=DECISIONS).map(|number| decision(differ.then_some(&key.agent_id), number)).collect(),
             ..Reading::default()
         },
-        (ResultKind::Critique | ResultKind::Ballot, None)
+        (ResultKind::Ballot, None)
         | (ResultKind::Proposal, Some(_))
         | (
             ResultKind::Material

@@ -4,18 +4,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::agent::{Answered, Call, Tools, Value, limits_of};
+use crate::agent::{Call, CallResult, Delivered, Tools, Value, cut_summary, limits_of};
 use crate::tools::{ContextDirectory, ToolContext, Toolbox};
 use dialectic_base::call::{CallRecord, Cut};
 use dialectic_base::figures::thousands;
-use dialectic_base::markdown::truncate;
+
 use dialectic_llm::{FailedCall, ModelError};
 use dialectic_record::debate::{
     AgentClarifications, AgentFailurePolicy, AgentId, AgentSettings, CallKey, Clarification, Contribution, Evaluation,
     Event, Failure, Metadata, Reading, Round, Shortened, Signal, Solution, StageId, Summary, SummaryMetadata,
-    Timestamp,
+    TerminationSettings, Timestamp,
 };
-use dialectic_record::protocol::{BudgetClass, OutputSpec, PromptContext, Step, Trigger};
+use dialectic_record::protocol::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step, Trigger};
 
 use super::calls::Completion;
 use super::windows::excess;
@@ -66,7 +66,7 @@ impl Engine {
         Ok(agent.settings.clone())
     }
 
-    fn record_answer(&mut self, step: &Step, length: usize, answered: &Answered) -> Result<bool, EngineError> {
+    fn record_answer(&mut self, step: &Step, length: usize, answered: &CallResult) -> Result<bool, EngineError> {
         let settings = self.settings_of(&step.key.agent_id)?;
         let (key, call) = (step.key.clone(), answered.call.clone());
         let contribution = |content, target, metadata| {
@@ -78,11 +78,13 @@ impl Engine {
                 Event::Summarized { key, summary, call }
             }
             Value::Text(text) => {
+                let lens = if let OutputSpec::Check(lens) = step.answer { Some(lens) } else { None };
                 if let Some(cut) = call.cut() {
                     self.warn(format!("{}'s {} was cut {}", key.agent_id, key.stage, cut.how()));
                 }
                 let target = key.target_agent_id.clone();
-                let contribution = contribution(Arc::clone(text), target, answered.metadata.clone());
+                let metadata = Metadata { lens, ..answered.metadata.clone() };
+                let contribution = contribution(Arc::clone(text), target, metadata);
                 Event::Contributed { key, contribution, call: Some(call) }
             }
             Value::Questions(questions) => {
@@ -107,7 +109,8 @@ impl Engine {
             Value::Challenge(challenge) => Event::Challenged { key, challenge: challenge.clone(), call },
             Value::Kinds(observations) => Event::Observed { key, observations: observations.clone(), call },
             Value::Judgement(judgement) => Event::Judged { key, judgement: judgement.clone(), call },
-            Value::Solution(solution) => {
+            Value::Solution(delivered) => {
+                let Delivered { solution, text, rethought } = delivered.as_ref();
                 if let Some(missing) = &solution.parse_error {
                     self.warn(format!("the judge's answer stands without its full assessment: {missing}"));
                 }
@@ -116,8 +119,10 @@ impl Engine {
                 }
                 let room = self.rooms.get(&key).copied().unwrap_or(usize::MAX);
                 let shortened = (room < length).then_some(Shortened { from: length, to: room });
-                let solution = Box::new(Solution { shortened, ..solution.as_ref().clone() });
-                Event::Synthesized { key: Some(key), solution, call: Some(call) }
+                let solution = Solution { shortened, ..solution.clone() };
+                let metadata = Metadata { rethought: *rethought, ..answered.metadata.clone() };
+                let text = contribution(Arc::clone(text), None, metadata);
+                self.delivered(step, solution, text, call)
             }
             Value::Unreadable(error) if matches!(step.answer, OutputSpec::Score(_)) => {
                 self.warn(format!("the judge's score of round {} could not be read: {error}", key.round));
@@ -136,6 +141,8 @@ impl Engine {
                     | OutputSpec::Challenge
                     | OutputSpec::Kinds
                     | OutputSpec::FollowUp
+                    | OutputSpec::Check(_)
+                    | OutputSpec::Amendment
                     | OutputSpec::Solution(_) => "the answer",
                 };
                 let (error, attempts) = (format!("{what} could not be read: {error}"), call.attempts);
@@ -151,12 +158,33 @@ impl Engine {
         Ok(false)
     }
 
+    /// A solution in the place that its step has for it.
+    fn delivered(&self, step: &Step, solution: Solution, text: Arc<Contribution>, call: CallRecord) -> Event {
+        let (key, call) = (Some(step.key.clone()), Some(call));
+        let draft = self.debate().draft.as_ref();
+        let solution = match draft {
+            // What nobody was asked about again stays as it was.
+            Some(draft) => Solution {
+                base: solution.base.or_else(|| draft.base.clone()),
+                brief: solution.brief.or_else(|| draft.brief.clone()),
+                ..solution
+            },
+            None => solution,
+        };
+        if step.delivery == Delivery::Draft || (step.delivery == Delivery::DraftIfRethought && text.metadata.rethought)
+        {
+            return Event::Drafted { key, text: Some(text), solution: Box::new(solution), call };
+        }
+        let is_kept = matches!(step.answer, OutputSpec::Solution(Authorship::Kept(_)));
+        let text = draft.filter(|_| !is_kept).map(|_| text);
+        let mut checked = self.debate().clone();
+        checked.checks.extend(text.clone());
+        let solution = Box::new(solution.with_unverified(checked.unverified()));
+        Event::Synthesized { key, text, solution, call }
+    }
+
     fn evaluated(&self, key: CallKey, score: Option<f64>, call: CallRecord) -> Event {
-        let condition = self.debate().settings.as_ref().map(|settings| settings.debate.termination_condition);
-        let (kind, threshold) = condition
-            .map_or((dialectic_record::debate::TerminationKind::Fixed, 0.0), |condition| {
-                (condition.kind, condition.threshold)
-            });
+        let TerminationSettings { kind, threshold, .. } = self.debate().known_settings().debate.termination_condition;
         Event::Evaluated { key, evaluation: Evaluation { kind, score, threshold }, call: Some(call) }
     }
 
@@ -194,8 +222,7 @@ impl Engine {
     /// Why the debate has to fail: an agent failed, and the settings want no debate without it.
     pub(super) fn broken(&self) -> Option<String> {
         let debate = self.debate();
-        let policy = debate.settings.as_ref().map(|settings| settings.debate.on_agent_failure);
-        if policy != Some(AgentFailurePolicy::Fail) || self.is_stopping() {
+        if debate.known_settings().debate.on_agent_failure != AgentFailurePolicy::Fail || self.is_stopping() {
             return None;
         }
         let in_round = |failure: &&Failure| {
@@ -233,6 +260,9 @@ impl Engine {
                 self.refused.insert(step.key.clone());
                 return Ok(());
             }
+            if step.cost == BudgetClass::Check {
+                return self.record_failure(step, Failing::of(failed), None);
+            }
             if self.is_out_of_money() {
                 // Nothing else is left that could be left out.
                 self.refused.insert(step.key.clone());
@@ -263,8 +293,10 @@ impl Engine {
             | PromptContext::InputsAndDispute
             | PromptContext::Decisions
             | PromptContext::Numbered
+            | PromptContext::Texts
             | PromptContext::OwnTexts
             | PromptContext::Transcript
+            | PromptContext::Draft
             | PromptContext::EarlierRounds => false,
         };
         let agent = self.panel.agent(&whole.step.key.agent_id).map(|agent| &agent.settings);
@@ -343,9 +375,9 @@ impl Engine {
 }
 
 /// What an agent or the judge made of `before_chars` characters, cut at the length that its settings allow.
-fn summary(settings: &AgentSettings, text: &str, answered: &Answered, before_chars: usize) -> Summary {
+fn summary(settings: &AgentSettings, text: &str, answered: &CallResult, before_chars: usize) -> Summary {
     let whole = text.trim();
-    let text = truncate(whole, settings.summarization.max_length);
+    let text = cut_summary(whole, settings.summarization.max_length);
     Summary {
         agent_id: settings.id.clone(),
         agent_role: settings.role.as_str().into(),

@@ -12,7 +12,7 @@ use crate::access::secret_variables;
 use crate::process::{Limited, run};
 use dialectic_record::debate::Settings;
 
-use super::{Past, Runner};
+use super::{DebateHistory, Runner};
 
 /// How long a command may take.
 pub const HOOK_LIMIT: Duration = Duration::from_mins(1);
@@ -29,7 +29,7 @@ pub struct After {
     hooks: Hooks,
     /// What the commands do not get.
     secrets: BTreeSet<String>,
-    past: Option<Arc<dyn Past>>,
+    past: Option<Arc<dyn DebateHistory>>,
     settings: Settings,
 }
 

@@ -15,10 +15,10 @@ use dialectic_record::protocol::{Protocol, follow_up_info};
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{Entry, Record};
 
-use super::{Runner, RunnerError, Saved, known};
+use super::{ResumableDebate, Runner, RunnerError, known};
 
 /// A question that is ready to be asked. Nothing is saved or paid for yet.
-pub struct Question {
+pub struct PreparedQuestion {
     protocol: &'static Protocol,
     panel: Panel,
     record: Record,
@@ -34,7 +34,11 @@ impl Runner {
     ///
     /// # Errors
     /// When it has no answer yet, runs elsewhere, or is damaged.
-    pub fn open_finished(&self, entry: &Entry, protocols: &[&'static Protocol]) -> Result<Saved, RunnerError> {
+    pub fn open_finished(
+        &self,
+        entry: &Entry,
+        protocols: &[&'static Protocol],
+    ) -> Result<ResumableDebate, RunnerError> {
         entry.journal_path()?;
         let (record, contents) = Record::reopen(entry)?;
         let debate = record.debate();
@@ -47,7 +51,7 @@ impl Runner {
         let protocol = known(&settings, protocols).ok_or_else(|| refused("its protocol is unknown"))?;
         let cut = "the last line of the journal was cut short by a crash and is dropped";
         let warnings = contents.cut_short.then(|| cut.to_owned()).into_iter().collect();
-        Ok(Saved { entry: entry.clone(), record, contents, protocol, settings, most: None, warnings })
+        Ok(ResumableDebate { entry: entry.clone(), record, contents, protocol, settings, most: None, warnings })
     }
 
     /// Makes a question about a finished debate ready, for its judge; without a question, the last that has no answer.
@@ -57,12 +61,12 @@ impl Runner {
     /// When the judge cannot be called, or the limit cannot be kept.
     pub fn ask(
         &self,
-        saved: Saved,
+        saved: ResumableDebate,
         question: Option<Arc<str>>,
         max_cost: Option<Usd>,
         provenance: &Trust,
-    ) -> Result<Question, RunnerError> {
-        let Saved { mut record, contents, protocol, mut settings, .. } = saved;
+    ) -> Result<PreparedQuestion, RunnerError> {
+        let ResumableDebate { mut record, contents, protocol, mut settings, .. } = saved;
         provenance.clone().and_max_cost(max_cost).set_terms(&mut settings, &self.services.environment);
         record.set_terms(&settings);
         // Nobody else is called: nobody else needs a key or a price.
@@ -78,11 +82,11 @@ impl Runner {
             polls: Vec::new(),
         };
         let signals = Signals::behind(shown.resuming(debate), record.events());
-        Ok(Question { protocol, panel, record, past: contents.events, signals, asked: question, max_cost })
+        Ok(PreparedQuestion { protocol, panel, record, past: contents.events, signals, asked: question, max_cost })
     }
 }
 
-impl Question {
+impl PreparedQuestion {
     /// The debate as it stands.
     #[must_use]
     pub fn debate(&self) -> &Debate {

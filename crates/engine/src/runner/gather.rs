@@ -19,7 +19,7 @@ use dialectic_record::debate::{
 };
 use dialectic_record::protocol::Protocol;
 
-use super::Past;
+use super::DebateHistory;
 
 /// How long a command may take, and how much of its output is kept, in bytes.
 const COMMAND_TIME: Duration = Duration::from_secs(30);
@@ -28,7 +28,7 @@ const COMMAND_BYTES: usize = 16_000;
 /// What the collecting of a debate needs to know.
 #[derive(Clone)]
 pub(super) struct Collector {
-    pub(super) past: Option<Arc<dyn Past>>,
+    pub(super) past: Option<Arc<dyn DebateHistory>>,
     pub(super) provenance: Trust,
     pub(super) withheld: Option<PathBuf>,
     pub(super) keys: KnownKeys,

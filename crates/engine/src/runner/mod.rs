@@ -32,15 +32,15 @@ use dialectic_base::money::Usd;
 use dialectic_base::secrets::KnownKeys;
 use dialectic_record::debate::{
     Attachment, Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint, ForkedFrom,
-    Settings, Status, check_taken_over, fork,
+    Settings, Status, check_taken_over, fork, proposals_for,
 };
 use dialectic_record::protocol::{Protocol, Unfit};
-use dialectic_record::store::{Contents, Directory, Entry, Record, StoreError, read_journal, read_state};
+use dialectic_record::store::{Directory, Entry, JournalContents, Record, StoreError, read_journal, read_state};
 
 pub use after::{After, HOOK_LIMIT, Hooks};
 pub use attachments::{AttachmentError, Attachments};
-pub use follow_up::Question;
-pub use past::Past;
+pub use follow_up::PreparedQuestion;
+pub use past::DebateHistory;
 pub use prepared::{Prepared, Ready};
 pub use remembered::remembered_prices;
 pub use run::{Controls, Failed, Finished, Run};
@@ -89,10 +89,10 @@ impl Spec {
 }
 
 /// A saved debate that can be taken up.
-pub struct Saved {
+pub struct ResumableDebate {
     entry: Entry,
     record: Record,
-    contents: Contents,
+    contents: JournalContents,
     protocol: &'static Protocol,
     settings: Settings,
     /// What it may cost in all, whatever its own limit is.
@@ -260,7 +260,7 @@ impl Runner {
     ///
     /// # Errors
     /// When it is finished, runs elsewhere, is damaged, or its protocol is unknown.
-    pub fn open(&self, entry: &Entry, protocols: &[&'static Protocol]) -> Result<Saved, RunnerError> {
+    pub fn open(&self, entry: &Entry, protocols: &[&'static Protocol]) -> Result<ResumableDebate, RunnerError> {
         if entry.journal.is_none() {
             let debate = read_state(&entry.state).map_err(StoreError::from)?;
             return Err(match entry.journal_gone() {
@@ -295,15 +295,15 @@ impl Runner {
         let mut settings = debate.settings.clone().ok_or_else(|| not_resumable("its settings are not saved"))?;
         settings.elsewhere = elsewhere(&settings, &self.services.environment);
         let protocol = known(&settings, protocols).ok_or_else(|| not_resumable("its protocol is unknown"))?;
-        Ok(Saved { entry: entry.clone(), record, contents, protocol, settings, most: None, warnings })
+        Ok(ResumableDebate { entry: entry.clone(), record, contents, protocol, settings, most: None, warnings })
     }
 
     /// Makes a saved debate ready to go on.
     ///
     /// # Errors
     /// When somebody cannot be called.
-    pub fn resume(&self, saved: Saved, provenance: &Trust) -> Result<Prepared, RunnerError> {
-        let Saved { mut record, contents, protocol, mut settings, most, .. } = saved;
+    pub fn resume(&self, saved: ResumableDebate, provenance: &Trust) -> Result<Prepared, RunnerError> {
+        let ResumableDebate { mut record, contents, protocol, mut settings, most, .. } = saved;
         provenance.set_terms(&mut settings, &self.services.environment);
         record.set_terms(&settings);
         let panel = self.services.panel(protocol, &settings, provenance)?;
@@ -337,14 +337,15 @@ impl Runner {
         provenance: &Trust,
         protocols: &[&'static Protocol],
     ) -> Result<Prepared, RunnerError> {
-        let Branch { created, taken_over, at, .. } = branch;
+        let Branch { created, mut taken_over, at, .. } = branch;
         let refused = |reason| RunnerError::Fork { id: created.id.clone(), reason };
-        check_taken_over(&taken_over, &created.settings, &settings).map_err(refused)?;
-        if settings.debate.protocol != created.settings.debate.protocol && !at.is_start() {
-            return Err(refused(ForkError::OtherProtocol));
-        }
         let unknown = || RunnerError::NotResumable { id: created.id.clone(), reason: "its protocol is unknown" };
         let protocol = known(&settings, protocols).ok_or_else(unknown)?;
+        if settings.debate.protocol != created.settings.debate.protocol && !at.is_start() {
+            taken_over =
+                proposals_for(&taken_over, &protocol.infos()).ok_or_else(|| refused(ForkError::OtherProtocol))?;
+        }
+        check_taken_over(&taken_over, &created.settings, &settings).map_err(refused)?;
         (protocol.check)(&settings)?;
         provenance.set_terms(&mut settings, &self.services.environment);
         settings.debate.budget.max_cost_usd = settings.max_cost();
@@ -367,7 +368,7 @@ impl Runner {
     }
 }
 
-impl Saved {
+impl ResumableDebate {
     /// The debate as it stands.
     #[must_use]
     pub fn debate(&self) -> &Debate {

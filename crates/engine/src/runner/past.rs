@@ -6,7 +6,7 @@ use dialectic_record::debate::{AgentSettings, Material, Settings, Standings};
 ///
 /// # Errors
 /// An error is the user's to read: it is a warning, and the debate goes on without what could not be had.
-pub trait Past: Send + Sync {
+pub trait DebateHistory: Send + Sync {
     /// How the models of `agents` did in their roles.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Panel;
-use crate::engine::{Command, Engine, ForecastError, OnOutage, check_purchase, forecast, purchase};
+use crate::engine::{Engine, ForecastError, OnOutage, RunCommand, check_purchase, forecast, purchase};
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{
     Created, Debate, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources, Recorded, Signal, Span,
@@ -120,7 +120,7 @@ impl Prepared {
         let shown = PanelInfo {
             agents: panel.agents.iter().map(|agent| Participant::from(&agent.settings)).collect(),
             judge: Participant::from(&panel.judge.settings),
-            rounds: debate.settings.as_ref().map_or(0, |settings| settings.debate.rounds),
+            rounds: debate.known_settings().debate.rounds,
             stages: Arc::clone(&debate.stages),
             spent: Spent::default(),
             polls: Vec::new(),
@@ -234,7 +234,7 @@ impl Ready {
         let (commands, heard) = mpsc::unbounded_channel();
         if closes {
             // The receiver is there.
-            drop(commands.send(Command::Stop));
+            drop(commands.send(RunCommand::Stop));
         }
         let cancel = CancellationToken::new();
         let (id, journal) = (record.debate().id.clone(), record.journal_path().to_owned());

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::{Command, Ending, Engine, EngineError, Heard};
+use crate::engine::{Engine, EngineError, RunCommand, RunEnding, UserReply};
 use dialectic_record::debate::{AgentId, Debate, DebateId, Progress};
 use dialectic_record::signals::{Follower, Signals, Subscription, Words};
 use dialectic_record::store::JournalReader;
@@ -28,7 +28,7 @@ pub struct Run {
 /// is one of them.
 #[derive(Clone)]
 pub struct Controls {
-    commands: mpsc::UnboundedSender<Command>,
+    commands: mpsc::UnboundedSender<RunCommand>,
     cancel: CancellationToken,
 }
 
@@ -38,7 +38,7 @@ pub struct Finished {
     /// The debate as it is saved.
     pub debate: Debate,
     /// How the run ended.
-    pub ending: Ending,
+    pub ending: RunEnding,
     /// Whether it is on record: a new debate that failed before any model can have been paid, and in which the user said
     /// nothing, is not.
     pub is_kept: bool,
@@ -60,7 +60,7 @@ impl Run {
         id: DebateId,
         journal: PathBuf,
         signals: Signals,
-        commands: mpsc::UnboundedSender<Command>,
+        commands: mpsc::UnboundedSender<RunCommand>,
         cancel: CancellationToken,
         is_new: bool,
     ) -> Self {
@@ -130,37 +130,37 @@ impl Controls {
     /// warning among the signals says so, and nothing changes: the first answer counts.
     pub fn answer(&self, agent: AgentId, question: String, answer: String) {
         // A debate that has ended needs no answer.
-        drop(self.commands.send(Command::Answer { agent_id: agent, item_id: question, answer }));
+        drop(self.commands.send(RunCommand::Answer { agent_id: agent, item_id: question, answer }));
     }
 
     /// Gives no further answers: open questions count as answered with none, and nobody asks any more.
     pub fn end_questions(&self) {
-        drop(self.commands.send(Command::EndQuestions));
+        drop(self.commands.send(RunCommand::EndQuestions));
     }
 
     /// Starts nothing new, waits for what is in flight and paid for, and saves the debate as paused.
     pub fn pause(&self) {
-        drop(self.commands.send(Command::Pause));
+        drop(self.commands.send(RunCommand::Pause));
     }
 
     /// Pauses as [`pause`](Self::pause) does, and stays ready to [`go_on`](Self::go_on), also when the debate is saved.
     pub fn hold(&self) {
-        drop(self.commands.send(Command::Hold));
+        drop(self.commands.send(RunCommand::Hold));
     }
 
     /// Takes back a [`hold`](Self::hold), or a [`pause`](Self::pause) that has not come into effect yet.
     pub fn go_on(&self) {
-        drop(self.commands.send(Command::GoOn));
+        drop(self.commands.send(RunCommand::GoOn));
     }
 
     /// Starts nothing new, and closes the debate with what there is.
     pub fn stop(&self) {
-        drop(self.commands.send(Command::Stop));
+        drop(self.commands.send(RunCommand::Stop));
     }
 
     /// The user has taken notice of the warning of the cost. Without one, or when that is known, nothing happens.
     pub fn acknowledge(&self) {
-        drop(self.commands.send(Command::Acknowledge));
+        drop(self.commands.send(RunCommand::Acknowledge));
     }
 
     /// Abandons what is in flight and saves the debate as paused.
@@ -192,16 +192,16 @@ async fn drive(
 ) -> Result<Finished, Failed> {
     let ended = loop {
         match engine.run().await {
-            Ok(Ending::Suspended) => {}
-            Ok(Ending::Paused) if !cancel.is_cancelled() => {
+            Ok(RunEnding::Suspended) => {}
+            Ok(RunEnding::Paused) if !cancel.is_cancelled() => {
                 let goes_on = tokio::select! {
                     goes_on = engine.told_to_go_on() => goes_on,
-                    () = cancel.cancelled() => Ok(Heard::Nothing),
+                    () = cancel.cancelled() => Ok(UserReply::Nothing),
                 };
                 match goes_on {
-                    Ok(Heard::GoOn) => continue,
-                    Ok(Heard::GiveUp) => break engine.give_up().await.map(|()| Ending::Failed),
-                    Ok(Heard::Nothing) => break Ok(Ending::Paused),
+                    Ok(UserReply::GoOn) => continue,
+                    Ok(UserReply::GiveUp) => break engine.give_up().await.map(|()| RunEnding::Failed),
+                    Ok(UserReply::Nothing) => break Ok(RunEnding::Paused),
                     Err(error) => break Err(error),
                 }
             }
@@ -211,17 +211,17 @@ async fn drive(
         let answered = tokio::select! {
             biased;
             answered = engine.told_answers() => answered,
-            () = cancel.cancelled() => Ok(Heard::Nothing),
+            () = cancel.cancelled() => Ok(UserReply::Nothing),
         };
         match answered {
-            Ok(Heard::GoOn) => {}
-            Ok(Heard::GiveUp) => break engine.give_up().await.map(|()| Ending::Failed),
-            Ok(Heard::Nothing) => break engine.pause().await.map(|()| Ending::Paused),
+            Ok(UserReply::GoOn) => {}
+            Ok(UserReply::GiveUp) => break engine.give_up().await.map(|()| RunEnding::Failed),
+            Ok(UserReply::Nothing) => break engine.pause().await.map(|()| RunEnding::Paused),
             Err(error) => break Err(error),
         }
         asks.send_replace(None);
     };
-    let is_kept = !(is_new && matches!(ended, Ok(Ending::Failed)) && engine.forget());
+    let is_kept = !(is_new && matches!(ended, Ok(RunEnding::Failed)) && engine.forget());
     let debate = engine.debate().clone();
     match ended {
         Ok(ending) => Ok(Finished { debate, ending, is_kept }),

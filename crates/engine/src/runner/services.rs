@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::access::{
-    EndpointError, Environment, MissingKeys, Trust, TrustError, VariableError, known_keys, missing_keys,
+    Environment, MissingKeys, ProviderAccessError, Trust, TrustError, VariableError, known_keys, missing_keys,
     routed_providers,
 };
 use crate::agent::{Panel, PanelError, price_of, timeouts_of};
@@ -12,11 +12,11 @@ use crate::engine::{BudgetError, check_prices};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::openai::{ClientError, HttpClientError};
-use dialectic_llm::{Caller, CallerLimits, ChatModel, InFlight};
+use dialectic_llm::{Caller, CallerLimits, ChatModel, ConcurrencyLimit};
 use dialectic_record::debate::Settings;
 use dialectic_record::protocol::Protocol;
 
-use super::Past;
+use super::DebateHistory;
 use super::models::Models;
 
 /// What debates are run with.
@@ -24,7 +24,7 @@ use super::models::Models;
 pub struct Services {
     pub(super) environment: Environment,
     model: Option<Arc<dyn ChatModel>>,
-    pub(super) past: Option<Arc<dyn Past>>,
+    pub(super) past: Option<Arc<dyn DebateHistory>>,
 }
 
 /// Why nobody can be called.
@@ -38,7 +38,7 @@ pub enum ServicesError {
     Environment(#[from] VariableError),
     /// A provider cannot be called as configured.
     #[error(transparent)]
-    Endpoint(#[from] EndpointError),
+    Endpoint(#[from] ProviderAccessError),
     /// A provider's client cannot be built.
     #[error(transparent)]
     Client(#[from] ClientError),
@@ -100,7 +100,7 @@ impl Services {
 
     /// The same, with what is known from debates before.
     #[must_use]
-    pub fn with_past(self, past: Arc<dyn Past>) -> Self {
+    pub fn with_past(self, past: Arc<dyn DebateHistory>) -> Self {
         Self { past: Some(past), ..self }
     }
 
@@ -123,7 +123,7 @@ impl Services {
         };
         let debate = &settings.debate;
         let limits = CallerLimits {
-            in_flight: Arc::new(InFlight::at_most(debate.max_concurrency as usize)),
+            in_flight: Arc::new(ConcurrencyLimit::at_most(debate.max_concurrency as usize)),
             max_retries: debate.max_retries,
         };
         provenance.check_context(settings)?;

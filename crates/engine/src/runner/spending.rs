@@ -130,7 +130,7 @@ struct Removed {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Format {
+struct LedgerFormat {
     format_version: u32,
 }
 
@@ -146,7 +146,7 @@ impl Beside {
             Ok(bytes) => bytes,
         };
         let damaged = |source| SpendingError::Damaged { path: path.clone(), source };
-        let Format { format_version: found } = serde_json::from_slice(&bytes).map_err(damaged)?;
+        let LedgerFormat { format_version: found } = serde_json::from_slice(&bytes).map_err(damaged)?;
         if found > LEDGER_FORMAT {
             return Err(SpendingError::Newer { path, found });
         }
@@ -221,7 +221,7 @@ pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError>
     let lock = SpendingLock::take(directory)?;
     let by_day = match &entry.journal {
         // Where somebody runs it, it is not removed either.
-        Some(journal) if !entry.is_held() => Spent::read(journal, NaiveDate::MIN).by_day,
+        Some(journal) if !entry.is_held() => JournalSpending::read(journal, NaiveDate::MIN).by_day,
         _ => BTreeMap::new(),
     };
     if !by_day.is_empty() {
@@ -253,7 +253,7 @@ pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
         if !is_held && !is_younger(journal, today.and_time(NaiveTime::MIN).and_utc()) {
             continue;
         }
-        let of_debate = Spent::read(journal, today);
+        let of_debate = JournalSpending::read(journal, today);
         spent += of_debate.by_day.values().copied().sum();
         // Where the journal is damaged, whatever its limit allows may have been spent.
         if is_held || !of_debate.is_whole {
@@ -271,7 +271,7 @@ pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
 /// What a debate has spent and set aside in all.
 #[must_use]
 pub fn spent_by(entry: &Entry) -> Usd {
-    entry.journal.as_deref().map_or(Usd::ZERO, |journal| Spent::read(journal, NaiveDate::MIN).total)
+    entry.journal.as_deref().map_or(Usd::ZERO, |journal| JournalSpending::read(journal, NaiveDate::MIN).total)
 }
 
 fn is_younger(path: &Path, than: DateTime<Utc>) -> bool {
@@ -281,7 +281,7 @@ fn is_younger(path: &Path, than: DateTime<Utc>) -> bool {
 
 /// What a journal says of money.
 #[derive(Default)]
-struct Spent {
+struct JournalSpending {
     /// What was spent or set aside on each day, where that is anything. What was set aside before midnight and settled
     /// after it counts for both days.
     by_day: BTreeMap<NaiveDate, Usd>,
@@ -290,7 +290,7 @@ struct Spent {
     is_whole: bool,
 }
 
-impl Spent {
+impl JournalSpending {
     /// Of the days from `since` on. What is not the journal of a debate was not paid through this program.
     fn read(journal: &Path, since: NaiveDate) -> Self {
         let Ok(mut reader) = JournalReader::open(journal) else { return Self::default() };

@@ -6,7 +6,7 @@ use super::ToolError;
 
 /// A text argument and what may be in it.
 #[derive(Debug)]
-pub(super) struct Text {
+pub(super) struct TextArgument {
     /// Its name among the parameters.
     pub(super) name: &'static str,
     /// What it is, continuing "expected".
@@ -16,7 +16,7 @@ pub(super) struct Text {
 }
 
 /// The `path` argument of file tools. Longer paths are refused by operating systems anyway.
-pub(super) const PATH: Text = Text {
+pub(super) const PATH: TextArgument = TextArgument {
     name: "path",
     expected: "a path as a string, relative to the context directory, with `.` for the directory itself",
     limit: 4096,
@@ -26,7 +26,7 @@ pub(super) const PATH: Text = Text {
 /// 2000 repetitions and more.
 const LONGEST_IN_SCHEMA: usize = 1000;
 
-impl Text {
+impl TextArgument {
     /// The schema of the parameters of a tool that takes this and nothing else.
     pub(super) fn parameters(&self, description: &str) -> Value {
         let Self { name, limit, .. } = *self;
@@ -76,7 +76,7 @@ fn type_name(value: &Value) -> &'static str {
 mod tests {
     use super::*;
 
-    const WORD: Text = Text { name: "word", expected: "a word", limit: 5 };
+    const WORD: TextArgument = TextArgument { name: "word", expected: "a word", limit: 5 };
 
     fn refusal(arguments: &Value) -> String {
         WORD.of(arguments).expect_err("refused").to_string()

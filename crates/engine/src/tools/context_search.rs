@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use dialectic_llm::ToolSpec;
 use dialectic_record::debate::{AgentId, StageId};
 
-use super::arguments::Text;
+use super::arguments::TextArgument;
 use super::{Tool, ToolContext, ToolError};
 
 /// The length of a snippet, in characters; a term cannot be longer.
@@ -15,8 +15,11 @@ const SNIPPET: usize = 200;
 /// How many matches are returned. A common word is in every contribution, and each match is paid for as input.
 const MATCHES: usize = 100;
 
-const TERM: Text =
-    Text { name: "term", expected: "the text to search for as a string, such as \"rate limit\"", limit: SNIPPET };
+const TERM: TextArgument = TextArgument {
+    name: "term",
+    expected: "the text to search for as a string, such as \"rate limit\"",
+    limit: SNIPPET,
+};
 
 /// Searches what was said.
 pub(super) struct ContextSearch;

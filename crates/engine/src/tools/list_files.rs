@@ -18,7 +18,7 @@ const ENTRIES: usize = 1000;
 pub(super) struct ListFiles;
 
 #[derive(Serialize)]
-struct Entry {
+struct DirectoryEntry {
     path: String,
     #[serde(rename = "type")]
     kind: EntryKind,
@@ -55,7 +55,7 @@ impl Tool for ListFiles {
 /// The first [`ENTRIES`] entries by name that are files or directories, and how many names there are in all.
 ///
 /// Links count as what they lead to; those that lead outside or nowhere are left out, like pipes and devices.
-fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<Entry>, usize), AccessError> {
+fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<DirectoryEntry>, usize), AccessError> {
     let (directory, inside) = context.open_directory(path)?;
     let unreadable = |source| AccessError::Unreadable { source };
     let names = directory.entries().map_err(unreadable)?.map(|entry| entry.map(|entry| entry.file_name()));
@@ -66,7 +66,7 @@ fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<Entry>, usize)
     let entry = |name: &Path| {
         let kind = context.kind(&inside.join(name))?;
         let path = context.path().join(&inside).join(name);
-        Some(Entry { path: context.keys().redact(&path.to_string_lossy()).into_owned(), kind })
+        Some(DirectoryEntry { path: context.keys().redact(&path.to_string_lossy()).into_owned(), kind })
     };
     Ok((names.iter().filter_map(|name| entry(Path::new(name))).collect(), found))
 }

@@ -24,7 +24,7 @@ pub struct Toolbox {
 /// What a model is sent as the result of a call.
 #[derive(Serialize)]
 #[serde(tag = "status", rename_all = "lowercase")]
-enum Answer {
+enum ToolAnswer {
     Success { result: Value },
     Error { error: String },
 }
@@ -64,8 +64,8 @@ impl Toolbox {
     #[must_use]
     pub fn run(&self, call: &ToolCall) -> ToolResult {
         let answer = match self.result(call) {
-            Ok(result) => Answer::Success { result },
-            Err(error) => Answer::Error { error: with_causes(&error) },
+            Ok(result) => ToolAnswer::Success { result },
+            Err(error) => ToolAnswer::Error { error: with_causes(&error) },
         };
         let content = json_text(&answer);
         ToolResult { tool_call_id: call.id.clone(), role: "tool".to_owned(), content }
@@ -87,7 +87,7 @@ impl Toolbox {
 }
 
 /// Serializing values that are JSON already cannot fail; should it, the model still gets an answer in the agreed form.
-fn json_text(answer: &Answer) -> String {
+fn json_text(answer: &ToolAnswer) -> String {
     serde_json::to_string(answer)
         .unwrap_or_else(|error| json!({"status": "error", "error": error.to_string()}).to_string())
 }

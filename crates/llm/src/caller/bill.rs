@@ -10,7 +10,7 @@ use crate::{FailedAttempt, Further, ModelError, Request, Reserved};
 use dialectic_base::call::CallRecord;
 use dialectic_base::money::{Price, Usd};
 
-use super::{Caller, Spent};
+use super::{AttemptUsage, Caller};
 
 /// Requests of one call that may fail and count in full under a cost limit: one, and its repetition.
 const MOST_IN_FULL: u32 = 2;
@@ -19,17 +19,17 @@ const MOST_IN_FULL: u32 = 2;
 pub(super) struct Bill<'a> {
     caller: &'a Caller,
     request: &'a Request,
-    open: Mutex<Open>,
+    open: Mutex<OpenCharge>,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenCharge {
     /// What is set aside for the request in flight.
     reserved: Option<Reserved>,
     /// Since when it is in flight; absent while it waits for leave.
     begun: Option<Instant>,
     /// What failed requests took that nobody else keeps account of.
-    spent: Option<Spent>,
+    spent: Option<AttemptUsage>,
     /// How many have failed that count with all that was set aside.
     in_full: u32,
 }
@@ -39,7 +39,7 @@ impl<'a> Bill<'a> {
         Self { caller, request, open: Mutex::default() }
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenCharge> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -64,11 +64,11 @@ impl<'a> Bill<'a> {
     }
 
     /// Has the books say what a failed request took. Returns what they do not say, as nobody keeps them.
-    fn enter(&self, failed: &FailedAttempt, reserved: Option<Reserved>) -> Option<Spent> {
+    fn enter(&self, failed: &FailedAttempt, reserved: Option<Reserved>) -> Option<AttemptUsage> {
         let FailedAttempt { error, usage, may_be_billed } = failed;
         let has_usage = usage.tokens.is_some() || usage.cost.is_some();
         let is_billed = has_usage || *may_be_billed;
-        let nothing = Spent { tokens: None, cost_usd: Some(Usd::ZERO) };
+        let nothing = AttemptUsage { tokens: None, cost_usd: Some(Usd::ZERO) };
         let spent = if is_billed { self.caller.spent(self.request, *usage) } else { nothing };
         match &self.caller.account {
             Some(account) if is_billed || reserved.is_some() => {
@@ -98,7 +98,7 @@ impl<'a> Bill<'a> {
     }
 
     /// What failed requests took that nobody else keeps account of.
-    pub(super) fn spent(&self) -> Option<Spent> {
+    pub(super) fn spent(&self) -> Option<AttemptUsage> {
         self.open().spent
     }
 

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 /// Bounds the attempts in flight. All share one bound. A provider that refuses an attempt by a rate limit gets half as
 /// many as it had, and one more with each answer to an attempt that began after that, until it has as many again.
 #[derive(Debug)]
-pub struct InFlight {
+pub struct ConcurrencyLimit {
     all: Semaphore,
     providers: Mutex<HashMap<Arc<str>, Share>>,
     room: Notify,
@@ -32,8 +32,8 @@ struct Bound {
 }
 
 /// A place among the attempts in flight; dropping it leaves it to another.
-pub(super) struct Place<'a> {
-    in_flight: &'a InFlight,
+pub(super) struct Slot<'a> {
+    in_flight: &'a ConcurrencyLimit,
     provider: Arc<str>,
     began: Instant,
     /// The semaphore is never closed; were it, an attempt without a permit would still be right.
@@ -46,7 +46,7 @@ impl Share {
     }
 }
 
-impl InFlight {
+impl ConcurrencyLimit {
     /// At most so many of all providers together.
     #[must_use]
     pub fn at_most(count: usize) -> Self {
@@ -61,7 +61,7 @@ impl InFlight {
     }
 
     /// Waits for a place.
-    pub(super) async fn enter(&self, provider: &Arc<str>) -> Place<'_> {
+    pub(super) async fn enter(&self, provider: &Arc<str>) -> Slot<'_> {
         loop {
             let mut room = pin!(self.room.notified());
             room.as_mut().enable();
@@ -75,7 +75,7 @@ impl InFlight {
                 });
                 if entered {
                     let provider = Arc::clone(provider);
-                    return Place { in_flight: self, provider, began: Instant::now(), _permit: permit };
+                    return Slot { in_flight: self, provider, began: Instant::now(), _permit: permit };
                 }
             }
             room.await;
@@ -89,7 +89,7 @@ impl InFlight {
     }
 }
 
-impl Place<'_> {
+impl Slot<'_> {
     /// The provider refused by a rate limit without saying for how long. What was in flight together is refused
     /// together, and counts once.
     pub(super) fn refused(&self) {
@@ -116,7 +116,7 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Slot<'_> {
     fn drop(&mut self) {
         self.in_flight.share(&self.provider, |share| share.in_flight -= 1);
         self.in_flight.room.notify_waiters();

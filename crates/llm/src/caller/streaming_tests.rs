@@ -48,7 +48,7 @@ impl CallObserver for Watcher {
     }
 }
 
-async fn call(attempts: Vec<Attempt>) -> (Result<Answered, FailedCall>, Vec<(u128, String)>) {
+async fn call(attempts: Vec<Attempt>) -> (Result<CompletedCall, FailedCall>, Vec<(u128, String)>) {
     let watcher = Arc::new(Watcher(Mutex::default(), Instant::now()));
     let caller = Caller {
         chat: Arc::new(Speaker(Mutex::new(attempts))),
@@ -56,7 +56,7 @@ async fn call(attempts: Vec<Attempt>) -> (Result<Answered, FailedCall>, Vec<(u12
         price: Some(Price::flat(1.0, None, 2.0)),
         timeouts: Timeouts { first_token: Duration::from_mins(2), idle: Duration::from_secs(7) },
         silence: None,
-        limits: CallerLimits { in_flight: Arc::new(InFlight::at_most(1)), max_retries: 1 },
+        limits: CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(1)), max_retries: 1 },
         account: None,
         observer: Some(watcher.clone()),
     };
@@ -107,7 +107,7 @@ async fn an_answer_without_words_is_told_of_by_nothing() {
 async fn a_broken_stream_is_repeated_from_its_beginning_and_what_it_took_is_kept() {
     let error = ModelError::Broken { message: "the stream was silent for 7s".to_owned() };
     let tokens = Some(Tokens { input_tokens: 10, cached_input_tokens: 0, output_tokens: 4, ..Tokens::default() });
-    let broken = FailedAttempt::with_usage(error.clone(), Usage { tokens, cost: None });
+    let broken = FailedAttempt::with_usage(error.clone(), StatedUsage { tokens, cost: None });
     let attempts = vec![(vec![(10, "one"), (300, " two")], Err(broken.clone())), (vec![(10, "one")], Ok(reply("one")))];
     let (result, notes) = call(attempts).await;
     let record = result.unwrap().record;

@@ -112,14 +112,14 @@ impl Stage {
             price: Some(Price::flat(10.0, Some(1.0), 100.0)),
             timeouts: Timeouts { first_token: Duration::from_mins(2), idle: Duration::from_secs(7) },
             silence: None,
-            limits: CallerLimits { in_flight: Arc::new(InFlight::at_most(16)), max_retries: 3 },
+            limits: CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(16)), max_retries: 3 },
             account: None,
             observer: Some(notes.clone()),
         };
         Self { model, notes, caller }
     }
 
-    async fn call(&self) -> Result<Answered, FailedCall> {
+    async fn call(&self) -> Result<CompletedCall, FailedCall> {
         self.caller.call(&request()).await
     }
 
@@ -165,7 +165,7 @@ const GRAIN: Duration = Duration::from_millis(2);
 async fn an_answer_takes_one_attempt_and_no_wait() {
     let served = Reply { served_model: Some("served".to_owned()), ..text("hello") };
     let stage = Stage::new([Act::After(2 * SECOND, served.clone())]);
-    let Answered { reply, record } = stage.call().await.unwrap();
+    let CompletedCall { reply, record } = stage.call().await.unwrap();
     assert_eq!(reply, served);
     assert_eq!((record.model.as_str(), record.provider.as_str()), ("configured", "local"));
     assert_eq!(record.served_model.as_deref(), Some("served"));
@@ -216,7 +216,7 @@ async fn permanent_failures_are_not_tried_again() {
     ] {
         let stage = Stage::new([Act::Fail(error.clone())]);
         let start = Instant::now();
-        let spent = error.may_be_billed().then(|| Box::new(Spent { tokens: None, cost_usd: None }));
+        let spent = error.may_be_billed().then(|| Box::new(AttemptUsage { tokens: None, cost_usd: None }));
         assert_eq!(stage.call().await.unwrap_err(), FailedCall { error, attempts: 1, spent });
         assert_eq!((start.elapsed(), stage.model.attempts()), (Duration::ZERO, 1));
     }
@@ -285,7 +285,7 @@ async fn the_time_out_is_that_of_one_attempt() {
 #[tokio::test(start_paused = true)]
 async fn permits_bound_attempts_and_the_queue_is_not_latency() {
     let mut stage = Stage::new([Act::After(SECOND, text("yes"))]);
-    stage.caller.limits.in_flight = Arc::new(InFlight::at_most(2));
+    stage.caller.limits.in_flight = Arc::new(ConcurrencyLimit::at_most(2));
     // Longer in the queue than an attempt may take: the time-out must not run there.
     stage.caller.timeouts.first_token = SECOND + SECOND / 2;
     let start = Instant::now();
@@ -297,7 +297,7 @@ async fn permits_bound_attempts_and_the_queue_is_not_latency() {
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_for_another_attempt_holds_no_permit() {
-    let in_flight = Arc::new(InFlight::at_most(1));
+    let in_flight = Arc::new(ConcurrencyLimit::at_most(1));
     let stages = [
         Stage::new([Act::Fail(limited(60 * SECOND)), Act::Reply(text("second"))]),
         Stage::new([Act::After(SECOND, text("first"))]),
@@ -318,7 +318,7 @@ async fn who_waits_for_another_attempt_holds_no_permit() {
 #[tokio::test(start_paused = true)]
 async fn a_dropped_call_gives_its_permit_back() {
     let mut stage = Stage::new([Act::Hang]);
-    stage.caller.limits.in_flight = Arc::new(InFlight::at_most(1));
+    stage.caller.limits.in_flight = Arc::new(ConcurrencyLimit::at_most(1));
     timeout(SECOND, stage.call()).await.unwrap_err();
     timeout(SECOND, stage.caller.limits.in_flight.enter(&stage.caller.provider)).await.unwrap();
 }

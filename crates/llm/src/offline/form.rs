@@ -2,52 +2,124 @@
 
 use serde_json::{Value, json};
 
-use super::agent::Agent;
-use super::words::one_line;
+use super::mixed;
+use super::prompt::Fenced;
+use super::script::{part, point_in};
+use super::task::{Agent, TEXTS};
+use super::text::{Listed, listed};
 
-/// What is said where a text is asked for and no rule knows one.
-const NOTHING_KNOWN: &str = "By rule, without a model: no rule has anything to say here.";
+/// The score that everybody gets where a protocol cannot go on without one.
+const EQUAL: u8 = 50;
 
-impl Agent<'_> {
-    /// An instance of `schema`: the values of the task at hand by the names of the properties, plausible ones for what
-    /// no rule knows.
+impl<'a> Agent<'a> {
+    /// An instance of `schema`: the values of the task at hand by the names of the properties, neutral ones for the rest.
     pub(super) fn form(&self, schema: &Value) -> Value {
-        instance("", schema, &self.values(schema))
-    }
-
-    fn values(&self, schema: &Value) -> Value {
-        match self.task {
+        let (judge, verdict) = (part("Judge"), part("verdict"));
+        let numbers = |count: usize, row: fn(usize) -> Value| (1..=count).map(row).collect::<Value>();
+        let unweighed = judge.get("unweighed");
+        let known = match self.task {
             "clarify" => {
-                let questions = (1..).zip(self.questions());
-                let questions = questions.map(|(number, text)| json!({ "id": format!("q{number}"), "text": text }));
-                json!({ "questions": questions.collect::<Value>() })
+                // Once; and the judge, who asks a second time, has no question.
+                let question = self.part.get("ask");
+                let is_asked = self.prompt.of_kinds(&["question"]).any(|asked| asked.text.trim() == question);
+                let asked = json!([{ "id": "q1", "text": question }]);
+                json!({ "questions": if is_asked || question.is_empty() { json!([]) } else { asked } })
             }
-            "vote" => ballot(self.vote()),
-            "poll" => ballot(self.poll()),
+            "vote" => json!({ "choice": self.chosen().map(|(label, _)| label), "reason": unweighed }),
+            "poll" => {
+                let has_begun = self.prompt.of_kinds(&["contribution"]).next().is_some();
+                let choices = if has_begun { ["for", "against"] } else { ["undecided"; 2] };
+                let choice = choices[usize::from(mixed(self.seed, self.part.title).is_multiple_of(2))];
+                json!({ "choice": choice, "reason": verdict.get("poll") })
+            }
             "review" => {
-                let (choice, reason) = self.review();
-                ballot((choice, 100, reason))
+                let earlier = self.points(false);
+                let reason = self.criticism(self.at_hand().text, &earlier);
+                let is_accepted = !earlier.is_empty() || reason == "No objections.";
+                json!({ "choice": if is_accepted { "accept" } else { "rewrite" }, "reason": reason })
             }
-            "score the consensus" => json!({ "confidence": self.consensus() }),
-            "score the best solution" => json!({ "confidence": self.best_quality() }),
-            "judge the debate" => self.verdict(schema),
-            "relate the decisions" => self.relations(),
-            "challenge the agreement" => self.challenge(),
-            "score the candidates" => self.scores(schema),
-            "mark the kinds of argument" => self.kinds(),
-            "assess" => {
-                let solution = self.prompt.texts().rfind(|text| matches!(text.kind, "solution" | "draft"));
-                self.assessment(solution.map_or("", |text| text.text))
+            "judge the debate" => json!({
+                "score": EQUAL, "winner": "none", "assessment": verdict.get("assessment"),
+                "reasoning": verdict.get("reasoning"), "adoptIf": verdict.get("adopt"),
+                "rejectIf": verdict.get("reject"), "measure": verdict.get("measure"),
+            }),
+            "relate the decisions" => {
+                let decisions = listed(self.prompt.of_kinds(&["decisions"]).next_back().unwrap_or_default().text);
+                let row = |number| json!({ "decision": number, "same": [], "opposite": [], "requirement": 0 });
+                json!({ "decisions": numbers(decisions.len(), row) })
             }
+            "mark the kinds of argument" => {
+                // The prepared critiques rebut, and the prepared texts rest on the problem.
+                let kinds = self
+                    .prompt
+                    .of_kinds(&["contribution"])
+                    .map(|one| if one.title.contains("critique") { "rebuttal" } else { "evidence" });
+                let row = |(number, kind): (usize, &str)| json!({ "text": number, "kinds": [kind] });
+                json!({ "texts": (1..).zip(kinds).map(row).collect::<Vec<_>>() })
+            }
+            "assess" => self.assessment(self.at_hand().text),
             // Evaluators may have prompts of their own; what they are asked for shows in the schema.
-            _ if schema.to_string().contains("\"functional_completeness\"") => self.evaluation(),
-            _ => Value::Null,
-        }
+            _ if schema.to_string().contains("\"functional_completeness\"") => {
+                json!({ "score": null, "overall_score": null, "reasoning": unweighed })
+            }
+            "score the consensus" | "score the best solution" => json!({ "confidence": EQUAL, "reason": unweighed }),
+            _ => json!({ "score": EQUAL, "reason": unweighed, "reasoning": unweighed }),
+        };
+        instance("", schema, &known)
     }
-}
 
-fn ballot<C: Into<Value>>((choice, confidence, reason): (C, u32, String)) -> Value {
-    json!({ "choice": choice.into(), "confidence": confidence, "reason": reason })
+    /// The text to choose, after its label: nobody weighed them, so the seed decides, and all voters agree.
+    pub(super) fn chosen(&self) -> Option<(&'a str, &'a str)> {
+        let rank = |text: &Fenced| mixed(self.seed, text.text);
+        let chosen = self.prompt.of_kinds(&TEXTS).max_by_key(rank)?;
+        Some((chosen.title.rsplit(' ').next()?, chosen.text))
+    }
+
+    /// What there is to say of a solution; no confidence.
+    pub(super) fn assessment(&self, solution: &str) -> Value {
+        let get = |name| part("Judge").get(name);
+        let all = |name| get(name).split(" | ").map(Value::from).collect::<Value>();
+        let partly = |asked| json!({ "requirement": asked, "holds": get("holds"), "fails": get("breaks") });
+        let brief = ["agree", "differ", "objection"].into_iter().zip(get("brief").split(" | "));
+        let mut assessment = json!({
+            "base": self.chosen().map(|(label, _)| label),
+            "approach": "kept",
+            "brief": brief.collect::<Value>(),
+            "tradeoffs": all("tradeoff"),
+            "recommendations": all("advice"),
+            "unfulfilledMajorRequirements": [],
+            "partlyFulfilled": self.problem.requirements.iter().take(1).map(partly).collect::<Value>(),
+            "openQuestions": all("open"),
+            "rulings": self.points(true).iter().map(|point| self.ruling(point, solution)).collect::<Value>(),
+            "title": "",
+            // One that is absent would be asked for again.
+            "confidence": "none",
+        });
+        if let Some(values) = assessment.as_object_mut() {
+            values.retain(|name, _| {
+                !["base", "approach", "brief", "rulings"].contains(&name.as_str()) || self.names(name)
+            });
+        }
+        assessment
+    }
+
+    fn ruling(&self, Listed { number, text }: &Listed, solution: &str) -> Value {
+        let known = point_in(text);
+        let get = |name| known.map_or("", |point| point.get(name));
+        let [remains, dismissed] = ["remains", "dismiss"].map(get);
+        let met = known.filter(|point| self.holds(solution, point));
+        let (decision, remains, reason) = match (met, known) {
+            (Some(point), _) => {
+                let decision = if remains.is_empty() { "met" } else { "partly" };
+                (decision, remains, self.problem.fill(&format!("It is right. The section says: {}", point.change)))
+            }
+            (None, Some(_)) if !dismissed.is_empty() => ("dismissed", "", dismissed.to_owned()),
+            (None, Some(_)) => ("notMet", "The solution does not say it.", "It is right.".to_owned()),
+            (None, None) => ("notMet", "All of it.", "Nothing was prepared for it in this rehearsal.".to_owned()),
+        };
+        let place = met.map_or("", |point| point.section);
+        json!({ "point": number, "where": place, "remains": remains, "reason": reason, "decision": decision })
+    }
 }
 
 /// An instance of a schema, which stands under this name: what is known of that, as far as the schema allows it.
@@ -57,53 +129,30 @@ fn instance(name: &str, schema: &Value, known: &Value) -> Value {
     if let Some(value) = value.or_else(|| allowed?.first()) {
         return value.clone();
     }
+    let properties = |of: &Value| of.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     // Of several types the first is the one that says something.
     match schema.get("type").and_then(|kind| kind.get(0).unwrap_or(kind).as_str()).unwrap_or_default() {
         "object" => {
-            let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-            properties.map(|(name, schema)| (name.clone(), instance(name, schema, known))).collect()
+            let values = properties(schema).into_iter().map(|(name, of)| (name.clone(), instance(&name, &of, known)));
+            values.collect()
         }
-        "array" => json!([]),
-        // Where nothing is known, nothing is to be had for it.
-        "integer" | "number" => schema.get("minimum").cloned().unwrap_or_else(|| json!(0)),
+        // A row for each of the names that its rows may have.
+        "array" => {
+            let rows = properties(&schema["items"]);
+            let names = rows.iter().find_map(|(key, of)| Some((key, of.get("enum")?.as_array()?)));
+            let filled = |(key, names): (&String, &Vec<Value>)| {
+                let row = |name: &Value| {
+                    let mut row = instance("", &schema["items"], known);
+                    row[key] = name.clone();
+                    row
+                };
+                names.iter().map(row).collect()
+            };
+            names.map_or_else(|| json!([]), filled)
+        }
+        "integer" | "number" if name != "confidence" => schema.get("minimum").cloned().unwrap_or_else(|| json!(0)),
         "boolean" => json!(false),
-        "null" => Value::Null,
-        _ => {
-            let most = schema.get("maxLength").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
-            json!(one_line(NOTHING_KNOWN, most.unwrap_or(usize::MAX)))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use dialectic_base::markdown::fenced;
-
-    #[test]
-    fn an_unknown_task_gets_an_instance_of_its_schema() {
-        let prompt = format!(
-            "# Problem\n\n{}\n\n# Candidates\n\n## Candidate A\n\n{}\n\n## Candidate B\n\n{}\n\n# Your task: rank",
-            fenced("problem", "Design a queue"),
-            fenced("candidate", "Nothing that is known."),
-            fenced("candidate", "- **Restore drills.** Do them.")
-        );
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "mood": { "enum": ["calm", "cross"] },
-                "why": { "type": "string", "maxLength": 30 },
-                "inner": { "type": "object", "properties": { "count": { "type": "integer" } } },
-                "none": { "type": "array", "items": { "type": "string" } },
-                "share": { "type": ["number", "null"], "minimum": 1, "maximum": 10 },
-                "is_final": { "type": "boolean" },
-            },
-        });
-        let form = Agent::new(&prompt, 0).form(&schema);
-        let expected = json!({
-            "mood": "calm", "why": "By rule, without a model: no r…", "inner": { "count": 0 }, "none": [],
-            "share": 1, "is_final": false,
-        });
-        assert_eq!(form, expected);
+        "integer" | "number" | "null" => Value::Null,
+        _ => json!(part("Judge").get("unweighed")),
     }
 }

@@ -1,30 +1,25 @@
-//! The offline provider: answers from rules and checklists where no model can or shall be called.
+//! The offline provider: a prepared debate where no model can or shall be called.
 //!
-//! It works from a request as any model does: it reads the structure of the prompt, and never pretends to be a model.
-//! What it says depends on the prompt, the schema of the answer and a seed; it reads no file, clock or environment, and
-//! calls no tool.
+//! It works from a request as any model does: it takes the task from the prompt's headings and the form of the answer
+//! from the schema, and puts the problem's own words into sentences that were written beforehand. It says that it is a
+//! rehearsal, and claims no confidence. What it says depends on the request and a seed; it reads no file, clock or
+//! environment, and calls no tool.
 
-mod agent;
-mod checklist;
-mod evaluation;
 mod form;
-mod judge;
-mod problem;
 mod prompt;
+mod script;
 mod speech;
-mod subject;
+mod task;
 mod text;
-mod words;
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use agent::Agent;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use task::Agent;
 use tokio::time::{Instant, sleep_until};
-use words::mixed;
 
 use dialectic_base::call::Tokens;
 use dialectic_base::money::Usd;
@@ -95,6 +90,16 @@ impl ChatModel for Rehearsal {
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
         self.answer(request, live.listener).boxed()
     }
+}
+
+/// A number that a text and the seed decide: FNV-1a, which unlike the standard library's hashers is the same in every
+/// release, and the last steps of `SplitMix64`, so that similar texts do not give similar numbers.
+fn mixed(seed: u64, text: &str) -> u64 {
+    let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = seed ^ text.bytes().fold(0xcbf2_9ce4_8422_2325, fnv);
+    let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ (hash >> 31)
 }
 
 /// Says `text` word by word, in that time.

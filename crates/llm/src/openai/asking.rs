@@ -3,18 +3,18 @@
 
 use std::borrow::Cow;
 
-use crate::{FailedAttempt, Further, Live, ModelError, Reply, Request, Usage};
+use crate::{FailedAttempt, Further, Live, ModelError, Reply, Request, StatedUsage};
 
 use super::capabilities::{Adjustment, Api, Capabilities, LimitField, Streaming};
 use super::failure::Refusal;
 use super::schema::{Schemas, is_ignored};
-use super::{Charge, Failure, OpenAiClient};
+use super::{Charge, OpenAiClient, RequestFailure};
 
 /// How often one question is put: each time but the first something was found out, and there is less than that to find.
 const MOST_TURNS: usize = 10;
 
 /// Whether a refusal is about the API, as far as can be told.
-enum Verdict {
+enum RefusalCause {
     /// There is no Responses API.
     Lacking,
     /// There may be none; the other one is worth a try.
@@ -27,10 +27,10 @@ impl OpenAiClient {
     /// Asks by the API that the model is known to be reached by, or finds out.
     pub(super) async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
         let _probe = self.known.await_turn(&request.model).await;
-        self.by_either(request, live).await.map_err(Failure::into_failed)
+        self.by_either(request, live).await.map_err(RequestFailure::into_failed)
     }
 
-    async fn by_either(&self, request: &Request, live: Live<'_>) -> Result<Reply, Failure> {
+    async fn by_either(&self, request: &Request, live: Live<'_>) -> Result<Reply, RequestFailure> {
         let (known, model) = (&self.known, &request.model);
         let mut request = Cow::Borrowed(request);
         let capabilities = known.capabilities(model);
@@ -40,7 +40,7 @@ impl OpenAiClient {
                 Err(failure) if failure.speaks_against_the_api() => {
                     known.keeps_schemas_where_they_are();
                     charge(&failure, live, &mut request).await?;
-                    by_chat = Some(failure).filter(Failure::names_cause);
+                    by_chat = Some(failure).filter(RequestFailure::names_cause);
                 }
                 outcome => return outcome,
             }
@@ -57,7 +57,7 @@ impl OpenAiClient {
             Err(failure) => failure,
         };
         let verdict = self.verdict(&first, &request, live);
-        if matches!(verdict, Verdict::Elsewhere) {
+        if matches!(verdict, RefusalCause::Elsewhere) {
             return Err(first);
         }
         charge(&first, live, &mut request).await?;
@@ -65,13 +65,13 @@ impl OpenAiClient {
             Ok(reply) => return Ok(reply),
             Err(failure) => failure,
         };
-        if matches!(verdict, Verdict::Lacking) {
+        if matches!(verdict, RefusalCause::Lacking) {
             return Err(second);
         }
         if second.names_cause() {
             // A server that judges the request has the API.
             known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Chat)));
-        } else if !second.is_transient() || matches!(second, Failure::Foreign(_)) {
+        } else if !second.is_transient() || matches!(second, RequestFailure::Foreign(_)) {
             // It was tried, once: what answers with something else by either API may be paid for twice.
             known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Responses)));
         }
@@ -86,17 +86,17 @@ impl OpenAiClient {
 
     /// What `failure` says of the Responses API, which has not answered for the model yet. That there is none for the
     /// server or for the model is remembered at once.
-    fn verdict(&self, failure: &Failure, request: &Request, live: Live<'_>) -> Verdict {
+    fn verdict(&self, failure: &RequestFailure, request: &Request, live: Live<'_>) -> RefusalCause {
         let serves = self.known.serves_responses();
         let refusal = match failure {
-            Failure::Foreign(_) if serves => return Verdict::Elsewhere,
-            Failure::Foreign(_) => return Verdict::Doubtful,
-            Failure::Failed(_) => return Verdict::Elsewhere,
-            Failure::Refused(refusal, _) => refusal,
+            RequestFailure::Foreign(_) if serves => return RefusalCause::Elsewhere,
+            RequestFailure::Foreign(_) => return RefusalCause::Doubtful,
+            RequestFailure::Failed(_) => return RefusalCause::Elsewhere,
+            RequestFailure::Refused(refusal, _) => refusal,
         };
         if let Some(lack) = refusal.lacks_responses().filter(|_| !serves || refusal.speaks_of_responses()) {
             self.known.lacks_responses(&request.model, lack);
-            return Verdict::Lacking;
+            return RefusalCause::Lacking;
         }
         let doubtful = match refusal.status {
             _ if serves || refusal.is_about_the_request() => false,
@@ -106,12 +106,12 @@ impl OpenAiClient {
             200..=299 => !refusal.in_answer,
             _ => false,
         };
-        if doubtful { Verdict::Doubtful } else { Verdict::Elsewhere }
+        if doubtful { RefusalCause::Doubtful } else { RefusalCause::Elsewhere }
     }
 
     /// Asks by `api`, and again without what the model turns out not to take. While it `is_open` whether the server has
     /// that API at all, a refusal without a reason is no reason to do without a schema, unless the server failed.
-    async fn by(&self, api: Api, request: &Request, live: Live<'_>, is_open: bool) -> Result<Reply, Failure> {
+    async fn by(&self, api: Api, request: &Request, live: Live<'_>, is_open: bool) -> Result<Reply, RequestFailure> {
         let (known, model) = (&self.known, &request.model);
         let mut request = Cow::Borrowed(request);
         let mut turns = 0;
@@ -126,7 +126,7 @@ impl OpenAiClient {
                 }
                 Err(failure) => failure,
             };
-            let Failure::Refused(refusal, _) = &failure else { return Err(failure) };
+            let RequestFailure::Refused(refusal, _) = &failure else { return Err(failure) };
             if let Some(adjustment) = adjustment(refusal, &request, api, capabilities).filter(|_| turns < MOST_TURNS) {
                 known.update(model, |capabilities| capabilities.apply(adjustment));
                 // A server that argues about parameters has the API; nobody need wait for the next try to know.
@@ -194,11 +194,15 @@ impl OpenAiClient {
 
 /// Charges a request that failed before another of the same attempt is sent, where it may be on the bill: money was set
 /// aside for one. The next may have another output limit.
-async fn charge(failure: &Failure, live: Live<'_>, request: &mut Cow<'_, Request>) -> Result<(), Failure> {
+async fn charge(
+    failure: &RequestFailure,
+    live: Live<'_>,
+    request: &mut Cow<'_, Request>,
+) -> Result<(), RequestFailure> {
     let failed = failure.to_failed();
-    let is_nothing = !failed.may_be_billed && failed.usage == Usage::default();
+    let is_nothing = !failed.may_be_billed && failed.usage == StatedUsage::default();
     let Some(further) = live.further.filter(|_| !is_nothing) else { return Ok(()) };
-    let max_tokens = further.after(failed).await.map_err(Failure::Failed)?;
+    let max_tokens = further.after(failed).await.map_err(RequestFailure::Failed)?;
     if max_tokens.is_some() && max_tokens != request.max_tokens {
         request.to_mut().max_tokens = max_tokens;
     }
@@ -240,7 +244,7 @@ fn streaming_adjustment(refusal: &Refusal, api: Api, capabilities: Capabilities)
     }
 }
 
-impl Failure {
+impl RequestFailure {
     fn into_failed(self) -> FailedAttempt {
         match self {
             Self::Refused(refusal, charge) => {

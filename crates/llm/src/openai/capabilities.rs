@@ -161,9 +161,9 @@ enum Finding {
 
 /// The call that finds out for all others. Dropped without a finding, as by a call that failed or was given up, it
 /// leaves the task to the next one.
-pub(super) struct Probe<'a>(&'a KnownCapabilities);
+pub(super) struct CapabilityProbe<'a>(&'a KnownCapabilities);
 
-impl Drop for Probe<'_> {
+impl Drop for CapabilityProbe<'_> {
     fn drop(&mut self) {
         self.0.server.send_if_modified(|finding| {
             let open = *finding == Finding::Probing;
@@ -224,12 +224,12 @@ impl KnownCapabilities {
 
     /// The first call to a server goes ahead and finds out which API it has; the others wait for that, for a short
     /// time. The call keeps the probe until it has its answer.
-    pub(super) async fn await_turn(&self, model: &str) -> Option<Probe<'_>> {
+    pub(super) async fn await_turn(&self, model: &str) -> Option<CapabilityProbe<'_>> {
         let deadline = Instant::now() + self.probe_timeout;
         let mut findings = self.server.subscribe();
         while self.capabilities(model).api.is_none() && !matches!(*findings.borrow(), Finding::Known(_)) {
             if self.claim() {
-                return Some(Probe(self));
+                return Some(CapabilityProbe(self));
             }
             if timeout_at(deadline, findings.wait_for(|finding| *finding != Finding::Probing)).await.is_err() {
                 break;

@@ -17,7 +17,7 @@ use dialectic_base::tool_call::ToolCall;
 use super::capabilities::{Capabilities, LimitField, Streaming};
 use super::failure::ErrorField;
 use super::finish::{finish, is_unfinished};
-use super::lenient::{Arguments, Content, ReportedUsage, call_id, tolerant, tolerant_list};
+use super::lenient::{Arguments, MessageContent, ReportedUsage, call_id, tolerant, tolerant_list};
 use super::{ApiAnswer, as_single, strict_format};
 
 pub(super) use chunks::Chunks;
@@ -89,9 +89,9 @@ fn tool(tool: &ToolSpec) -> ChatCompletionTools {
 
 /// An answer; whatever may be absent is.
 #[derive(Deserialize)]
-pub(super) struct Answer {
+pub(super) struct ChatAnswer {
     #[serde(default, deserialize_with = "tolerant_list")]
-    choices: Option<Vec<Choice>>,
+    choices: Option<Vec<ChatChoice>>,
     #[serde(default, deserialize_with = "tolerant")]
     model: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
@@ -101,7 +101,7 @@ pub(super) struct Answer {
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct ChatChoice {
     #[serde(default, deserialize_with = "tolerant")]
     message: Option<AnswerMessage>,
     #[serde(default, deserialize_with = "tolerant")]
@@ -116,7 +116,7 @@ struct Choice {
 #[derive(Deserialize)]
 struct AnswerMessage {
     #[serde(default, deserialize_with = "tolerant")]
-    content: Option<Content>,
+    content: Option<MessageContent>,
     #[serde(default, deserialize_with = "tolerant")]
     refusal: Option<String>,
     #[serde(default, deserialize_with = "tolerant_list")]
@@ -137,7 +137,7 @@ struct AnswerFunction {
     arguments: Option<Arguments>,
 }
 
-impl ApiAnswer for Answer {
+impl ApiAnswer for ChatAnswer {
     const PATH: &'static str = "/chat/completions";
 
     fn is_foreign(&self) -> bool {

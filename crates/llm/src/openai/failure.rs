@@ -10,9 +10,9 @@ use serde_json::Value;
 use crate::ModelError;
 
 use super::endpoint::Address;
-use super::lenient::{Text, tolerant};
-use super::sse::Event;
-use super::transport::Answer;
+use super::lenient::{LenientText, tolerant};
+use super::sse::ServerSentEvent;
+use super::transport::HttpAnswer;
 
 /// Longer messages are cut.
 const LONGEST_MESSAGE: usize = 600;
@@ -42,7 +42,7 @@ pub(super) struct Refusal {
 
 impl Refusal {
     /// From an answer with an error status.
-    pub(super) fn of_answer(answer: &Answer, address: &Address, path: &str) -> Self {
+    pub(super) fn of_answer(answer: &HttpAnswer, address: &Address, path: &str) -> Self {
         let said = serde_json::from_slice(&answer.body).ok().and_then(Envelope::into_fault).unwrap_or_default();
         let message = if let Some(message) = said.message.filter(|message| !message.trim().is_empty()) {
             one_line(&message, address)
@@ -64,7 +64,7 @@ impl Refusal {
     }
 
     /// From an error inside an answer with a good status.
-    pub(super) fn inside(fault: Fault, answer: &Answer, address: &Address) -> Self {
+    pub(super) fn inside(fault: Fault, answer: &HttpAnswer, address: &Address) -> Self {
         let status = fault.codes.iter().find_map(|code| status_of_code(code)).unwrap_or(answer.status.as_u16());
         let message = fault.message.unwrap_or_else(|| fault.codes.join(", "));
         Self {
@@ -102,7 +102,7 @@ impl Refusal {
 
 /// The error that an event of a stream is, if it is one: in a field, as an event of that name, or as an object that
 /// says of itself what it is.
-pub(super) fn error_in(event: &Event<'_>) -> Option<ErrorField> {
+pub(super) fn error_in(event: &ServerSentEvent<'_>) -> Option<ErrorField> {
     #[derive(Deserialize)]
     struct Said {
         #[serde(default, deserialize_with = "tolerant")]
@@ -141,9 +141,9 @@ pub(super) enum ErrorField {
 pub(super) struct ErrorObject {
     message: Option<Value>,
     #[serde(default, deserialize_with = "tolerant")]
-    code: Option<Text>,
+    code: Option<LenientText>,
     #[serde(default, rename = "type", deserialize_with = "tolerant")]
-    kind: Option<Text>,
+    kind: Option<LenientText>,
     #[serde(default, deserialize_with = "tolerant")]
     param: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
@@ -278,7 +278,7 @@ pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     })
 }
 
-fn redirect_target(answer: &Answer) -> Option<String> {
+fn redirect_target(answer: &HttpAnswer) -> Option<String> {
     let target = answer.headers.get(LOCATION).filter(|_| answer.status.is_redirection())?.to_str().ok()?;
     // A query or a password in it is nobody's business.
     Some(match Url::parse(target) {

@@ -46,9 +46,9 @@ pub(super) struct Borrowed<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 /// A text, or a number in place of one: error codes are either.
 #[derive(Debug)]
-pub(super) struct Text(pub(super) String);
+pub(super) struct LenientText(pub(super) String);
 
-impl<'de> Deserialize<'de> for Text {
+impl<'de> Deserialize<'de> for LenientText {
     fn deserialize<D: Deserializer<'de>>(field: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
@@ -68,9 +68,9 @@ const LARGEST_COUNT: u64 = 1 << 40;
 
 /// A count, as an integer, a float or a text.
 #[derive(Debug, Clone, Copy)]
-struct Count(u64);
+struct LenientCount(u64);
 
-impl<'de> Deserialize<'de> for Count {
+impl<'de> Deserialize<'de> for LenientCount {
     fn deserialize<D: Deserializer<'de>>(field: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
@@ -103,15 +103,15 @@ impl<'de> Deserialize<'de> for Count {
 #[derive(Clone, Default, Deserialize)]
 pub(super) struct ReportedUsage {
     #[serde(default, deserialize_with = "tolerant")]
-    input_tokens: Option<Count>,
+    input_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
-    prompt_tokens: Option<Count>,
+    prompt_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
-    output_tokens: Option<Count>,
+    output_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
-    completion_tokens: Option<Count>,
+    completion_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
-    total_tokens: Option<Count>,
+    total_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
     input_tokens_details: Option<InputDetails>,
     #[serde(default, deserialize_with = "tolerant")]
@@ -122,21 +122,21 @@ pub(super) struct ReportedUsage {
     completion_tokens_details: Option<OutputDetails>,
     /// Anthropic: read from the cache and written to it, both beside `input_tokens`.
     #[serde(default, deserialize_with = "tolerant")]
-    cache_read_input_tokens: Option<Count>,
+    cache_read_input_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
-    cache_creation_input_tokens: Option<Count>,
+    cache_creation_input_tokens: Option<LenientCount>,
     /// Anthropic: how long the cache keeps what was written to it.
     #[serde(default, deserialize_with = "tolerant")]
     cache_creation: Option<CacheCreation>,
     /// DeepSeek: the part of the prompt that was read from the cache.
     #[serde(default, deserialize_with = "tolerant")]
-    prompt_cache_hit_tokens: Option<Count>,
+    prompt_cache_hit_tokens: Option<LenientCount>,
     /// Moonshot: the same.
     #[serde(default, deserialize_with = "tolerant")]
-    cached_tokens: Option<Count>,
+    cached_tokens: Option<LenientCount>,
     /// Perplexity, xAI and others.
     #[serde(default, deserialize_with = "tolerant")]
-    reasoning_tokens: Option<Count>,
+    reasoning_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
     cost: Option<f64>,
     /// OpenRouter: whether the user's own key was used with the provider behind it. Then `cost` is its fee alone.
@@ -149,13 +149,13 @@ pub(super) struct ReportedUsage {
 #[derive(Clone, Copy, Default, Deserialize)]
 struct InputDetails {
     #[serde(default, deserialize_with = "tolerant")]
-    cached_tokens: Option<Count>,
+    cached_tokens: Option<LenientCount>,
     /// LiteLLM: what was written to the cache, where the prompt includes it.
     #[serde(default, deserialize_with = "tolerant")]
-    cache_creation_tokens: Option<Count>,
+    cache_creation_tokens: Option<LenientCount>,
     /// OpenRouter: the same.
     #[serde(default, deserialize_with = "tolerant")]
-    cache_write_tokens: Option<Count>,
+    cache_write_tokens: Option<LenientCount>,
     /// LiteLLM: Anthropic's `cache_creation`.
     #[serde(default, deserialize_with = "tolerant")]
     cache_creation_token_details: Option<CacheCreation>,
@@ -165,9 +165,9 @@ struct InputDetails {
 #[derive(Clone, Copy, Default, Deserialize)]
 struct CacheCreation {
     #[serde(default, deserialize_with = "tolerant")]
-    ephemeral_5m_input_tokens: Option<Count>,
+    ephemeral_5m_input_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
-    ephemeral_1h_input_tokens: Option<Count>,
+    ephemeral_1h_input_tokens: Option<LenientCount>,
 }
 
 impl CacheCreation {
@@ -180,7 +180,7 @@ impl CacheCreation {
     }
 
     fn largest(one: Option<Self>, other: Option<Self>) -> Option<Self> {
-        let of = |of: fn(Self) -> Option<Count>| largest(one.and_then(of), other.and_then(of));
+        let of = |of: fn(Self) -> Option<LenientCount>| largest(one.and_then(of), other.and_then(of));
         one.or(other).map(|_| Self {
             ephemeral_5m_input_tokens: of(|it| it.ephemeral_5m_input_tokens),
             ephemeral_1h_input_tokens: of(|it| it.ephemeral_1h_input_tokens),
@@ -189,7 +189,7 @@ impl CacheCreation {
 }
 
 impl InputDetails {
-    fn written(self) -> Option<Count> {
+    fn written(self) -> Option<LenientCount> {
         largest(self.cache_creation_tokens, self.cache_write_tokens)
     }
 }
@@ -197,7 +197,7 @@ impl InputDetails {
 #[derive(Clone, Copy, Default, Deserialize)]
 struct OutputDetails {
     #[serde(default, deserialize_with = "tolerant")]
-    reasoning_tokens: Option<Count>,
+    reasoning_tokens: Option<LenientCount>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -301,7 +301,7 @@ impl ReportedUsage {
     pub(super) fn later(known: Option<Self>, next: Option<Self>) -> Option<Self> {
         let (Some(known), Some(next)) = (&known, &next) else { return next.or(known) };
         let input = |one: Option<InputDetails>, other: Option<InputDetails>| {
-            let of = |of: fn(InputDetails) -> Option<Count>| largest(one.and_then(of), other.and_then(of));
+            let of = |of: fn(InputDetails) -> Option<LenientCount>| largest(one.and_then(of), other.and_then(of));
             let by_time = |it: Option<InputDetails>| it?.cache_creation_token_details;
             one.or(other).map(|_| InputDetails {
                 cached_tokens: of(|it| it.cached_tokens),
@@ -351,12 +351,12 @@ impl ReportedUsage {
     }
 }
 
-fn count(count: Option<Count>) -> u64 {
+fn count(count: Option<LenientCount>) -> u64 {
     count.map_or(0, |count| count.0)
 }
 
 /// Of two figures for the same thing the one that is not too small.
-fn largest(one: Option<Count>, other: Option<Count>) -> Option<Count> {
+fn largest(one: Option<LenientCount>, other: Option<LenientCount>) -> Option<LenientCount> {
     one.into_iter().chain(other).max_by_key(|count| count.0)
 }
 
@@ -373,16 +373,16 @@ pub(super) fn stated_cost(usage: Option<&ReportedUsage>, headers: &HeaderMap) ->
 /// A message's content: a text, or parts of one.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(super) enum Content {
+pub(super) enum MessageContent {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<ContentPart>),
     Part(PartObject),
 }
 
 /// A part of a content.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(super) enum Part {
+pub(super) enum ContentPart {
     Text(String),
     Object(PartObject),
     Other(IgnoredAny),
@@ -399,12 +399,12 @@ pub(super) struct PartObject {
     refusal: Option<String>,
 }
 
-impl Content {
+impl MessageContent {
     /// What was said, and what was said in refusal.
     pub(super) fn of(text: String, refusal: String) -> Self {
         let kind = Some("refusal".to_owned()).filter(|_| !refusal.is_empty());
         let refusal = PartObject { kind, text: None, refusal: Some(refusal) };
-        Self::Parts(vec![Part::Text(text), Part::Object(refusal)])
+        Self::Parts(vec![ContentPart::Text(text), ContentPart::Object(refusal)])
     }
 
     /// Splits the content into what was said (joined onto `text`) and why it was not (onto `refusal`).
@@ -415,9 +415,9 @@ impl Content {
             Self::Parts(parts) => {
                 for part in parts {
                     match part {
-                        Part::Text(said) => append(text, said),
-                        Part::Object(part) => part.read(text, refusal),
-                        Part::Other(_) => {}
+                        ContentPart::Text(said) => append(text, said),
+                        ContentPart::Object(part) => part.read(text, refusal),
+                        ContentPart::Other(_) => {}
                     }
                 }
             }

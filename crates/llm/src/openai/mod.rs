@@ -35,7 +35,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::may_bill;
 use super::presets::serves_responses;
-use super::{AnswerSchema, ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, Usage};
+use super::{AnswerSchema, ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, StatedUsage};
 
 pub use endpoint::{Endpoint, EndpointError as ClientError};
 pub use http::{
@@ -50,9 +50,9 @@ use endpoint::Address;
 use failure::{ErrorField, Refusal, excerpt, one_line};
 use lenient::{ReportedUsage, stated_cost, tolerant};
 use reasoning::{Spoken, told_apart};
-use streaming::{Ending, Followed, Pieces, follow, pieces_in};
+use streaming::{Followed, Pieces, StreamEnding, follow, pieces_in};
 use text::readable;
-use transport::{Answer, Posted, Transport, broken};
+use transport::{HttpAnswer, Posted, Transport, broken};
 
 /// The provider whose Chat Completions name the output limit anew.
 const RENAMED_LIMIT: &str = "openai";
@@ -91,12 +91,12 @@ impl OpenAiClient {
         api: Api,
         capabilities: Capabilities,
         live: Live<'_>,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<Reply, RequestFailure> {
         let posted = match api {
             Api::Responses => {
-                self.transport.post(responses::Answer::PATH, &responses::body(request, capabilities)).await?
+                self.transport.post(responses::ResponsesAnswer::PATH, &responses::body(request, capabilities)).await?
             }
-            Api::Chat => self.transport.post(chat::Answer::PATH, &chat::body(request, capabilities)).await?,
+            Api::Chat => self.transport.post(chat::ChatAnswer::PATH, &chat::body(request, capabilities)).await?,
         };
         let spoken = Spoken::new(capabilities.begins_within);
         match api {
@@ -111,7 +111,7 @@ impl OpenAiClient {
         posted: Posted,
         live: Live<'_>,
         spoken: Spoken,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<Reply, RequestFailure> {
         let mut streamed = match posted {
             Posted::Whole(answer) => return self.read::<P>(request, &answer),
             Posted::Streamed(streamed) => streamed,
@@ -124,7 +124,7 @@ impl OpenAiClient {
                 let ending = ended?;
                 let reply = self.accept(request, whole, &head)?;
                 self.known.streams();
-                if ending == Ending::Regular && reply.tokens.is_none() {
+                if ending == StreamEnding::Regular && reply.tokens.is_none() {
                     // What a debate costs matters more than seeing it come.
                     self.known.update(&request.model, |capabilities| capabilities.streaming = Streaming::Never);
                 }
@@ -133,12 +133,12 @@ impl OpenAiClient {
         }
     }
 
-    fn read<P: Pieces>(&self, request: &Request, answer: &Answer) -> Result<Reply, Failure> {
+    fn read<P: Pieces>(&self, request: &Request, answer: &HttpAnswer) -> Result<Reply, RequestFailure> {
         let address = self.transport.address();
         if !answer.status.is_success() {
             let refusal = Refusal::of_answer(answer, address, P::Whole::PATH);
             let charge = Charge { usage: usage_in(answer), may_be_billed: may_bill(refusal.status) };
-            return Err(Failure::Refused(Box::new(refusal), charge));
+            return Err(RequestFailure::Refused(Box::new(refusal), charge));
         }
         if let Some(pieces) = pieces_in::<P>(&answer.body) {
             return self.accept(request, pieces?.into_whole(), answer);
@@ -147,28 +147,37 @@ impl OpenAiClient {
             let is_cut = error.is_eof() && !answer.body.trim_ascii().is_empty();
             let error = one_line(&error.to_string(), address);
             let broken = broken(format!("it is not the JSON of the API ({error}): {}", excerpt(&answer.body, address)));
-            if is_cut { Failure::from(broken) } else { Failure::Foreign(broken.into()) }
+            if is_cut { RequestFailure::from(broken) } else { RequestFailure::Foreign(broken.into()) }
         })?;
         self.accept::<P::Whole>(request, whole, answer)
     }
 
     /// The reply that an answer holds, if it holds one.
-    fn accept<A: ApiAnswer>(&self, request: &Request, mut read: A, answer: &Answer) -> Result<Reply, Failure> {
+    fn accept<A: ApiAnswer>(
+        &self,
+        request: &Request,
+        mut read: A,
+        answer: &HttpAnswer,
+    ) -> Result<Reply, RequestFailure> {
         let address = self.transport.address();
         let usage = usage_of(&read, answer);
-        let failed = |error| Failure::Failed(FailedAttempt::with_usage(error, usage));
+        let failed = |error| RequestFailure::Failed(FailedAttempt::with_usage(error, usage));
         if let Some(fault) = read.take_error().and_then(ErrorField::into_fault) {
             let in_answer = !read.is_foreign();
             let refusal = Refusal { in_answer, ..Refusal::inside(fault, answer, address) };
             // The answer had begun: whatever it says, work was done for it.
-            return Err(Failure::Refused(Box::new(refusal), Charge { usage, may_be_billed: true }));
+            return Err(RequestFailure::Refused(Box::new(refusal), Charge { usage, may_be_billed: true }));
         }
         if !read.is_one() {
             let body = excerpt(&answer.body, address);
             let why = read.bad_end().map_or(body, |end| one_line(&end, address));
             let said = if why.is_empty() { why } else { format!(": {why}") };
             let failed = FailedAttempt::with_usage(broken(format!("it holds no answer{said}")), usage);
-            return Err(if read.is_foreign() { Failure::Foreign(failed) } else { Failure::Failed(failed) });
+            return Err(if read.is_foreign() {
+                RequestFailure::Foreign(failed)
+            } else {
+                RequestFailure::Failed(failed)
+            });
         }
         let completion = read.usage().and_then(ReportedUsage::completion);
         let (mut reply, refusal) = read.into_reply();
@@ -197,20 +206,20 @@ fn is_limit(completion: Option<u64>, request: &Request) -> bool {
     completion.is_some() && completion == request.max_tokens.map(u64::from)
 }
 
-fn usage_of(read: &impl ApiAnswer, answer: &Answer) -> Usage {
+fn usage_of(read: &impl ApiAnswer, answer: &HttpAnswer) -> StatedUsage {
     let usage = read.usage();
-    Usage { tokens: usage.and_then(ReportedUsage::tokens), cost: stated_cost(usage, &answer.headers) }
+    StatedUsage { tokens: usage.and_then(ReportedUsage::tokens), cost: stated_cost(usage, &answer.headers) }
 }
 
 /// What a refusal says that it took, where it says so.
-fn usage_in(refusal: &Answer) -> Usage {
+fn usage_in(refusal: &HttpAnswer) -> StatedUsage {
     #[derive(Deserialize)]
     struct Said {
         #[serde(default, deserialize_with = "tolerant")]
         usage: Option<ReportedUsage>,
     }
     let usage = serde_json::from_slice::<Said>(&refusal.body).ok().and_then(|said| said.usage);
-    Usage {
+    StatedUsage {
         tokens: usage.as_ref().and_then(ReportedUsage::tokens),
         cost: stated_cost(usage.as_ref(), &refusal.headers),
     }
@@ -247,7 +256,7 @@ trait ApiAnswer: DeserializeOwned {
 }
 
 /// Why there is no reply.
-enum Failure {
+enum RequestFailure {
     /// The server said no.
     Refused(Box<Refusal>, Charge),
     /// What came back with a good status is not of this API.
@@ -259,12 +268,12 @@ enum Failure {
 /// What a refusal is charged with.
 struct Charge {
     /// What it took, where the server says so.
-    usage: Usage,
+    usage: StatedUsage,
     /// Whether the provider may bill it.
     may_be_billed: bool,
 }
 
-impl From<ModelError> for Failure {
+impl From<ModelError> for RequestFailure {
     fn from(error: ModelError) -> Self {
         Self::Failed(error.into())
     }

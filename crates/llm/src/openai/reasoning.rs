@@ -29,7 +29,7 @@ pub(super) fn begins_within(model: &str) -> bool {
 }
 
 /// A text without its reasoning.
-pub(super) struct Told {
+pub(super) struct VisibleText {
     /// What is left.
     pub(super) answer: String,
     /// The reasoning had an end and no beginning: the model begins in the midst of it.
@@ -37,30 +37,30 @@ pub(super) struct Told {
 }
 
 /// The answer in `text`: what is left of it behind the reasoning that it begins with.
-pub(super) fn told_apart(text: String) -> Told {
+pub(super) fn told_apart(text: String) -> VisibleText {
     let begun = beginning(&text);
     let mut rest = begun;
     while let Opening::Block { block, len } = opening(rest) {
         match block.end_in(&rest[len..]) {
             Some(end) => rest = beginning(&rest[len + end..]),
-            None if block.is_certain() => return Told { answer: String::new(), began_within: false },
+            None if block.is_certain() => return VisibleText { answer: String::new(), began_within: false },
             None => break,
         }
     }
     if rest.len() < begun.len() {
-        return Told { answer: unwrapped(rest).to_owned(), began_within: false };
+        return VisibleText { answer: unwrapped(rest).to_owned(), began_within: false };
     }
     match lone_ending(&text, 0).filter(|_| serde_json::from_str::<IgnoredAny>(begun).is_err()) {
         Some(end) if !text[end..].trim().is_empty() => {
             let behind = told_apart(beginning(&text[end..]).to_owned()).answer;
-            Told { answer: unwrapped(&behind).to_owned(), began_within: true }
+            VisibleText { answer: unwrapped(&behind).to_owned(), began_within: true }
         }
         // A tag that strayed to the end of an answer: what is before it is all that there is.
-        Some(_) => Told { answer: spellings::without_ending(&text).to_owned(), began_within: false },
+        Some(_) => VisibleText { answer: spellings::without_ending(&text).to_owned(), began_within: false },
         None if text.starts_with(BYTE_ORDER_MARK) => {
-            Told { answer: text.trim_start_matches(BYTE_ORDER_MARK).to_owned(), began_within: false }
+            VisibleText { answer: text.trim_start_matches(BYTE_ORDER_MARK).to_owned(), began_within: false }
         }
-        None => Told { answer: text, began_within: false },
+        None => VisibleText { answer: text, began_within: false },
     }
 }
 

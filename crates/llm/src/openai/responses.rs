@@ -15,7 +15,7 @@ use dialectic_base::tool_call::ToolCall;
 use super::capabilities::{Capabilities, Streaming};
 use super::failure::ErrorField;
 use super::finish::{finish, is_unfinished};
-use super::lenient::{Arguments, Content, ReportedUsage, call_id, tolerant, tolerant_list};
+use super::lenient::{Arguments, MessageContent, ReportedUsage, call_id, tolerant, tolerant_list};
 use super::{ApiAnswer, as_single, strict_format};
 pub(super) use events::Events;
 
@@ -92,7 +92,7 @@ fn tool(tool: &ToolSpec) -> Tool {
 
 /// An answer; whatever may be absent is.
 #[derive(Default, Deserialize)]
-pub(super) struct Answer {
+pub(super) struct ResponsesAnswer {
     #[serde(default, deserialize_with = "tolerant_list")]
     output: Option<Vec<OutputItem>>,
     #[serde(default, deserialize_with = "tolerant")]
@@ -120,7 +120,7 @@ struct OutputItem {
     #[serde(default, rename = "type", deserialize_with = "tolerant")]
     kind: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
-    content: Option<Content>,
+    content: Option<MessageContent>,
     #[serde(default, deserialize_with = "tolerant")]
     call_id: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
@@ -141,7 +141,7 @@ impl OutputItem {
 /// What a response can be.
 const STATUSES: [&str; 6] = ["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"];
 
-impl ApiAnswer for Answer {
+impl ApiAnswer for ResponsesAnswer {
     const PATH: &'static str = "/responses";
 
     fn is_foreign(&self) -> bool {

@@ -7,7 +7,7 @@ use memchr::memchr2;
 
 /// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Event<'a> {
+pub(super) struct ServerSentEvent<'a> {
     /// What it calls itself; empty when it does not.
     pub(super) name: &'a str,
     /// Its data, never empty; lines are joined by `\n`.
@@ -45,7 +45,7 @@ impl EventParser {
     }
 
     /// The next event that is complete.
-    pub(super) fn next(&mut self) -> Option<Event<'_>> {
+    pub(super) fn next(&mut self) -> Option<ServerSentEvent<'_>> {
         self.forget_event();
         loop {
             if self.after_cr && self.at < self.bytes.len() {
@@ -68,7 +68,7 @@ impl EventParser {
 
     /// The event that the end of the stream leaves unfinished: the standard drops it, but some servers forget the
     /// empty line behind their last one. To be asked for when there is no next event.
-    pub(super) fn finish(&mut self) -> Option<Event<'_>> {
+    pub(super) fn finish(&mut self) -> Option<ServerSentEvent<'_>> {
         let (start, end) = (self.at, self.bytes.len());
         self.at = end;
         // An empty line has ended the event, with data or without.
@@ -109,9 +109,9 @@ impl EventParser {
         self.data.len() > 1
     }
 
-    fn event(&mut self) -> Event<'_> {
+    fn event(&mut self) -> ServerSentEvent<'_> {
         self.is_over = true;
-        Event { name: &self.name, data: &self.data[..self.data.len() - 1] }
+        ServerSentEvent { name: &self.name, data: &self.data[..self.data.len() - 1] }
     }
 
     fn forget_event(&mut self) {
@@ -147,11 +147,11 @@ mod tests {
         let mut events = Vec::new();
         for chunk in bytes.chunks(size) {
             parser.push(chunk);
-            while let Some(Event { name, data }) = parser.next() {
+            while let Some(ServerSentEvent { name, data }) = parser.next() {
                 events.push(event(name, data));
             }
         }
-        (events, parser.finish().map(|Event { name, data }| event(name, data)))
+        (events, parser.finish().map(|ServerSentEvent { name, data }| event(name, data)))
     }
 
     /// All of them.

@@ -8,9 +8,9 @@ use crate::{Listener, Live, ModelError};
 
 use super::ApiAnswer;
 use super::reasoning::Spoken;
-use super::sse::{Event, EventParser, looks_like_events};
+use super::sse::{EventParser, ServerSentEvent, looks_like_events};
 use super::text::Mender;
-use super::transport::{Answer, Streamed, broken};
+use super::transport::{HttpAnswer, Streamed, broken};
 
 /// What servers send behind the last event of either API.
 pub(super) const DONE: &str = "[DONE]";
@@ -24,9 +24,9 @@ pub(super) trait Pieces: Default {
     type Whole: ApiAnswer;
     /// Takes in an event that brings words and nothing else, which nearly all of them are, and tells `sink`; whether it
     /// was one. This is done for every word of a debate.
-    fn take_words(&mut self, event: &Event<'_>, sink: &mut TextSink<'_>) -> bool;
+    fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool;
     /// Takes in any event, and tells `sink` what it adds.
-    fn take(&mut self, event: &Event<'_>, sink: &mut TextSink<'_>);
+    fn take(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>);
     /// How far the answer is.
     fn completeness(&self) -> Completeness;
     /// What has come in.
@@ -101,14 +101,14 @@ pub(super) enum Completeness {
 /// What a server made of the wish for a stream.
 pub(super) enum Followed<P> {
     /// Events, and how they ended.
-    Pieces(P, Result<Ending, ModelError>),
+    Pieces(P, Result<StreamEnding, ModelError>),
     /// An answer as a whole, under a false name.
-    Whole(Answer),
+    Whole(HttpAnswer),
 }
 
 /// How a stream ended that brought all of its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum StreamEnding {
     /// As it should.
     Regular,
     /// It broke behind the answer, where its figures may have come.
@@ -124,7 +124,7 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
     let ended = 'stream: loop {
         let chunk = match streamed.next(idle).await {
             Ok(Some(chunk)) => chunk,
-            Ok(None) => break Ok(Ending::Regular),
+            Ok(None) => break Ok(StreamEnding::Regular),
             Err(error) => break Err(error),
         };
         if is_first {
@@ -144,7 +144,7 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
             }
             if pieces.completeness() == Completeness::Closed {
                 streamed.drain().await;
-                break 'stream Ok(Ending::Regular);
+                break 'stream Ok(StreamEnding::Regular);
             }
         }
         idle = match pieces.completeness() {
@@ -161,7 +161,7 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
         (Completeness::Open, ended) => ended.and_then(|_| Err(ended_early())),
         (Completeness::Complete | Completeness::Closed, Ok(ending)) => Ok(ending),
         // What breaks behind the end of the answer breaks nothing of it.
-        (Completeness::Complete | Completeness::Closed, Err(_)) => Ok(Ending::Broken),
+        (Completeness::Complete | Completeness::Closed, Err(_)) => Ok(StreamEnding::Broken),
     };
     Followed::Pieces(pieces, ended)
 }
@@ -190,7 +190,7 @@ pub(super) fn pieces_in<P: Pieces>(body: &[u8]) -> Option<Result<P, ModelError>>
 /// began as JSON was a piece.
 fn take(
     pieces: &mut impl Pieces,
-    event: Event<'_>,
+    event: ServerSentEvent<'_>,
     sink: &mut TextSink<'_>,
     mender: &mut Mender,
 ) -> Result<(), ModelError> {
@@ -201,7 +201,7 @@ fn take(
     if data.starts_with('{') && serde_json::from_str::<IgnoredAny>(&data).is_err() {
         return Err(broken("a piece of the stream is not JSON"));
     }
-    pieces.take(&Event { data: &data, ..event }, sink);
+    pieces.take(&ServerSentEvent { data: &data, ..event }, sink);
     Ok(())
 }
 

@@ -23,9 +23,11 @@ use std::time::Duration;
 use axum::body::Bytes;
 use secrecy::SecretString;
 use serde_json::{Value, json};
-use server::{Delivery, Gate, Incoming, MockServer as Server, Reply as Answer};
+use server::{Delivery, Gate, Incoming, MockServer as Server, Reply as HttpAnswer};
 
-use crate::{AnswerSchema, ChatModel, FailedAttempt, Listener, Live, ModelError, Reply, Request, Timeouts, Usage};
+use crate::{
+    AnswerSchema, ChatModel, FailedAttempt, Listener, Live, ModelError, Reply, Request, StatedUsage, Timeouts,
+};
 use dialectic_base::call::Tokens;
 use dialectic_base::provider::ApiKind;
 
@@ -133,26 +135,26 @@ fn because() -> Reply {
     }
 }
 
-fn answer_json(status: u16, body: &Value) -> Answer {
-    Answer::raw("application/json", body.to_string()).status(status)
+fn answer_json(status: u16, body: &Value) -> HttpAnswer {
+    HttpAnswer::raw("application/json", body.to_string()).status(status)
 }
 
-fn answer_text(status: u16, body: impl Into<Bytes>) -> Answer {
-    Answer::untyped(body).status(status)
+fn answer_text(status: u16, body: impl Into<Bytes>) -> HttpAnswer {
+    HttpAnswer::untyped(body).status(status)
 }
 
 /// A stream of events that arrives in these pieces.
-fn answer_events(pieces: impl IntoIterator<Item = impl Into<Bytes>>, delivery: Delivery) -> Answer {
-    Answer::pieces("text/event-stream; charset=utf-8", pieces, delivery)
+fn answer_events(pieces: impl IntoIterator<Item = impl Into<Bytes>>, delivery: Delivery) -> HttpAnswer {
+    HttpAnswer::pieces("text/event-stream; charset=utf-8", pieces, delivery)
 }
 
 /// The regular answer on either path.
-fn regular(path: &str) -> Answer {
+fn regular(path: &str) -> HttpAnswer {
     answer_json(200, &if path == RESPONSES { responses_answer() } else { chat_answer() })
 }
 
 /// What the client makes of an answer.
-async fn read(api: ApiKind, answer: Answer) -> Result<Reply, ModelError> {
+async fn read(api: ApiKind, answer: HttpAnswer) -> Result<Reply, ModelError> {
     let server = Server::with(move |_| answer.clone());
     let result = complete(&client(&server, api), &request()).await;
     assert_eq!(server.paths(), [if api == ApiKind::Chat { CHAT } else { RESPONSES }], "there is no second request");

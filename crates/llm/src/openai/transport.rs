@@ -32,7 +32,7 @@ const LONGEST_REST: usize = 64 << 10;
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// What a server answered, of any status.
-pub(super) struct Answer {
+pub(super) struct HttpAnswer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
@@ -41,7 +41,7 @@ pub(super) struct Answer {
 /// What a server sent back.
 pub(super) enum Posted {
     /// An answer as a whole.
-    Whole(Answer),
+    Whole(HttpAnswer),
     /// The beginning of a stream of events.
     Streamed(Box<Streamed>),
 }
@@ -57,8 +57,8 @@ pub(super) struct Streamed {
 
 impl Streamed {
     /// The head, as an answer without a body.
-    pub(super) fn head(&self) -> Answer {
-        Answer { status: self.response.status(), headers: self.response.headers().clone(), body: Vec::new() }
+    pub(super) fn head(&self) -> HttpAnswer {
+        HttpAnswer { status: self.response.status(), headers: self.response.headers().clone(), body: Vec::new() }
     }
 
     /// The next bytes; nothing at the end. A wait for longer than `idle` breaks the stream.
@@ -105,14 +105,14 @@ impl Streamed {
     ///
     /// # Errors
     /// Like those of [`next`](Self::next).
-    pub(super) async fn rest(&mut self, mut body: Vec<u8>, idle: Option<Duration>) -> Result<Answer, ModelError> {
+    pub(super) async fn rest(&mut self, mut body: Vec<u8>, idle: Option<Duration>) -> Result<HttpAnswer, ModelError> {
         while let Some(chunk) = self.next(idle).await? {
             body.extend_from_slice(&chunk);
             if body.len() > LONGEST_ANSWER {
                 return Err(too_long(LONGEST_ANSWER));
             }
         }
-        Ok(Answer { body, ..self.head() })
+        Ok(HttpAnswer { body, ..self.head() })
     }
 }
 
@@ -164,7 +164,7 @@ impl Transport {
     ///
     /// # Errors
     /// When there is no answer, or not all of it. A refusal is an answer.
-    pub(super) async fn get(&self, path: &str) -> Result<Answer, ModelError> {
+    pub(super) async fn get(&self, path: &str) -> Result<HttpAnswer, ModelError> {
         let request = self.client.get(self.address.url(path)).headers(self.address.headers().clone()).build();
         let request = request.map_err(|error| unsendable(&root_cause(error)))?;
         self.whole(self.send(request).await?).await
@@ -187,7 +187,7 @@ impl Transport {
         }
     }
 
-    async fn whole(&self, mut response: Response) -> Result<Answer, ModelError> {
+    async fn whole(&self, mut response: Response) -> Result<HttpAnswer, ModelError> {
         let status = response.status();
         let declared = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
         if status.is_success() && declared > LONGEST_ANSWER {
@@ -203,7 +203,7 @@ impl Transport {
                 return Err(too_long(LONGEST_ANSWER));
             }
         }
-        Ok(Answer { status, headers: std::mem::take(response.headers_mut()), body })
+        Ok(HttpAnswer { status, headers: std::mem::take(response.headers_mut()), body })
     }
 
     fn failure(&self, error: reqwest::Error) -> ModelError {

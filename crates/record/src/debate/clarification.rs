@@ -1,8 +1,11 @@
 //! What agents asked the user, and what the user answered.
 
+use std::collections::BTreeSet;
+
+use rust_stemmers::{Algorithm, Stemmer};
 use serde::{Deserialize, Serialize};
 
-use super::AgentId;
+use super::{AgentId, Debate};
 
 /// The questions of one agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,4 +31,139 @@ pub struct Clarification {
     /// The answer: `NA` when the user gave none, empty while it is asked.
     #[serde(default)]
     pub answer: String,
+}
+
+/// A question as the user sees it: once, even if several agents asked it.
+#[derive(Debug, Clone)]
+pub struct Question<'a> {
+    /// Its number among all questions of the debate, counted from 1. Later questions come after, so that it never
+    /// changes.
+    pub number: usize,
+    /// The wording that says most.
+    pub text: &'a str,
+    /// The answer; empty while it is open.
+    pub answer: &'a str,
+    /// Who asked it, each with its own item, which keeps the answer.
+    pub items: Vec<(&'a AgentClarifications, &'a Clarification)>,
+}
+
+impl Debate {
+    /// All questions to the user in the order in which they were asked; alike ones of several agents once.
+    #[must_use]
+    pub fn questions(&self) -> Vec<Question<'_>> {
+        let mut questions: Vec<Question<'_>> = Vec::new();
+        let groups = self.clarifications.iter().flatten();
+        for (group, item) in groups.flat_map(|group| group.items.iter().map(move |item| (group, item))) {
+            let known = questions.iter_mut().find(|known| {
+                let is_another_agent = known.items.iter().all(|(other, _)| other.agent_id != group.agent_id);
+                known.answer == item.answer && is_another_agent && are_alike(known.text, &item.question)
+            });
+            match known {
+                Some(known) => {
+                    if content_words(&item.question).len() > content_words(known.text).len() {
+                        known.text = &item.question;
+                    }
+                    known.items.push((group, item));
+                }
+                None => questions.push(Question {
+                    number: questions.len() + 1,
+                    text: &item.question,
+                    answer: &item.answer,
+                    items: vec![(group, item)],
+                }),
+            }
+        }
+        questions
+    }
+}
+
+/// Words that do not tell one question from another.
+const STOP_WORDS: &str = " what which how is are was were do does did the a an of for to in on at by and or we you your \
+                          our us it this that there be should must may can will would has have had with any please \
+                          roughly about exactly currently many much ";
+
+/// Whether two questions ask the same: in the same words, or in words of which the one has only a few more. Where each
+/// has a word that the other lacks, such as `reads` and `writes`, they may ask for different things.
+fn are_alike(one: &str, other: &str) -> bool {
+    let (one, other) = (content_words(one), content_words(other));
+    let (fewer, more) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };
+    fewer == more || (fewer.len() >= 3 && fewer.is_subset(more) && 4 * fewer.len() >= 3 * more.len())
+}
+
+/// The stems of the words of a question that say something; all of them where none does.
+fn content_words(question: &str) -> BTreeSet<String> {
+    let stemmer = Stemmer::create(Algorithm::English);
+    let words = question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    // `A` and `B` are names, `a` is an article.
+    let spelled = |word: &str| if word.len() == 1 { word.to_owned() } else { word.to_lowercase() };
+    let words: BTreeSet<String> = words.map(spelled).collect();
+    let says_something = |word: &&String| !STOP_WORDS.contains(&format!(" {word} "));
+    let content: BTreeSet<String> =
+        words.iter().filter(says_something).map(|word| stemmer.stem(word).into_owned()).collect();
+    if content.is_empty() { words } else { content }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::debate::fixture;
+
+    #[test]
+    fn questions_are_alike_where_one_says_no_more_than_the_other() {
+        for (one, other) in [
+            ("How many users, roughly?", "how many users – roughly"),
+            ("What is the peak load in orders per second?", "What peak load in orders per second do you have?"),
+            ("Which database version runs today?", "Which version of the database runs in production today?"),
+        ] {
+            assert!(are_alike(one, other), "{one} | {other}");
+        }
+        for (one, other) in [
+            ("What is the peak load of reads?", "What is the peak load of writes?"),
+            ("Must region A survive a failure?", "Must region B survive a failure?"),
+            ("What is the budget?", "What is the budget for operations?"),
+            ("Wie groß?", "Wie groß ist es?"),
+        ] {
+            assert!(!are_alike(one, other), "{one} | {other}");
+        }
+    }
+
+    #[test]
+    fn alike_questions_are_one_and_numbers_stay() {
+        let mut debate = fixture::debate();
+        let group = |id: &str, questions: &[(&str, &str, &str)]| AgentClarifications {
+            agent_id: id.into(),
+            agent_name: id.to_owned(),
+            role: "r".to_owned(),
+            items: questions
+                .iter()
+                .map(|(id, question, answer)| Clarification {
+                    id: (*id).to_owned(),
+                    question: (*question).to_owned(),
+                    answer: (*answer).to_owned(),
+                })
+                .collect(),
+        };
+        let asked = |answer: &str| {
+            vec![
+                group("a", &[("q1", "Which database runs?", answer), ("q2", "Who pays?", "")]),
+                group("b", &[("q6", "Which database runs", answer)]),
+            ]
+        };
+        debate.clarifications = Some(asked(""));
+        let shown = |debate: &Debate| {
+            let questions = debate.questions();
+            questions.iter().map(|one| (one.number, one.text.to_owned(), one.items.len())).collect::<Vec<_>>()
+        };
+        let first = shown(&debate);
+        assert_eq!(first, [(1, "Which database runs?".to_owned(), 2), (2, "Who pays?".to_owned(), 1)]);
+        debate.clarifications = Some(asked("Postgres"));
+        assert_eq!(shown(&debate), first);
+        let judges = group("judge", &[("q11", "Which version?", "")]);
+        debate.clarifications.as_mut().unwrap().push(judges);
+        assert_eq!(shown(&debate)[..2], first);
+        assert_eq!(shown(&debate)[2].0, 3);
+        // One answer that differs from the others' is a question of its own.
+        debate.clarifications.as_mut().unwrap()[1].items[0].answer = "MySQL".to_owned();
+        assert_eq!(debate.questions().len(), 4);
+    }
 }

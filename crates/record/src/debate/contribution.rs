@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use dialectic_base::call::{CallRecord, Cut};
 use dialectic_base::tool_call::{ToolCall, ToolResult};
 
-use super::{AgentId, Reading, StageId};
+use super::{AgentId, Lens, Reading, StageId};
 
 /// One contribution of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -81,6 +81,12 @@ pub struct Metadata {
     /// Set when the server broke the text off for a reason of its own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// Through which lens a draft was read (checks only).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lens: Option<Lens>,
+    /// Set on a text whose writer gave up the approach of the draft before it: it is another draft.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rethought: bool,
     /// Tools that the model called.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,

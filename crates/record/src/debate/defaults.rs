@@ -45,6 +45,7 @@ pub fn agent_of(role: &str) -> AgentSettings {
         "security" => "Security Engineer",
         "testing" => "Test Engineer",
         "datamodeling" => "Data Modeler",
+        "operations" => "Operations Engineer",
         "generalist" => "Generalist",
         own => own,
     };
@@ -88,7 +89,7 @@ fn agent(id: &str, name: &str, role: &str, temperature: f64) -> AgentSettings {
 #[must_use]
 pub fn summarization() -> SummarizationSettings {
     SummarizationSettings {
-        enabled: true,
+        enabled: false,
         threshold: 5000,
         max_length: 2500,
         method: "length-based".to_owned(),
@@ -104,8 +105,10 @@ pub fn debate() -> DebateSettings {
         rounds: 3,
         termination_condition: TerminationSettings { kind: TerminationKind::Fixed, threshold: 80.0, min_rounds: 1 },
         critics: Critics::All,
+        check: DebateSettings::DEFAULT_CHECK,
+        quick: false,
         synthesis_method: SynthesisMethod::Judge,
-        include_full_history: true,
+        include_full_history: false,
         history_limit: DebateSettings::DEFAULT_HISTORY_LIMIT,
         attachment_limit: DebateSettings::DEFAULT_ATTACHMENT_LIMIT,
         seed: None,
@@ -113,7 +116,7 @@ pub fn debate() -> DebateSettings {
         summarization: summarization(),
         interactive_clarifications: false,
         clarifications_max_per_agent: 5,
-        clarifications_max_iterations: 3,
+        clarifications_max_iterations: 1,
         max_concurrency: 16,
         call_timeout: 600_000,
         idle_timeout: DebateSettings::DEFAULT_IDLE_TIMEOUT,

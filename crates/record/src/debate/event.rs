@@ -223,11 +223,31 @@ pub enum Event {
         /// Who won.
         verdict: Verdict,
     },
+    /// A draft of the answer is there, which is checked before it is the answer.
+    Drafted {
+        /// Which call; absent when none was needed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<CallKey>,
+        /// Its text, without an assessment; absent when it is on record as a contribution of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<Arc<Contribution>>,
+        /// The solution that it is unless something better takes its place.
+        solution: Box<Solution>,
+        /// What its last call took; absent when none was needed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallRecord>,
+    },
+    /// The cost limit has no room for the check of the draft, which stands as it is.
+    CheckForgone,
     /// The solution was made.
     Synthesized {
         /// Which call; absent when none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<CallKey>,
+        /// Its text, without an assessment, where it takes the place of a draft that was checked: its
+        /// [`Reading`](super::Reading) holds the answers to the check.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<Arc<Contribution>>,
         /// The solution.
         solution: Box<Solution>,
         /// What its last call took; absent when none was needed.
@@ -272,12 +292,6 @@ pub enum Event {
     },
     /// The user has taken notice of that.
     CostAcknowledged,
-    /// Attempts of calls broke off, or came back without figures. Written by older versions, which set nothing aside
-    /// on record: under a cost limit it counts as spent.
-    CostAssumed {
-        /// Together, since this was last said.
-        usd: Usd,
-    },
     /// The debate was told to close early.
     Stopping {
         /// Why.
@@ -393,6 +407,7 @@ impl Event {
             | Self::CallFailed { call, .. }
             | Self::Evaluated { call, .. }
             | Self::Voted { call, .. }
+            | Self::Drafted { call, .. }
             | Self::Synthesized { call, .. } => call.as_ref(),
             Self::Created(_)
             | Self::StageEntered { .. }
@@ -410,8 +425,8 @@ impl Event {
             | Self::OutputLimited { .. }
             | Self::CostWarned { .. }
             | Self::CostAcknowledged
-            | Self::CostAssumed { .. }
             | Self::Stopping { .. }
+            | Self::CheckForgone
             | Self::Suspended { .. }
             | Self::Paused
             | Self::Resumed
@@ -441,6 +456,7 @@ impl Event {
             | Self::CallFailed { call, .. }
             | Self::Evaluated { call, .. }
             | Self::Voted { call, .. }
+            | Self::Drafted { call, .. }
             | Self::Synthesized { call, .. } => call.as_mut(),
             _ => None,
         }
@@ -470,6 +486,7 @@ impl Event {
             | Self::Related { key, .. }
             | Self::Compared { key, .. }
             | Self::Observed { key, .. }
+            | Self::Drafted { key: Some(key), .. }
             | Self::Synthesized { key: Some(key), .. } => Some((key, CallStatus::Done)),
             Self::Challenged { key, challenge, .. } => {
                 Some((key, if challenge.is_empty() { CallStatus::Empty } else { CallStatus::Done }))
@@ -494,14 +511,15 @@ impl Event {
             | Self::Evaluated { call: None, .. }
             | Self::Voted { .. }
             | Self::Decided { .. }
+            | Self::Drafted { key: None, .. }
             | Self::Synthesized { key: None, .. }
             | Self::CostReserved { .. }
             | Self::AttemptFailed { .. }
             | Self::OutputLimited { .. }
             | Self::CostWarned { .. }
             | Self::CostAcknowledged
-            | Self::CostAssumed { .. }
             | Self::Stopping { .. }
+            | Self::CheckForgone
             | Self::Suspended { .. }
             | Self::Paused
             | Self::Resumed

@@ -335,6 +335,7 @@ pub mod pitching {
             by_criterion: std::collections::BTreeMap::new(),
             missing: std::collections::BTreeMap::new(),
             lacking: Vec::new(),
+            advice: crate::debate::Advice::default(),
         };
         Event::Judged { key: key(RULING, "judge", None).pass(pass), judgement, call: call(None) }
     }

@@ -105,6 +105,9 @@ impl Debate {
             clarifications: None,
             clarification_iterations: None,
             questions_ended: false,
+            draft: None,
+            check_forgone: false,
+            checks: Vec::new(),
             final_solution: None,
             voting: None,
             judge_summary: None,
@@ -196,7 +199,16 @@ impl Debate {
                 self.count(call);
             }
             Event::Contributed { key, contribution, call } => {
-                self.insert(key.round, contribution, seq)?;
+                let stage = self.stage(contribution.stage);
+                match stage.and_then(|stage| stage.yields) {
+                    Some(ResultKind::Check) => self.insert_check(contribution),
+                    Some(ResultKind::Solution) => self.checks.push(Arc::clone(contribution)),
+                    // A text of an agent outside of the rounds takes the place of a draft.
+                    Some(ResultKind::Proposal) if stage.is_some_and(|stage| !stage.in_round) => {
+                        self.checks.push(Arc::clone(contribution));
+                    }
+                    _ => self.insert(key.round, contribution, seq)?,
+                }
                 self.count(call.as_ref());
             }
             Event::CallFailed { failure, call } => {
@@ -221,12 +233,19 @@ impl Debate {
                 self.count(call);
             }
             Event::Decided { verdict } => self.verdict = Some(verdict.clone()),
-            Event::Synthesized { solution, call, .. } => {
+            Event::Drafted { text, solution, call, .. } => {
+                self.checks.extend(text.clone());
+                self.draft = Some(solution.as_ref().clone());
+                self.count(call.as_ref());
+            }
+            Event::CheckForgone => self.check_forgone = true,
+            Event::Synthesized { text, solution, call, .. } => {
+                self.checks.extend(text.clone());
                 self.final_solution = Some(solution.as_ref().clone());
                 self.count(call.as_ref());
             }
             // The state says what is known to have been spent.
-            Event::CostReserved { .. } | Event::CostAssumed { .. } => {}
+            Event::CostReserved { .. } => {}
             Event::OutputLimited { max_tokens } => self.limit_output(*max_tokens),
             Event::CostWarned { usd, limit } => {
                 self.cost_warning = Some(CostWarning { usd: *usd, limit: *limit, acknowledged: false });
@@ -394,8 +413,7 @@ impl Debate {
 
     /// The place of an agent in the configuration; unknown ones, which only damaged records have, come last.
     fn agent_rank(&self, id: &AgentId) -> usize {
-        let agents = self.settings.iter().flat_map(|settings| &settings.agents);
-        agents.into_iter().position(|agent| agent.id == *id).unwrap_or(usize::MAX)
+        self.agents().iter().position(|agent| agent.id == *id).unwrap_or(usize::MAX)
     }
 
     fn insert(&mut self, round: u32, contribution: &Arc<Contribution>, seq: u64) -> Result<(), FoldError> {
@@ -410,6 +428,16 @@ impl Debate {
         let place = if in_turn { contributions.len() } else { sorted };
         self.round_mut(round, seq)?.contributions.insert(place, Arc::clone(contribution));
         Ok(())
+    }
+
+    /// Enters what was said of a draft, in the order of the lenses.
+    fn insert_check(&mut self, contribution: &Arc<Contribution>) {
+        let is_check = |one: &Contribution| self.yield_of(one) == Some(ResultKind::Check);
+        let place = (0..=self.checks.len()).rev().find(|place| {
+            let before = place.checked_sub(1).and_then(|before| self.checks.get(before));
+            before.is_none_or(|before| !is_check(before) || before.metadata.lens <= contribution.metadata.lens)
+        });
+        self.checks.insert(place.unwrap_or(self.checks.len()), Arc::clone(contribution));
     }
 
     /// A debate that failed is taken up again: what may have made it fail is tried once more, as far as the stage that

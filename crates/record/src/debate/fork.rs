@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentId, CallStatus, DebateId, EMBEDDER, Event, FoldError, Recorded, ResultKind, Settings, StageId, StageInfo,
-    fold, stage,
+    AgentId, CallKey, CallStatus, DebateId, EMBEDDER, Event, FoldError, Lens, Recorded, ResultKind, Settings, StageId,
+    StageInfo, fold, stage,
 };
 
 /// A place in a debate to branch off at: before the calls of a stage. Written `2.critique`; `start` is before
@@ -79,7 +79,9 @@ pub enum ForkError {
         at: ForkPoint,
     },
     /// The settings name another protocol.
-    #[error("what is taken over followed another protocol; only a fork at `start` can change it")]
+    #[error(
+        "what is taken over followed another protocol, which has more of it than proposals; fork at `start`, or right behind the proposals of the first round"
+    )]
     OtherProtocol,
     /// The changed settings have fewer rounds than are taken over.
     #[error("{taken_over} rounds are taken over, more than the {rounds} of the changed settings")]
@@ -167,7 +169,7 @@ impl From<ForkPoint> for String {
 }
 
 /// Where something stands in a debate: its round, and the rank of its stage.
-type Place = (u32, usize);
+type RecordPosition = (u32, usize);
 
 /// The stages of a record, ranked.
 struct Ranks<'a>(&'a [StageInfo]);
@@ -204,9 +206,16 @@ impl Ranks<'_> {
         self.0.iter().rposition(|stage| stage.in_round && stage.is_essential).unwrap_or(0)
     }
 
+    /// The stage that brings a debate to its answer: the one without which there is none.
+    fn closing(&self) -> usize {
+        let is_answer = |stage: &StageInfo| stage.yields == Some(ResultKind::Solution) && stage.is_essential;
+        let last = self.0.len().saturating_sub(1);
+        self.0.iter().position(|stage| stage.is_place && is_answer(stage)).unwrap_or(last)
+    }
+
     /// The place at which a stage was entered when `round` rounds had begun. Those ahead of the rounds that come back
     /// between them follow the whole round.
-    fn entered(&self, round: u32, stage: StageId) -> Place {
+    fn entered(&self, round: u32, stage: StageId) -> RecordPosition {
         let rank = self.of(stage);
         let in_round = self.0.get(rank).is_some_and(|stage| stage.in_round);
         let is_between = round > 0 && !in_round && rank < self.last_in_round();
@@ -214,7 +223,7 @@ impl Ranks<'_> {
     }
 
     /// The place of a point, where the protocol has it.
-    fn place(&self, point: &ForkPoint) -> Result<Place, ForkError> {
+    fn place(&self, point: &ForkPoint) -> Result<RecordPosition, ForkError> {
         let Some(id) = point.stage else { return Ok((0, 0)) };
         let stage = self.of(id);
         let known = self.0.get(stage);
@@ -258,8 +267,9 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
         return Err(ForkError::NotReached { point: point.clone(), last });
     }
     let begin = (round, ranks.begin(stage));
-    let is_before = |place: Place| place < begin;
+    let is_before = |place: RecordPosition| place < begin;
     let (mut current, mut entered) = (0, 0);
+    let is_check = |key: &CallKey| debate.stage(key.stage).is_some_and(|of| of.yields == Some(ResultKind::Check));
     let mut kept = Vec::new();
     for recorded in parent {
         let keep = match &recorded.event {
@@ -280,9 +290,11 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             Event::CallFailed { failure, .. } => {
                 is_before((failure.key.round, ranks.of(failure.key.stage))) && debate.failures.contains(failure)
             }
+            // Of another draft, which is made anew.
+            Event::Contributed { key, .. } if is_check(key) && usize::from(key.pass) > Lens::ALL.len() => false,
             Event::QuestionsAsked { key, .. }
-            | Event::Summarized { key, .. }
             | Event::Contributed { key, .. }
+            | Event::Summarized { key, .. }
             | Event::Evaluated { key, .. }
             | Event::Polled { key, .. }
             | Event::Related { key, .. }
@@ -294,8 +306,11 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             Event::Measured { round, .. } => {
                 ranks.yielding(ResultKind::Agreement).is_some_and(|rank| is_before((*round, rank)))
             }
+            Event::Drafted { key, .. } => is_before(key.as_ref().map_or((current, entered), |key| (key.round, ranks.of(key.stage)))),
             // What follows from calls belongs to the stage that the debate was in.
-            Event::Voted { .. } | Event::Decided { .. } | Event::Extended { .. } => is_before((current, entered)),
+            Event::Voted { .. } | Event::Decided { .. } | Event::Extended { .. } | Event::CheckForgone => {
+                is_before((current, entered))
+            }
             // The answer is made anew; and the rest is the parent's bill, like the calls of what is taken over.
             Event::Synthesized { .. }
             | Event::CostReserved { .. }
@@ -303,7 +318,6 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::OutputLimited { .. }
             | Event::CostWarned { .. }
             | Event::CostAcknowledged
-            | Event::CostAssumed { .. }
             | Event::Created(_)
             | Event::Replied { .. }
             // What was made again is taken over as it was then.
@@ -331,6 +345,28 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
     }
     kept.push(Event::StageEntered { stage: id });
     Ok(kept)
+}
+
+/// What a branch that follows another protocol, of these `stages`, takes over of `events`: the user's answers, and the
+/// proposals of the first round where its own rounds begin with such. Nothing where there are none.
+#[must_use]
+pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event>> {
+    let is_proposal = |stage: &&StageInfo| stage.in_round && stage.yields == Some(ResultKind::Proposal);
+    let proposal = stages.iter().find(is_proposal)?.id;
+    let is_kept = |event: &&Event| match event {
+        Event::QuestionsAsked { .. } | Event::QuestionAnswered { .. } | Event::QuestionsEnded => true,
+        Event::Contributed { key, .. } => key.round == 1 && key.stage == proposal,
+        _ => false,
+    };
+    let (texts, answers): (Vec<Event>, Vec<Event>) =
+        events.iter().filter(is_kept).cloned().partition(|event| matches!(event, Event::Contributed { .. }));
+    if texts.is_empty() {
+        return None;
+    }
+    let begin = [Event::RoundBegun { round: 1, stage: proposal }];
+    // Whose proposal is missing is asked for one.
+    let enter = [Event::StageEntered { stage: proposal }];
+    Some(answers.into_iter().chain(begin).chain(texts).chain(enter).collect())
 }
 
 /// Checks that what is taken over can stand beside changed settings: that everybody whose work it is takes part, on the
@@ -375,10 +411,10 @@ fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError>
 }
 
 /// The places that a debate came to and at which it can branch off.
-fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<Place> {
+fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<RecordPosition> {
     let mut round = 0;
     let mut places = Vec::new();
-    let closing = ranks.0.len().saturating_sub(1);
+    let closing = ranks.closing();
     for recorded in events {
         match &recorded.event {
             Event::RoundBegun { round: begun, .. } => {

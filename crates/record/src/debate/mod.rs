@@ -7,6 +7,7 @@
 mod agreement;
 mod attachment;
 mod call;
+mod check;
 mod clarification;
 mod contribution;
 pub mod defaults;
@@ -18,8 +19,10 @@ mod fork;
 mod gathered;
 mod history;
 mod id;
+mod known_settings;
 mod ledger;
 mod number;
+mod order;
 mod outcome;
 mod participants;
 mod polls;
@@ -35,6 +38,7 @@ mod state;
 mod team;
 mod time;
 mod timeline;
+mod title;
 mod verdict;
 mod voting;
 
@@ -57,39 +61,41 @@ pub use agreement::{
 };
 pub use attachment::Attachment;
 pub use call::{CallKey, CallStatus};
-pub use clarification::{AgentClarifications, Clarification};
+pub use check::{CheckPoint, Draft, Lens};
+pub use clarification::{AgentClarifications, Clarification, Question};
 pub use contribution::{Contribution, Metadata};
 pub use defaults::{default_settings, go_offline};
 pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use fold::{FoldError, fold};
 pub use follow_up::FollowUp;
 pub use forecast::{Forecast, Made, PlannedCall, Purchase, Span};
-pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork};
+pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork, proposals_for};
 pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings};
 pub use id::{AgentId, DebateId};
+pub use known_settings::KnownSettings;
 pub use ledger::{
-    Answered, Change, Counts, Decision, Ledger, Move, Objection, PointId, Reading, Reads, Recheck, Reply, Ruling,
-    Shown, Tally,
+    Answered, Change, Counts, Decision, Found, Happened, Incident, Ledger, Move, Objection, Occasion, Point, PointId,
+    Reading, Reads, Recheck, Reply, Response, Ruling, Shown, Standing, Tally, Verification,
 };
+pub use order::shuffled;
 pub use outcome::{Outcome, OutcomeKind};
 pub use participants::{PanelInfo, Participant, Spent};
 pub use polls::{PollChoice, Polls};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use reading::{
-    ANSWERS_HEADING, Point, Raised, ReadAnswers, ReadCritique, Response, Standing, read_answers, read_critique,
-    read_decisions,
+    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, ReadAnswers, ReadCritique, Said, read_answers, read_check, read_critique,
+    read_decisions, read_review,
 };
 pub use settings::{
-    AgentFailurePolicy, AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics,
-    DebateSettings, EMBEDDER, ModelLimits, Position, ProviderSettings, Settings, SummarizationSettings,
-    SynthesisMethod, TeamSettings, TerminationKind, TerminationSettings, Terms, ToolSettings, TraceTarget, VotingRule,
-    VotingSettings,
+    AgentFailurePolicy, AgentSettings, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,
+    EMBEDDER, ModelLimits, Position, ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TeamSettings,
+    TerminationKind, TerminationSettings, Terms, ToolSettings, TraceTarget, VotingRule, VotingSettings,
 };
-pub use signal::{Asked, RoundInProgress, Signal};
+pub use signal::{CallDescription, RoundInProgress, Signal};
 pub use similarity::Lexicon;
-pub use solution::{Shortened, Solution};
-pub use stage::{ResultKind, StageId, StageInfo, Words};
+pub use solution::{Brief, PartlyFulfilled, Shortened, Solution};
+pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,
     SummaryMetadata,
@@ -97,5 +103,6 @@ pub use state::{
 pub use team::{Selection, TeamCandidate};
 pub use time::Timestamp;
 pub use timeline::{Moment, timeline};
-pub use verdict::{Judgement, Poll, Verdict, Winner, WonBy};
-pub use voting::{Count, Decider, Dissent, Undecided, Voting};
+pub use title::clean_title;
+pub use verdict::{Advice, Judgement, Poll, Verdict, Winner, WonBy};
+pub use voting::{Decider, Dissent, Undecided, VoteCount, Voting};

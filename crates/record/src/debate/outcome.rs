@@ -44,7 +44,7 @@ impl OutcomeKind {
 
 /// By which rules an outcome is derived.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Rules {
+enum OutcomeRules {
     /// Those of the builds that stated none in their journals. They never change: states that were saved by them are the
     /// fold of those journals.
     Unstated,
@@ -55,15 +55,15 @@ impl Outcome {
     /// What the record says about how the debate went.
     #[must_use]
     pub fn derive(debate: &Debate) -> Self {
-        Self::by(Rules::Today, debate)
+        Self::by(OutcomeRules::Today, debate)
     }
 
     /// What it said by the rules of the builds that did not state it.
     pub(super) fn derive_unstated(debate: &Debate) -> Self {
-        Self::by(Rules::Unstated, debate)
+        Self::by(OutcomeRules::Unstated, debate)
     }
 
-    fn by(rules: Rules, debate: &Debate) -> Self {
+    fn by(rules: OutcomeRules, debate: &Debate) -> Self {
         let mut reasons = Vec::new();
         for failure in &debate.failures {
             let CallKey { round, stage, agent_id, target_agent_id, .. } = &failure.key;
@@ -91,6 +91,9 @@ impl Outcome {
                 reasons.push(format!("{}'s {noun} in round {number} was cut {}", one.agent_id, cut.how()));
             }
         }
+        if rules == OutcomeRules::Today {
+            reasons.extend(unread_critiques(debate));
+        }
         if let Some((text, ballot)) = unseen(debate) {
             let words = debate.words(text.stage);
             reasons.push(format!("{}'s last {} was accepted by nobody: it had no {ballot}", text.agent_id, words.noun));
@@ -101,7 +104,7 @@ impl Outcome {
         }
         reasons.extend(debate.cuts.iter().map(ToString::to_string));
         // An answer that was cut at it is a reason of its own.
-        if let Some(tokens) = debate.output_limit.filter(|_| rules == Rules::Unstated) {
+        if let Some(tokens) = debate.output_limit.filter(|_| rules == OutcomeRules::Unstated) {
             reasons.push(format!("answers were held to {tokens} tokens to fit the cost limit"));
         }
         // By a rule there may be no winner; then the judge's scores decide.
@@ -111,6 +114,15 @@ impl Outcome {
         for judgement in debate.judgements.iter().filter(|one| !one.lacking.is_empty()) {
             let order = if judgement.pass > 1 { "in the opposite order " } else { "" };
             reasons.push(format!("the judge {order}said nothing on {}", list(&judgement.lacking)));
+        }
+        if debate.check_forgone {
+            reasons.push("the answer was not checked: the cost limit had no room for that".to_owned());
+        }
+        let unread = debate.unread_lenses().into_iter();
+        reasons.extend(unread.map(|lens| format!("the answer was not checked for {}", lens.subject())));
+        for one in &debate.checks {
+            let Some(cut) = one.metadata.cut().filter(|_| one.metadata.lens.is_some()) else { continue };
+            reasons.push(format!("{}'s {} was cut {}", one.agent_id, debate.words(one.stage).noun, cut.how()));
         }
         if let Some(solution) = &debate.final_solution {
             if let Some(Shortened { from, to }) = solution.shortened {
@@ -140,6 +152,31 @@ impl Outcome {
         };
         Self { kind, reasons }
     }
+}
+
+/// The critiques of which points are missing, since they could not be read or were too many.
+fn unread_critiques(debate: &Debate) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let all =
+        debate.rounds.iter().flat_map(|round| round.contributions.iter().map(move |one| (round.round_number, one)));
+    let is_critique = |one: &Contribution| debate.yield_of(one) == Some(ResultKind::Critique);
+    for (round, one) in all.filter(|(_, one)| is_critique(one) && !one.metadata.carried_over) {
+        let target = one.target_agent_id.as_ref().map(|id| format!(" of {id}")).unwrap_or_default();
+        let noun = debate.words(one.stage).noun;
+        let which = format!("{}'s {noun}{target} in round {round}", one.agent_id);
+        let reading = one.reading.as_deref();
+        let unread_texts = reading.map_or(0, |reading| reading.unread_texts);
+        if reading.is_none_or(|reading| reading.points.is_none()) {
+            reasons.push(format!("{which} could not be read for points"));
+        } else if unread_texts > 0 {
+            let texts = if unread_texts == 1 { "one text" } else { "some texts" };
+            reasons.push(format!("{which} could not be read for points against {texts}"));
+        }
+        if let Some(unread) = reading.map(|reading| reading.unread).filter(|unread| *unread > 0) {
+            reasons.push(format!("{unread} points of {which} were not read"));
+        }
+    }
+    reasons
 }
 
 /// The text that the answer rests on, where one that was to take its place failed; and what that would have been.

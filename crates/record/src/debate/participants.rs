@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dialectic_base::money::Usd;
 
-use super::{AgentId, AgentSettings, Debate, Poll, Settings, StageId, StageInfo, Words, stage};
+use super::{AgentId, AgentSettings, Debate, Poll, Settings, StageId, StageInfo, StageWords, stage};
 
 /// One agent or the judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl PanelInfo {
 
     /// The words for a stage; one that is unknown is called by its id.
     #[must_use]
-    pub fn words(&self, id: StageId) -> Words {
+    pub fn words(&self, id: StageId) -> StageWords {
         stage::words(&self.stages, id)
     }
 

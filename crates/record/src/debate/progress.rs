@@ -18,7 +18,7 @@ pub struct Progress {
     begun: Instant,
     round: u32,
     stage: Option<StageId>,
-    stages: BTreeMap<Place, (StageId, StageProgress)>,
+    stages: BTreeMap<StagePosition, (StageId, StageProgress)>,
     /// The stages of `stages`, in the order in which they began.
     begun_stages: Vec<(u32, StageId)>,
     calls: BTreeMap<CallKey, CallInFlight>,
@@ -33,7 +33,7 @@ pub struct Progress {
 
 /// The place of a stage in a debate: its round, the rank of the place in which its calls are made, and, as several share
 /// that, which began first.
-type Place = (u32, usize, usize);
+type StagePosition = (u32, usize, usize);
 
 /// How far the calls of a stage are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -307,7 +307,7 @@ impl Progress {
     }
 
     /// Of a stage whose calls have begun.
-    fn place(&self, round: u32, stage: StageId) -> Option<Place> {
+    fn place(&self, round: u32, stage: StageId) -> Option<StagePosition> {
         let began = self.begun_stages.iter().position(|begun| *begun == (round, stage))?;
         Some((round, self.panel.place_rank(stage), began))
     }

@@ -60,7 +60,7 @@ pub struct JudgePromptSource {
 }
 
 /// What somebody is told, as far as the record knows.
-struct Told<'a> {
+struct KnownPrompt<'a> {
     id: &'a AgentId,
     path: Option<&'a PathBuf>,
     summary_path: Option<&'a PathBuf>,
@@ -111,14 +111,14 @@ impl PromptSources {
         changes
     }
 
-    fn told(&self) -> impl Iterator<Item = Told<'_>> {
-        let agents = self.agents.iter().map(|agent| Told {
+    fn told(&self) -> impl Iterator<Item = KnownPrompt<'_>> {
+        let agents = self.agents.iter().map(|agent| KnownPrompt {
             id: &agent.agent_id,
             path: agent.path.as_ref(),
             summary_path: None,
             sha256: agent.sha256.as_ref(),
         });
-        agents.chain([Told {
+        agents.chain([KnownPrompt {
             id: &self.judge.id,
             path: self.judge.path.as_ref(),
             summary_path: self.judge.summary_path.as_ref(),

@@ -62,7 +62,7 @@ pub enum Signal {
         model: String,
         /// What it is asked, where traces are to carry that. It goes nowhere else.
         #[serde(skip)]
-        asked: Option<Asked>,
+        asked: Option<CallDescription>,
     },
     /// More of an answer has come in. Sent only where a person watches, at most once in 100 ms for each call.
     Words {
@@ -180,7 +180,7 @@ impl RoundInProgress {
 
 /// What a model is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct CallDescription {
     /// The system text.
     pub system: Arc<str>,
     /// The user's text.

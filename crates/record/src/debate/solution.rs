@@ -10,6 +10,9 @@ use super::{AgentId, Ruling};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Solution {
+    /// What the judge calls the debate: plain text on one line. Use [`Debate::title`](super::Debate::title) to show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The whole answer as Markdown, the judge's assessment included.
     pub description: String,
     /// Never written by this program; kept from older files.
@@ -30,6 +33,9 @@ pub struct Solution {
     /// Major requirements that the solution does not fulfil.
     #[serde(default)]
     pub unfulfilled_major_requirements: Vec<String>,
+    /// Major requirements that the solution fulfils except in a named case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partly_fulfilled: Vec<PartlyFulfilled>,
     /// What is left to be answered.
     #[serde(default)]
     pub open_questions: Vec<String>,
@@ -45,9 +51,62 @@ pub struct Solution {
     /// How the text was cut, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
+    /// What of it nobody has read since it was written, or nobody has mended, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unverified: Vec<String>,
+    /// What the texts of a quick debate come to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brief: Option<Brief>,
     /// How much of the debate's texts the judge was shown, where not all of them fit its model's context window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortened: Option<Shortened>,
+}
+
+impl Solution {
+    /// With what of it is unverified, there and at the end of what the user reads.
+    #[must_use]
+    pub fn with_unverified(mut self, unverified: Vec<String>) -> Self {
+        if !unverified.is_empty() {
+            let lines: Vec<String> = unverified.iter().map(|line| format!("- {line}\n")).collect();
+            let before = self.description.trim_end();
+            self.description = format!("{before}\n\n### Not verified\n\n{}", lines.concat());
+            self.unverified = unverified;
+        }
+        self
+    }
+}
+
+/// What the texts of a debate come to, in a sentence each.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Brief {
+    /// Where they agree.
+    pub agree: String,
+    /// Where they differ.
+    pub differ: String,
+    /// The strongest objection.
+    pub objection: String,
+}
+
+/// A major requirement that holds except in a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartlyFulfilled {
+    /// The requirement, in the user's words.
+    pub requirement: String,
+    /// When it is fulfilled.
+    pub holds: String,
+    /// The case in which it is not.
+    pub fails: String,
+}
+
+impl Brief {
+    /// A line each, as Markdown, of what it says.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let lines = [("Agree", &self.agree), ("Differ", &self.differ), ("Strongest objection", &self.objection)];
+        let said = lines.into_iter().filter(|(_, text)| !text.trim().is_empty());
+        let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        said.map(|(what, text)| format!("**{what}:** {}", flat(text))).collect()
+    }
 }
 
 /// What was left of texts that were too long, in characters.

@@ -60,7 +60,7 @@ pub struct StageInfo {
     /// Its id.
     pub id: StageId,
     /// How people call it and what is done in it.
-    pub words: Words,
+    pub words: StageWords,
     /// Whether it belongs to a round.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_round: bool,
@@ -79,12 +79,12 @@ pub struct StageInfo {
 }
 
 impl StageInfo {
-    /// A stage outside of rounds that makes no calls, with its [`Words`].
+    /// A stage outside of rounds that makes no calls, with its [`StageWords`].
     #[must_use]
     pub const fn new(id: StageId, words: [&'static str; 6]) -> Self {
         Self {
             id,
-            words: Words::new(words),
+            words: StageWords::new(words),
             in_round: false,
             in_turn: false,
             is_place: true,
@@ -167,13 +167,15 @@ pub enum ResultKind {
     Kinds,
     /// Scores of the debaters, and who won.
     Verdict,
+    /// What is wrong with a draft of the answer.
+    Check,
     /// The answer of the debate.
     Solution,
 }
 
 /// How people call a stage, and what is done in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Words {
+pub struct StageWords {
     /// One result: `critique`.
     pub noun: Cow<'static, str>,
     /// Several: `critiques`.
@@ -200,12 +202,12 @@ pub(super) fn place_rank(stages: &[StageInfo], id: StageId) -> usize {
 }
 
 /// The words for the stage of that id. One that is none of `stages` is called by its id.
-pub(super) fn words(stages: &[StageInfo], id: StageId) -> Words {
+pub(super) fn words(stages: &[StageInfo], id: StageId) -> StageWords {
     let known = stages.iter().find(|stage| stage.id == id);
-    known.map_or_else(|| Words::new([id.as_str(); 6]), |stage| stage.words.clone())
+    known.map_or_else(|| StageWords::new([id.as_str(); 6]), |stage| stage.words.clone())
 }
 
-impl Words {
+impl StageWords {
     /// In this order: noun, plural, progressive, present, past, infinitive.
     #[must_use]
     pub const fn new(forms: [&'static str; 6]) -> Self {

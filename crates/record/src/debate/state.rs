@@ -13,8 +13,8 @@ use dialectic_base::provider::OFFLINE;
 use super::{
     AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, Clarification, Contribution, Convergence,
     DebateId, Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection, Observation,
-    Outcome, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution, StageId, StageInfo,
-    TerminationKind, Timestamp, Verdict, Voting, Words, stage,
+    Outcome, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution, StageId, StageInfo, StageWords,
+    TerminationKind, Timestamp, Verdict, Voting, stage,
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
@@ -56,6 +56,16 @@ pub struct Debate {
     /// Whether the user answers no further questions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub questions_ended: bool,
+    /// The newest draft of the answer with its assessment, where it is checked, or was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft: Option<Solution>,
+    /// Whether the cost limit had no room for the check of the newest draft.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub check_forgone: bool,
+    /// The check of the answer: for each draft its text, then what each lens made of it, in the order of the lenses; last
+    /// the text that took the place of a draft, with its answers. Every text is a contribution of the stage that wrote it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Arc<Contribution>>,
     /// The answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_solution: Option<Solution>,
@@ -453,7 +463,7 @@ impl Debate {
 
     /// The same without the marks of a heading.
     #[must_use]
-    pub fn title(&self) -> &str {
+    pub fn heading_of_problem(&self) -> &str {
         self.first_line().trim_start_matches('#').trim()
     }
 
@@ -472,7 +482,7 @@ impl Debate {
 
     /// The words for a stage; one that is unknown is called by its id.
     #[must_use]
-    pub fn words(&self, id: StageId) -> Words {
+    pub fn words(&self, id: StageId) -> StageWords {
         stage::words(&self.stages, id)
     }
 
@@ -509,11 +519,13 @@ impl Debate {
     /// The text that a call brought.
     #[must_use]
     pub fn contribution(&self, key: &CallKey) -> Option<&Arc<Contribution>> {
-        self.round(key.round)?.contributions.iter().find(|one| {
+        let is_meant = |one: &&Arc<Contribution>| {
             one.stage == key.stage
                 && one.agent_id == key.agent_id
                 && (key.target_agent_id.is_none() || one.target_agent_id == key.target_agent_id)
-        })
+        };
+        let in_round = self.round(key.round).and_then(|round| round.contributions.iter().find(is_meant));
+        in_round.or_else(|| self.checked().find(|(one, pass)| *pass == key.pass && is_meant(one)).map(|(one, _)| one))
     }
 
     /// Where each agent stands at the end of a round: the last of its own solutions there, in the stored order.

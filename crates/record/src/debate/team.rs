@@ -61,9 +61,8 @@ impl Debate {
     /// Those who take part, in the order of the configuration: who was chosen, and everybody where nobody was.
     #[must_use]
     pub fn team(&self) -> Vec<&AgentSettings> {
-        let agents = self.settings.iter().flat_map(|settings| &settings.agents);
         let takes_part =
             |agent: &&AgentSettings| self.selection.as_ref().is_none_or(|selection| selection.includes(&agent.id));
-        agents.filter(takes_part).collect()
+        self.agents().iter().filter(takes_part).collect()
     }
 }

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use dialectic_base::call::CallRecord;
 
+use super::ledger::Fold;
 use super::stage::place_of;
-use super::{CallKey, CallStatus, Event, Ledger, Recorded, RoundInProgress, Signal, StageId, StageInfo};
+use super::{CallKey, CallStatus, Event, Recorded, RoundInProgress, Signal, StageId, StageInfo};
 
 /// A signal in its time.
 #[derive(Debug, Clone)]
@@ -36,17 +37,20 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         _ => &[],
     };
     let rank = |id: StageId| stages.iter().position(|stage| stage.id == id).unwrap_or(stages.len());
-    let mut placed: Vec<(Place, Signal)> = Vec::new();
-    let (mut in_progress, mut ledger) = (RoundInProgress::default(), Ledger::default());
+    let mut placed: Vec<(TimelinePosition, Signal)> = Vec::new();
+    let (mut in_progress, mut ledger) = (RoundInProgress::default(), Fold::without_numbers());
     for (index, recorded) in events.iter().enumerate() {
         let at = clock.time(index);
         if let Some(round) = in_progress.ended_by(&recorded.event, stages) {
-            placed.push((Place { at, index, rank: Rank::RoundEnded }, Signal::round_ended(round, &ledger)));
+            placed.push((
+                TimelinePosition { at, index, rank: Rank::RoundEnded },
+                Signal::round_ended(round, &ledger.ledger),
+            ));
         }
         if let Event::Contributed { key, contribution, .. } = &recorded.event {
             ledger.take(key.round, contribution);
         }
-        placed.push((Place { at, index, rank: Rank::Event }, Signal::Recorded(Arc::new(recorded.clone()))));
+        placed.push((TimelinePosition { at, index, rank: Rank::Event }, Signal::Recorded(Arc::new(recorded.clone()))));
     }
     let works = works(events, &clock);
     // By run, round, rank, id and visit: stages that are unknown share a rank.
@@ -62,9 +66,9 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         if !work.was_called {
             continue;
         }
-        let start = Place { at: work.begun, index: work.index, rank: Rank::CallStarted };
+        let start = TimelinePosition { at: work.begun, index: work.index, rank: Rank::CallStarted };
         placed.push((start, Signal::CallStarted { key: work.key.clone(), model: work.model.clone(), asked: None }));
-        let end = Place { at: clock.time(work.index), index: work.index, rank: Rank::CallEnded };
+        let end = TimelinePosition { at: clock.time(work.index), index: work.index, rank: Rank::CallEnded };
         placed.push((end, work.ended()));
     }
     let mut there: BTreeMap<(u32, StageId, usize), usize> = BTreeMap::new();
@@ -79,9 +83,9 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         let entry = if is_place { entered(events, &clock, run, first, stage) } else { None };
         let start = match entry {
             Some(index) if clock.time(index) <= first.begun => {
-                Place { at: clock.time(index), index, rank: Rank::StageAfterEntry }
+                TimelinePosition { at: clock.time(index), index, rank: Rank::StageAfterEntry }
             }
-            _ => Place { at: first.begun, index: first.index, rank: Rank::StageStarted },
+            _ => TimelinePosition { at: first.begun, index: first.index, rank: Rank::StageStarted },
         };
         let total = expected.saturating_sub(before);
         placed.push((start, Signal::StageStarted { stage, round, total }));
@@ -89,7 +93,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         if clock.goes_on(events, last.index) {
             let at = clock.time(last.index);
             let (done, failed) = (before + done, expected.saturating_sub(before + done));
-            let end = Place { at, index: last.index, rank: Rank::StageEnded };
+            let end = TimelinePosition { at, index: last.index, rank: Rank::StageEnded };
             placed.push((end, Signal::StageEnded { stage, round, done, failed }));
         }
     }
@@ -99,7 +103,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
 
 /// Where a signal belongs: at a time, there beside an event, there in an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct TimelinePosition {
     at: u64,
     index: usize,
     rank: Rank,

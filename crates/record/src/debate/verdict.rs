@@ -28,6 +28,24 @@ pub struct Judgement {
     /// The criteria that it was asked about and said nothing on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacking: Vec<String>,
+    /// What it means for the user; of motions.
+    #[serde(flatten)]
+    pub advice: Advice,
+}
+
+/// What a judgement on a motion means for the user, as far as the judge said so.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Advice {
+    /// Under which conditions to adopt the motion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adopt_if: Option<String>,
+    /// Under which conditions to reject it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reject_if: Option<String>,
+    /// What to measure, to know which holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measure: Option<String>,
 }
 
 /// What all judgements come to.

@@ -25,7 +25,7 @@ pub struct Voting {
     pub reason: Option<String>,
     /// By which rule it was counted; absent where most votes are enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub count: Option<Count>,
+    pub count: Option<VoteCount>,
 }
 
 impl Voting {
@@ -57,7 +57,7 @@ impl Voting {
 /// A vote by a rule with a quorum.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Count {
+pub struct VoteCount {
     /// How many of the voters a text needs.
     pub rule: VotingRule,
     /// Who could vote.

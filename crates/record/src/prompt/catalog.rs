@@ -8,8 +8,15 @@ use thiserror::Error;
 
 use dialectic_base::markdown::fenced;
 
-/// The macros that templates import. Not a template of its own.
-pub(super) const PARTS: (&str, &str) = ("parts.md", include_str!("../../../../prompts/parts.md"));
+/// What templates import and system texts include. None is a template of its own.
+pub(super) const PARTS: [(&str, &str); 6] = [
+    ("parts.md", include_str!("../../../../prompts/parts.md")),
+    ("system/evidence.md", include_str!("../../../../prompts/system/evidence.md")),
+    ("system/requirements.md", include_str!("../../../../prompts/system/requirements.md")),
+    ("system/material.md", include_str!("../../../../prompts/system/material.md")),
+    ("system/labels.md", include_str!("../../../../prompts/system/labels.md")),
+    ("system/form.md", include_str!("../../../../prompts/system/form.md")),
+];
 
 /// Declares [`Template`], with the file of each variant below `prompts/`.
 macro_rules! templates {
@@ -54,6 +61,8 @@ templates! {
     Assess => "judge/assess.md",
     /// What is said after an answer that could not be read.
     SecondChance => "second-chance.md",
+    /// What is said after a critique in which no points can be read.
+    NoPoints => "second-chance-points.md",
     /// What is said after an answer of the judge without a solution.
     NoSolution => "judge/no-solution.md",
     /// What an evaluator is shown of the user's answers.
@@ -101,8 +110,7 @@ pub(super) fn environment() -> &'static Environment<'static> {
 }
 
 fn source_of(name: &str) -> Option<&'static str> {
-    let (parts, text) = PARTS;
-    if name == parts {
+    if let Some((_, text)) = PARTS.iter().find(|(part, _)| *part == name) {
         return Some(text);
     }
     Template::ALL.iter().find(|template| template.file() == name).map(|template| template.text())
@@ -123,7 +131,7 @@ mod tests {
 
     use super::super::evaluator;
     use super::*;
-    use crate::protocol::{ANSWER, PROTOCOLS};
+    use crate::protocol::{ANSWER, CLARIFY_AGAIN, PROTOCOLS};
 
     /// Every Markdown file below `directory`, relative to `root`.
     fn files(root: &Path, directory: &Path, found: &mut BTreeSet<String>) {
@@ -145,16 +153,20 @@ mod tests {
         on_disk.retain(|file| !file.starts_with("offline/") && !file.starts_with("roles/"));
         let mut known: BTreeSet<String> = Template::ALL.iter().map(|template| template.file().to_owned()).collect();
         known.extend(PROTOCOLS.iter().flat_map(|protocol| protocol.prompts).map(|prompt| prompt.file.to_owned()));
-        known.insert(ANSWER.file.to_owned());
-        known.extend(["README.md", "system.md", "parts.md", "judge/role.md"].map(str::to_owned));
+        known.extend(PROTOCOLS.iter().map(|protocol| protocol.system.file.to_owned()));
+        known.extend(PARTS.map(|(file, _)| file.to_owned()));
+        known.extend([ANSWER.file, CLARIFY_AGAIN.file].map(str::to_owned));
+        known.extend(["README.md", "judge/role.md"].map(str::to_owned));
         known.extend([evaluator::SYSTEM, evaluator::USER].map(|(file, _)| file.to_owned()));
         assert_eq!(on_disk, known);
     }
 
     #[test]
     fn parts_read_nothing_but_their_arguments() {
-        let parts = environment().get_template("parts.md").unwrap();
-        assert!(parts.undeclared_variables(false).is_empty());
+        for (file, _) in PARTS {
+            let part = environment().get_template(file).unwrap();
+            assert!(part.undeclared_variables(false).is_empty(), "{file}");
+        }
     }
 
     #[test]

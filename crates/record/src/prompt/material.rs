@@ -22,10 +22,10 @@ pub struct FocusedRole<'a> {
     pub focus: &'a str,
 }
 
-/// A text and the agent that wrote it.
+/// A text and its author's number.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Authored<'a> {
-    /// The agent, as other agents know it.
+    /// The number of the author's own text, as prompts show it.
     pub author: &'a str,
     /// The text.
     pub text: &'a str,
@@ -44,17 +44,17 @@ pub struct Attached<'a> {
 
 /// A text under a title.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Entry<'a> {
+pub struct TitledText<'a> {
     /// The title, one line.
     pub title: &'a str,
     /// The text.
     pub text: &'a str,
 }
 
-/// An anonymised text to choose from.
+/// A text to choose from.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Candidate<'a> {
-    /// Its label: `A`, `B`, and so on.
+    /// Its number, as prompts show it.
     pub label: &'a str,
     /// The text.
     pub text: &'a str,
@@ -85,8 +85,6 @@ pub struct AskedItem<'a> {
 /// A question that was put to the user.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Clarification<'a> {
-    /// The agent that asked.
-    pub agent: &'a str,
     /// The question.
     pub question: &'a str,
     /// The user's answer, `NA` where there is none.
@@ -110,5 +108,23 @@ pub struct MaterialPart<'a> {
     /// Its heading, such as `The final round`.
     pub heading: &'a str,
     /// Its texts.
-    pub entries: Vec<Entry<'a>>,
+    pub entries: Vec<TitledText<'a>>,
+}
+
+/// A draft of the answer, as its checkers see it, and who writes it anew.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct CheckedDraft<'a> {
+    /// Its text.
+    pub text: &'a str,
+    /// Through which lens it is read: `requirements`, `execute` or `facts`; empty where it is written anew.
+    pub lens: &'static str,
+    /// For the first lens the points that were accepted on the way to it; for who writes it anew those that the check
+    /// did not find in it.
+    pub accepted: Option<&'a str>,
+    /// The points of its checkers, under their numbers.
+    pub points: Option<&'a str>,
+    /// Whether its writer may give up its approach.
+    pub may_rethink: bool,
+    /// The sections of its text that are new since somebody else read it.
+    pub changed: &'a [String],
 }

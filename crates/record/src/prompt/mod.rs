@@ -19,29 +19,22 @@ mod version;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 pub use catalog::{PromptError, Template};
 pub use evaluator::{EvaluatorValues, SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user};
 pub use material::{
-    AskedItem, Asker, Attached, Authored, Candidate, Clarification, Entry, FocusedRole, MaterialPart, OwnRound, Persona,
+    AskedItem, Asker, Attached, Authored, Candidate, CheckedDraft, Clarification, FocusedRole, MaterialPart, OwnRound,
+    Persona, TitledText,
 };
 pub use role::{Role, RoleError};
 pub use source::{PromptFileError, read_prompt, read_whole_prompt};
 pub use step::{Focus, Prompt, Values};
 pub use values::{
-    Assess, Beginning, EvaluatorClarifications, Fill, History, NoSolution, OwnHistory, PlainClarifications,
+    Assess, Beginning, EvaluatorClarifications, Fill, History, NoPoints, NoSolution, OwnHistory, PlainClarifications,
     SecondChance,
 };
 pub use version::version;
-
-/// The system text: one for all agents, the judge and all calls.
-#[must_use]
-pub fn system() -> Arc<str> {
-    static SYSTEM: LazyLock<Arc<str>> =
-        LazyLock::new(|| Arc::from(include_str!("../../../../prompts/system.md").trim_end()));
-    Arc::clone(&SYSTEM)
-}
 
 /// A request's prompt: the rendered foundation, the history where there is one, and the call's body, in this order
 /// and with a blank line between them.

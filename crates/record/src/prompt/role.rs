@@ -8,10 +8,11 @@ use super::Focus;
 use super::material::{FocusedRole, Persona};
 
 /// The built-in roles: name, file.
-pub(super) const BUILT_IN: [(&str, &str); 7] = [
+pub(super) const BUILT_IN: [(&str, &str); 8] = [
     ("architect", include_str!("../../../../prompts/roles/architect.md")),
     ("performance", include_str!("../../../../prompts/roles/performance.md")),
     ("security", include_str!("../../../../prompts/roles/security.md")),
+    ("operations", include_str!("../../../../prompts/roles/operations.md")),
     ("testing", include_str!("../../../../prompts/roles/testing.md")),
     ("kiss", include_str!("../../../../prompts/roles/kiss.md")),
     ("datamodeling", include_str!("../../../../prompts/roles/datamodeling.md")),
@@ -99,6 +100,13 @@ impl Role {
             BUILT_IN.into_iter().map(parse).map(Arc::new).collect()
         });
         ROLES.iter().find(|role| role.name == name).map(Arc::clone)
+    }
+
+    /// Whether a file of the user's takes the place of the built-in role of this name: it is built in only since users
+    /// may have had a role of that name.
+    #[must_use]
+    pub fn gives_way(name: &str) -> bool {
+        name == "operations"
     }
 
     /// The names of the built-in roles, in the order in which they are presented.

@@ -7,9 +7,9 @@ use minijinja::value::Serde;
 use serde::Serialize;
 
 use super::catalog::{PromptError, environment};
-use super::material::{Authored, Candidate, Entry, FocusedRole, MaterialPart, OwnRound};
+use super::material::{Authored, Candidate, CheckedDraft, FocusedRole, MaterialPart, OwnRound, TitledText};
 
-/// A prompt of a protocol: a template over [`Values`].
+/// A prompt of a protocol: a template over [`Values`], or its system text, a template over nothing.
 #[derive(Debug)]
 pub struct Prompt {
     /// Its file, relative to `prompts/`.
@@ -42,7 +42,8 @@ pub enum Focus {
 pub struct Values<'a> {
     /// Who is called.
     pub role: FocusedRole<'a>,
-    /// The texts of the step's inputs that are there, in their order.
+    /// The texts of the step's inputs that are there, in their order. Of critiques only those whose points stand in no
+    /// list.
     pub inputs: Vec<Authored<'a>>,
     /// The same without their authors, shuffled.
     pub candidates: Vec<Candidate<'a>>,
@@ -51,12 +52,16 @@ pub struct Values<'a> {
     /// The agent's own part of the finished rounds.
     pub rounds: Vec<OwnRound<'a>>,
     /// Texts under headings of their own: a transcript, earlier rounds.
-    pub entries: Vec<Entry<'a>>,
+    pub entries: Vec<TitledText<'a>>,
     /// The texts of the whole debate, in parts.
     pub material: Vec<MaterialPart<'a>>,
-    /// Points that critics raised, as a list: those against the text at hand that are not settled, under their labels;
-    /// for the judge those that are open, numbered. Absent where there is none.
+    /// Points that critics raised, as a list under their numbers: for a critic those to recheck, for an author those to
+    /// answer, for the judge those that are open. Absent where there is none.
     pub points: Option<&'a str>,
+    /// A draft of the answer, where it is checked or written anew.
+    pub draft: Option<CheckedDraft<'a>>,
+    /// Whether answers are to be short.
+    pub quick: bool,
     /// What the user asks about the finished debate.
     pub question: Option<&'a str>,
     /// What keeps the texts from agreeing.
@@ -65,7 +70,7 @@ pub struct Values<'a> {
     pub decisions: Vec<&'a str>,
     /// The major requirements that the program finds in the problem; only where decisions are shown.
     pub requirements: Vec<String>,
-    /// The label of the candidate that a solution is to be built on.
+    /// The number of the text that a solution is to be built on.
     pub base: Option<&'a str>,
     /// Which side the agent speaks for: `for`, `against` or `neutral`.
     pub side: &'static str,
@@ -77,8 +82,8 @@ pub struct Values<'a> {
     pub criteria: Vec<&'a str>,
     /// How many questions may be asked.
     pub max_questions: u32,
-    /// How many characters a summary may have.
-    pub max_length: usize,
+    /// How many words a summary may have.
+    pub max_words: usize,
 }
 
 impl Prompt {
@@ -90,11 +95,22 @@ impl Prompt {
     /// # Errors
     /// A defect of the template; tests render each of them.
     pub fn render(&self, values: &Values<'_>) -> Result<String, PromptError> {
+        self.filled(minijinja::Value::from(Serde(values)))
+    }
+
+    /// The text of one that shows nothing of the debate, such as a system text.
+    ///
+    /// # Errors
+    /// As of [`render`](Self::render).
+    pub fn render_bare(&self) -> Result<String, PromptError> {
+        self.filled(minijinja::Value::from(()))
+    }
+
+    fn filled(&self, values: minijinja::Value) -> Result<String, PromptError> {
         static COMPILED: LazyLock<RwLock<Environment<'static>>> = LazyLock::new(|| RwLock::new(environment().clone()));
         let failed = |source| PromptError { template: self.file, source };
         // Two protocols may have files of the same name.
         let name = format!("{}@{:p}", self.file, self.text);
-        let values = minijinja::Value::from(Serde(values));
         if let Ok(template) = COMPILED.read().unwrap_or_else(PoisonError::into_inner).get_template(&name) {
             return template.render(values).map_err(failed);
         }

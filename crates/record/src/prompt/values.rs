@@ -5,7 +5,7 @@ use minijinja::value::Serde;
 use serde::Serialize;
 
 use super::catalog::{PromptError, Template, render};
-use super::material::{Asker, Attached, Candidate, Clarification, Entry, OwnRound, Persona};
+use super::material::{Asker, Attached, Candidate, Clarification, OwnRound, Persona, TitledText};
 
 /// Values that render into the text of one template.
 pub trait Fill: Serialize {
@@ -49,7 +49,7 @@ values! {
         /// The directory that file tools read.
         context_dir: Option<&'a str>,
         /// What was collected for the debate.
-        gathered: &'a [Entry<'a>],
+        gathered: &'a [TitledText<'a>],
         /// Questions that the user answered.
         clarifications: &'a [Clarification<'a>],
     }
@@ -59,7 +59,7 @@ values! {
     /// What concerns an agent in the finished rounds.
     History, History {
         /// The texts, newest first, at least one.
-        entries: &'a [Entry<'a>],
+        entries: &'a [TitledText<'a>],
     }
 }
 
@@ -93,6 +93,14 @@ values! {
         /// Why it could not be read.
         error: &'a str,
     }
+}
+
+/// What is said after a critique in which no points can be read. A turn of its own, not a body.
+#[derive(Debug, Clone, Serialize)]
+pub struct NoPoints {}
+
+impl Fill for NoPoints {
+    const TEMPLATE: Template = Template::NoPoints;
 }
 
 /// What is said after an answer of the judge without a solution. A turn of its own, not a body.

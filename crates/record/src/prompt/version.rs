@@ -4,22 +4,21 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
+use super::Prompt;
 use super::catalog::{PARTS, Template};
 use super::evaluator::{SYSTEM, USER};
 use super::role::{BUILT_IN, JUDGE, Role};
-use super::{Prompt, system};
 
 /// Bytes of the hash that are kept: enough to tell versions apart, short enough to read out.
 const KEPT_BYTES: usize = 6;
 
-/// The version of what is compiled in and of `prompts`, those of a protocol: the first 12 hexadecimal digits of a
+/// The version of what is compiled in and of `prompts`, those of a protocol and its system text: the first 12 hexadecimal digits of a
 /// SHA-256 over their names and texts. It changes with every change to any of them, and with nothing else.
 #[must_use]
 pub fn version(prompts: &[&Prompt]) -> String {
-    let system = system();
     let templates = Template::ALL.iter().map(|template| (template.file(), template.text()));
     let own = prompts.iter().map(|prompt| (prompt.file, prompt.text));
-    digest(templates.chain(own).chain(BUILT_IN).chain([PARTS, SYSTEM, USER, ("judge", JUDGE), ("system", &system)]))
+    digest(templates.chain(own).chain(BUILT_IN).chain(PARTS).chain([SYSTEM, USER, ("judge", JUDGE)]))
 }
 
 impl Role {

@@ -21,6 +21,9 @@ const ANSWERS_SUBMITTED: Trigger = Trigger("ANSWERS_SUBMITTED");
 /// How agents are asked what is unclear.
 pub static CLARIFY: Prompt = prompt!("phases/clarify.md", Clarify);
 
+/// How the judge is asked what the answers left unclear. Protocols do not list it: it is the same for all.
+pub static CLARIFY_AGAIN: Prompt = prompt!("judge/clarify.md", None);
+
 /// The first stage: the debate exists.
 #[must_use]
 pub const fn initialization() -> Stage {
@@ -81,8 +84,9 @@ pub const fn answers() -> Stage {
     }
 }
 
-/// All agents are asked at once, and once more after the user has answered, until nobody has a new question or they
-/// have been asked often enough. Whoever failed is not asked again.
+/// All agents are asked at once. Where the settings want more, the judge is asked after the user has answered, once a
+/// pass, until it has no question or was asked often enough. Records of earlier versions may have asked all agents
+/// again: such a pass is brought to its end. An agent that failed is not asked again.
 fn questions(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let rules = &settings.debate;
@@ -93,18 +97,26 @@ fn questions(debate: &Debate) -> Vec<Step> {
     let answer = |agent: &AgentSettings, pass| debate.settled(&key(agent, pass));
     let is_asked =
         |agent: &&AgentSettings, pass: u8| !(1..pass).any(|before| answer(agent, before) == Some(CallStatus::Failed));
-    let in_pass = |pass: u8| settings.agents.iter().filter(move |agent| is_asked(agent, pass));
+    let in_pass = |pass: u8| -> Vec<&AgentSettings> {
+        let asks_agents = pass == 1 || settings.agents.iter().any(|agent| answer(agent, pass).is_some());
+        let asked: Vec<&AgentSettings> =
+            if asks_agents { settings.agents.iter().collect() } else { vec![&settings.judge] };
+        asked.into_iter().filter(|one| is_asked(one, pass)).collect()
+    };
     let mut pass = 1;
     // The user is asked only when all have spoken, so that nobody's prompt depends on when a run was killed.
     while u32::from(pass) < rules.clarifications_max_iterations
         && (debate.open_questions().next().is_none()
-            || in_pass(pass + 1).any(|agent| answer(agent, pass + 1).is_some()))
-        && in_pass(pass).all(|agent| answer(agent, pass).is_some())
-        && in_pass(pass).any(|agent| answer(agent, pass) == Some(CallStatus::Done))
+            || in_pass(pass + 1).into_iter().any(|agent| answer(agent, pass + 1).is_some()))
+        && in_pass(pass).into_iter().all(|agent| answer(agent, pass).is_some())
+        && in_pass(pass).into_iter().any(|agent| answer(agent, pass) == Some(CallStatus::Done))
     {
         pass += 1;
     }
     let answer = OutputSpec::Questions { most: rules.clarifications_max_per_agent };
-    let step = |agent| Step::new(key(agent, pass), &CLARIFY, answer.clone()).paid(BudgetClass::Extra);
-    in_pass(pass).map(step).collect()
+    let step = |agent: &AgentSettings| {
+        let prompt = if agent.id == settings.judge.id { &CLARIFY_AGAIN } else { &CLARIFY };
+        Step::new(key(agent, pass), prompt, answer.clone()).paid(BudgetClass::Extra)
+    };
+    in_pass(pass).into_iter().map(step).collect()
 }

@@ -1,11 +1,12 @@
 //! The default protocol: propose, criticise, refine, in rounds, then a synthesis.
 
 use crate::debate::{
-    AgentSettings, CallKey, CallStatus, Critics, Debate, DebateSettings, Evaluation, Event, ResultKind, Settings,
-    StageId, StageInfo, StopReason, SynthesisMethod, TerminationKind, TerminationSettings,
+    AgentSettings, CallKey, CallStatus, Debate, DebateSettings, Evaluation, Event, ResultKind, Settings, StageId,
+    StageInfo, StopReason, SynthesisMethod, TerminationKind, TerminationSettings,
 };
 use crate::prompt::Prompt;
 
+use super::check::{self, AMEND, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
 use super::{
     Authorship, BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, all_clear,
     answers, clarification, complete_or_fallback, initialization, is_last_round, key, no_place, no_steps, nothing,
@@ -30,8 +31,8 @@ const CRITIQUES_COMPLETE: Trigger = Trigger("CRITIQUES_COMPLETE");
 const REFINEMENTS_COMPLETE: Trigger = Trigger("REFINEMENTS_COMPLETE");
 const CONTINUE: Trigger = Trigger("CONTINUE");
 const CONSENSUS_REACHED: Trigger = Trigger("CONSENSUS_REACHED");
-const COMPLETE: Trigger = Trigger("COMPLETE");
 
+static SYSTEM: Prompt = prompt!("system/dialectic.md", None);
 static SUMMARIZE: Prompt = prompt!("phases/summarize.md", Summarize);
 static PROPOSE: Prompt = prompt!("phases/propose.md", Propose);
 static CRITICISE: Prompt = prompt!("phases/critique.md", Critique);
@@ -59,10 +60,12 @@ pub static DIALECTIC: Protocol = Protocol {
     name: "dialectic",
     about: "agents propose, criticise each other and refine, round by round; the judge brings it together",
     suits: "a design question that deserves several perspectives",
-    calls: "n + r·n² + 1, and the judge's summary of what came before the last round",
+    calls: "n + r·n² + 1, and 4 for the check",
     check: |_| Ok(()),
     default_rounds: 3,
     built_in_agents: None,
+    system: &SYSTEM,
+    closing: SYNTHESIS,
     prompts: &[
         &CLARIFY,
         &SUMMARIZE,
@@ -75,6 +78,9 @@ pub static DIALECTIC: Protocol = Protocol {
         &CAST_BALLOT,
         &SYNTHESIZE,
         &MERGE,
+        &READ,
+        &FINALISE,
+        &AMEND,
     ],
     stages: &[
         initialization(),
@@ -185,12 +191,18 @@ pub static DIALECTIC: Protocol = Protocol {
             .essential(),
             facts: |debate| {
                 let by_vote = method(debate) == Some(SynthesisMethod::Voting);
-                if by_vote { voting::facts(debate, &ballots(debate)) } else { Vec::new() }
+                let voted = if by_vote { voting::facts(debate, &ballots(debate)) } else { Vec::new() };
+                if voted.is_empty() { check::stands(debate, false) } else { voted }
             },
             steps: closing,
             outcome: answered,
-            rows: &[Row(COMPLETE, Next::Done)],
+            rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],
         },
+        check::check_of_answer(),
+        check::final_text(|debate| {
+            let finalised = check::finalised(debate);
+            if finalised.is_empty() { voting::amended(debate, &ballots(debate)) } else { finalised }
+        }),
     ],
 };
 
@@ -271,32 +283,24 @@ fn enough_proposals(debate: &Debate) -> Result<Trigger, String> {
     Ok(complete_or_fallback(debate, PROPOSAL, PROPOSALS_COMPLETE))
 }
 
-/// Who criticises the proposal of the agent at `place`: all others, or so many of them, who move on by their number
-/// from round to round, so that everybody is heard by everybody in time. The seed decides who begins.
-pub(super) fn critics_of<'a>(debate: &Debate, agents: &[&'a AgentSettings], place: usize) -> Vec<&'a AgentSettings> {
-    let others = agents.len().saturating_sub(1);
-    let wanted = match rules(debate).map(|rules| rules.critics) {
-        Some(Critics::Number(number)) => others.min(number as usize),
-        Some(Critics::All) | None => others,
-    };
-    let moved = debate.current_round.saturating_sub(1) as usize * wanted;
-    let first = debate.seed.unwrap_or_default() as usize % others.max(1) + moved;
-    let chosen = |other: &usize| wanted == others || (0..wanted).any(|turn| (first + turn) % others + 1 == *other);
-    let mut places: Vec<usize> = (1..=others).filter(chosen).map(|other| (place + other) % agents.len()).collect();
-    places.sort_unstable();
-    places.into_iter().map(|place| agents[place]).collect()
+/// Who criticises the proposal of an agent in this round, in the order of the panel.
+pub(super) fn critics_of<'a>(debate: &'a Debate, target: &AgentSettings) -> Vec<&'a AgentSettings> {
+    let critics = debate.critics_of(&target.id, debate.current_round);
+    let mut panel = debate.team();
+    panel.retain(|agent| critics.iter().any(|critic| critic.id == agent.id));
+    panel
 }
 
 /// Everybody's proposal is criticised that is there or may still come.
 fn critiques(debate: &Debate) -> Vec<Step> {
     let mut steps = Vec::new();
     let team = debate.team();
-    for (place, target) in team.iter().enumerate() {
+    for target in &team {
         let proposal = key(debate, PROPOSAL, target);
         if debate.has_failed(&proposal) {
             continue;
         }
-        for critic in critics_of(debate, &team, place) {
+        for critic in critics_of(debate, target) {
             let critique = text(key(debate, CRITIQUE, critic).about(&target.id), &CRITICISE);
             steps.push(critique.after([proposal.clone()]).after(own_summary(debate, critic)));
         }
@@ -307,10 +311,10 @@ fn critiques(debate: &Debate) -> Vec<Step> {
 /// Everybody refines its own proposal with the critiques of it, those that failed left out.
 fn refinements(debate: &Debate) -> Vec<Step> {
     let team = debate.team();
-    let authors = team.iter().enumerate().filter(|(_, agent)| !debate.has_failed(&key(debate, PROPOSAL, agent)));
-    let step = |(place, agent): (usize, &&AgentSettings)| {
+    let authors = team.iter().filter(|agent| !debate.has_failed(&key(debate, PROPOSAL, agent)));
+    let step = |agent: &&AgentSettings| {
         let critiques =
-            critics_of(debate, &team, place).into_iter().map(|critic| key(debate, CRITIQUE, critic).about(&agent.id));
+            critics_of(debate, agent).into_iter().map(|critic| key(debate, CRITIQUE, critic).about(&agent.id));
         let refinement = text(key(debate, REFINEMENT, agent), &REFINE).after([key(debate, PROPOSAL, agent)]);
         refinement.after(critiques).after(own_summary(debate, agent))
     };
@@ -401,7 +405,8 @@ fn closing(debate: &Debate) -> Vec<Step> {
             let solution =
                 Step::new(key(debate, SYNTHESIS, &settings.judge), &MERGE, OutputSpec::Solution(Authorship::Amended));
             let shows = PromptContext::Candidates { salt: salt::MERGE };
-            vec![solution.after(final_positions(debate)).showing(shows).paid(BudgetClass::Closing)]
+            let solution = solution.after(final_positions(debate)).showing(shows).paid(BudgetClass::Closing);
+            vec![solution.delivered(check::delivery(debate))]
         }
         SynthesisMethod::Voting => match &debate.voting {
             Some(voting) if voting.winner.is_none() => {
@@ -440,6 +445,7 @@ fn judged(debate: &Debate, settings: &Settings, notice: Option<String>) -> Vec<S
             .after(summary.iter().map(|step| step.key.clone()))
             .showing(PromptContext::WholeDebate)
             .paid(BudgetClass::Closing)
+            .delivered(check::delivery(debate))
             .saying(notice);
     summary.into_iter().chain([solution]).collect()
 }
@@ -455,8 +461,8 @@ fn judge_summary(debate: &Debate) -> Option<Step> {
 }
 
 fn answered(debate: &Debate) -> Result<Trigger, String> {
-    if debate.final_solution.is_some() {
-        return Ok(COMPLETE);
+    if let Some(trigger) = check::drafted(debate) {
+        return Ok(trigger);
     }
     if debate.final_round().is_none() {
         return Err("no round came far enough to close the debate on".to_owned());

@@ -4,8 +4,8 @@ use crate::debate::{AgentSettings, CallKey, Debate, Position, ResultKind, StageI
 use crate::prompt::Prompt;
 
 use super::motion::{
-    CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, check_rounds, closing, closing_info, on_side,
-    opening, opening_info, rebuttal, rebuttal_info, speakers, speech,
+    CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, SYSTEM, check_rounds, closing, closing_info,
+    on_side, opening, opening_info, rebuttal, rebuttal_info, speakers, speech,
 };
 use super::verdict::{JUDGE, VERDICT, verdict};
 use super::{
@@ -29,6 +29,8 @@ pub static LINCOLN_DOUGLAS: Protocol = Protocol {
     check,
     default_rounds: DEFAULT_ROUNDS,
     built_in_agents: Some(2),
+    system: &SYSTEM,
+    closing: VERDICT,
     prompts: &[&CLARIFY, &OPEN, &QUESTION, &ANSWER, &REBUT, &CLOSE, &JUDGE],
     stages: &[
         initialization(),

@@ -16,10 +16,11 @@ macro_rules! prompt {
 }
 
 mod arena;
+mod check;
 mod clarification;
+mod council;
 mod dialectic;
 mod follow_up;
-mod format1;
 mod lincoln_douglas;
 pub mod motion;
 mod oxford;
@@ -35,25 +36,26 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::debate::{AgentSettings, CallKey, CallStatus, Debate, Event, Settings, StageId, StageInfo};
+use crate::debate::{AgentSettings, CallKey, CallStatus, Debate, Event, FORMAT_VERSION, Settings, StageId, StageInfo};
 use crate::prompt::Prompt;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 
 pub use arena::ARENA;
-pub use clarification::{CLARIFY, all_clear, answers, clarification, initialization};
+pub use check::{CHECK, FINAL};
+pub use clarification::{CLARIFY, CLARIFY_AGAIN, all_clear, answers, clarification, initialization};
+pub use council::{COUNCIL, QUICK_AGENTS};
 pub use dialectic::DIALECTIC;
 pub use follow_up::{ANSWER, follow_up, follow_up_info};
-pub use format1::{Upgrade, upgrade_state};
 pub use lincoln_douglas::LINCOLN_DOUGLAS;
 pub use motion::side;
 pub use oxford::{FloorVote, OXFORD, floor_vote};
 pub use review::{REVIEW, author_and_reviewers};
 pub use roundtable::ROUNDTABLE;
-pub use step::{Authorship, BudgetClass, OutputSpec, PromptContext, Step};
+pub use step::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step};
 pub use verdict::{criteria, criteria_or};
 
 /// The protocols of this program, the default one first.
-pub const PROTOCOLS: &[&Protocol] = &[&DIALECTIC, &OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE, &REVIEW, &ARENA];
+pub const PROTOCOLS: &[&Protocol] = &[&DIALECTIC, &COUNCIL, &OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE, &REVIEW, &ARENA];
 
 /// A protocol.
 #[derive(Debug)]
@@ -66,10 +68,13 @@ pub struct Protocol {
     pub suits: &'static str,
     /// How many calls it makes, as a formula for `n` agents and `r` rounds.
     pub calls: &'static str,
-    /// Its stages, in the order in which they are shown. The first is where a debate starts, the last where it is
-    /// brought to its answer; STOP leads there.
+    /// Its stages, in the order in which they are shown. The first is where a debate starts.
     pub stages: &'static [Stage],
-    /// What it says to models.
+    /// The stage in which a debate is brought to its answer, which may be checked in those after it; STOP leads there.
+    pub closing: StageId,
+    /// The system text of all its calls.
+    pub system: &'static Prompt,
+    /// What it says to models in one call or another.
     pub prompts: &'static [&'static Prompt],
     /// Whether it can be run with such settings.
     pub check: fn(&Settings) -> Result<(), Unfit>,
@@ -191,19 +196,21 @@ impl Protocol {
         self.stages[0].info.id
     }
 
-    /// Where a debate is brought to its answer.
+    /// Whether a debate that has come to `stage` is being brought to its answer: the stage does that, or comes after it.
     #[must_use]
-    pub fn closing(&self) -> StageId {
-        self.stages[self.stages.len() - 1].info.id
+    pub fn is_closing(&self, stage: StageId) -> bool {
+        let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);
+        place(stage).is_some_and(|stage| place(self.closing).is_some_and(|closing| stage >= closing))
     }
 
     /// Whether a step has what it waits for. Each of its inputs has come to its end on record; or it never will, because
     /// it belongs to a stage that a debate which closes has left behind. `is_over` knows better of some: those that are
     /// given up, and those that are still under way. A choice needs at least one candidate, too.
     pub fn can_start(&self, step: &Step, debate: &Debate, is_over: impl Fn(&CallKey) -> Option<bool>) -> bool {
-        let is_closing = debate.current_stage == Some(self.closing());
+        let is_closing = debate.current_stage.is_some_and(|stage| self.is_closing(stage));
         let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);
-        let last_before = self.stages[..self.stages.len() - 1].iter().rposition(|stage| stage.info.is_place);
+        let before = place(self.closing).and_then(|closing| self.stages.get(..closing)).unwrap_or_default();
+        let last_before = before.iter().rposition(|stage| stage.info.is_place);
         let is_behind = |input: &CallKey| is_closing && place(input.stage) <= last_before;
         let has_ended = |input| debate.settled(input).is_some() || is_over(input).unwrap_or_else(|| is_behind(input));
         let is_chosen_from =
@@ -230,7 +237,7 @@ impl Protocol {
             Trigger::FALLBACK => rows[0].1,
             Trigger::FAILED => Next::Fail,
             Trigger::PAUSE => Next::Pause,
-            Trigger::STOP => Next::Go(self.closing()),
+            Trigger::STOP => Next::Go(self.closing),
             other => rows.iter().find(|row| row.0 == other).map(|row| row.1).ok_or_else(missing)?,
         })
     }
@@ -253,6 +260,18 @@ impl Protocol {
             };
         }
         reach
+    }
+}
+
+/// Completes a state that names no stages, as the predecessor wrote it: adds those of its protocol, and marks the
+/// proposals that were carried over from the round before.
+pub fn upgrade_state(debate: &mut Debate) {
+    if debate.stages.is_empty() {
+        let protocol = debate.settings.as_ref().and_then(|settings| Protocol::named(&settings.debate.protocol));
+        debate.stages = protocol.unwrap_or(&DIALECTIC).infos();
+    }
+    if debate.format_version.is_none_or(|version| version < FORMAT_VERSION) {
+        debate.mark_carried_over();
     }
 }
 
@@ -294,7 +313,7 @@ pub fn key(debate: &Debate, stage: StageId, agent: &AgentSettings) -> CallKey {
 /// The calls of all agents in a stage of a round.
 #[must_use]
 pub fn keys(debate: &Debate, round: u32, stage: StageId) -> Vec<CallKey> {
-    debate.settings.iter().flat_map(|of| &of.agents).map(|agent| CallKey::new(round, stage, &agent.id)).collect()
+    debate.agents().iter().map(|agent| CallKey::new(round, stage, &agent.id)).collect()
 }
 
 /// Whether no round follows the present one.

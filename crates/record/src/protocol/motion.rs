@@ -21,6 +21,7 @@ const ROUND_COMPLETE: Trigger = Trigger("ROUND_COMPLETE");
 const ALL_ROUNDS_COMPLETE: Trigger = Trigger("ALL_ROUNDS_COMPLETE");
 pub(super) const CLOSINGS_COMPLETE: Trigger = Trigger("CLOSINGS_COMPLETE");
 
+pub(super) static SYSTEM: Prompt = prompt!("system/motion.md", None);
 pub(super) static OPEN: Prompt = prompt!("motion/open.md", None);
 pub(super) static REBUT: Prompt = prompt!("motion/rebut.md", None);
 pub(super) static CLOSE: Prompt = prompt!("motion/close.md", None);

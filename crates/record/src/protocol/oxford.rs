@@ -9,8 +9,8 @@ use crate::prompt::Prompt;
 use dialectic_base::markdown::{cell, inline};
 
 use super::motion::{
-    CLOSE, CLOSING, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, check_rounds, closing, closing_info,
-    on_side, opening, opening_info, rebuttal, rebuttal_info, speeches,
+    CLOSE, CLOSING, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, SYSTEM, check_rounds, closing,
+    closing_info, on_side, opening, opening_info, rebuttal, rebuttal_info, speeches,
 };
 use super::verdict::{JUDGE, VERDICT, verdict};
 use super::{
@@ -38,6 +38,8 @@ pub static OXFORD: Protocol = Protocol {
     check,
     default_rounds: DEFAULT_ROUNDS,
     built_in_agents: None,
+    system: &SYSTEM,
+    closing: VERDICT,
     prompts: &[&CLARIFY, &VOTE, &OPEN, &REBUT, &CLOSE, &JUDGE],
     stages: &[
         initialization(),

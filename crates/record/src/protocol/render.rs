@@ -230,14 +230,25 @@ draft ◀───────────────────────�
   └─ DRAFT_READY ───────────────────────┐
                                         │
 rewrite ◀────────────────────────────┐  │
-  ├─ MAX_ROUNDS_REACHED ─────────────┼──┼──┐
-  │ REWRITE_READY                    │  │  │
-  ▼                                  │  │  │
-review ◀─────────────────────────────┼──┘  │
-  ├─ REWRITE_DEMANDED, new round ↺ ──┘     │
-  │ ACCEPTED                               │
-  ▼                                        │
-synthesis ◀────────────────────────────────┘
+  ├─ MAX_ROUNDS_REACHED ─────────────┼──┼─────┐
+  ├─ CHECK_DUE ──────────────────────┼──┼──┐  │
+  │ REWRITE_READY                    │  │  │  │
+  ▼                                  │  │  │  │
+review ◀─────────────────────────────┼──┘  │  │
+  ├─ REWRITE_DEMANDED, new round ↺ ──┘     │  │
+  ├─ ACCEPTED ─────────────────────────────┼──┤
+  ├─ MAX_ROUNDS_REACHED ───────────────────┼──┤
+  │ CHECK_DUE                              │  │
+  ▼                                        │  │
+check ◀────────────────────────────────────┤  │
+  ├─ COMPLETE ─────────────────────────────┼──┤
+  │ POINTS_RAISED                          │  │
+  ▼                                        │  │
+amend                                      │  │
+  ├─ APPROACH_CHANGED ↺ ───────────────────┘  │
+  │ AMENDED                                   │
+  ▼                                           │
+synthesis ◀───────────────────────────────────┘
   │ COMPLETE
   ▼
 done

@@ -1,16 +1,20 @@
 //! One writes, the others demand: a draft that is rewritten until its reviewers accept it.
 
-use crate::debate::{AgentSettings, CallKey, CallStatus, Debate, ResultKind, Settings, StageId, StageInfo};
+use crate::debate::{
+    AgentSettings, CallKey, CallStatus, Contribution, Debate, Event, ResultKind, Settings, Solution, StageId, StageInfo,
+};
 use crate::prompt::Prompt;
 
+use super::check::{self, AMEND, APPROACH_CHANGED, CHECK, CHECK_DUE, COMPLETE, POINTS_RAISED, READ};
 use super::{
-    Authorship, BudgetClass, CLARIFY, Next, OutputSpec, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear, answers,
-    clarification, initialization, is_last_round, key, nothing, with_failure,
+    Authorship, BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit,
+    all_clear, answers, clarification, initialization, is_last_round, key, nothing, with_failure,
 };
 
 const DRAFT: StageId = StageId::new("draft");
 const REVIEW_STAGE: StageId = StageId::new("review");
 const REWRITE: StageId = StageId::new("rewrite");
+const AMENDMENT: StageId = StageId::new("amend");
 const SYNTHESIS: StageId = StageId::new("synthesis");
 
 const DRAFT_READY: Trigger = Trigger("DRAFT_READY");
@@ -18,7 +22,7 @@ const REWRITE_DEMANDED: Trigger = Trigger("REWRITE_DEMANDED");
 const ACCEPTED: Trigger = Trigger("ACCEPTED");
 const REWRITE_READY: Trigger = Trigger("REWRITE_READY");
 const MAX_ROUNDS_REACHED: Trigger = Trigger("MAX_ROUNDS_REACHED");
-const COMPLETE: Trigger = Trigger("COMPLETE");
+const AMENDED: Trigger = Trigger("AMENDED");
 
 /// What a reviewer decides.
 const ACCEPT: &str = "accept";
@@ -27,21 +31,25 @@ const DEMAND: &str = "rewrite";
 /// A draft, and at least one chance to mend it.
 const FEWEST_ROUNDS: u32 = 2;
 
+static SYSTEM: Prompt = prompt!("system/review.md", None);
 static WRITE_DRAFT: Prompt = prompt!("review/draft.md", Propose);
 static WRITE_REVIEW: Prompt = prompt!("review/review.md", Critique);
 static WRITE_AGAIN: Prompt = prompt!("review/rewrite.md", Refine);
 static ASSESS: Prompt = prompt!("review/assess.md", None);
+static ASSESS_AMENDED: Prompt = prompt!("check/assess.md", None);
 
 /// The first agent writes; the others accept or demand a rewrite.
 pub static REVIEW: Protocol = Protocol {
     name: "review",
     about: "one agent writes, the others accept it or demand a rewrite; the judge assesses what comes out",
     suits: "a design question that should be answered in one voice, with few calls",
-    calls: "at most r + (n - 1)·(r - 1) + 1",
+    calls: "at most n·r + 1, and 4 for the check",
     check,
-    default_rounds: 3,
+    default_rounds: 2,
     built_in_agents: None,
-    prompts: &[&CLARIFY, &WRITE_DRAFT, &WRITE_REVIEW, &WRITE_AGAIN, &ASSESS],
+    system: &SYSTEM,
+    closing: SYNTHESIS,
+    prompts: &[&CLARIFY, &WRITE_DRAFT, &WRITE_REVIEW, &WRITE_AGAIN, &ASSESS, &READ, &AMEND, &ASSESS_AMENDED],
     stages: &[
         initialization(),
         clarification(&all_clear(Next::Begin(DRAFT))),
@@ -64,7 +72,11 @@ pub static REVIEW: Protocol = Protocol {
             facts: nothing,
             steps: |debate| own_text(debate, REWRITE, &WRITE_AGAIN),
             outcome: |debate| Ok(rewritten(debate)),
-            rows: &[Row(REWRITE_READY, Next::Go(REVIEW_STAGE)), Row(MAX_ROUNDS_REACHED, Next::Go(SYNTHESIS))],
+            rows: &[
+                Row(REWRITE_READY, Next::Go(REVIEW_STAGE)),
+                Row(MAX_ROUNDS_REACHED, Next::Go(SYNTHESIS)),
+                Row(CHECK_DUE, Next::Go(CHECK)),
+            ],
         },
         Stage {
             info: StageInfo::new(REVIEW_STAGE, ["review", "reviews", "reviewing", "reviews", "reviewed", "review"])
@@ -74,7 +86,25 @@ pub static REVIEW: Protocol = Protocol {
             facts: nothing,
             steps: review,
             outcome: |debate| Ok(reviewed(debate)),
-            rows: &[Row(REWRITE_DEMANDED, Next::Begin(REWRITE)), Row(ACCEPTED, Next::Go(SYNTHESIS))],
+            rows: &[
+                Row(REWRITE_DEMANDED, Next::Begin(REWRITE)),
+                Row(ACCEPTED, Next::Go(SYNTHESIS)),
+                Row(MAX_ROUNDS_REACHED, Next::Go(SYNTHESIS)),
+                Row(CHECK_DUE, Next::Go(CHECK)),
+            ],
+        },
+        check::check(
+            put_up_for_check,
+            |debate| Ok(if amendment(debate).is_empty() { COMPLETE } else { POINTS_RAISED }),
+            &[Row(POINTS_RAISED, Next::Go(AMENDMENT)), Row(COMPLETE, Next::Go(SYNTHESIS))],
+        ),
+        Stage {
+            info: StageInfo::new(AMENDMENT, ["amendment", "amendments", "amending", "amends", "amended", "amend"])
+                .yielding(ResultKind::Proposal),
+            facts: |debate| check::redrafted(debate, unassessed),
+            steps: amendment,
+            outcome: |debate| Ok(if check::is_unread(debate) { APPROACH_CHANGED } else { AMENDED }),
+            rows: &[Row(AMENDED, Next::Go(SYNTHESIS)), Row(APPROACH_CHANGED, Next::Go(CHECK))],
         },
         Stage {
             info: StageInfo::new(
@@ -162,11 +192,11 @@ fn drafted(debate: &Debate) -> Result<Trigger, String> {
     Err(with_failure(debate, DRAFT, "there is no draft"))
 }
 
-/// All review the same text, knowing what was demanded of the one before. A text that cannot be rewritten any more is not
-/// reviewed.
+/// All review the same text, knowing what was demanded of the one before. In records of before there was a check, a text
+/// that could not be rewritten any more was not reviewed.
 fn review(debate: &Debate) -> Vec<Step> {
     let round = debate.current_round;
-    if is_last_round(debate) {
+    if is_last_round(debate) && debate.stage(CHECK).is_none() {
         return Vec::new();
     }
     let Some(text) = text_of(debate, round).filter(|text| !debate.has_failed(text)) else { return Vec::new() };
@@ -180,26 +210,77 @@ fn reviewed(debate: &Debate) -> Trigger {
     let reviews = reviews_of(debate, debate.current_round);
     let decides = |choice| reviews.iter().any(|review| has_decided(debate, review, choice));
     match (decides(DEMAND), decides(ACCEPT)) {
-        (true, _) => REWRITE_DEMANDED,
-        (false, true) => ACCEPTED,
-        (false, false) => Trigger::STOP,
+        (true, _) if !is_last_round(debate) => REWRITE_DEMANDED,
+        (true, _) => closed(debate, MAX_ROUNDS_REACHED),
+        (false, true) => closed(debate, ACCEPTED),
+        (false, false) => closed(debate, Trigger::STOP),
     }
+}
+
+/// What a stage ends with once there will be no other rewrite: the last text is checked, or else `trigger`.
+fn closed(debate: &Debate, trigger: Trigger) -> Trigger {
+    if debate.lenses().is_empty() || last_text(debate).is_none() { trigger } else { CHECK_DUE }
 }
 
 /// The last draft closes the debate where no other one came.
 fn rewritten(debate: &Debate) -> Trigger {
     let round = debate.current_round;
     let is_there = text_of(debate, round).is_some_and(|text| debate.settled(&text) == Some(CallStatus::Done));
-    match (is_there, is_last_round(debate)) {
-        (false, _) => Trigger::STOP,
+    match (is_there, is_last_round(debate) && debate.stage(CHECK).is_none()) {
+        (false, _) => closed(debate, Trigger::STOP),
         (true, true) => MAX_ROUNDS_REACHED,
         (true, false) => REWRITE_READY,
     }
 }
 
+/// A text of the author as it is before the judge has assessed it.
+fn unassessed(text: &Contribution) -> Solution {
+    let author = Some(text.agent_id.clone());
+    let description = text.without_answers().into_owned();
+    Solution { description, base: author.clone(), synthesized_by: author, ..Solution::default() }
+}
+
+/// The last text of the author is the draft that is read.
+fn put_up_for_check(debate: &Debate) -> Vec<Event> {
+    let is_open = debate.newest_draft().is_none() && !debate.lenses().is_empty() && debate.final_solution.is_none();
+    let text = last_text(debate).filter(|_| is_open).and_then(|text| debate.contribution(&text).cloned());
+    let drafted = text.map(|text| {
+        let solution = Box::new(unassessed(&text));
+        Event::Drafted { key: None, text: Some(check::draft_of(&text)), solution, call: None }
+    });
+    drafted.into_iter().collect()
+}
+
+/// The author amends the draft once, with what was last demanded of it and what its checkers found.
+fn amendment(debate: &Debate) -> Vec<Step> {
+    let Some(draft) = debate.newest_draft().filter(|_| check::is_due(debate) && !check::is_unread(debate)) else {
+        return Vec::new();
+    };
+    // Another draft meets the demands already.
+    let demands = if draft.number == 1 { demands_of(debate, draft.key.round) } else { Vec::new() };
+    let step =
+        if demands.is_empty() { check::rewrite(debate, AMENDMENT) } else { check::rewrite_of_draft(debate, AMENDMENT) };
+    step.map(|step| step.after(demands)).into_iter().collect()
+}
+
+/// The call that wrote the text which the judge assesses: the amendment, or else the draft that was checked.
+fn delivered(debate: &Debate) -> Option<CallKey> {
+    let draft = debate.newest_draft()?;
+    let amended = debate
+        .final_text()
+        .map(|text| CallKey::new(debate.current_round, text.stage, &text.agent_id).pass(draft.number));
+    Some(amended.unwrap_or(draft.key))
+}
+
 /// The judge assesses the last text as it stands, with what was said of it, or else what it answers.
 fn assessment(debate: &Debate) -> Vec<Step> {
     let (Some(settings), Some(text)) = (&debate.settings, last_text(debate)) else { return Vec::new() };
+    if let (Some(draft), Some(text)) = (debate.newest_draft(), delivered(debate)) {
+        let answer = OutputSpec::Solution(Authorship::Kept(text.clone()));
+        let assessment = Step::new(key(debate, SYNTHESIS, &settings.judge), &ASSESS_AMENDED, answer);
+        let assessment = assessment.after([draft.key.clone()]).after(check::keys(debate, &draft)).after([text]);
+        return vec![assessment.showing(PromptContext::Draft).paid(BudgetClass::Closing)];
+    }
     let mut reviews = reviews_of(debate, text.round);
     reviews.retain(|review| debate.settled(review) == Some(CallStatus::Done));
     if reviews.is_empty() {

@@ -1,8 +1,8 @@
 //! A motion without sides: everybody speaks in turn, each knowing what was said before.
 
 use super::motion::{
-    CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, check_rounds, closing, closing_info, opening,
-    opening_info, rebuttal, rebuttal_info, speeches,
+    CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, SYSTEM, check_rounds, closing, closing_info,
+    opening, opening_info, rebuttal, rebuttal_info, speeches,
 };
 use super::verdict::{JUDGE, VERDICT, verdict};
 use super::{CLARIFY, Next, Protocol, Row, Unfit, all_clear, answers, clarification, initialization};
@@ -25,6 +25,8 @@ pub static ROUNDTABLE: Protocol = Protocol {
     },
     default_rounds: DEFAULT_ROUNDS,
     built_in_agents: None,
+    system: &SYSTEM,
+    closing: VERDICT,
     prompts: &[&CLARIFY, &OPEN, &REBUT, &CLOSE, &JUDGE],
     stages: &[
         initialization(),

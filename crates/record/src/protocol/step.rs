@@ -1,6 +1,6 @@
 //! A call that a protocol wants made.
 
-use crate::debate::{CallKey, TerminationKind};
+use crate::debate::{CallKey, Lens, TerminationKind};
 use crate::prompt::Prompt;
 
 /// One call: who is asked, what it waits for, what it is shown, and what its answer becomes.
@@ -17,6 +17,8 @@ pub struct Step {
     pub shows: PromptContext,
     /// What has to come back.
     pub answer: OutputSpec,
+    /// What becomes of a solution that comes back.
+    pub delivery: Delivery,
     /// How it is paid.
     pub cost: BudgetClass,
     /// Said when it starts, where it is out of the ordinary.
@@ -33,6 +35,7 @@ impl Step {
             prompt,
             shows: PromptContext::Inputs,
             answer,
+            delivery: Delivery::Answer,
             cost: BudgetClass::Round,
             notice: None,
         }
@@ -49,6 +52,13 @@ impl Step {
     #[must_use]
     pub fn showing(mut self, shows: PromptContext) -> Self {
         self.shows = shows;
+        self
+    }
+
+    /// As one whose solution is delivered in another way.
+    #[must_use]
+    pub fn delivered(mut self, delivery: Delivery) -> Self {
+        self.delivery = delivery;
         self
     }
 
@@ -90,6 +100,8 @@ pub enum PromptContext {
     Decisions,
     /// Its inputs without their authors, numbered in their order and shortened.
     Numbered,
+    /// Its inputs without their authors, each under its number in the debate.
+    Texts,
     /// What the agent wrote itself in the finished rounds, and what was written about that.
     OwnTexts,
     /// All that was said so far, in order.
@@ -103,7 +115,9 @@ pub enum PromptContext {
     EarlierRounds,
     /// The last round in full and what came before it, or its summary, without names.
     WholeDebate,
-    /// The same, with who is who, the solution, and what the user asked about it before, with the answers.
+    /// The draft of the answer, with those of its inputs that check it, and the points that it claims to have met.
+    Draft,
+    /// The same as [`WholeDebate`](Self::WholeDebate), with who is who, the solution, and what the user asked about it before, with the answers.
     Record,
 }
 
@@ -136,6 +150,10 @@ pub enum OutputSpec {
     /// Scores of the candidates on each of the judge's criteria, and what each misses; these criteria where the
     /// settings name none.
     Scores(&'static [&'static str]),
+    /// What is wrong with a draft through this lens, as points. Its reader has no role and no tools.
+    Check(Lens),
+    /// A text that takes the place of a draft, by its author, and whether its approach stays.
+    Amendment,
     /// The answer of the debate.
     Solution(Authorship),
     /// Text for the user, who asks something about the finished debate.
@@ -155,6 +173,17 @@ pub enum Authorship {
     Kept(CallKey),
 }
 
+/// What becomes of a solution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// It is the answer of the debate.
+    Answer,
+    /// It is a draft of the answer.
+    Draft,
+    /// It is the answer, but another draft where its writer gave up the approach of the one before.
+    DraftIfRethought,
+}
+
 /// How a call is paid under a cost limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetClass {
@@ -166,4 +195,6 @@ pub enum BudgetClass {
     Decision,
     /// The answer needs it: money is kept for it from the beginning.
     Closing,
+    /// It checks the answer: all of its kind are bought together, ahead of every round but the first, or none.
+    Check,
 }

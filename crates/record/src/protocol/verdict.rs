@@ -1,11 +1,11 @@
-//! The verdict on a debate of speeches: the judge scores the debaters twice, in opposite orders.
+//! The verdict on a debate of speeches: the judge reads it twice, with the debaters' labels swapped, and scores them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::debate::{
-    AgentId, AgentSettings, Debate, Event, Judgement, Position, ResultKind, Settings, Solution, StageId, StageInfo,
-    StopReason, Verdict,
+    Advice, AgentId, AgentSettings, Debate, Event, Judgement, Position, ResultKind, Settings, Solution, StageId,
+    StageInfo, StopReason, Verdict,
 };
 use crate::prompt::Prompt;
 use dialectic_base::figures::score;
@@ -41,14 +41,14 @@ pub fn criteria_or<'a>(settings: &'a Settings, default: &[&'static str]) -> Vec<
     }
 }
 
-/// Those who spoke, as the judge is shown them, by the label of their place: A, B, and so on. They come in the order of
-/// the configuration, `reversed` in the second pass.
+/// Those who spoke, in the order in which the judge's reading labels them: that of the configuration, `reversed` in the
+/// second reading.
 #[must_use]
 pub fn debaters(debate: &Debate, reversed: bool) -> Vec<&AgentSettings> {
     let said = debate.rounds.iter().flat_map(|round| &round.contributions);
     let speeches = said.filter(|one| debate.yield_of(one) == Some(ResultKind::Speech));
     let spoke: BTreeSet<&AgentId> = speeches.map(|one| &one.agent_id).collect();
-    let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
+    let agents = debate.agents().iter();
     let mut debaters: Vec<_> = agents.filter(|agent| spoke.contains(&agent.id)).collect();
     if reversed {
         debaters.reverse();
@@ -103,7 +103,7 @@ fn facts(debate: &Debate) -> Vec<Event> {
         synthesized_by: Some(settings.judge.id.clone()),
         ..Solution::default()
     };
-    vec![Event::Synthesized { key: None, solution: Box::new(solution), call: None }]
+    vec![Event::Synthesized { key: None, text: None, solution: Box::new(solution), call: None }]
 }
 
 fn outcome(debate: &Debate) -> Result<Trigger, String> {
@@ -180,17 +180,17 @@ fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
     let _ = match debate.judgements.as_slice() {
         [first, second, ..] if first.winner != second.winner => writeln!(
             text,
-            "\n**This verdict is unstable**: the judge named {} in one order of the debaters and {} in the opposite \
-             one.{}",
+            "\n**This verdict is unstable**: the judge named {} in its first reading and {} in the second, in which \
+             the debaters' labels were swapped.{}",
             named(first),
             named(second),
             if verdict.winner.is_some() { " Who is ahead follows from the mean scores." } else { "" }
         ),
         [Judgement { winner: None, .. }, _, ..] => {
-            writeln!(text, "\nThe judge put nobody ahead in either order of the debaters.")
+            writeln!(text, "\nThe judge put nobody ahead in either reading.")
         }
-        [first, _, ..] => writeln!(text, "\nThe judge named {} in both orders of the debaters.", named(first)),
-        [] | [_] => writeln!(text, "\nThe debaters were judged in one order only."),
+        [first, _, ..] => writeln!(text, "\nThe judge named {} in both readings.", named(first)),
+        [] | [_] => writeln!(text, "\nThe judge read the debate only once."),
     };
     let passes: Vec<&str> = debate.judgements.iter().map(|one| order(one.pass)).collect();
     let rule = " ---: |".repeat(passes.len());
@@ -215,15 +215,35 @@ fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
         let _ = writeln!(text, "- **{}**: {assessment}", inline(criterion));
     }
     let _ = writeln!(text, "\n### Reasoning\n\n{}", verdict.reasoning.trim());
-    if let (Some(false), Some(second)) = (verdict.stable, debate.judgements.get(1)) {
-        let _ = writeln!(text, "\n### Reasoning in the opposite order\n\n{}", second.reasoning.trim());
+    if let Some(second) = debate.judgements.get(1).filter(|second| !second.reasoning.trim().is_empty()) {
+        let _ = writeln!(text, "\n### Reasoning of the second reading\n\n{}", second.reasoning.trim());
     }
     text.push_str(&oxford::describe(debate));
+    text.truncate(text.trim_end().len());
+    text.push_str(&advice(&debate.judgements));
     text.trim_end().to_owned()
 }
 
 fn order(pass: u8) -> &'static str {
-    if pass == 2 { "opposite order" } else { "first order" }
+    if pass == 2 { "second reading" } else { "first reading" }
+}
+
+/// What the verdict means for the user, from all readings: the last thing that it says.
+fn advice(judgements: &[Judgement]) -> String {
+    let parts = |Advice { adopt_if, reject_if, measure }: &Advice| {
+        [("Adopt if", adopt_if.clone()), ("Reject if", reject_if.clone()), ("Measure", measure.clone())]
+    };
+    let mut items: Vec<String> = Vec::new();
+    for place in 0..parts(&Advice::default()).len() {
+        for (heading, said) in judgements.iter().map(|judgement| parts(&judgement.advice)[place].clone()) {
+            let said = said.unwrap_or_default();
+            let item = format!("- **{heading}**: {}", said.split_whitespace().collect::<Vec<_>>().join(" "));
+            if !said.is_empty() && !items.contains(&item) {
+                items.push(item);
+            }
+        }
+    }
+    if items.is_empty() { String::new() } else { format!("\n\n### What to do\n\n{}", items.join("\n")) }
 }
 
 fn for_side(settings: &Settings, debater: &AgentId) -> &'static str {

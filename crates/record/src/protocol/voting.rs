@@ -7,12 +7,12 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use crate::debate::{
-    AgentId, AgentSettings, CallKey, CallStatus, Contribution, Count, Debate, Decider, Dissent, Event, Solution,
-    StageId, Undecided, Voting, VotingRule,
+    AgentId, AgentSettings, CallKey, CallStatus, Contribution, Debate, Decider, Dissent, Event, Solution, StageId,
+    Undecided, VoteCount, Voting, VotingRule,
 };
 use crate::prompt::Prompt;
 
-use super::{BudgetClass, OutputSpec, PromptContext, Step, key};
+use super::{BudgetClass, Delivery, OutputSpec, PromptContext, Step, check, key};
 
 /// Fewer ballots than this are no vote, however few may vote.
 const LEAST_QUORUM: u32 = 2;
@@ -107,18 +107,40 @@ pub fn steps(debate: &Debate, ballots: &Ballots) -> Vec<Step> {
 #[must_use]
 pub fn facts(debate: &Debate, ballots: &Ballots) -> Vec<Event> {
     if let Some(voting) = &debate.voting {
-        let winner = voting.winner.as_ref().filter(|_| debate.final_solution.is_none());
+        let is_open = debate.final_solution.is_none() && debate.draft.is_none();
+        let winner = voting.winner.as_ref().filter(|_| is_open);
         let text = winner.and_then(|winner| ballots.candidates.iter().find(|one| one.agent_id == *winner));
-        let solution = text.and_then(|text| debate.contribution(text)).map(|text| Solution {
-            description: describe(text, voting, &ballots.cast(debate)),
-            synthesized_by: Some(text.agent_id.clone()),
-            base: Some(text.agent_id.clone()),
-            ..Solution::default()
-        });
-        let event = |solution| Event::Synthesized { key: None, solution: Box::new(solution), call: None };
-        return solution.into_iter().map(event).collect();
+        let event = |text: &Arc<Contribution>| {
+            let solution = Box::new(solution(debate, ballots, voting, text));
+            match check::delivery(debate) {
+                Delivery::Draft => {
+                    Event::Drafted { key: None, text: Some(check::draft_of(text)), solution, call: None }
+                }
+                Delivery::Answer | Delivery::DraftIfRethought => {
+                    Event::Synthesized { key: None, text: None, solution, call: None }
+                }
+            }
+        };
+        return text.and_then(|text| debate.contribution(text)).map(event).into_iter().collect();
     }
     result(debate, ballots).into_iter().collect()
+}
+
+/// What follows from the text in which the winner answers the check.
+#[must_use]
+pub fn amended(debate: &Debate, ballots: &Ballots) -> Vec<Event> {
+    let Some(voting) = &debate.voting else { return Vec::new() };
+    check::rewritten(debate, |text| solution(debate, ballots, voting, text))
+}
+
+/// A text of the winner as the answer.
+fn solution(debate: &Debate, ballots: &Ballots, voting: &Voting, text: &Contribution) -> Solution {
+    Solution {
+        description: describe(text, voting, &ballots.cast(debate)),
+        synthesized_by: Some(text.agent_id.clone()),
+        base: Some(text.agent_id.clone()),
+        ..Solution::default()
+    }
 }
 
 /// The result, once it is there and not on record yet.
@@ -185,7 +207,7 @@ fn by_rule(debate: &Debate, ballots: &Ballots, tally: BTreeMap<AgentId, u32>, ru
         decided_by: if winner.is_some() { Decider::Vote } else { Decider::Nobody },
         winner,
         reason: None,
-        count: Some(Count { rule, voters, cast: count(cast.len()), quorum, self_votes, undecided, dissent }),
+        count: Some(VoteCount { rule, voters, cast: count(cast.len()), quorum, self_votes, undecided, dissent }),
         tally,
     }
 }

@@ -19,7 +19,7 @@ pub trait EventLog: Send {
 
 /// What a follower is told next.
 #[derive(Debug, Clone)]
-pub enum Told {
+pub enum Followed {
     /// A signal. Events come in their order, without one missing.
     Signal(Arc<Signal>),
     /// So many signals that are not recorded are left out here.
@@ -66,15 +66,15 @@ impl Follower {
     ///
     /// # Errors
     /// When events have to be read again and cannot be. Nothing is to be asked for after that.
-    pub async fn next(&mut self) -> io::Result<Option<Told>> {
+    pub async fn next(&mut self) -> io::Result<Option<Followed>> {
         loop {
             if self.last < self.behind {
                 let event = self.read_again()?;
                 self.last = event.seq;
-                return Ok(Some(Told::Signal(Arc::new(Signal::Recorded(Arc::new(event))))));
+                return Ok(Some(Followed::Signal(Arc::new(Signal::Recorded(Arc::new(event))))));
             }
             if let Some(warning) = self.warnings.pop_front() {
-                return Ok(Some(Told::Signal(warning)));
+                return Ok(Some(Followed::Signal(warning)));
             }
             match self.subscription.next().await {
                 None => return Ok(None),
@@ -82,13 +82,13 @@ impl Follower {
                     if let Signal::Recorded(event) = &*signal {
                         self.last = self.last.max(event.seq);
                     }
-                    return Ok(Some(Told::Signal(signal)));
+                    return Ok(Some(Followed::Signal(signal)));
                 }
                 Some(Update::Gap(gap)) => {
                     let Gap { missed, warnings, recorded, .. } = *gap;
                     (self.behind, self.warnings) = (recorded, warnings);
                     if missed > 0 {
-                        return Ok(Some(Told::Gap { missed }));
+                        return Ok(Some(Followed::Gap { missed }));
                     }
                 }
             }

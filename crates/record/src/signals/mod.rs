@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::debate::{PanelInfo, Progress, Signal};
 
-pub use follower::{EventLog, Follower, Told};
+pub use follower::{EventLog, Followed, Follower};
 pub use subscription::{Gap, Subscription, Update};
 
 use subscription::Queue;
@@ -39,12 +39,12 @@ pub struct Signals(Arc<Hub>);
 
 #[derive(Debug)]
 struct Hub {
-    state: Mutex<State>,
+    state: Mutex<PublisherState>,
     capacity: usize,
 }
 
 #[derive(Debug)]
-struct State {
+struct PublisherState {
     /// Everything that was published, reduced: what somebody begins with who comes late, or has fallen behind.
     progress: Progress,
     /// The last event of the journal that was published.
@@ -70,7 +70,7 @@ impl Signals {
     }
 
     fn with(panel: PanelInfo, recorded: u64, capacity: usize) -> Self {
-        let state = State { progress: Progress::new(panel, now()), recorded, subscribers: Vec::new() };
+        let state = PublisherState { progress: Progress::new(panel, now()), recorded, subscribers: Vec::new() };
         Self(Arc::new(Hub { state: Mutex::new(state), capacity }))
     }
 
@@ -82,7 +82,7 @@ impl Signals {
     /// Hands a signal to everybody who has subscribed. Never waits for any of them.
     pub fn publish(&self, signal: Signal) {
         let mut state = self.0.state();
-        let State { progress, recorded, subscribers } = &mut *state;
+        let PublisherState { progress, recorded, subscribers } = &mut *state;
         let signal = Arc::new(signal);
         // The snapshot of a gap is that of the moment before this signal, which is the first behind the gap.
         subscribers.retain(|subscriber| match subscriber.upgrade() {
@@ -139,7 +139,7 @@ impl Signals {
 }
 
 impl Hub {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PublisherState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -42,14 +42,14 @@ pub struct Subscription(Arc<Queue>);
 
 #[derive(Debug)]
 pub(super) struct Queue {
-    contents: Mutex<Contents>,
+    contents: Mutex<QueueState>,
     filled: Notify,
     ended: Notify,
     words: Words,
 }
 
 #[derive(Debug, Default)]
-struct Contents {
+struct QueueState {
     /// Before all that waits.
     gap: Option<Box<Gap>>,
     waiting: VecDeque<Arc<Signal>>,
@@ -154,7 +154,7 @@ impl Queue {
         }
     }
 
-    fn contents(&self) -> MutexGuard<'_, Contents> {
+    fn contents(&self) -> MutexGuard<'_, QueueState> {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

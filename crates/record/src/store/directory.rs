@@ -40,7 +40,7 @@ pub struct Entry {
 
 /// A state file as a directory lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedDebate {
     /// Its name.
     pub name: String,
     /// When it was written last.
@@ -221,7 +221,7 @@ impl Directory {
     ///
     /// # Errors
     /// When it is there and cannot be read.
-    pub fn state_files(&self) -> Result<Vec<Listed>, StoreError> {
+    pub fn state_files(&self) -> Result<Vec<ListedDebate>, StoreError> {
         let failed = |source| StoreError::List { path: self.path.clone(), source };
         let files = match fs::read_dir(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -237,7 +237,7 @@ impl Directory {
             // It may be gone by now.
             let Ok(metadata) = file.metadata() else { continue };
             let modified = metadata.modified().map_err(failed)?;
-            listed.push(Listed { name, modified, size: metadata.len() });
+            listed.push(ListedDebate { name, modified, size: metadata.len() });
         }
         Ok(listed)
     }

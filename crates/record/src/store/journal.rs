@@ -5,6 +5,7 @@
 mod place;
 mod reader;
 
+use std::cmp::Ordering;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +13,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::debate::{FORMAT_VERSION, Recorded};
-use crate::protocol::Upgrade;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
 use super::line::{LineFault, MOST_ZEROS, is_cut, open, read_line, seal};
@@ -57,6 +57,16 @@ pub enum JournalError {
         "the journal {path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}"
     )]
     Newer {
+        /// The journal.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// A build that was never released wrote it.
+    #[error(
+        "the journal {path} is in format {found}, which no released version wrote; this one reads {FORMAT_VERSION}"
+    )]
+    Unreleased {
         /// The journal.
         path: PathBuf,
         /// Its format.
@@ -140,7 +150,7 @@ pub enum JournalError {
 
 impl Diagnostic for JournalError {
     fn blame(&self) -> ErrorCategory {
-        if self.is_damage() || matches!(self, Self::Newer { .. } | Self::NotAFile { .. }) {
+        if self.is_damage() || matches!(self, Self::Newer { .. } | Self::Unreleased { .. } | Self::NotAFile { .. }) {
             ErrorCategory::Arguments
         } else if matches!(self, Self::Locked { .. }) {
             ErrorCategory::Busy
@@ -152,6 +162,9 @@ impl Diagnostic for JournalError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Newer { .. } => TAKE_A_NEWER_VERSION,
+            Self::Unreleased { .. } => {
+                "move the journal away: the state file beside it can still be shown and reported"
+            }
             Self::EndMissing { .. } => {
                 "put the whole journal back; or remove the state file to go on from what is left"
             }
@@ -180,6 +193,7 @@ impl Diagnostic for JournalError {
             | Self::End { .. } => Some(Remedy::Verify),
             Self::Locked { .. } => Some(Remedy::Replay),
             Self::Newer { .. }
+            | Self::Unreleased { .. }
             | Self::EndMissing { .. }
             | Self::NotAFile { .. }
             | Self::Open { .. }
@@ -212,6 +226,7 @@ impl JournalError {
             | Self::Locked { .. }
             | Self::Read { .. }
             | Self::Newer { .. }
+            | Self::Unreleased { .. }
             | Self::EndMissing { .. }
             | Self::Displaced { .. }
             | Self::Changed { .. }
@@ -230,15 +245,20 @@ impl JournalError {
     }
 }
 
-/// The format that the first line of a journal names, where this version does not know it.
-fn newer_format(line: &[u8]) -> Option<u32> {
+/// Why a journal cannot be read at all, by the format that its first line names.
+fn foreign_format(line: &[u8], path: &Path) -> Option<JournalError> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Format {
         format_version: u32,
     }
-    let Format { format_version } = serde_json::from_slice(line).ok()?;
-    (format_version > FORMAT_VERSION).then_some(format_version)
+    let Format { format_version: found } = serde_json::from_slice(line).ok()?;
+    let path = path.to_owned();
+    match found.cmp(&FORMAT_VERSION) {
+        Ordering::Greater => Some(JournalError::Newer { path, found }),
+        Ordering::Less => Some(JournalError::Unreleased { path, found }),
+        Ordering::Equal => None,
+    }
 }
 
 fn before(line: usize) -> String {
@@ -266,7 +286,7 @@ pub struct JournalMark {
 
 /// What a journal holds.
 #[derive(Debug)]
-pub struct Contents {
+pub struct JournalContents {
     /// The events.
     pub events: Vec<Recorded>,
     /// Set when a last line was cut short by a crash and left out.
@@ -276,7 +296,7 @@ pub struct Contents {
     length: u64,
 }
 
-impl Contents {
+impl JournalContents {
     fn mark(&self) -> JournalMark {
         let sha256 = self.hashes.last().cloned().unwrap_or_default();
         JournalMark { events: self.events.len() as u64, sha256 }
@@ -305,7 +325,7 @@ impl Journal {
     ///
     /// # Errors
     /// When it is locked by another process, unreadable, or damaged; nothing is written then.
-    pub fn reopen(path: &Path, known: u64) -> Result<(Self, Contents), JournalError> {
+    pub fn reopen(path: &Path, known: u64) -> Result<(Self, JournalContents), JournalError> {
         if is_special(path) {
             return Err(JournalError::NotAFile { path: path.to_owned() });
         }
@@ -444,7 +464,7 @@ const LOCK_MOMENT: std::time::Duration = std::time::Duration::from_millis(5);
 ///
 /// # Errors
 /// When it is unreadable or damaged.
-pub fn read_journal(path: &Path) -> Result<Contents, JournalError> {
+pub fn read_journal(path: &Path) -> Result<JournalContents, JournalError> {
     let file = open_journal(path)?;
     parse(&file, path)
 }
@@ -463,7 +483,7 @@ fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
     }
 }
 
-fn parse(file: &File, path: &Path) -> Result<Contents, JournalError> {
+fn parse(file: &File, path: &Path) -> Result<JournalContents, JournalError> {
     let (contents, damage) = scan(file, path)?;
     damage.map_or(Ok(contents), Err)
 }
@@ -472,11 +492,10 @@ fn parse(file: &File, path: &Path) -> Result<Contents, JournalError> {
 ///
 /// # Errors
 /// When the journal cannot be read.
-pub(super) fn scan(file: &File, path: &Path) -> Result<(Contents, Option<JournalError>), JournalError> {
+pub(super) fn scan(file: &File, path: &Path) -> Result<(JournalContents, Option<JournalError>), JournalError> {
     let mut reader = BufReader::new(file);
-    let mut contents = Contents { events: Vec::new(), cut_short: false, hashes: Vec::new(), length: 0 };
+    let mut contents = JournalContents { events: Vec::new(), cut_short: false, hashes: Vec::new(), length: 0 };
     let mut bytes = Vec::new();
-    let mut upgrade = Upgrade::default();
     for line in 1.. {
         bytes.clear();
         let read = read_line(&mut reader, &mut bytes);
@@ -494,12 +513,12 @@ pub(super) fn scan(file: &File, path: &Path) -> Result<(Contents, Option<Journal
         };
         // Before anything else: what is in a later format need not read at all.
         if line == 1
-            && let Some(found) = newer_format(text)
+            && let Some(error) = foreign_format(text, path)
         {
-            return Ok((contents, Some(JournalError::Newer { path: path.to_owned(), found })));
+            return Ok((contents, Some(error)));
         }
         let previous = contents.hashes.last().map(String::as_str).unwrap_or_default();
-        let checked = match open(text, previous, &mut upgrade) {
+        let checked = match open(text, previous) {
             Ok(checked) => checked,
             Err(fault) => return Ok((contents, Some(JournalError::of_line(path, line, fault)))),
         };

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::debate::Recorded;
-use crate::protocol::Upgrade;
 
 /// A line that is to be written.
 pub(super) struct Sealed {
@@ -41,7 +40,7 @@ pub(super) enum LineFault {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct JournalLine<'a> {
     #[serde(flatten)]
     recorded: &'a Recorded,
     prev: &'a str,
@@ -51,9 +50,6 @@ struct Line<'a> {
 struct Link {
     #[serde(default)]
     prev: String,
-    /// The first line alone has one.
-    #[serde(default, rename = "formatVersion")]
-    format_version: Option<u32>,
 }
 
 const HEX_LENGTH: usize = 64;
@@ -62,7 +58,7 @@ const END: &[u8] = b"\"}";
 
 /// The line of an event behind the line with the hash `previous`, which is empty for the first.
 pub(super) fn seal(recorded: &Recorded, previous: &str) -> serde_json::Result<Sealed> {
-    let mut bytes = serde_json::to_vec(&Line { recorded, prev: previous })?;
+    let mut bytes = serde_json::to_vec(&JournalLine { recorded, prev: previous })?;
     // The object is closed behind its own hash.
     bytes.pop();
     // One pass over the event serves both hashes.
@@ -75,9 +71,8 @@ pub(super) fn seal(recorded: &Recorded, previous: &str) -> serde_json::Result<Se
     Ok(Sealed { bytes, hash: hex(hasher) })
 }
 
-/// Reads a line, given without its line break. `previous` is the hash of the line before; `upgrade` has seen all lines
-/// before.
-pub(super) fn open(text: &[u8], previous: &str, upgrade: &mut Upgrade) -> Result<Checked, LineFault> {
+/// Reads a line, given without its line break. `previous` is the hash of the line before.
+pub(super) fn open(text: &[u8], previous: &str) -> Result<Checked, LineFault> {
     let own = own_hash(text);
     if let Some((content, hash)) = own
         && hex(Sha256::new_with_prefix(content)).as_bytes() != hash
@@ -91,27 +86,13 @@ pub(super) fn open(text: &[u8], previous: &str, upgrade: &mut Upgrade) -> Result
     if own.is_none() && !text.ends_with(format!(",\"prev\":\"{previous}\"}}").as_bytes()) {
         return Err(LineFault::Unsealed);
     }
-    let recorded = event(text, link.format_version, upgrade).map_err(LineFault::NotAnEvent)?;
+    let recorded = unchecked(text).map_err(LineFault::NotAnEvent)?;
     Ok(Checked { recorded, hash: hex(Sha256::new_with_prefix(text)) })
 }
 
-/// The event of a line, in today's form whatever form it was written in.
-fn event(text: &[u8], format_version: Option<u32>, upgrade: &mut Upgrade) -> serde_json::Result<Recorded> {
-    if let Some(version) = format_version {
-        upgrade.begin(version);
-    }
-    if !upgrade.is_needed() {
-        return serde_json::from_slice(text);
-    }
-    let mut event = serde_json::from_slice(text)?;
-    upgrade.apply(&mut event);
-    serde_json::from_value(event)
-}
-
 /// The event of a line that is not checked against the line before.
-pub(super) fn unchecked(text: &[u8], upgrade: &mut Upgrade) -> serde_json::Result<Recorded> {
-    let link: Link = serde_json::from_slice(text)?;
-    event(text, link.format_version, upgrade)
+pub(super) fn unchecked(text: &[u8]) -> serde_json::Result<Recorded> {
+    serde_json::from_slice(text)
 }
 
 /// How many NULs are read after a line that a crash cut short: more than any file system leaves.

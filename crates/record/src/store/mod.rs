@@ -21,10 +21,10 @@ use std::path::PathBuf;
 use crate::debate::{DebateId, FoldError};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
-pub use directory::{Directory, Entry, Listed, ShortNames, StateFileError, read_state};
-pub use journal::{Contents, Journal, JournalError, JournalMark, JournalReader, read_journal};
+pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, read_state};
+pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, read_journal};
 pub use record::Record;
-pub use saved::{Saved, Wanted};
+pub use saved::{AccessMode, SavedDebate};
 pub use snapshot::{Readers, write_atomically};
 pub use verify::{Flaw, StateFile, Verification, verify};
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use crate::debate::{Created, Debate, DebateId, Event, Recorded, Settings, Timestamp};
 
-use super::saver::{Saved, Saver, read_mark, write_state};
+use super::saver::{Saver, StateFile, read_mark, write_state};
 use super::snapshot::remove_leftovers;
-use super::{Contents, Directory, Entry, Journal, JournalError, StoreError};
+use super::{Directory, Entry, Journal, JournalContents, JournalError, StoreError};
 
 /// How often a new id is drawn before the directory is given up.
 const ID_ATTEMPTS: usize = 16;
@@ -64,7 +64,7 @@ impl Record {
     ///
     /// # Errors
     /// When it has no journal, runs in another process, or is damaged.
-    pub fn reopen(entry: &Entry) -> Result<(Self, Contents), StoreError> {
+    pub fn reopen(entry: &Entry) -> Result<(Self, JournalContents), StoreError> {
         let path = entry.journal.clone().unwrap_or_else(|| entry.state.with_extension("events.jsonl"));
         let known = read_mark(&entry.state).map_or(0, |mark| mark.events);
         let (journal, contents) = Journal::reopen(&path, known)?;
@@ -185,8 +185,8 @@ impl Record {
         is_gone(&self.state_path) && is_gone(self.journal.path())
     }
 
-    fn saved(&self) -> Saved {
-        Saved { debate: self.debate.clone(), journal: self.journal.mark().clone() }
+    fn saved(&self) -> StateFile {
+        StateFile { debate: self.debate.clone(), journal: self.journal.mark().clone() }
     }
 
     fn saver(&mut self) -> Result<&Saver, StoreError> {

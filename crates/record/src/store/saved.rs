@@ -8,7 +8,7 @@ use super::{Entry, StateFileError, StoreError, read_journal, read_state};
 
 /// What is known of a saved debate.
 #[derive(Debug)]
-pub struct Saved {
+pub struct SavedDebate {
     /// The state.
     pub debate: Debate,
     /// The events of its journal, where they were read.
@@ -19,7 +19,7 @@ pub struct Saved {
 
 /// What is wanted of a saved debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum AccessMode {
     /// The state: the journal of a finished debate is left alone.
     State,
     /// The events, too.
@@ -33,7 +33,7 @@ impl Entry {
     ///
     /// # Errors
     /// When neither can be used.
-    pub fn load(&self, wanted: Wanted) -> Result<Saved, StoreError> {
+    pub fn load(&self, wanted: AccessMode) -> Result<SavedDebate, StoreError> {
         let state = match read_state(&self.state) {
             // A debate that was killed before its first save has a journal only.
             Err(error) if error.is_missing() && self.journal.is_some() => None,
@@ -44,21 +44,21 @@ impl Entry {
         match state {
             Some(debate)
                 if self.journal.is_none()
-                    || (finished(&debate) && wanted == Wanted::State && !self.is_behind_journal()) =>
+                    || (finished(&debate) && wanted == AccessMode::State && !self.is_behind_journal()) =>
             {
-                Ok(Saved { debate, events: Vec::new(), warnings: Vec::new() })
+                Ok(SavedDebate { debate, events: Vec::new(), warnings: Vec::new() })
             }
             None => self.load_journal(),
             Some(debate) => Ok(match self.load_journal() {
                 Ok(saved) if saved.debate.id != debate.id => {
                     let warning = format!("the journal beside it is of another debate, {}", saved.debate.id);
-                    Saved { debate, events: Vec::new(), warnings: vec![warning] }
+                    SavedDebate { debate, events: Vec::new(), warnings: vec![warning] }
                 }
-                Ok(saved) if finished(&debate) && !self.is_behind_journal() => Saved { debate, ..saved },
+                Ok(saved) if finished(&debate) && !self.is_behind_journal() => SavedDebate { debate, ..saved },
                 Ok(saved) => saved,
                 Err(error) => {
                     let warning = format!("{error}; what follows is as of the last save of the state");
-                    Saved { debate, events: Vec::new(), warnings: vec![warning] }
+                    SavedDebate { debate, events: Vec::new(), warnings: vec![warning] }
                 }
             }),
         }
@@ -73,19 +73,19 @@ impl Entry {
     }
 
     /// For a state file that another program truncated or replaced: nothing is missing as long as the journal is whole.
-    fn load_journal_instead(&self, unreadable: StateFileError) -> Result<Saved, StoreError> {
+    fn load_journal_instead(&self, unreadable: StateFileError) -> Result<SavedDebate, StoreError> {
         let Ok(mut saved) = self.load_journal() else { return Err(unreadable.into()) };
         let warning = format!("{unreadable}; what follows is from its journal, and `resume` writes the file anew");
         saved.warnings.insert(0, warning);
         Ok(saved)
     }
 
-    fn load_journal(&self) -> Result<Saved, StoreError> {
+    fn load_journal(&self) -> Result<SavedDebate, StoreError> {
         let path = self.journal.clone().unwrap_or_else(|| self.state.with_extension("events.jsonl"));
         let contents = read_journal(&path)?;
         let debate = fold(&contents.events).map_err(|source| StoreError::Fold { path, source })?;
         let cut = "the last line of the journal was cut short by a crash and is left out";
         let warnings = contents.cut_short.then(|| cut.to_owned()).into_iter().collect();
-        Ok(Saved { debate, events: contents.events, warnings })
+        Ok(SavedDebate { debate, events: contents.events, warnings })
     }
 }

@@ -29,7 +29,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 
 /// What a state file holds: the state, and how far the journal went that it is the fold of.
 #[derive(Debug)]
-pub(super) struct Saved {
+pub(super) struct StateFile {
     pub(super) debate: Debate,
     pub(super) journal: JournalMark,
 }
@@ -45,7 +45,7 @@ pub(super) struct Saver {
 
 #[derive(Debug)]
 struct Order {
-    state: Saved,
+    state: StateFile,
     done: Option<oneshot::Sender<Result<(), StoreError>>>,
 }
 
@@ -64,7 +64,7 @@ impl Saver {
     ///
     /// # Errors
     /// When an earlier save failed.
-    pub(super) fn save(&self, state: Saved) -> Result<(), StoreError> {
+    pub(super) fn save(&self, state: StateFile) -> Result<(), StoreError> {
         if let Some(failed) = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(failed);
         }
@@ -77,7 +77,7 @@ impl Saver {
     ///
     /// # Errors
     /// When it cannot be saved.
-    pub(super) async fn flush(&self, state: Saved) -> Result<(), StoreError> {
+    pub(super) async fn flush(&self, state: StateFile) -> Result<(), StoreError> {
         let (done, saved) = oneshot::channel();
         drop(self.orders.send(Order { state, done: Some(done) }));
         saved.await.unwrap_or_else(|_| {
@@ -115,7 +115,7 @@ fn work(orders: &Receiver<Order>, journal: &File, path: &Path, failure: &Mutex<O
     }
 }
 
-fn save(journal: &File, path: &Path, state: &Saved) -> Result<(), StoreError> {
+fn save(journal: &File, path: &Path, state: &StateFile) -> Result<(), StoreError> {
     journal.sync_data().map_err(|source| StoreError::Write { path: path.with_extension("events.jsonl"), source })?;
     write_state(path, state)
 }
@@ -147,7 +147,7 @@ fn mark_at_end(path: &Path) -> Option<JournalMark> {
 }
 
 /// Replaces the state file.
-pub(super) fn write_state(path: &Path, state: &Saved) -> Result<(), StoreError> {
+pub(super) fn write_state(path: &Path, state: &StateFile) -> Result<(), StoreError> {
     #[derive(Serialize)]
     struct File<'a> {
         #[serde(flatten)]

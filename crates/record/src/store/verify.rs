@@ -98,7 +98,7 @@ impl Verification {
 }
 
 /// A state file as it was read.
-struct Saved {
+struct ReadState {
     debate: Debate,
     /// As it is written, without the mark.
     value: Value,
@@ -163,7 +163,7 @@ fn ends_a_run(event: &Event) -> bool {
     matches!(event, Event::Completed { .. } | Event::Failed { .. } | Event::Paused | Event::Suspended { .. })
 }
 
-fn read_saved(path: &Path) -> Result<Saved, StateFileError> {
+fn read_saved(path: &Path) -> Result<ReadState, StateFileError> {
     let unreadable = |source: std::io::Error| StateFileError::Unreadable { path: path.to_owned(), source };
     if is_special(path) {
         return Err(StateFileError::NotAFile { path: path.to_owned() });
@@ -177,7 +177,7 @@ fn read_saved(path: &Path) -> Result<Saved, StateFileError> {
     let mark = value.as_object_mut().and_then(|fields| fields.remove("journal"));
     // A mark that cannot be read counts as one that fits nothing.
     let mark = mark.map(|mark| serde_json::from_value(mark).unwrap_or_default());
-    Ok(Saved { debate, value, mark })
+    Ok(ReadState { debate, value, mark })
 }
 
 /// The fold of the events that a state was saved behind, and their number.
@@ -189,7 +189,7 @@ struct Folded {
 
 /// Folds as many events as the state knows of: those up to its mark, in older files those up to which the fold is
 /// that state, and all where there are none such.
-fn folds(events: &[Recorded], saved: Option<&Saved>) -> Result<Folded, FoldError> {
+fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<Folded, FoldError> {
     let marked = saved.and_then(|saved| saved.mark.as_ref()).map(|mark| mark.events);
     let mut known: Option<Folded> = None;
     let mut debate: Option<Debate> = None;
@@ -216,7 +216,7 @@ fn folds(events: &[Recorded], saved: Option<&Saved>) -> Result<Folded, FoldError
     known.or_else(|| debate.map(all)).ok_or(FoldError::Empty)
 }
 
-fn compare(saved: &Saved, folded: &Folded, hashes: &[String], flaws: &mut Vec<Flaw>) -> StateFile {
+fn compare(saved: &ReadState, folded: &Folded, hashes: &[String], flaws: &mut Vec<Flaw>) -> StateFile {
     if let Some(mark) = &saved.mark {
         if mark.events > folded.of as u64 {
             flaws.push(Flaw::EndMissing { saved: mark.events, last: folded.of });

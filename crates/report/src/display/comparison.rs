@@ -6,58 +6,43 @@ use console::measure_text_width;
 
 use dialectic_base::sanitize::sanitize;
 
-use super::objections::Layout;
+use crate::report::{Line, Side, excerpt};
+
+use super::blocks::Layout;
 
 /// Lines that both have and that are shown before and behind what differs.
 const AROUND: usize = 2;
 /// Narrower than this, text falls to pieces: the terminal may wrap such lines itself.
 const NARROWEST: usize = 30;
 
-/// A line of one text or of both.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ComparedLine<'a> {
-    /// `-` for the first text, `+` for the second, a space for both.
-    pub mark: char,
-    /// Its pieces, each with whether it is what differs.
-    pub pieces: Vec<(bool, &'a str)>,
-}
-
 /// The lines that differ, with what is around them; the rest is left out, which shows as `…`. Nothing in them steers a
 /// terminal but our own colours.
 #[must_use]
-pub fn compared(lines: &[ComparedLine<'_>], layout: Layout) -> String {
-    let differs = |line: &ComparedLine<'_>| line.mark != ' ';
-    let is_near = |index: usize| {
-        let around = index.saturating_sub(AROUND)..=(index + AROUND).min(lines.len().saturating_sub(1));
-        lines.get(around).is_some_and(|around| around.iter().any(differs))
-    };
+pub fn compared(lines: &[Line], layout: Layout) -> String {
     let mut text = String::new();
-    let mut was_shown = true;
-    for (index, line) in lines.iter().enumerate() {
-        let is_shown = is_near(index);
-        if is_shown {
-            push(&mut text, line, layout);
-        } else if was_shown {
-            text.push_str("  …\n");
+    for line in excerpt(lines, AROUND) {
+        match line {
+            Some(line) => push(&mut text, line, layout),
+            None => text.push_str("  …\n"),
         }
-        was_shown = is_shown;
     }
     text
 }
 
 /// Appends a line, broken between words, with its mark before each piece of it.
-fn push(text: &mut String, line: &ComparedLine<'_>, layout: Layout) {
-    let style = match line.mark {
-        '-' => AnsiColor::Red.on_default(),
-        '+' => AnsiColor::Green.on_default(),
-        _ => Style::new().dimmed(),
+fn push(text: &mut String, line: &Line, layout: Layout) {
+    let style = match line.side {
+        Side::First => AnsiColor::Red.on_default(),
+        Side::Second => AnsiColor::Green.on_default(),
+        Side::Both => Style::new().dimmed(),
     };
+    let mark = line.side.mark();
     let room = layout.width.map_or(usize::MAX, |width| width.max(NARROWEST) - 2);
     let painted = |piece: &str, differs: bool| {
         let style = if differs { style.bold().underline() } else { style };
         if layout.color && !piece.is_empty() { format!("{style}{piece}{style:#}") } else { piece.to_owned() }
     };
-    let (mut now, mut used) = (painted(&format!("{} ", line.mark), false), 0);
+    let (mut now, mut used) = (painted(&format!("{mark} "), false), 0);
     for (differs, piece) in &line.pieces {
         let clean = sanitize(piece).replace('\t', "    ");
         for word in words(&clean) {
@@ -65,7 +50,7 @@ fn push(text: &mut String, line: &ComparedLine<'_>, layout: Layout) {
             if used > 0 && used + width > room {
                 text.push_str(now.trim_end());
                 text.push('\n');
-                (now, used) = (painted(&format!("{} ", line.mark), false), 0);
+                (now, used) = (painted(&format!("{mark} "), false), 0);
             }
             now.push_str(&painted(word, *differs));
             used += measure_text_width(word);
@@ -84,15 +69,21 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    fn line<'a>(mark: char, pieces: &[(bool, &'a str)]) -> ComparedLine<'a> {
-        ComparedLine { mark, pieces: pieces.to_vec() }
+    fn line(side: Side, pieces: &[(bool, &str)]) -> Line {
+        Line { side, pieces: pieces.iter().map(|(differs, piece)| (*differs, (*piece).to_owned())).collect() }
     }
 
     #[test]
     fn what_differs_is_shown_with_a_little_around_it() {
-        let mut lines: Vec<_> = (0..9).map(|_| line(' ', &[(false, "the same")])).collect();
-        lines.insert(5, line('-', &[(false, "a queue of "), (true, "jobs"), (false, " on one machine and no other")]));
-        lines.insert(6, line('+', &[(false, "a queue of "), (true, "tasks\u{1b}[2J"), (false, " on one machine")]));
+        let mut lines: Vec<_> = (0..9).map(|_| line(Side::Both, &[(false, "the same")])).collect();
+        lines.insert(
+            5,
+            line(Side::First, &[(false, "a queue of "), (true, "jobs"), (false, " on one machine and no other")]),
+        );
+        lines.insert(
+            6,
+            line(Side::Second, &[(false, "a queue of "), (true, "tasks\u{1b}[2J"), (false, " on one machine")]),
+        );
         let plain = Layout { width: Some(30), color: false };
         insta::assert_snapshot!(compared(&lines, plain), @r"
           …

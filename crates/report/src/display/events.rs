@@ -5,7 +5,7 @@ use std::thread;
 
 use tokio::sync::watch;
 
-use dialectic_record::signals::{Follower, Told};
+use dialectic_record::signals::{Followed, Follower};
 
 use super::ndjson::{EventSink, EventSinkError};
 use super::view::Messages;
@@ -60,8 +60,8 @@ async fn write(mut follower: Follower, mut sink: EventSink, messages: &Messages)
     loop {
         let written = match follower.next().await {
             Ok(None) => return StreamEnd::Complete,
-            Ok(Some(Told::Signal(signal))) => sink.write(&signal),
-            Ok(Some(Told::Gap { missed })) => sink.write_gap(missed),
+            Ok(Some(Followed::Signal(signal))) => sink.write(&signal),
+            Ok(Some(Followed::Gap { missed })) => sink.write_gap(missed),
             Err(source) => Err(EventSinkError::Unread(source)),
         };
         match written {

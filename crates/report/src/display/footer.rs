@@ -55,6 +55,7 @@ pub fn footer(Ended { debate, took, name, is_offline }: Ended<'_>, columns: usiz
         Some(clock(took)),
         Some(cost),
         confidence.map(|confidence| format!("confidence {}", score(confidence))),
+        crate::report::subject::status(debate),
         Some(format!("dialectic report {}", one_line(name))),
     ];
     let mut lines = vec![String::new()];

@@ -15,15 +15,29 @@ const NARROWEST: usize = 20;
 const RENDERED_BYTES: usize = 1024 * 1024;
 /// Quotes and lists are nested at most this deep: what is deeper is shown as plain text.
 const DEEPEST: usize = 12;
+/// Columns of a rule at most: without a terminal there is no width.
+const RULE: usize = 80;
 const CODE_INDENT: &str = "  ";
 
 /// `text` rendered for a terminal of `width` columns, ending in a newline. The text's own escape codes are dropped;
 /// without colour there are none at all. A choice of [`ColorChoice::Auto`] counts as no colour.
 #[must_use]
 pub fn render_markdown(text: &str, width: usize, color: ColorChoice) -> String {
+    let colored = matches!(color, ColorChoice::Always | ColorChoice::AlwaysAnsi);
+    let lines = rendered_after(Vec::new(), text, width.max(NARROWEST), colored);
+    let mut text: String = lines.iter().flat_map(|line| [line.trim_end(), "\n"]).collect();
+    if text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+/// The lines of a text whose first paragraph begins with a label; the label stands alone before another beginning.
+pub(super) fn rendered_after(label: Vec<Span>, text: &str, width: usize, colored: bool) -> Vec<String> {
     let text = sanitize(text);
     if text.len() > RENDERED_BYTES {
-        return format!("{}\n", text.trim_end_matches('\n'));
+        let label = wrap(&label, width).into_iter().filter(|line| !line.is_empty());
+        return label.chain(text.trim_end_matches('\n').split('\n').map(str::to_owned)).collect();
     }
     let mut options = Options::default();
     options.extension.table = true;
@@ -31,16 +45,17 @@ pub fn render_markdown(text: &str, width: usize, color: ColorChoice) -> String {
     options.extension.tasklist = true;
     let arena = Arena::new();
     let document = parse_document(&arena, &text, &options);
-    let renderer = Renderer {
-        source: text.lines().collect(),
-        colored: matches!(color, ColorChoice::Always | ColorChoice::AlwaysAnsi),
+    let renderer = Renderer { source: text.lines().collect(), colored };
+    let first = document.first_child().filter(|first| matches!(first.data().value, NodeValue::Paragraph));
+    let Some(first) = first.filter(|_| !label.is_empty()) else {
+        let label = wrap(&label, width).into_iter().filter(|line| !line.is_empty());
+        return label.chain(renderer.children(document, width, 0, false)).collect();
     };
-    let lines = renderer.children(document, width.max(NARROWEST), 0, false);
-    let mut text: String = lines.iter().flat_map(|line| [line.trim_end(), "\n"]).collect();
-    if text.is_empty() {
-        text.push('\n');
-    }
-    text
+    let begun = [label, renderer.inlines(first, Style::new())].concat();
+    first.detach();
+    let rest = renderer.children(document, width, 0, false);
+    let blank = (!rest.is_empty()).then(String::new);
+    wrap(&begun, width).into_iter().chain(blank).chain(rest).collect()
 }
 
 /// Turns the nodes of a document into lines.
@@ -72,7 +87,7 @@ impl Renderer<'_> {
             NodeValue::Heading(heading) => self.heading(node, heading.level, width),
             NodeValue::CodeBlock(code) => self.code(&code.literal),
             NodeValue::HtmlBlock(html) => html.literal.lines().map(|line| sanitize(line).into_owned()).collect(),
-            NodeValue::ThematicBreak => vec![self.painted(&"─".repeat(width), dim())],
+            NodeValue::ThematicBreak => vec![self.painted(&"─".repeat(width.min(RULE)), dim())],
             NodeValue::BlockQuote => {
                 let mark = self.painted("▐", dim());
                 let lines = self.children(node, width.saturating_sub(2), depth + 1, false);

@@ -6,6 +6,7 @@
 //! record (`dialectic_record::debate`) and nothing else of the program: it never reads the environment, never ends the process, and
 //! takes a closed stream for what it is rather than panic.
 
+mod blocks;
 mod comparison;
 mod events;
 mod footer;
@@ -14,7 +15,6 @@ mod live;
 mod markdown;
 mod ndjson;
 mod notice;
-mod objections;
 mod plain;
 mod plan;
 mod replay;
@@ -30,14 +30,14 @@ mod wrap;
 #[cfg(test)]
 mod tests;
 
-pub use comparison::{ComparedLine, compared};
+pub use blocks::{Layout, objections};
+pub use comparison::compared;
 pub use events::{EventStream, StreamEnd};
 pub use footer::{Ended, footer};
 pub use forecast::{forecast, purchase};
 pub use markdown::render_markdown;
 pub use ndjson::{EventSink, EventSinkError, event_line, gap_line};
 pub use notice::{ColorMode, Notices};
-pub use objections::{Layout, objections};
 pub use replay::{Speed, play};
 pub use summary::{participants, summary};
 pub use table::{Cell, Table, TableColumn};

@@ -88,6 +88,8 @@ impl PlainLines {
             Event::Stopping { reason: StopReason::Budget } => vec!["stopping: the cost limit is reached".to_owned()],
             Event::Stopping { reason: StopReason::User } => vec!["stopping: the user asked for it".to_owned()],
             Event::Suspended { stage } => vec![progress.panel().words(*stage).progressive.into_owned()],
+            // After the questions, nothing has begun that could be resumed.
+            Event::Resumed if progress.round() == 0 => Vec::new(),
             Event::Resumed => vec!["debate resumed".to_owned()],
             _ => result_line(progress.panel(), event, AgentId::as_str).into_iter().collect(),
         }

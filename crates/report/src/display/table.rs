@@ -3,7 +3,7 @@
 use anstyle::Style;
 use console::{Alignment, measure_text_width, pad_str, truncate_str};
 
-use super::objections::Layout;
+use super::blocks::Layout;
 use super::wrap::{Span, fit, wrap};
 
 /// Between two columns.
@@ -179,6 +179,16 @@ impl Table {
             *drawn += line.trim_end();
             drawn.push('\n');
         }
+    }
+
+    /// Whether there is room for the columns that are never left out, each at its least width.
+    pub(super) fn fits(&self, width: usize) -> bool {
+        let kept = self.columns.iter().enumerate().filter(|(_, column)| column.rank == 0);
+        let least = kept.map(|(place, column)| {
+            let all = self.width(place, true);
+            GAP + column.least.map_or(all, |least| least.min(all))
+        });
+        least.sum::<usize>() <= width + GAP
     }
 
     /// The columns for which there is room.

@@ -262,7 +262,9 @@ impl<'a> Call<'a> {
             Event::Contributed { contribution, call: Some(_), .. } => {
                 about = about.or(contribution.target_agent_id.as_ref());
                 text = Some(Arc::clone(&contribution.content)).filter(|text| !text.trim().is_empty());
-                if let Some(choice) = &contribution.metadata.choice {
+                if let Some(lens) = contribution.metadata.lens {
+                    format!("{}: {}", lens.name(), seen(contribution))
+                } else if let Some(choice) = &contribution.metadata.choice {
                     format!("{choice}: {}", first_sentence(&contribution.content))
                 } else {
                     is_quotation = true;
@@ -299,7 +301,7 @@ impl<'a> Call<'a> {
                 }
                 None => "the score could not be read".to_owned(),
             },
-            Event::Synthesized { solution, .. } => {
+            Event::Drafted { solution, .. } | Event::Synthesized { solution, .. } => {
                 if let Some(author) = solution.synthesized_by.as_ref().filter(|by| *by != &key.agent_id) {
                     // The text is somebody else's, which was kept as it is: who was called only assessed it.
                     about = Some(author);
@@ -317,6 +319,7 @@ impl<'a> Call<'a> {
             // What was carried over took no call.
             Event::Contributed { call: None, .. }
             | Event::Created(_)
+            | Event::CheckForgone
             | Event::StageEntered { .. }
             | Event::RoundBegun { .. }
             | Event::Gathered { .. }
@@ -335,7 +338,6 @@ impl<'a> Call<'a> {
             | Event::OutputLimited { .. }
             | Event::CostWarned { .. }
             | Event::CostAcknowledged
-            | Event::CostAssumed { .. }
             | Event::Stopping { .. }
             | Event::Suspended { .. }
             | Event::Paused
@@ -453,6 +455,17 @@ fn point_of(contribution: &Contribution) -> String {
     sentences.into_iter().find(|sentence| !sentence.is_empty()).unwrap_or_default()
 }
 
+/// What a checker found: how many points, and the first of them.
+fn seen(contribution: &Contribution) -> String {
+    match contribution.reading.as_ref().and_then(|reading| reading.points.as_deref()) {
+        None => "could not be read".to_owned(),
+        Some([]) => "no point".to_owned(),
+        Some(points @ [first, ..]) => {
+            format!("{}, such as: {}", counted(points.len() as u64, "point"), first_sentence(&first.text))
+        }
+    }
+}
+
 /// The first sentence of a Markdown text, without its marks: of its prose where there is some, else of its headings.
 pub(super) fn first_sentence(markdown: &str) -> String {
     let mut end = markdown.len().min(READ);
@@ -551,7 +564,8 @@ mod tests {
                 ..Solution::default()
             };
             let (key, call) = (fixture::key(fixture::SYNTHESIS, "judge", None), fixture::call(None));
-            let event = Event::Synthesized { key: Some(key), solution: Box::new(solution), call: Some(call) };
+            let event =
+                Event::Synthesized { key: Some(key), text: None, solution: Box::new(solution), call: Some(call) };
             let panel = fixture::panel();
             let lines = Call::of(&panel, &event).unwrap().lines(&panel, 120, true);
             anstream::adapter::strip_str(&lines.join("\n")).to_string()
@@ -561,6 +575,39 @@ mod tests {
             line("agent-kiss"),
             "✓ r1 synthesis Judge → Simplicity Advocate · 1.2 s · kept as the solution, with confidence 72"
         );
+    }
+
+    #[test]
+    fn what_a_checker_saw_is_told_by_its_lens_at_every_width() {
+        let contribution = |reading: serde_json::Value| {
+            let mut one: Contribution = serde_json::from_value(serde_json::json!({
+                "agentId": "agent-kiss", "agentRole": "kiss", "type": "check", "content": "1. x",
+                "targetAgentId": "judge", "metadata": {"lens": "facts"},
+            }))
+            .unwrap();
+            one.reading = serde_json::from_value(reading).unwrap();
+            Arc::new(one)
+        };
+        let mut panel = fixture::panel();
+        panel.stages = dialectic_record::protocol::DIALECTIC.infos();
+        let lines = |reading, columns| {
+            let key = fixture::key(dialectic_record::debate::StageId::new("check"), "agent-kiss", Some("judge"));
+            let event =
+                Event::Contributed { key, contribution: contribution(reading), call: Some(fixture::call(None)) };
+            let lines = Call::of(&panel, &event).unwrap().lines(&panel, columns, false);
+            anstream::adapter::strip_str(&lines.join("\n")).to_string()
+        };
+        let points = serde_json::json!({"points": [
+            {"severity": "major", "text": "**MySQL** has no such lock. It has others."}, {"severity": "minor", "text": "y"},
+        ]});
+        insta::assert_snapshot!(lines(points.clone(), 120), @"✓ r1 check Simplicity Advocate → Judge · 1.2 s · facts: 2 points, such as: MySQL has no such lock.");
+        insta::assert_snapshot!(lines(points.clone(), 80), @"✓ r1 check Simplicity Advocate → Judge · 1.2 s · facts: 2 points, such as: MySQ…");
+        insta::assert_snapshot!(lines(points, 50), @r"
+        ✓ r1 check Simplicity Advocate → Judge · 1.2 s
+            facts: 2 points, such as: MySQL has no such l…
+        ");
+        assert!(lines(serde_json::json!({"points": []}), 120).ends_with("facts: no point"));
+        assert!(lines(serde_json::Value::Null, 120).ends_with("facts: could not be read"));
     }
 
     #[test]

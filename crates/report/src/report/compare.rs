@@ -10,6 +10,7 @@ use dialectic_record::debate::{Debate, DebateId, Decision, Ledger, Objection, Se
 
 use super::decision::without_assessment;
 use super::difference::{Part, parts, words};
+use super::subject;
 
 /// Longer texts are not compared: it would take too long, and nobody would read it.
 const COMPARED_BYTES: usize = 512 * 1024;
@@ -58,6 +59,10 @@ pub struct Figures {
     pub open: usize,
     /// Major requirements that are not fulfilled.
     pub unfulfilled: usize,
+    /// Those that are not fulfilled in a case.
+    pub partly_fulfilled: usize,
+    /// Whether the answer was checked, and what came of it; absent where there is nothing to check.
+    pub check: Option<String>,
     /// Who won.
     pub winner: Option<String>,
 }
@@ -126,7 +131,7 @@ impl Figures {
         Self {
             id: debate.id.clone(),
             outcome: debate.outcome.as_ref().map_or(debate.status.name(), |outcome| outcome.kind.name()),
-            problem: debate.title().to_owned(),
+            problem: debate.title().into_owned(),
             rounds: debate.rounds.len(),
             calls: debate.total_usage().requests,
             tokens: debate.total_tokens(),
@@ -137,6 +142,8 @@ impl Figures {
             points: ledger.objections.len(),
             open: ledger.objections.iter().filter(|one| one.open).count(),
             unfulfilled: solution.map_or(0, |solution| solution.unfulfilled_major_requirements.len()),
+            partly_fulfilled: solution.map_or(0, |solution| solution.partly_fulfilled.len()),
+            check: subject::status(debate),
             winner: debate.winner().map(|winner| winner.agent_id.to_string()),
         }
     }
@@ -145,10 +152,7 @@ impl Figures {
 /// The settings that differ, those of agents by the agents' ids.
 fn settings(debates: [&Debate; 2]) -> Vec<Setting> {
     let [mut first, mut second] = debates.map(|debate| {
-        let mut flat = BTreeMap::new();
-        if let Some(settings) = &debate.settings {
-            flatten("", &by_id(settings), &mut flat);
-        }
+        let mut flat = debate.settings.as_ref().map(flat).unwrap_or_default();
         flat.insert("seed".to_owned(), debate.seed.map_or(Value::Null, Value::from));
         flat
     });
@@ -163,6 +167,13 @@ fn settings(debates: [&Debate; 2]) -> Vec<Setting> {
         .collect();
     differing.sort_by(|one, other| one.key.cmp(&other.key));
     differing
+}
+
+/// Settings by their keys, those of agents by the agents' ids.
+pub(crate) fn flat(settings: &Settings) -> BTreeMap<String, Value> {
+    let mut flat = BTreeMap::new();
+    flatten("", &by_id(settings), &mut flat);
+    flat
 }
 
 /// Settings as JSON, with agents as an object.
@@ -215,6 +226,9 @@ fn outcome(one: &Objection) -> String {
         Some(Decision::Dismissed) => "dismissed by the judge".to_owned(),
         Some(Decision::Upheld) if one.is_upheld_and_unmet() => "upheld by the judge, not met".to_owned(),
         Some(Decision::Upheld) => "upheld by the judge, met".to_owned(),
+        Some(Decision::Met | Decision::Partly | Decision::NotMet) => {
+            format!("{}, as the judge ruled", one.ruling_in_words().unwrap_or_default())
+        }
         None => format!("{}, {}", one.answer_in_words(), if one.open { "open" } else { "settled" }),
     }
 }
@@ -224,10 +238,23 @@ fn solution(debates: [&Debate; 2]) -> Option<Vec<Line>> {
         let solution = debate.final_solution.as_ref();
         solution.map(|solution| without_assessment(&solution.description)).unwrap_or_default()
     });
-    if first.len() > COMPARED_BYTES || second.len() > COMPARED_BYTES {
+    changed(first, second)
+}
+
+/// The lines of the newest draft of an answer and of the text that took its place; nothing where none did, or where they
+/// are too long to be compared.
+#[must_use]
+pub fn draft_and_final(debate: &Debate) -> Option<Vec<Line>> {
+    let (draft, text) = (debate.newest_draft()?, debate.final_text()?);
+    changed(&draft.text.without_answers(), &text.without_answers())
+}
+
+/// The lines of two texts; nothing where they are too long to be compared.
+pub(crate) fn changed(old: &str, new: &str) -> Option<Vec<Line>> {
+    if old.len() > COMPARED_BYTES || new.len() > COMPARED_BYTES {
         return None;
     }
-    let [old, new] = [first, second].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
+    let [old, new] = [old, new].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
     let mut compared = Vec::new();
     for Part { old: gone, new: come, stayed } in parts(old.iter(), new.iter()) {
         if stayed {
@@ -237,6 +264,34 @@ fn solution(debates: [&Debate; 2]) -> Option<Vec<Line>> {
         }
     }
     Some(compared)
+}
+
+/// The lines that differ, with some around them; nothing for each run of those that are left out.
+pub(crate) fn excerpt(lines: &[Line], around: usize) -> Vec<Option<&Line>> {
+    let is_near = |index: usize| {
+        let around = index.saturating_sub(around)..=(index + around).min(lines.len().saturating_sub(1));
+        lines.get(around).is_some_and(|around| around.iter().any(|line| line.side != Side::Both))
+    };
+    let mut excerpt: Vec<Option<&Line>> = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        if is_near(index) {
+            excerpt.push(Some(line));
+        } else if !matches!(excerpt.last(), Some(None)) {
+            excerpt.push(None);
+        }
+    }
+    excerpt
+}
+
+impl Side {
+    /// What stands before its lines.
+    pub(crate) fn mark(self) -> char {
+        match self {
+            Self::Both => ' ',
+            Self::First => '-',
+            Self::Second => '+',
+        }
+    }
 }
 
 /// The lines of a passage in either solution. Where most of its words stayed, the others are what differs.

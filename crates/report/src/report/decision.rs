@@ -13,11 +13,13 @@ use dialectic_base::figures::{counted, named_cost, score};
 use dialectic_base::markdown::{fenced, heading, inline};
 use dialectic_base::problem::{NO_ANSWER, major_requirements};
 use dialectic_base::sanitize::{one_line, sanitize};
-use dialectic_record::debate::{Answered, Decision, Ledger, Objection, ResultKind, Round};
+use dialectic_record::debate::{Answered, Decision, Ledger, Objection, ResultKind};
 
+use super::block::Block;
+use super::markdown::blocks::for_readers;
 use super::prose::{RENDERED_BYTES, gist, leads, options as markdown_options, plain};
-use super::stages::sections;
-use super::{Participant, View};
+use super::stages::said_in;
+use super::{Participant, View, subject};
 
 /// What the judge's assessment begins with, behind the solution's own text; its lists have places of their own here.
 const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment";
@@ -60,9 +62,12 @@ pub fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<(
         let items = |texts: &[String]| texts.iter().map(|text| inline(&plain(text)).into_owned()).collect::<Vec<_>>();
         let unmet = solution.unfulfilled_major_requirements.iter();
         let unmet = unmet.map(|one| format!("Not fulfilled: {}", inline(&plain(one))));
-        list(out, "### Consequences", items(&solution.tradeoffs).into_iter().chain(unmet))?;
+        let partly =
+            items(&subject::partly_fulfilled(solution)).into_iter().map(|one| format!("Fulfilled in part: {one}"));
+        list(out, "### Consequences", items(&solution.tradeoffs).into_iter().chain(unmet).chain(partly))?;
         list(out, "## Next Steps", items(&solution.recommendations).into_iter())?;
-        list(out, "## Open Questions", items(&solution.open_questions).into_iter())?;
+        let open = [&solution.open_questions, &solution.unverified, &subject::remaining(&Ledger::of(debate))];
+        list(out, "## Open Questions", open.into_iter().flat_map(|texts| items(texts)))?;
     }
     let ledger = Ledger::shown(debate).ledger;
     list(out, "## Rejected Objections", rejected(view, &ledger).into_iter())?;
@@ -177,8 +182,9 @@ fn rejection(view: &View<'_>, one: &Objection) -> Option<(String, String)> {
         Some(ruling) if ruling.is_unmet() => {
             fates.push("The judge upheld it all the same, and the solution does not meet it.".to_owned());
         }
-        Some(ruling) => fates
-            .push(format!("The judge upheld it all the same; it is met in {}", inline(&sentence(&ruling.handled_in)))),
+        Some(ruling) => {
+            fates.push(format!("The judge upheld it all the same; it is met in {}", inline(&sentence(ruling.place()))));
+        }
         None => {}
     }
     Some((point, fates.join(" ")))
@@ -196,16 +202,12 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
     let debate = view.debate;
     writeln!(out, "## More Information\n\n<details>\n<summary>The debate behind this record</summary>\n")?;
     writeln!(out, "- Debate: {}", inline(debate.id.as_str()))?;
-    let protocol = debate.settings.as_ref().map(|settings| inline(&settings.debate.protocol));
-    if let Some(protocol) = protocol {
-        writeln!(out, "- Protocol: {protocol}")?;
-    }
     let rounds = counted(debate.rounds.len() as u64, "round");
     let usage = debate.total_usage();
     if debate.is_offline() {
         writeln!(
             out,
-            "- {rounds}, {}. No model was called: the offline provider works by rules.",
+            "- {rounds}, {}. No model was called: this was a rehearsal with prepared texts.",
             counted(usage.requests, "call")
         )?;
     } else if debate.usage.is_empty() {
@@ -214,20 +216,14 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
     } else {
         writeln!(out, "- {rounds}, {}, {}", counted(usage.requests, "call"), named_cost(usage.cost_usd))?;
     }
-    if let Some(outcome) = &debate.outcome {
-        writeln!(out, "- Outcome: {}", outcome.kind.name())?;
-        for reason in &outcome.reasons {
-            writeln!(out, "  - {}", inline(reason))?;
-        }
-    }
-    if let Some(error) = &debate.error {
-        writeln!(out, "- The debate failed: {}", inline(error))?;
-    }
+    let course = [subject::ending(debate), subject::extent(debate)].concat();
+    writeln!(out, "{}", for_readers(&[Block::List(course)], view).trim_end())?;
     if let Some(confidence) = view.confidence() {
         writeln!(out, "- Confidence of the judge: {} of 100", score(confidence))?;
     }
     for round in &debate.rounds {
-        writeln!(out, "- Round {}: {}", round.round_number, said_in(view, round, ledger))?;
+        let tally = ledger.tally(round.round_number).map(|tally| format!("; {tally}")).unwrap_or_default();
+        writeln!(out, "- Round {}: {}{tally}", round.round_number, said_in(debate, round))?;
     }
     for one in view.agents.iter().chain([&view.judge]) {
         let model = if debate.is_offline() { Cow::Borrowed("no model") } else { inline(&one.model) };
@@ -239,21 +235,6 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
 /// A solution's own text, without the judge's assessment behind it.
 pub(super) fn without_assessment(text: &str) -> &str {
     text.rsplit_once(ASSESSMENT).map_or(text, |(text, _)| text)
-}
-
-/// `3 proposals, 6 critiques, 3 refinements; 12 points · 7 accepted · 5 rejected`
-fn said_in(view: &View<'_>, round: &Round, ledger: &Ledger) -> String {
-    let sections = sections(view.debate, round).into_iter().filter(|section| !section.contributions.is_empty());
-    let counts = sections.map(|section| {
-        let count = section.contributions.len();
-        let stage = section.contributions.first().map(|one| one.stage);
-        let words = stage.map(|stage| view.debate.words(stage));
-        let noun = words.map(|words| if count == 1 { words.noun } else { words.plural }).unwrap_or_default();
-        format!("{count} {}", inline(&noun))
-    });
-    let said = counts.collect::<Vec<_>>().join(", ");
-    let said = if said.is_empty() { "nothing was said".to_owned() } else { said };
-    ledger.tally(round.round_number).map_or(said.clone(), |tally| format!("{said}; {tally}"))
 }
 
 /// Markdown whose headings stand below those of the record, and whose markup is text. Control characters, which would be

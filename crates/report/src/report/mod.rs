@@ -3,7 +3,8 @@
 //! Formats take a [`View`] and make text of it, where it goes is not theirs to know; none of them asks the clock. Nothing that came from
 //! a model is trusted here: as Markdown it stands in fences that it cannot leave, as HTML it is escaped.
 
-mod compare;
+pub(crate) mod block;
+pub(crate) mod compare;
 mod decision;
 mod difference;
 mod html;
@@ -12,14 +13,17 @@ mod overview;
 mod prose;
 mod said;
 mod stages;
+pub(crate) mod subject;
 mod view;
 
-pub use compare::{Comparison, Decided, Figures, Line, Setting, Side};
+pub(crate) use compare::excerpt;
+pub use compare::{Comparison, Decided, Figures, Line, Setting, Side, draft_and_final};
 pub use decision::decision_record;
 pub use html::html;
 pub use markdown::{Detail, markdown};
 pub use overview::overview;
 pub use said::{Said, readable, said};
+pub(crate) use stages::preposition;
 pub use view::{Participant, View};
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use dialectic_base::figures::{counted, duration, named_cost, score};
 use dialectic_base::markdown::{heading, inline, truncate};
 use dialectic_record::debate::{AgentId, Attachment, Counts, Debate, Ledger, Objection, Round, Winner, WonBy};
 
-use super::View;
 use super::decision::{below, without_assessment};
+use super::stages::said_in;
+use super::{View, subject};
 
 /// Characters of the solution's beginning that are enough to know what it is about.
 const BEGINNING: usize = 400;
@@ -22,9 +23,13 @@ const ITEM: usize = 300;
 #[must_use]
 pub fn overview(view: &View<'_>, name: &str) -> String {
     let debate = view.debate;
-    let mut page = format!("# {}\n\n{}", heading(debate.title()), facts(debate));
+    let given = debate.given_title();
+    let title = given.unwrap_or_else(|| debate.heading_of_problem());
+    let mut page = format!("# {}\n\n{}", heading(title), facts(debate));
     let ledger = Ledger::shown(debate).ledger;
-    let rest = debate.problem.trim().split_once('\n').map(|(_, rest)| rest.trim()).unwrap_or_default();
+    let problem = debate.problem.trim();
+    let below = problem.split_once('\n').map(|(_, rest)| rest.trim()).unwrap_or_default();
+    let rest = if given.is_some() { problem } else { below };
     if !rest.is_empty() {
         section(&mut page, "The problem", &beginning(rest));
     }
@@ -74,6 +79,7 @@ fn facts(debate: &Debate) -> String {
         took,
         (!debate.usage.is_empty()).then(|| named_cost(usage.cost_usd)),
         confidence.map(|confidence| format!("confidence {}", score(confidence))),
+        subject::status(debate),
     ];
     let mut facts = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ") + "\n";
     if let Some(parent) = &debate.forked_from {
@@ -95,21 +101,7 @@ fn facts(debate: &Debate) -> String {
 
 /// `Round 1: 3 proposals, 6 critiques, 3 refinements; 12 points raised, 4 of them open at the end; score 72`
 fn course(debate: &Debate, round: &Round, ledger: &Ledger) -> String {
-    let mut stages = Vec::new();
-    for one in &round.contributions {
-        match stages.iter_mut().find(|(stage, _)| *stage == one.stage) {
-            Some((_, count)) => *count += 1,
-            None => stages.push((one.stage, 1_u64)),
-        }
-    }
-    // Of what is made within one stage, the texts are in the order in which they came.
-    stages.sort_by_key(|(stage, _)| debate.place_rank(*stage));
-    let said = stages.into_iter().map(|(stage, count)| {
-        let words = debate.words(stage);
-        format!("{count} {}", inline(if count == 1 { &words.noun } else { &words.plural }))
-    });
-    let said = said.collect::<Vec<_>>().join(", ");
-    let mut parts = vec![if said.is_empty() { "nothing was said".to_owned() } else { said }];
+    let mut parts = vec![said_in(debate, round)];
     let counts = Counts::of(ledger.objections.iter().filter(|one| one.round == round.round_number));
     if counts.all > 0 {
         parts.push(format!("{} raised, {} open at the end", counted(counts.all as u64, "point"), counts.all_open()));
@@ -135,7 +127,9 @@ fn decided(page: &mut String, view: &View<'_>) {
     let items = |texts: &[String]| texts.iter().map(|text| inline(truncate(text, ITEM)).into_owned()).collect();
     list(page, "What was given up", items(&solution.tradeoffs));
     list(page, "Major requirements not fulfilled", items(&solution.unfulfilled_major_requirements));
+    list(page, "Major requirements fulfilled in part", items(&subject::partly_fulfilled(solution)));
     list(page, "Open questions", items(&solution.open_questions));
+    list(page, "Not verified", items(&solution.unverified));
 }
 
 /// Who won, by what, and how far that can be relied on; nothing where nobody could win.

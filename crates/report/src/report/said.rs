@@ -8,14 +8,13 @@ use serde::Serialize;
 use dialectic_base::figures::score;
 use dialectic_base::markdown::{heading, inline};
 use dialectic_base::problem::NO_ANSWER;
-use dialectic_record::debate::{
-    AgentId, Argument, CallKey, Challenge, Contribution, Convergence, Debate, Gathered, Material, Metadata,
-    Observation, ResultKind, Selection, StageId, TeamCandidate,
-};
+use dialectic_record::debate::{AgentId, Contribution, Debate, Metadata, ResultKind, StageId};
 
-use super::View;
+use super::block::{Block, line};
 use super::decision::below;
+use super::markdown::blocks::for_readers;
 use super::stages::{capitalized, first, preposition};
+use super::{View, subject};
 
 /// One text, and whose it is.
 #[derive(Debug, Clone, Serialize)]
@@ -55,12 +54,12 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
         content,
         metadata: None,
     };
-    let found = |round, yields, agent_id: Option<&'a AgentId>, lines: Vec<String>| Said {
+    let found = |round, yields, agent_id: Option<&'a AgentId>, blocks: &[Block<'_>]| Said {
         round,
         stage: stage(yields),
         agent_id,
         target_agent_id: None,
-        content: Cow::Owned(lines.iter().flat_map(|line| ["- ", line, "\n"]).collect()),
+        content: Cow::Owned(for_readers(blocks, view)),
         metadata: None,
     };
     let judge = Some(&view.judge.id);
@@ -73,8 +72,14 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
         });
         all.push(text(0, stage(ResultKind::Questions), &group.agent_id, Cow::Owned(items.collect())));
     }
-    all.extend(debate.gathered.as_ref().map(|gathered| found(0, ResultKind::Material, None, material(gathered))));
-    all.extend(debate.selection.as_ref().map(|selection| found(0, ResultKind::Team, None, team(view, selection))));
+    if debate.gathered.is_some() {
+        let material = subject::material(debate);
+        let nothing = [Block::Paragraph(line!["Nothing was collected."])];
+        all.push(found(0, ResultKind::Material, None, if material.is_empty() { &nothing } else { &material }));
+    }
+    if debate.selection.is_some() {
+        all.push(found(0, ResultKind::Team, None, &subject::team(debate)));
+    }
     for round in &debate.rounds {
         let number = round.round_number;
         for summary in round.summaries.iter().flat_map(|summaries| summaries.values()) {
@@ -87,15 +92,15 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
             all.push(text(number, stage(ResultKind::Score), &view.judge.id, Cow::Owned(line)));
         }
         if !round.observations.is_empty() {
-            all.push(found(number, ResultKind::Kinds, judge, kinds(view, &round.observations)));
+            all.push(found(number, ResultKind::Kinds, judge, &subject::arguments(std::slice::from_ref(round))));
         }
-        if let Some(convergence) = &round.convergence {
+        if round.convergence.is_some() {
             // Decisions in the same words need no judge.
             let by = judge.filter(|_| round.relations.is_some());
-            all.push(found(number, ResultKind::Agreement, by, agreement(view, convergence)));
+            all.push(found(number, ResultKind::Agreement, by, &subject::agreement(std::slice::from_ref(round), &[])));
         }
-        if let Some(challenge) = &round.challenge {
-            all.push(found(number, ResultKind::Challenge, judge, against(view, challenge)));
+        if round.challenge.is_some() {
+            all.push(found(number, ResultKind::Challenge, judge, &[Block::List(subject::challenged(round))]));
         }
     }
     for poll in &debate.polls {
@@ -110,93 +115,16 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
     for judgement in &debate.judgements {
         all.push(text(0, stage(ResultKind::Verdict), &view.judge.id, Cow::Borrowed(judgement.reasoning.as_str())));
     }
+    all.extend(debate.checks.iter().map(|one| of_contribution(view, 0, one)));
     if let Some(solution) = &debate.final_solution {
+        // Where no text took its place, the draft is the answer.
+        let draft = debate.newest_draft().map(|draft| draft.text.stage);
+        let written = debate.final_text().map(|text| text.stage).or(draft);
+        let of_solution = written.or_else(|| stage(ResultKind::Solution));
         let by = solution.synthesized_by.as_ref().unwrap_or(&view.judge.id);
-        all.push(text(0, closing(ResultKind::Solution), by, Cow::Borrowed(solution.description.as_str())));
+        all.push(text(0, of_solution, by, Cow::Borrowed(solution.description.as_str())));
     }
     all
-}
-
-fn material(gathered: &Gathered) -> Vec<String> {
-    let line = |one: &Material| {
-        let missing = one.error.as_ref().map(|error| format!(": missing, {}", inline(error))).unwrap_or_default();
-        format!("{} {}{missing}", one.source.name(), inline(&one.name))
-    };
-    if gathered.material.is_empty() {
-        return vec!["nothing was collected".to_owned()];
-    }
-    gathered.material.iter().map(line).collect()
-}
-
-fn team(view: &View<'_>, selection: &Selection) -> Vec<String> {
-    let line = |one: &TeamCandidate| {
-        let part = if one.chosen { "takes part" } else { "does not take part" };
-        format!("{}: {part}, score {:+.3}", inline(view.name_of(&one.agent_id)), one.score)
-    };
-    selection.candidates.iter().map(line).collect()
-}
-
-fn kinds(view: &View<'_>, observations: &[Observation]) -> Vec<String> {
-    let line = |one: &Observation| {
-        let kinds = Argument::ALL.iter().filter(|kind| one.kinds.contains(kind)).map(|kind| kind.name());
-        let kinds = kinds.collect::<Vec<_>>().join(", ");
-        let kinds = if kinds.is_empty() { "no kind of argument".to_owned() } else { kinds };
-        format!("{}: {kinds}", of_call(view, &one.of))
-    };
-    observations.iter().map(line).collect()
-}
-
-/// `revision of Ann` with its round, since texts of several are compared.
-fn of_call(view: &View<'_>, key: &CallKey) -> String {
-    let noun = view.debate.words(key.stage).noun;
-    let target = key.target_agent_id.as_ref();
-    let target = target.map(|id| format!(" {} {}", preposition(view.debate, key.stage), inline(view.name_of(id))));
-    format!(
-        "the {}{} by {} (round {})",
-        inline(&noun),
-        target.unwrap_or_default(),
-        inline(view.name_of(&key.agent_id)),
-        key.round
-    )
-}
-
-fn agreement(view: &View<'_>, convergence: &Convergence) -> Vec<String> {
-    let percent = |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.0}"));
-    let mut lines = vec![
-        format!("agreement {} ({} are enough)", percent(convergence.agreement), score(convergence.threshold)),
-        format!(
-            "texts {} alike, {} like before, by {}",
-            percent(convergence.similarity),
-            percent(convergence.mean_stability()),
-            inline(&convergence.measured_by())
-        ),
-    ];
-    lines.extend(convergence.unknown.as_ref().map(|why| format!("the agreement is unknown: {}", inline(why))));
-    lines.extend(convergence.opposed_on.as_ref().map(|on| format!("opposite decisions on {}", inline(on))));
-    lines.extend(convergence.matters.iter().map(|matter| {
-        let state = match (matter.agreed, matter.opposed) {
-            (true, _) => "agreed",
-            (false, true) => "opposed",
-            (false, false) => "open",
-        };
-        let decisions = matter.decisions.iter().map(|wording| {
-            let by = wording.agents.iter().map(|agent| inline(view.name_of(agent))).collect::<Vec<_>>().join(", ");
-            format!("{} ({by})", inline(&wording.decision))
-        });
-        format!("{state}: {}", decisions.collect::<Vec<_>>().join(" / "))
-    }));
-    lines
-}
-
-fn against(view: &View<'_>, challenge: &Challenge) -> Vec<String> {
-    if challenge.is_empty() {
-        return vec!["nothing stands against the agreement".to_owned()];
-    }
-    let claims = challenge.claims.iter().map(|claim| format!("shared without support: {}", inline(claim)));
-    let points = challenge.points.iter().map(|point| {
-        format!("answered by nobody, against {}: {}", inline(view.name_of(&point.target_agent_id)), inline(&point.text))
-    });
-    claims.chain(points).collect()
 }
 
 fn of_contribution<'a>(view: &'a View<'a>, round: u32, one: &'a Contribution) -> Said<'a> {

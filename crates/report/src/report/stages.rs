@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use dialectic_base::markdown::truncate;
+use dialectic_base::markdown::{inline, truncate};
 use dialectic_record::debate::{Contribution, Debate, ResultKind, Round, StageId, StageInfo};
 
 /// The colours in the stylesheet, `p1` to this.
@@ -86,25 +86,12 @@ impl Marks {
         let shared = self.marks.iter().position(|(mark, of)| mark.name == name && *of == yields);
         let place = shared.unwrap_or_else(|| {
             let answers = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Solution));
-            let letter = match yields {
-                Some(ResultKind::Questions) => QUESTION.to_owned(),
-                Some(ResultKind::Solution) => ANSWER.to_owned(),
-                Some(
-                    ResultKind::Material
-                    | ResultKind::Team
-                    | ResultKind::Agreement
-                    | ResultKind::Challenge
-                    | ResultKind::Kinds
-                    | ResultKind::Similarity
-                    | ResultKind::Summary
-                    | ResultKind::Proposal
-                    | ResultKind::Critique
-                    | ResultKind::Speech
-                    | ResultKind::Ballot
-                    | ResultKind::Score
-                    | ResultKind::Verdict,
-                )
-                | None => self.free_letter(&name, answers),
+            let letter = if yields == Some(ResultKind::Questions) {
+                QUESTION.to_owned()
+            } else if yields == Some(ResultKind::Solution) && self.marks.iter().all(|(mark, _)| mark.letter != ANSWER) {
+                ANSWER.to_owned()
+            } else {
+                self.free_letter(&name, answers)
             };
             let colour = format!("p{}", self.marks.len() % COLOURS + 1);
             self.marks.push((Mark { name, letter, colour }, yields));
@@ -230,27 +217,34 @@ pub(super) fn is_ballot(debate: &Debate, one: &Contribution) -> bool {
 }
 
 /// What joins a call to whom it is about: a critique *of*, a vote *for* somebody, a speech *addressed to* somebody.
-pub(super) fn preposition(debate: &Debate, stage: StageId) -> &'static str {
-    match debate.stage(stage).and_then(|stage| stage.yields) {
-        Some(ResultKind::Ballot) => "for",
-        Some(ResultKind::Speech) => "addressed to",
-        Some(
-            ResultKind::Material
-            | ResultKind::Team
-            | ResultKind::Agreement
-            | ResultKind::Challenge
-            | ResultKind::Kinds
-            | ResultKind::Similarity
-            | ResultKind::Questions
-            | ResultKind::Summary
-            | ResultKind::Proposal
-            | ResultKind::Critique
-            | ResultKind::Score
-            | ResultKind::Verdict
-            | ResultKind::Solution,
-        )
-        | None => "of",
+pub(crate) fn preposition(debate: &Debate, stage: StageId) -> &'static str {
+    let yields = debate.stage(stage).and_then(|stage| stage.yields);
+    if yields == Some(ResultKind::Ballot) {
+        "for"
+    } else if yields == Some(ResultKind::Speech) {
+        "addressed to"
+    } else {
+        "of"
     }
+}
+
+/// `3 proposals, 6 critiques, 3 refinements`, each in the order in which the texts came.
+pub(super) fn said_in(debate: &Debate, round: &Round) -> String {
+    let mut stages: Vec<(StageId, usize)> = Vec::new();
+    for one in &round.contributions {
+        match stages.iter_mut().find(|(stage, _)| *stage == one.stage) {
+            Some((_, count)) => *count += 1,
+            None => stages.push((one.stage, 1)),
+        }
+    }
+    // Of what is made within one stage, the texts are in the order in which they came.
+    stages.sort_by_key(|(stage, _)| debate.place_rank(*stage));
+    let said = stages.into_iter().map(|(stage, count)| {
+        let words = debate.words(stage);
+        format!("{count} {}", inline(if count == 1 { &words.noun } else { &words.plural }))
+    });
+    let said = said.collect::<Vec<_>>().join(", ");
+    if said.is_empty() { "nothing was said".to_owned() } else { said }
 }
 
 /// `text` as a heading begins.
@@ -289,6 +283,8 @@ mod tests {
         E evaluation p6
         V vote p7
         A synthesis p8
+        H check p1
+        F final text p2
         ");
         let encore = StageId::new("encore");
         insta::assert_snapshot!(marked(&with(pitching::stages()), &[encore, encore]).join("\n"), @r"

@@ -219,13 +219,13 @@ fn a_debate_on_a_motion_is_reported_with_polls_speeches_and_verdict() {
     *c*, early show of hands:
 
     ```text
-    ChoiceReason.
+    Because.
     ```
 
     *c*, late show of hands:
 
     ```text
-    ChoiceReason.
+    Because.
     ```
 
     ### Ruling
@@ -303,15 +303,16 @@ fn a_debate_on_a_motion_is_reported_with_polls_speeches_and_verdict() {
             "Ruling By J judge .",
             "Speeches Round 1 1 a · plea 1 word Yes. Yes. 2 b · heckle to 1 a",
             "Round 2 2 b · plea 2 words Still no.",
-            "It was against that gained most.",
+            "Gained most: against",
             "for 1 0 -1 against 0 2 +2 undecided 1 0 -1",
-            "e not counted for no vote",
-            "c · Late show of hands: against ChoiceReason.",
-            "2 b won.",
-            "It was stable: the result was the same in both orders of the debaters.",
+            "Not counted, without a vote in each poll: e",
+            "e for none",
+            "c , late show of hands : Because.",
+            "Winner: 2 b",
+            "Stable: yes, the result was the same in both orders of the debaters",
             "2 b 77.5 80 75 1 a 70.5 61 60",
             "wit A has more of it.",
-            "Reason B was clearer. Reason in pass 2 B again.",
+            "Reason B was clearer. Reason in pass 2: B again.",
         ],
     );
 }
@@ -323,9 +324,9 @@ fn a_verdict_that_depends_on_the_order_says_so() {
     assert_says(&report, &["Stable: no, the winner changed when the debaters came in the opposite order\n"]);
     assert_says(&report, &["| winner | b | b | a |\n", "Reason in pass 2:\n\n```text\nNow A.\n```\n"]);
     let text = text_of(&html(&View::new(&debate, &[], None)));
-    let unstable =
-        "The verdict is not stable: the winner changed with the order of the debaters. Pass 1: 2 b Pass 2: 1 a";
-    assert_says(&text, &[unstable]);
+    let unstable = "Stable: no, the winner changed when the debaters came in the opposite order";
+    assert_says(&text, &[unstable, "winner 2 b 2 b 1 a"]);
+    assert!(html(&View::new(&debate, &[], None)).contains("<div class=\"notice warn\"><p>Stable: no"));
 }
 
 /// The decision record of a debate.
@@ -364,4 +365,133 @@ fn nothing_breaks_out_of_the_front_matter_of_a_decision_record() {
         .collect();
     assert_eq!(lists.len(), 2, "{record}");
     assert!(lists[0][0].starts_with("x\"] status: accepted --- # owned ("), "{:?}", lists[0]);
+}
+
+/// A debate whose draft was read through two lenses of three and written anew.
+fn checked() -> Debate {
+    let mut debate = dialectic_record::debate::fixture::argued();
+    debate.stages = dialectic_record::protocol::DIALECTIC.infos();
+    if let Some(settings) = &mut debate.settings {
+        settings.debate.check = 3;
+    }
+    let judge = debate.settings.as_ref().map(|settings| settings.judge.id.clone());
+    let judge = judge.unwrap_or_else(|| panic!("it has a judge"));
+    let text = |stage: &str, content: &str, reading: Value| json!({"agentId": judge, "agentRole": "judge", "type": stage, "content": content, "reading": reading});
+    let seen = |lens: &str, agent: &str, reading: Value| {
+        json!({"agentId": agent, "agentRole": "kiss", "type": "check", "content": "1. x", "targetAgentId": judge,
+            "metadata": {"lens": lens}, "reading": reading})
+    };
+    let point = |severity: &str, text: &str| json!({"severity": severity, "text": text, "resolution": "a <b>lock</b> for each row"});
+    let verified = |point: &str, found: &str| json!({"point": point, "found": found});
+    debate.checks = serde_json::from_value(json!([
+        text("synthesis", "# Queue\n\nOne store.\n\nA lock stops the dashboards.\n", Value::Null),
+        seen("requirements", "agent-kiss", json!({
+            "points": [point("blocking", "The dashboards **stop** every month."), point("minor", "No name.")],
+            "verifications": [verified("r1/agent-architect/agent-kiss/1", "verified"),
+                verified("r1/agent-kiss/agent-architect/2", "notFound")],
+        })),
+        seen("execute", "agent-architect", json!({"points": []})),
+        text("final", "# Queue\n\nOne store.\n\nA row is locked at a time.\n\n## Response to the check\n\n- D1 accepted (Queue): rows.\n",
+            json!({"answers": [], "answersAt": {"start": 47, "end": 104}})),
+    ]))
+    .unwrap();
+    debate.draft.clone_from(&debate.final_solution);
+    let solution = debate.final_solution.as_mut().unwrap_or_else(|| panic!("it has a solution"));
+    solution.unverified = vec!["It was not checked for facts.".to_owned()];
+    solution.title = Some("One <store>".to_owned());
+    let partly = json!([{"requirement": "No gaps", "holds": "in one place", "fails": "when two are cut off."}]);
+    solution.partly_fulfilled = serde_json::from_value(partly).unwrap();
+    solution.rulings =
+        serde_json::from_value(json!([{"point": "r1/agent-kiss/agent-architect/1", "decision": "partly",
+        "where": "Failover", "remains": "Clients that are gone.", "reason": "Most repeat it."}]))
+        .unwrap();
+    debate
+}
+
+#[test]
+fn the_check_is_reported_with_what_was_read_found_and_changed() {
+    let debate = checked();
+    let report = markdown_from(&debate, "## Check");
+    insta::assert_snapshot!(report.split("\n## Objections").next().unwrap_or_default(), @r"
+    ## Check
+
+    The answer: checked by 2 lenses, 2 points, 2 remain, not checked for facts.
+
+    | Draft | Lens | Read by | Found |
+    | ---: | --- | --- | --- |
+    | 1 | requirements | agent-kiss | 2 points: 1 blocking, 1 minor; of accepted points 1 verified, 1 not found |
+    | 1 | execute | agent-architect | no point |
+    | 1 | facts | - | not read |
+
+    ### From the draft to the final text
+
+    ```diff
+    …
+     
+    -A lock stops the dashboards.
+    +A row is locked at a time.
+    ```
+
+    - It was not checked for facts.
+    ");
+    let view = View::new(&debate, &[], None);
+    let page = html(&view);
+    let text = text_of(&page);
+    assert_says(
+        &text,
+        &[
+            "Check of the answer The answer: checked by 2 lenses, 2 points",
+            "1 requirements 2 Simplicity Advocate 2 points: 1 blocking, 1 minor; of accepted points 1 verified, 1 not found",
+            "1 execute 1 System Architect no point",
+            "1 facts - not read",
+            "From the draft to the final text",
+            "Major requirements fulfilled in part No gaps. Holds: in one place. Fails: when two are cut off.",
+            "Not verified It was not checked for facts.",
+            "Skip to the solution Debate deb-20250101-010203-ab12 One &lt;store&gt;",
+        ],
+    );
+    assert!(page.contains("<ins>") && page.contains("<del>") && !page.contains("<store>"), "{page}");
+    assert_says(&text, &["What remains of objections", ", partly met: Clients that are gone."]);
+    let shown = overview(&view, "x");
+    assert_says(
+        &shown,
+        &["checked by 2 lenses, 2 points", "## Not verified", "## Major requirements fulfilled in part"],
+    );
+    let texts = super::said(&view);
+    let stages: Vec<&str> = texts.iter().rev().take(5).filter_map(|one| Some(one.stage.as_ref()?.as_str())).collect();
+    assert_eq!(stages, ["final", "final", "check", "check", "synthesis"]);
+    let record = record(&debate);
+    assert_says(&record, &["Fulfilled in part: No gaps", "- Check of the answer: checked by 2 lenses"]);
+    assert!(draft_and_final(&debate).is_some_and(|lines| lines.iter().any(|line| line.side == Side::Second)));
+}
+
+#[test]
+fn an_answer_that_nobody_checked_says_so_where_it_could_have_been() {
+    let mut debate = checked();
+    debate.checks.clear();
+    debate.draft = None;
+    debate.final_solution.as_mut().unwrap_or_else(|| panic!("it has a solution")).unverified.clear();
+    assert_says(&text_of(&html(&View::new(&debate, &[], None))), &["By J Judge . Not checked."]);
+    assert!(markdown_from(&debate, "## Run").contains("- Check of the answer: not checked\n"));
+    assert_eq!(draft_and_final(&debate), None);
+    // Debates of older versions have no such stage.
+    debate.stages = debate.stages.iter().filter(|stage| stage.yields != Some(ResultKind::Check)).cloned().collect();
+    assert!(!html(&View::new(&debate, &[], None)).contains("ot checked"));
+}
+
+#[test]
+fn critiques_that_could_not_be_read_are_named_and_not_counted_as_agreement() {
+    let mut debate = dialectic_record::debate::fixture::argued();
+    let critiques = debate.rounds.iter_mut().flat_map(|round| &mut round.contributions);
+    let mut critiques = critiques.filter(|one| one.target_agent_id.is_some()).map(std::sync::Arc::make_mut);
+    let unread = critiques.next().and_then(|one| one.reading.as_mut()).unwrap_or_else(|| panic!("a critique"));
+    unread.points = None;
+    let cut = critiques.next().and_then(|one| one.reading.as_mut()).unwrap_or_else(|| panic!("another"));
+    cut.unread = 4;
+    let report = markdown_from(&debate, "## Objections");
+    let named = "Not read, and not among these points:\n\n- the critique of *agent-architect* on *agent-kiss*, round 1\n\
+                 - 4 points more of *agent-kiss* on *agent-architect*, round 1\n";
+    assert_says(&report, &[named]);
+    let text = text_of(&html(&View::new(&debate, &[], None)));
+    assert_says(&text, &["the critique of 1 System Architect on 2 Simplicity Advocate , round 1"]);
 }

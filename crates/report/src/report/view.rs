@@ -95,16 +95,25 @@ impl<'a> View<'a> {
         self.debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| is_model)
     }
 
-    /// The problem's first line that says something, without the mark of a heading; what a debate is called.
+    /// What the debate is called: the judge's title, else the problem's first line that says something, without the
+    /// mark of a heading.
     #[must_use]
     pub fn title(&self) -> Option<&'a str> {
+        let debate = self.debate;
+        if let Some(title) = debate.given_title() {
+            return Some(title);
+        }
         let lines = self.debate.problem.lines().map(|line| line.trim_start().trim_start_matches('#').trim());
         lines.into_iter().find(|line| !line.is_empty())
     }
 
-    /// The problem without its title, where that is a line of its own: a heading, or all of a paragraph.
+    /// The problem without its title, where that is a line of its own: a heading, or all of a paragraph. The whole
+    /// problem where the judge gave the title.
     #[must_use]
     pub fn problem_below_title(&self) -> &'a str {
+        if self.debate.given_title().is_some() {
+            return &self.debate.problem;
+        }
         let problem = self.debate.problem.trim_start();
         let (first, rest) = problem.split_once('\n').unwrap_or((problem, ""));
         let is_own = first.starts_with('#') || rest.lines().next().is_none_or(|next| next.trim().is_empty());
@@ -168,8 +177,7 @@ pub(super) struct JudgedWords {
 /// contributed, in the order in which each first did. The judge may have contributed, too, and is none of them.
 fn members(debate: &Debate) -> Vec<(&AgentId, &str)> {
     let mut seen = BTreeSet::new();
-    let settings = debate.settings.iter().flat_map(|settings| &settings.agents);
-    let settled = settings.map(|agent| (&agent.id, agent.role.as_str()));
+    let settled = debate.agents().iter().map(|agent| (&agent.id, agent.role.as_str()));
     let contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
     let spoke = contributions
         .filter(|one| debate.settings.as_ref().is_none_or(|settings| settings.judge.id != one.agent_id))

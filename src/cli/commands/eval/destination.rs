@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use crate::cli::target::Target;
+use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::evaluation::Evaluated;
@@ -19,7 +19,7 @@ const SCORE: usize = 11;
 const LEAST: usize = 16;
 
 /// Where the scores go.
-pub(super) enum Destination<'a> {
+pub(super) enum ScoresDestination<'a> {
     /// The table, to standard output.
     Stdout,
     /// The table, in place of what the file held.
@@ -30,7 +30,7 @@ pub(super) enum Destination<'a> {
     Csv(&'a Path),
 }
 
-impl<'a> Destination<'a> {
+impl<'a> ScoresDestination<'a> {
     /// Decides the form and sees to it that it can be written when the scores are there.
     pub(super) fn prepare(output: Option<&'a Path>) -> Result<Self, Error> {
         let Some(path) = output else { return Ok(Self::Stdout) };
@@ -43,7 +43,7 @@ impl<'a> Destination<'a> {
         if let Self::Csv(path) = destination {
             check_table(path)?;
         }
-        Target::prepare(path)?;
+        OutputTarget::prepare(path)?;
         Ok(destination)
     }
 
@@ -64,12 +64,12 @@ impl<'a> Destination<'a> {
             }
             Self::Markdown(path) => {
                 let table = markdown(evaluated, repeat);
-                Target::find(path)?.write(|out| out.write_all(table.as_bytes()))?;
+                OutputTarget::find(path)?.write(|out| out.write_all(table.as_bytes()))?;
                 path
             }
             Self::Json(path) => {
                 let text = json(evaluated, repeat).map_err(|error| unwritable(path, error.into()))?;
-                Target::find(path)?.write(|out| out.write_all(text.as_bytes()))?;
+                OutputTarget::find(path)?.write(|out| out.write_all(text.as_bytes()))?;
                 path
             }
             Self::Csv(path) => {

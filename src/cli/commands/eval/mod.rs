@@ -6,8 +6,8 @@ mod retries;
 
 use std::sync::Arc;
 
-use destination::Destination;
-use retries::Retries;
+use destination::ScoresDestination;
+use retries::RetryNotices;
 
 use crate::cli::args::EvalArgs;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
@@ -23,27 +23,27 @@ use dialectic_engine::access::{Environment, Trust, is_elsewhere, missing_keys_of
 use dialectic_engine::agent::timeouts_of;
 use dialectic_engine::runner::Models;
 use dialectic_llm::{
-    Caller, CallerLimits, InFlight, Timeouts,
+    Caller, CallerLimits, ConcurrencyLimit, Timeouts,
     models::{built_in_price, with_cache_writes},
 };
 use dialectic_record::debate::default_settings;
-use dialectic_record::store::Wanted;
+use dialectic_record::store::AccessMode;
 
 pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<(), Error> {
     // Everything that can be checked is checked here, before anything is paid for.
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let settings = settings(args, &environment)?;
     let subjects = subjects(args.debates(), terminal)?;
-    let retries = if args.verbose { Retries::told(terminal.color())? } else { Retries::untold() };
+    let retries = if args.verbose { RetryNotices::told(terminal.color())? } else { RetryNotices::untold() };
     let (evaluators, prompt_warnings) = panel(&settings, &environment, &retries)?;
-    let destination = Destination::prepare(args.output.as_deref())?;
+    let destination = ScoresDestination::prepare(args.output.as_deref())?;
     for warning in settings.warnings.iter().chain(&prompt_warnings) {
         terminal.warning(warning);
     }
     for subject in &subjects {
         for (agent, round) in &subject.uncovered {
             terminal.warning(&format!(
-                "{}: the latest text of {agent} (round {round}) has no section `Requirements Coverage`",
+                "{}: the last text of {agent} (round {round}) has no section `Requirements Coverage`",
                 subject.name
             ));
         }
@@ -68,7 +68,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
 
 /// Hands over what there is, then says what is missing.
 fn finish(
-    destination: &Destination,
+    destination: &ScoresDestination,
     evaluated: &[Evaluated],
     args: &EvalArgs,
     terminal: &mut Terminal,
@@ -79,7 +79,7 @@ fn finish(
         destination.write(evaluated, args.repeat, terminal)?;
         let asked = evaluated.iter().flat_map(|one| &one.runs).flat_map(|run| &run.attempts);
         if asked.into_iter().all(|attempt| attempt.evaluator.settings.provider == OFFLINE) {
-            terminal.notice("No model was called: the scores of the offline provider come from rules.");
+            terminal.notice("No model was called: this was a rehearsal, and nothing was scored.");
         }
     }
     if debates.is_empty() { Ok(()) } else { Err(Error::NotEvaluated { debates }) }
@@ -99,14 +99,14 @@ fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -
     let entries = debates()?.select(names)?;
     let mut subjects = Vec::new();
     for entry in &entries {
-        let saved = entry.load(Wanted::State)?;
+        let saved = entry.load(AccessMode::State)?;
         for warning in &saved.warnings {
             terminal.warning(warning);
         }
         match Subject::of(&entry.state, &saved.debate) {
             Ok(subject) => subjects.push(subject),
             Err(error) if error.is_unfinished() && entries.len() > 1 => {
-                terminal.warning(&format!("{error}; it is left out"));
+                terminal.warning(&format!("{error}; skipping it"));
             }
             Err(error) => return Err(error.into()),
         }
@@ -118,7 +118,7 @@ fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -
 fn panel(
     settings: &EvaluationSettings,
     environment: &Environment,
-    retries: &Retries,
+    retries: &RetryNotices,
 ) -> Result<(Vec<Evaluator>, Vec<String>), Error> {
     let used = || settings.evaluators.iter().map(|one| (one.id.as_str(), one.provider.as_str()));
     missing_keys_of(used(), &settings.providers, environment)?;
@@ -131,7 +131,7 @@ fn panel(
     )?;
     let limits = CallerLimits {
         // How many are in flight is the evaluation's to bound: waiting for a turn must not count as an evaluator's time.
-        in_flight: Arc::new(InFlight::unbounded()),
+        in_flight: Arc::new(ConcurrencyLimit::unbounded()),
         max_retries: default_settings().debate.max_retries,
     };
     let price = |one: &EvaluatorSettings| {

@@ -12,9 +12,9 @@ use dialectic_report::display::{ColorMode, Notices};
 
 /// Tells of them, where somebody wants to know, on a thread of its own: whoever reads standard error may stop, and the
 /// evaluation goes on.
-pub(super) struct Retries(Option<(mpsc::Sender<Told>, JoinHandle<()>)>);
+pub(super) struct RetryNotices(Option<(mpsc::Sender<RetryMessage>, JoinHandle<()>)>);
 
-enum Told {
+enum RetryMessage {
     Retry(String),
     /// Nothing more is told: the callers, which keep their observers, may live on.
     Everything,
@@ -23,10 +23,10 @@ enum Told {
 /// Tells of the retries of one evaluator.
 struct Observer {
     evaluator: AgentId,
-    sender: mpsc::Sender<Told>,
+    sender: mpsc::Sender<RetryMessage>,
 }
 
-impl Retries {
+impl RetryNotices {
     /// Written to standard error.
     ///
     /// # Errors
@@ -34,7 +34,7 @@ impl Retries {
     pub(super) fn told(color: ColorMode) -> Result<Self, Error> {
         let (sender, told) = mpsc::channel();
         let tell = move || {
-            while let Ok(Told::Retry(text)) = told.recv() {
+            while let Ok(RetryMessage::Retry(text)) = told.recv() {
                 // Nobody reading standard error is no reason to fail.
                 drop(Notices::stderr(color).notice(&text));
             }
@@ -57,7 +57,7 @@ impl Retries {
         if let Some((sender, thread)) = self.0 {
             // Either fails only where the thread has ended by a panic: its hook has reported that, and it takes no score
             // away.
-            drop(sender.send(Told::Everything));
+            drop(sender.send(RetryMessage::Everything));
             drop(thread.join());
         }
     }
@@ -66,8 +66,8 @@ impl Retries {
 impl CallObserver for Observer {
     fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration) {
         let wait = duration(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-        let text = format!("evaluator {}: attempt {attempt} failed: {error}; again in {wait}", self.evaluator);
+        let text = format!("evaluator {}: attempt {attempt} failed: {error}; retrying in {wait}", self.evaluator);
         // Fails only where the thread has ended, and then nobody is told.
-        drop(self.sender.send(Told::Retry(text)));
+        drop(self.sender.send(RetryMessage::Retry(text)));
     }
 }

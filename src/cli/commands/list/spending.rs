@@ -13,12 +13,12 @@ use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::ModelUsage;
 use dialectic_report::display::{Cell, Table, TableColumn};
 
-use super::{NOTHING, Row, local};
+use super::{ListRow, NOTHING, local};
 
 /// What the debates of a month took of a model.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Spent {
+struct ModelSpending {
     /// The month in which they began, `2026-01`; absent where a debate does not say.
     month: Option<String>,
     model: String,
@@ -35,7 +35,7 @@ struct Spent {
     unpriced_debates: u64,
 }
 
-impl Spent {
+impl ModelSpending {
     fn add(&mut self, usage: &ModelUsage) {
         self.debates += 1;
         // A file may say what it likes.
@@ -60,27 +60,27 @@ impl Spent {
 }
 
 /// Prints the sums of these debates, the newest month first.
-pub(super) fn print(rows: &[Row], json: bool, terminal: &mut Terminal) -> Result<(), Error> {
-    let mut by_month: BTreeMap<(Option<String>, &str), Spent> = BTreeMap::new();
-    let mut all = Spent::default();
+pub(super) fn print(rows: &[ListRow], json: bool, terminal: &mut Terminal) -> Result<(), Error> {
+    let mut by_month: BTreeMap<(Option<String>, &str), ModelSpending> = BTreeMap::new();
+    let mut all = ModelSpending::default();
     for row in rows {
         let month = row.created_at.map(|at| local(at).format("%Y-%m").to_string());
         for (model, usage) in &row.usage {
             let key = (month.clone(), model.as_str());
-            let new = || Spent { month: month.clone(), model: model.clone(), ..Spent::default() };
+            let new = || ModelSpending { month: month.clone(), model: model.clone(), ..ModelSpending::default() };
             by_month.entry(key).or_insert_with(new).add(usage);
             all.add(usage);
         }
     }
     all.debates = rows.iter().filter(|row| !row.usage.is_empty()).count() as u64;
-    let mut spent: Vec<Spent> = by_month.into_values().collect();
+    let mut spent: Vec<ModelSpending> = by_month.into_values().collect();
     // The models of a month stay in their order.
     spent.sort_by(|one, other| other.month.cmp(&one.month));
     if json {
         return terminal.json(&spent);
     }
     if spent.is_empty() {
-        terminal.notice("None of these debates says what it cost.");
+        terminal.notice("None of these debates has a known cost.");
         return Ok(());
     }
     let mut table = Table::new([
@@ -93,7 +93,7 @@ pub(super) fn print(rows: &[Row], json: bool, terminal: &mut Terminal) -> Result
         TableColumn::figure("COST"),
     ])
     .of_lines();
-    let line = |of: &Spent, month: &str, model: String, style: Style| {
+    let line = |of: &ModelSpending, month: &str, model: String, style: Style| {
         let figures = [of.debates, of.requests, of.input_tokens, of.output_tokens].map(thousands);
         let texts = [month.to_owned(), model].into_iter().chain(figures).chain([of.cost()]);
         texts.map(move |text| Cell::styled(text, style)).collect::<Vec<_>>()

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::cli::args::ResumeArgs;
 use crate::cli::dialogue::Dialogue;
-use crate::cli::session::{debates, vouched};
+use crate::cli::session::{config_files, debates, vouched};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
@@ -13,7 +13,7 @@ use dialectic_base::markdown::truncate;
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::access::Environment;
-use dialectic_engine::runner::{Runner, RunnerError, Saved};
+use dialectic_engine::runner::{ResumableDebate, Runner, RunnerError};
 use dialectic_record::debate::{Debate, Forecast, Made, Span, Status};
 use dialectic_record::store::{Directory, Entry, JournalError, StoreError, read_state};
 
@@ -30,7 +30,7 @@ enum NewestError {
         directory: PathBuf,
     },
     /// Nobody can be asked, and `--yes` is not given.
-    #[error("no debate is named, and nobody can be asked whether this one is meant")]
+    #[error("which debate to resume? None is named, and there is no terminal to ask")]
     Unasked {
         /// What a person types for it.
         name: String,
@@ -46,7 +46,7 @@ impl Diagnostic for NewestError {
         Some(match self {
             Self::None { .. } => "`dialectic list` shows the saved debates".to_owned(),
             Self::Unasked { name } => {
-                format!("name it: dialectic resume {name}; or take whatever is the newest: dialectic resume --yes")
+                format!("name it: dialectic resume {name}; or resume the newest: dialectic resume --yes")
             }
         })
     }
@@ -63,13 +63,13 @@ pub(super) fn agreed(
     let (entry, saved) = newest(&directory, runner, terminal)?
         .ok_or_else(|| NewestError::None { directory: directory.path().to_owned() })?;
     let name = directory.short_name(&saved.debate().id).to_owned();
-    terminal.notice(&format!("The newest debate that can be resumed is {name}: {}.", described(saved.debate())));
-    let provenance = vouched(saved.provenance(), &args.vouch, environment)?;
+    terminal.notice(&format!("Newest debate to resume: {name}, {}.", described(saved.debate())));
+    let provenance = vouched(saved.provenance(), &args.vouch, &config_files(args.vouch.config.as_ref(), environment))?;
     let ready = runner.resume(saved, &provenance)?.begin()?;
     if let Some(forecast) = ready.forecast() {
         terminal.notice(&match forecast() {
             Ok(forecast) => likely(&forecast),
-            Err(error) => format!("What it is likely to take cannot be worked out: {error}."),
+            Err(error) => format!("The remaining cost cannot be estimated: {error}."),
         });
     }
     // Nobody else's to wait for while a person thinks.
@@ -86,7 +86,11 @@ pub(super) fn agreed(
 }
 
 /// The newest debate that is not finished, runs nowhere else and can be taken up.
-fn newest(directory: &Directory, runner: &Runner, terminal: &mut Terminal) -> Result<Option<(Entry, Saved)>, Error> {
+fn newest(
+    directory: &Directory,
+    runner: &Runner,
+    terminal: &mut Terminal,
+) -> Result<Option<(Entry, ResumableDebate)>, Error> {
     for entry in directory.entries()? {
         let is_completed = read_state(&entry.state).is_ok_and(|debate| debate.status == Status::Completed);
         if entry.journal.is_none() || is_completed {
@@ -98,7 +102,7 @@ fn newest(directory: &Directory, runner: &Runner, terminal: &mut Terminal) -> Re
             Err(RunnerError::Store(StoreError::Journal(JournalError::Locked { .. }))) => {
                 terminal.notice(&format!("{} is running in another process.", entry.id()));
             }
-            Err(error) => terminal.warning(&format!("{} is left out: {error}", entry.id())),
+            Err(error) => terminal.warning(&format!("skipping {}: {error}", entry.id())),
         }
     }
     Ok(None)
@@ -106,13 +110,13 @@ fn newest(directory: &Directory, runner: &Runner, terminal: &mut Terminal) -> Re
 
 /// `“Design a queue”, paused in round 2`
 fn described(debate: &Debate) -> String {
-    let problem = one_line(debate.title());
+    let problem = one_line(&debate.title());
     let shown = truncate(&problem, PROBLEM_WIDTH);
     let more = if shown.len() < problem.len() { "…" } else { "" };
     // Nobody runs it: it was killed.
     let how = match debate.status {
-        Status::Running => "broken off",
-        Status::Pending => "not begun",
+        Status::Running => "interrupted",
+        Status::Pending => "not started",
         status @ (Status::Paused | Status::Completed | Status::Failed) => status.name(),
     };
     let round = if debate.current_round == 0 { String::new() } else { format!(" in round {}", debate.current_round) };
@@ -131,10 +135,10 @@ fn likely(forecast: &Forecast) -> String {
         certain => format!("{certain} to {}", counted(all, "call")),
     };
     match low.zip(high) {
-        Some((Usd::ZERO, Usd::ZERO)) => format!("Left to make: {calls}, which cost nothing."),
+        Some((Usd::ZERO, Usd::ZERO)) => format!("Remaining: {calls}, at no cost."),
         Some((low, high)) => {
-            format!("Left to make: {calls}, likely to cost {} to {}.", short_cost(low), short_cost(high))
+            format!("Remaining: {calls}, likely {} to {}.", short_cost(low), short_cost(high))
         }
-        None => format!("Left to make: {calls}; what they cost is not known."),
+        None => format!("Remaining: {calls}, of unknown cost."),
     }
 }

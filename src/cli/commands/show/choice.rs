@@ -1,13 +1,13 @@
 //! Which texts of a debate are meant.
 
-use crate::cli::args::Part;
+use crate::cli::args::DebatePart;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::{AgentId, Debate, DebateId, ResultKind, StageId};
 use dialectic_report::report::{Said, View};
 
 /// Which texts of a debate are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Choice {
+pub(super) enum TextSelection {
     /// Those of a round.
     Round(u32),
     /// Those by somebody or about somebody.
@@ -42,7 +42,7 @@ pub(super) enum ChoiceError {
         known: Vec<String>,
     },
     /// A name for a part of which there is one.
-    #[error("there is only one `{part}` of a debate: `{name}` is one argument too many")]
+    #[error("`{part}` takes no name: drop `{name}`")]
     NotNamed {
         /// The part.
         part: &'static str,
@@ -64,7 +64,7 @@ impl Diagnostic for ChoiceError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::NoSolution { id } => Some(format!("as far as it came: dialectic show {id}")),
+            Self::NoSolution { id } => Some(format!("see how far it got: dialectic show {id}")),
             Self::Unnamed { .. } | Self::Unknown { .. } | Self::NotNamed { .. } => None,
         }
     }
@@ -74,19 +74,20 @@ fn known_of(known: &[String]) -> String {
     if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) }
 }
 
-impl Choice {
+impl TextSelection {
     /// What `part` and `name` mean in this debate.
     ///
     /// # Errors
     /// When a name is missing, or means nothing or several.
-    pub(super) fn of(view: &View<'_>, part: Option<Part>, name: Option<&str>) -> Result<Self, ChoiceError> {
+    pub(super) fn of(view: &View<'_>, part: Option<DebatePart>, name: Option<&str>) -> Result<Self, ChoiceError> {
         match part {
-            Some(Part::Round) => round(view.debate, name).map(Self::Round),
-            Some(Part::Agent) => agent(view, name).map(Self::Agent),
-            Some(Part::Stage) => stage(view.debate, name).map(Self::Stage),
-            Some(Part::Critiques) => not_named("critiques", name).map(|()| Self::Critiques),
-            Some(Part::Solution) => not_named("solution", name).map(|()| Self::All),
-            Some(Part::Points) => not_named("points", name).map(|()| Self::All),
+            Some(DebatePart::Round) => round(view.debate, name).map(Self::Round),
+            Some(DebatePart::Agent) => agent(view, name).map(Self::Agent),
+            Some(DebatePart::Stage) => stage(view.debate, name).map(Self::Stage),
+            Some(DebatePart::Critiques) => not_named("critiques", name).map(|()| Self::Critiques),
+            Some(DebatePart::Solution) => not_named("solution", name).map(|()| Self::All),
+            Some(DebatePart::Points) => not_named("points", name).map(|()| Self::All),
+            Some(DebatePart::FollowUps) => not_named("follow-ups", name).map(|()| Self::All),
             None => Ok(Self::All),
         }
     }

@@ -22,7 +22,7 @@ pub(crate) enum Purpose {
     Summarize,
     /// `{"confidence": 0}`
     Confidence,
-    /// `{"choice": "A", "confidence": 0, "reason": ""}`
+    /// `{"reason": "", "choice": "1", "confidence": 0}`
     Vote,
     /// The judge's solution, and its assessment as a block of JSON.
     Synthesize,

@@ -232,7 +232,7 @@ pub(crate) fn default_reply(request: &Incoming) -> Reply {
     let reply = match request.purpose {
         Purpose::Clarify => Reply::json(json!({"questions": []})),
         Purpose::Confidence => Reply::json(json!({"confidence": 82})),
-        Purpose::Vote => Reply::json(json!({"choice": "A", "confidence": 70, "reason": text(12)})),
+        Purpose::Vote => Reply::json(json!({"choice": "1", "confidence": 70, "reason": text(12)})),
         Purpose::Synthesize => Reply::text(solution(request, &text(80))),
         Purpose::Assess => Reply::json(assessment(request)),
         Purpose::Evaluate => Reply::json(scores(&text(10))),
@@ -262,9 +262,8 @@ pub(crate) fn by_task<const N: usize>(answers: [(&'static str, Reply); N]) -> im
 /// Like [`default_reply`], with texts so short that nobody ever has anything to condense.
 pub(crate) fn short_reply(request: &Incoming) -> Reply {
     match request.purpose {
-        Purpose::Propose | Purpose::Critique | Purpose::Refine | Purpose::Summarize => {
-            Reply::text(prose(request.digest, 6))
-        }
+        Purpose::Propose | Purpose::Refine | Purpose::Summarize => Reply::text(prose(request.digest, 6)),
+        Purpose::Critique => Reply::text(format!("1. [minor] {}", prose(request.digest, 6))),
         Purpose::Synthesize => Reply::text(solution(request, &prose(request.digest, 6))),
         _ => default_reply(request),
     }
@@ -290,7 +289,7 @@ fn assessment(request: &Incoming) -> Value {
     // A merge names its base in addition.
     let names_base = request.schema().is_some_and(|schema| schema["properties"].get("base").is_some());
     if names_base || request.prompt().contains("`base`") {
-        assessment["base"] = json!("A");
+        assessment["base"] = json!("1");
     }
     assessment
 }

@@ -21,7 +21,7 @@ pub(super) type ModelId = (String, String);
 
 /// What is spent of a limit, and what is set aside.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub struct CostLedger {
     spent: Usd,
     open: BTreeMap<u64, Reservation>,
     models: HashMap<ModelId, Measures>,
@@ -67,7 +67,7 @@ impl Default for Measures {
     }
 }
 
-impl Ledger {
+impl CostLedger {
     /// Takes notice of an event.
     pub fn apply(&mut self, recorded: &Recorded, price_of: impl Fn(&CallRecord) -> Option<Price>) {
         match &recorded.event {
@@ -75,7 +75,6 @@ impl Ledger {
                 let (key, usd, factor, bytes, max_tokens) = (key.clone(), *usd, *factor, *bytes, *max_tokens);
                 self.open.insert(recorded.seq, Reservation { key, usd, factor, bytes, max_tokens });
             }
-            Event::CostAssumed { usd } => self.spent += *usd,
             // What was in flight when the run before ended may be on the bill.
             Event::Resumed => self.abandon(),
             event => {
@@ -201,8 +200,8 @@ mod tests {
     const PRICE: Price = Price::flat(1.0, None, 1.0);
 
     /// The books after these events, which are numbered from 1.
-    fn ledger(events: impl IntoIterator<Item = Event>) -> Ledger {
-        let mut ledger = Ledger::default();
+    fn ledger(events: impl IntoIterator<Item = Event>) -> CostLedger {
+        let mut ledger = CostLedger::default();
         for (seq, event) in (1..).zip(events) {
             ledger.apply(&Recorded { seq, at: Timestamp::now(), event }, |_| Some(PRICE));
         }
@@ -249,7 +248,6 @@ mod tests {
             (answered(call(Some(1), None, &none)), 1.0),
             (failed(call(Some(7), Some(0.5), &none)), 4.5),
             (answered(call(None, Some(3.0), &json!({"copied": true}))), 4.0),
-            (Event::CostAssumed { usd: usd(1.5) }, 5.5),
             (Event::Resumed, 4.0),
         ] {
             let ledger = ledger([reserved(4.0), settled.clone()]);
@@ -271,7 +269,7 @@ mod tests {
         let tokens = json!({"tokens": {"inputTokens": 364, "cachedInputTokens": 0, "outputTokens": 200}});
         let stated = json!({"tokens": tokens["tokens"], "costStated": true});
         let model = ("p".to_owned(), "m".to_owned());
-        let of = |books: Ledger| usd(1.0).times(books.measures(&model).factor());
+        let of = |books: CostLedger| usd(1.0).times(books.measures(&model).factor());
         let cost = |event| of(ledger([reserved(4.0), event]));
         let price = PRICE.cost(call(None, None, &tokens).tokens.unwrap()).dollars();
         assert_eq!(of(ledger([])), usd(4.0));

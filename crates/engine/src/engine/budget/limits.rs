@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
 use crate::agent::price_of;
-use crate::engine::rehearsal::Foreseen;
+use crate::engine::rehearsal::PlannedCall;
 use dialectic_base::call::CallRecord;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::figures::list;
@@ -13,7 +13,7 @@ use dialectic_llm::ANSWER_LIMIT;
 use dialectic_llm::models::facts;
 use dialectic_record::debate::{AgentId, AgentSettings, CallKey, Purchase, Settings};
 
-use super::ledger::{Ledger, Measures, ModelId};
+use super::ledger::{CostLedger, Measures, ModelId};
 use super::{Budget, Outlook, Views};
 
 /// The output limit, in tokens, of an agent without `maxTokens` in a debate with a cost limit, and below which it is
@@ -199,7 +199,7 @@ impl Payees {
     /// not counted of those for which `is_asked` holds.
     pub(super) fn need<'a>(
         &self,
-        ledger: &Ledger,
+        ledger: &CostLedger,
         calls: impl Iterator<Item = &'a Planned>,
         read: Level,
         is_asked: impl Fn(&Payee) -> bool,
@@ -222,7 +222,7 @@ impl Payees {
 
     fn cost(
         &self,
-        ledger: &Ledger,
+        ledger: &CostLedger,
         call: &Planned,
         read: Level,
         answer: Level,
@@ -247,8 +247,8 @@ impl Planned {
     /// The same calls as they are foreseen with short texts and with long ones. One that only texts of some length
     /// bring about counts in any case.
     pub(super) fn merge<'a>(
-        least: impl IntoIterator<Item = &'a Foreseen>,
-        full: impl IntoIterator<Item = &'a Foreseen>,
+        least: impl IntoIterator<Item = &'a PlannedCall>,
+        full: impl IntoIterator<Item = &'a PlannedCall>,
     ) -> Vec<Self> {
         let mut short: BTreeMap<(&CallKey, bool), usize> =
             least.into_iter().map(|call| ((&call.key, call.is_second_chance), call.bytes)).collect();
@@ -279,8 +279,11 @@ impl Budget {
         let rounds = least.rounds.iter().zip(&full.rounds).map(|(least, full)| cost(&Planned::merge(least, full)));
         let rounds: Vec<Usd> = rounds.collect();
         let further = rounds.last().map_or(Usd::ZERO, |last| last.times(f64::from(full.further)));
-        let beside = |of: fn(&Outlook) -> &Vec<Foreseen>| cost(&Planned::merge(of(least), of(full)));
-        let beside = beside(|view| &view.around) + beside(|view| &view.closing) + beside(|view| &view.decisions);
+        let beside = |of: fn(&Outlook) -> &Vec<PlannedCall>| cost(&Planned::merge(of(least), of(full)));
+        let beside = beside(|view| &view.around)
+            + beside(|view| &view.closing)
+            + beside(|view| &view.decisions)
+            + beside(|view| &view.check);
         rounds.into_iter().sum::<Usd>() + further + beside
     }
 
@@ -301,7 +304,8 @@ impl Budget {
         let likely = self.likely_cost(&all.least, &all.full, level) + self.margin_of_closing(all, level);
         let kept = [near.merged(Outlook::needed), near.merged(Outlook::spare)].concat();
         let closing = Planned::merge(&near.least.closing, &near.full.closing);
-        likely.max(self.need(kept.iter().chain(&closing), level, None))
+        let check = Planned::merge(&near.least.check, &near.full.check);
+        likely.max(self.need(kept.iter().chain(&closing).chain(&check), level, None))
     }
 }
 
@@ -311,9 +315,9 @@ mod tests {
     use dialectic_record::debate::StageId;
     use dialectic_record::protocol::BudgetClass;
 
-    fn foreseen(agent: &str, bytes: usize) -> Foreseen {
+    fn foreseen(agent: &str, bytes: usize) -> PlannedCall {
         let key = CallKey::new(1, StageId::new("proposal"), &AgentId::from(agent));
-        Foreseen { key, cost: BudgetClass::Round, in_round: true, is_second_chance: false, bytes }
+        PlannedCall { key, cost: BudgetClass::Round, in_round: true, is_second_chance: false, bytes }
     }
 
     fn payee(least: u32, most: u32) -> Payee {
@@ -331,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_call_that_comes_twice_is_planned_twice_and_one_of_short_texts_too() {
-        let second = |bytes| Foreseen { is_second_chance: true, ..foreseen("judge", bytes) };
+        let second = |bytes| PlannedCall { is_second_chance: true, ..foreseen("judge", bytes) };
         let least = [foreseen("judge", 10), second(20), foreseen("short", 5)];
         let full = [foreseen("judge", 100), second(200), foreseen("long", 50)];
         let mut planned: Vec<_> = Planned::merge(&least, &full)
@@ -347,7 +351,7 @@ mod tests {
     fn only_one_call_of_a_model_that_has_not_answered_is_counted_as_dearer() {
         let payees = Payees(HashMap::from([(AgentId::from("a"), payee(1000, 1000))]));
         let calls = Planned::merge(&[], &[foreseen("a", 10), foreseen("a", 10)]);
-        let need = |asked| payees.need(&Ledger::default(), calls.iter(), Level::LEAST, |_| asked);
+        let need = |asked| payees.need(&CostLedger::default(), calls.iter(), Level::LEAST, |_| asked);
         assert_eq!(need(false), Usd::from_dollars(0.005), "once four times, once the list price");
         assert_eq!(need(true), Usd::from_dollars(0.002), "the first is in flight");
     }

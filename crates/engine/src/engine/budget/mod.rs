@@ -5,7 +5,7 @@
 //! what it did cost in the place of that. An attempt that does not fit beside what is kept waits until others have come
 //! back, gets a lower output limit when none is left to wait for, and is refused when even that does not help. So a
 //! round that was begun can be finished, and the judge can always close. Where all of the debate is likely to fit, what
-//! it could do without is kept for as well, and gives way only to what it needs. `docs/configuration.md` names the
+//! it could do without is kept for as well, and gives way only to what it needs. `docs/models.md` names the
 //! assumptions.
 
 mod ledger;
@@ -14,7 +14,7 @@ mod purchase;
 
 use std::collections::BTreeSet;
 
-use ledger::Ledger;
+use ledger::CostLedger;
 use limits::{Level, Payee, Payees, Planned};
 
 use crate::agent::{Panel, SharedPrompt};
@@ -22,14 +22,16 @@ use dialectic_base::call::CallRecord;
 use dialectic_base::figures::list;
 use dialectic_base::money::Usd;
 use dialectic_llm::{Request, Reserved, request_bytes};
-use dialectic_record::debate::{AgentSettings, CallKey, Debate, Event, Recorded, Settings, Status, StopReason};
+use dialectic_record::debate::{
+    AgentSettings, CallKey, Debate, Event, Recorded, ResultKind, Settings, StageId, Status, StopReason,
+};
 use dialectic_record::protocol::{Authorship, BudgetClass, OutputSpec, Protocol, Step};
 use dialectic_record::store::StoreError;
 
-use super::rehearsal::{Answers, Foreseen, Rehearsal};
+use super::rehearsal::{PlannedCall, Rehearsal, SampleAnswers};
 use super::{Engine, EngineError};
 
-pub use ledger::Ledger as Books;
+pub use ledger::CostLedger as Books;
 
 pub use limits::{BudgetError, check_prices};
 pub use purchase::{check_purchase, purchase};
@@ -39,11 +41,13 @@ pub use purchase::{check_purchase, purchase};
 pub(super) struct Budget {
     limit: Usd,
     payees: Payees,
-    ledger: Ledger,
+    ledger: CostLedger,
     /// The calls that the round in progress still needs.
     rest: Vec<Planned>,
     /// The calls that close the debate.
     closing: Vec<Planned>,
+    /// The calls that check the answer; none where the limit does not buy all of them.
+    check: Vec<Planned>,
     /// The calls until then that the debate could do without, where the limit buys them.
     spare: Vec<Planned>,
     /// How long answers may be, so that all of the debate is likely to fit.
@@ -56,7 +60,7 @@ pub(super) struct Budget {
 
 /// An attempt that is to be sent.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted {
+pub(super) struct AttemptRequest {
     key: CallKey,
     cost: BudgetClass,
     bytes: usize,
@@ -66,13 +70,16 @@ pub(super) struct Wanted {
     offers_tools: bool,
 }
 
-impl Wanted {
+impl AttemptRequest {
     /// An attempt of `step`.
     pub(super) fn of(step: &Step, request: &Request) -> Self {
         let goes_on = !request.turns.is_empty();
         let is_second_chance = match &step.answer {
             // Tools answer in turns of their own.
-            OutputSpec::Text | OutputSpec::Summary | OutputSpec::FollowUp => false,
+            OutputSpec::Text | OutputSpec::Check(_) => {
+                matches!(request.turns.last(), Some(dialectic_llm::Turn::User(_)))
+            }
+            OutputSpec::Summary | OutputSpec::Amendment | OutputSpec::FollowUp => false,
             // A solution comes as text; what asks for JSON is after its assessment alone.
             OutputSpec::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => {
                 goes_on || request.answer.is_some()
@@ -94,7 +101,7 @@ impl Wanted {
 }
 
 /// Whether an attempt may be sent.
-pub(super) enum Verdict<T> {
+pub(super) enum Permission<T> {
     /// Yes, with this.
     Granted(T),
     /// Not before others have come back.
@@ -119,9 +126,10 @@ impl Budget {
         let mut budget = Self {
             limit,
             payees: Payees::of(settings, routed),
-            ledger: Ledger::default(),
+            ledger: CostLedger::default(),
             rest: Vec::new(),
             closing: Vec::new(),
+            check: Vec::new(),
             spare: Vec::new(),
             level: Level::FULL,
             written: Level::LEAST,
@@ -155,7 +163,7 @@ impl Budget {
     }
 
     /// What is left of the limit and what the shortest answer can cost, where that is more.
-    pub(super) fn shortfall(&self, wanted: &Wanted) -> Option<(Usd, Usd)> {
+    pub(super) fn shortfall(&self, wanted: &AttemptRequest) -> Option<(Usd, Usd)> {
         let payee = self.payees.get(&wanted.key.agent_id)?;
         let measures = self.ledger.measures(&payee.model);
         let needed = measures.bound(wanted.bytes, payee.answer(Level::LEAST), payee.price).times(measures.factor());
@@ -168,22 +176,24 @@ impl Budget {
 
     /// What has to stay free while an attempt is in flight; `spares` says whether also for what the debate could do
     /// without.
-    fn kept_beside(&self, wanted: &Wanted, written: Level, spares: bool) -> Usd {
+    fn kept_beside(&self, wanted: &AttemptRequest, written: Level, spares: bool) -> Usd {
         let none = &[][..];
         let (closing, rest) = match wanted.cost {
             BudgetClass::Closing if wanted.is_second_chance => return Usd::ZERO,
-            BudgetClass::Closing | BudgetClass::Extra | BudgetClass::Round => (&self.closing[..], &self.rest[..]),
+            BudgetClass::Closing | BudgetClass::Extra | BudgetClass::Round | BudgetClass::Check => {
+                (&self.closing[..], &self.rest[..])
+            }
             BudgetClass::Decision => (&self.closing[..], none),
         };
         let is_itself = |call: &&Planned| call.key == wanted.key && !call.is_second_chance && !wanted.offers_tools;
         let spare = if spares { &self.spare[..] } else { none };
-        let others = closing.iter().chain(rest).chain(spare).filter(|call| !is_itself(call));
+        let others = closing.iter().chain(rest).chain(&self.check).chain(spare).filter(|call| !is_itself(call));
         self.need(others, written, Some(wanted))
     }
 
     /// What calls could cost at most when what they read is as long as `written` allows. A model's first answer may
     /// cost more; one that is asked for already, or now, is not among these.
-    fn need<'a>(&self, calls: impl Iterator<Item = &'a Planned>, written: Level, now: Option<&Wanted>) -> Usd {
+    fn need<'a>(&self, calls: impl Iterator<Item = &'a Planned>, written: Level, now: Option<&AttemptRequest>) -> Usd {
         let asks =
             |key: &CallKey, payee: &Payee| self.payees.get(&key.agent_id).is_some_and(|it| it.model == payee.model);
         let is_asked = |payee: &Payee| {
@@ -208,18 +218,21 @@ impl Budget {
     }
 
     /// What an attempt may have when what is kept beside it is less important than it is.
-    fn kept_at_least(&self, wanted: &Wanted) -> Option<Usd> {
+    fn kept_at_least(&self, wanted: &AttemptRequest) -> Option<Usd> {
         match wanted.cost {
             BudgetClass::Closing => Some(Usd::ZERO),
+            BudgetClass::Check => Some(self.need(self.closing.iter(), self.written, Some(wanted))),
             BudgetClass::Round if !wanted.offers_tools => {
-                Some(self.need(self.closing.iter(), self.written, Some(wanted)))
+                // Nothing but the first round is worth more than the check of what comes of it.
+                let check = if wanted.key.round > 1 { &self.check[..] } else { &[][..] };
+                Some(self.need(self.closing.iter().chain(check), self.written, Some(wanted)))
             }
             // What the debate can do without is not paid from what it needs.
             BudgetClass::Round | BudgetClass::Extra | BudgetClass::Decision => None,
         }
     }
 
-    fn grant(&self, payee: &Payee, wanted: &Wanted, level: Level, kept: Usd) -> Option<Grant> {
+    fn grant(&self, payee: &Payee, wanted: &AttemptRequest, level: Level, kept: Usd) -> Option<Grant> {
         let max_tokens = payee.answer(level);
         let measures = self.ledger.measures(&payee.model);
         let factor = measures.factor();
@@ -228,32 +241,32 @@ impl Budget {
     }
 
     /// Whether an attempt may be sent, and what is set aside for it.
-    fn decide(&self, wanted: &Wanted) -> Verdict<Grant> {
-        let Some(payee) = self.payees.get(&wanted.key.agent_id) else { return Verdict::Refused };
+    fn decide(&self, wanted: &AttemptRequest) -> Permission<Grant> {
+        let Some(payee) = self.payees.get(&wanted.key.agent_id) else { return Permission::Refused };
         let is_known = self.ledger.measures(&payee.model).answered || payee.is_free();
         let is_same = |key: &CallKey| self.payees.get(&key.agent_id).is_some_and(|other| other.model == payee.model);
         if !is_known && self.ledger.has_in_flight(is_same) {
-            return Verdict::Later;
+            return Permission::Later;
         }
         let at = |level: Level, spares: bool| {
             self.grant(payee, wanted, level, self.kept_beside(wanted, level.max(self.written), spares))
         };
         if let Some(grant) = at(self.level, true) {
-            return Verdict::Granted(grant);
+            return Permission::Granted(grant);
         }
         if self.ledger.is_waiting() {
-            return Verdict::Later;
+            return Permission::Later;
         }
         let lower = |spares| self.level.and_below().find_map(|level| at(level, spares));
         // What the debate could do without gives way to what it needs, but not to its like.
         let is_needed = wanted.cost != BudgetClass::Extra;
         let least = || self.grant(payee, wanted, Level::LEAST, self.kept_at_least(wanted)?);
         let grant = lower(true).or_else(|| is_needed.then(|| lower(false)).flatten()).or_else(least);
-        grant.map_or(Verdict::Refused, Verdict::Granted)
+        grant.map_or(Permission::Refused, Permission::Granted)
     }
 
     /// Takes a granted call off the list of those that are still needed.
-    fn note_granted(&mut self, wanted: &Wanted, level: Level) {
+    fn note_granted(&mut self, wanted: &AttemptRequest, level: Level) {
         // Nothing that is kept for reads what the debate could do without.
         if wanted.cost != BudgetClass::Extra {
             self.written = self.written.max(level);
@@ -264,22 +277,34 @@ impl Budget {
             };
             self.rest.retain(|call| !is_paid(call));
             self.closing.retain(|call| !is_paid(call));
+            self.check.retain(|call| !is_paid(call));
             self.spare.retain(|call| !is_paid(call));
         }
     }
 
     /// Sets what is needed until a round is over and the debate closed: the calls with answers as short and as long as
     /// they may be. `spares` says whether the limit buys what the debate could do without, too.
-    fn plan(&mut self, near: &Views, spares: bool) {
+    fn plan(&mut self, near: &Views, spares: bool, is_first_round: bool) {
         self.rest = near.merged(Outlook::needed);
         self.closing = Planned::merge(&near.least.closing, &near.full.closing);
+        self.check = near.merged(|view| view.check.iter().collect());
+        if !self.is_check_affordable(is_first_round) {
+            self.check.clear();
+        }
         self.spare = if spares { near.merged(Outlook::spare) } else { Vec::new() };
         self.written = Level::LEAST;
     }
 
+    /// Whether the limit buys the whole check beside the closing; in the first round, beside what is left of that too.
+    fn is_check_affordable(&self, is_first_round: bool) -> bool {
+        let rest = if is_first_round { &self.rest[..] } else { &[][..] };
+        let calls = rest.iter().chain(&self.closing).chain(&self.check);
+        self.need(calls, Level::LEAST, None) <= self.room()
+    }
+
     /// Whether what is needed fits.
     fn is_need_met(&self) -> bool {
-        self.need(self.rest.iter().chain(&self.closing), Level::LEAST, None) <= self.room()
+        self.need(self.rest.iter().chain(&self.closing).chain(&self.check), Level::LEAST, None) <= self.room()
     }
 }
 
@@ -318,12 +343,12 @@ impl Engine {
     }
 
     /// Whether an attempt may be sent. What is set aside for it is in the journal then.
-    pub(super) fn reserve(&mut self, wanted: &Wanted) -> Result<Verdict<Reserved>, StoreError> {
-        let Some(budget) = &self.budget else { return Ok(Verdict::Refused) };
+    pub(super) fn reserve(&mut self, wanted: &AttemptRequest) -> Result<Permission<Reserved>, StoreError> {
+        let Some(budget) = &self.budget else { return Ok(Permission::Refused) };
         let grant = match budget.decide(wanted) {
-            Verdict::Granted(grant) => grant,
-            Verdict::Later => return Ok(Verdict::Later),
-            Verdict::Refused => return Ok(Verdict::Refused),
+            Permission::Granted(grant) => grant,
+            Permission::Later => return Ok(Permission::Later),
+            Permission::Refused => return Ok(Permission::Refused),
         };
         let Grant { usd, factor, max_tokens, level } = grant;
         // The state says to what the answers of the debate were held, not those behind its end.
@@ -336,7 +361,7 @@ impl Engine {
         if let Some(budget) = &mut self.budget {
             budget.note_granted(wanted, level);
         }
-        Ok(Verdict::Granted(Reserved { number: recorded.seq, max_tokens }))
+        Ok(Permission::Granted(Reserved { number: recorded.seq, max_tokens }))
     }
 
     /// Looks at what the debate needs until its round `until` is over and it is closed, and at how long answers may be
@@ -358,16 +383,19 @@ impl Engine {
         let Some(budget) = &self.budget else { return Ok(()) };
         let views = |until| Views::of(self.protocol, &self.panel, budget, &shared, debate, until);
         let near = views(until)?;
-        let last = self.debate().settings.as_ref().map_or(until, |settings| settings.debate.rounds.max(until));
+        let last = self.debate().known_settings().debate.rounds.max(until);
         let further = if self.is_stopping() || last == until { None } else { Some(views(last)?) };
         let all = further.as_ref().unwrap_or(&near);
         let level = budget.highest_level(&near, all);
-        let left_out = if level.is_some() { Vec::new() } else { all.dispensable(debate) };
+        let mut left_out = if level.is_some() { Vec::new() } else { all.dispensable(debate) };
         let lowered = self.panel.agents.iter().map(|agent| &agent.settings.id);
         let lowered = budget.payees.lowered(lowered, level.unwrap_or(Level::LEAST));
         if let Some(budget) = &mut self.budget {
-            budget.plan(&near, level.is_some());
+            budget.plan(&near, level.is_some(), debate.current_round <= 1);
             budget.level = level.unwrap_or(Level::LEAST);
+            if budget.check.is_empty() {
+                left_out.extend(near.checking(debate));
+            }
         }
         if !self.is_stopping() {
             self.say_left_out(&left_out);
@@ -388,6 +416,22 @@ impl Engine {
             "the cost limit of {limit} has no room for {left_out}: they are left out unless the rest takes less than it \
              can"
         ));
+    }
+
+    /// Puts on record that the answer is not checked, where the limit does not buy all the calls that `stage` makes for
+    /// that and none has been made.
+    pub(super) fn forgo_check(&mut self, stage: StageId) -> Result<(), EngineError> {
+        let Some(budget) = self.budget.as_ref().filter(|budget| budget.check.is_empty()) else { return Ok(()) };
+        let debate = self.debate();
+        let declared = self.protocol.stage(stage);
+        let steps = declared.filter(|stage| stage.info.yields == Some(ResultKind::Check));
+        let steps = steps.map(|stage| (stage.steps)(debate)).unwrap_or_default();
+        if steps.is_empty() || steps.iter().any(|step| debate.settled(&step.key).is_some()) {
+            return Ok(());
+        }
+        let limit = budget.limit;
+        self.warn(format!("the cost limit of {limit} has no room for the check of the answer: it stands as it is"));
+        Ok(self.append(Event::CheckForgone)?)
     }
 
     /// Whether what was planned for the next round fits, the closing behind it included.
@@ -412,7 +456,7 @@ impl Engine {
     /// Says once that the cost has reached `warnCostUsd`.
     pub(super) fn watch_cost(&mut self) -> Result<(), StoreError> {
         let debate = self.debate();
-        let limit = debate.settings.as_ref().and_then(|settings| settings.debate.budget.warn_cost_usd);
+        let limit = debate.known_settings().debate.budget.warn_cost_usd;
         if let Some(limit) = limit.filter(|limit| self.known_cost >= *limit && debate.cost_warning.is_none()) {
             self.record_event(Event::CostWarned { usd: self.known_cost, limit })?;
         }
@@ -430,15 +474,17 @@ const MOST_ROUNDS: u32 = 10;
 #[derive(Debug, Default)]
 pub(super) struct Outlook {
     /// The calls of each round.
-    rounds: Vec<Vec<Foreseen>>,
+    rounds: Vec<Vec<PlannedCall>>,
     /// Rounds beyond those.
     further: u32,
     /// Calls ahead of and behind the rounds.
-    around: Vec<Foreseen>,
+    around: Vec<PlannedCall>,
     /// The calls that bring it to its answer, also when it is told to close.
-    closing: Vec<Foreseen>,
+    closing: Vec<PlannedCall>,
     /// What is decided beside those, when it is not told to.
-    decisions: Vec<Foreseen>,
+    decisions: Vec<PlannedCall>,
+    /// What checks the answer.
+    check: Vec<PlannedCall>,
 }
 
 impl Outlook {
@@ -453,7 +499,7 @@ impl Outlook {
         tokens: &dyn Fn(&AgentSettings) -> u32,
     ) -> Result<Self, EngineError> {
         let bytes = |agent: &AgentSettings| tokens(agent) as usize * BYTES_PER_TOKEN;
-        let answers = Answers { bytes: &bytes, demanding: true, extends: false };
+        let answers = SampleAnswers { bytes: &bytes, demanding: true, extends: false };
         let mut rehearsal = Rehearsal::new(protocol, panel, shared, debate, answers);
         let first = debate.current_round.max(1);
         let last = until.min(first.saturating_add(MOST_ROUNDS - 1));
@@ -462,6 +508,7 @@ impl Outlook {
             match call.cost {
                 // Some of it may be made beside the last round.
                 BudgetClass::Closing => outlook.closing.push(call),
+                BudgetClass::Check => outlook.check.push(call),
                 BudgetClass::Round | BudgetClass::Decision | BudgetClass::Extra if call.in_round => {
                     let place = call.key.round.saturating_sub(first) as usize;
                     if outlook.rounds.len() <= place {
@@ -473,23 +520,24 @@ impl Outlook {
             }
         }
         let regular = rehearsal.closing(None)?;
-        outlook.decisions.extend(regular.into_iter().filter(|call| call.cost == BudgetClass::Decision));
+        outlook.decisions.extend(regular.iter().filter(|call| call.cost == BudgetClass::Decision).cloned());
+        outlook.check.extend(regular.into_iter().filter(|call| call.cost == BudgetClass::Check));
         let early = rehearsal.closing(Some(StopReason::Budget))?;
         outlook.closing.extend(early.into_iter().filter(|call| call.cost == BudgetClass::Closing));
         Ok(outlook)
     }
 
-    fn before_closing(&self) -> impl Iterator<Item = &Foreseen> {
+    fn before_closing(&self) -> impl Iterator<Item = &PlannedCall> {
         self.rounds.iter().flatten().chain(&self.around)
     }
 
     /// What the debate needs before it closes.
-    fn needed(&self) -> Vec<&Foreseen> {
+    fn needed(&self) -> Vec<&PlannedCall> {
         self.before_closing().filter(|call| call.cost != BudgetClass::Extra).collect()
     }
 
     /// What it could do without.
-    fn spare(&self) -> Vec<&Foreseen> {
+    fn spare(&self) -> Vec<&PlannedCall> {
         self.before_closing().filter(|call| call.cost == BudgetClass::Extra).collect()
     }
 }
@@ -516,7 +564,7 @@ impl Views {
         Ok(Self { least: at(Level::LEAST)?, full: at(Level::FULL)? })
     }
 
-    fn merged(&self, calls: impl Fn(&Outlook) -> Vec<&Foreseen>) -> Vec<Planned> {
+    fn merged(&self, calls: impl Fn(&Outlook) -> Vec<&PlannedCall>) -> Vec<Planned> {
         Planned::merge(calls(&self.least), calls(&self.full))
     }
 
@@ -524,6 +572,14 @@ impl Views {
     fn dispensable(&self, debate: &Debate) -> Vec<String> {
         let spare = self.merged(Outlook::spare);
         let stages = debate.stages.iter().filter(|stage| spare.iter().any(|call| call.key.stage == stage.id));
+        stages.map(|stage| stage.words.plural.to_string()).collect()
+    }
+}
+
+impl Views {
+    /// The check of the answer, in the words of its stages.
+    fn checking(&self, debate: &Debate) -> Vec<String> {
+        let stages = debate.stages.iter().filter(|stage| self.full.check.iter().any(|call| call.key.stage == stage.id));
         stages.map(|stage| stage.words.plural.to_string()).collect()
     }
 }

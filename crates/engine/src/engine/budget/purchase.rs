@@ -2,7 +2,7 @@
 
 use crate::agent::{Panel, SharedPrompt};
 use crate::engine::EngineError;
-use crate::engine::rehearsal::Foreseen;
+use crate::engine::rehearsal::PlannedCall;
 use dialectic_record::debate::{Debate, Purchase};
 use dialectic_record::protocol::{BudgetClass, Protocol};
 
@@ -27,7 +27,7 @@ pub fn check_purchase(purchase: &Purchase) -> Result<(), BudgetError> {
 pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> Result<Option<Purchase>, EngineError> {
     let Some(settings) = &debate.settings else { return Ok(None) };
     let Some(budget) = Budget::of(settings, &panel.routed, &[]) else { return Ok(None) };
-    let shared = SharedPrompt::of(debate)?;
+    let shared = SharedPrompt::of(protocol, debate)?;
     let rounds = settings.debate.rounds;
     // A branch of a debate may have its round already.
     let last_of_round = debate.stages.iter().rfind(|stage| stage.in_round && stage.is_essential).map(|stage| stage.id);
@@ -36,15 +36,21 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
     let until = if has_round { 0 } else { debate.current_round.max(1) };
     let first = Views::of(protocol, panel, &budget, &shared, debate, until)?;
     let closing = Planned::merge(&first.least.closing, &first.full.closing);
+    let check = Planned::merge(&first.least.check, &first.full.check);
     let one_round = [first.merged(Outlook::needed), closing].concat();
+    let checked = budget.need(one_round.iter().chain(&check), Level::LEAST, None);
     let likely: Vec<Planned> = one_round.iter().filter(|call| !call.is_second_chance).cloned().collect();
     let likely_round = budget.likely(&likely, Level::LEAST, Level::LEAST).rounded_up();
     let one_round = budget.need(one_round.iter(), Level::LEAST, None).rounded_up();
     let all = Views::of(protocol, panel, &budget, &shared, debate, rounds)?;
     let whole = budget.whole_cost(&first, &all, Level::LEAST);
-    let left_out = if whole <= budget.limit { Vec::new() } else { all.dispensable(debate) };
+    let mut left_out = if whole <= budget.limit { Vec::new() } else { all.dispensable(debate) };
+    let is_checked = checked <= budget.limit;
+    if !is_checked {
+        left_out.extend(first.checking(debate));
+    }
     let level = budget.highest_level(&first, &all).unwrap_or(Level::LEAST);
-    let bought = bought(&budget, &all, debate.current_round.max(1), rounds);
+    let bought = bought(&budget, &all, debate.current_round.max(1), rounds, is_checked);
     let answer_limit = budget.payees.lowered(panel.agents.iter().map(|agent| &agent.settings.id), level);
     let all_rounds = whole.rounded_up().max(one_round);
     let likely_all = budget.likely_cost(&all.least, &all.full, Level::LEAST).rounded_up().max(likely_round);
@@ -63,16 +69,17 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
 
 /// How many rounds fit, with the closing and with answers as short as they may be, without what the debate could do
 /// without. The first is not in doubt here.
-fn bought(budget: &Budget, all: &Views, current: u32, rounds: u32) -> u32 {
+fn bought(budget: &Budget, all: &Views, current: u32, rounds: u32, is_checked: bool) -> u32 {
     let upto = |view: &Outlook, rounds: usize, is_whole: bool| {
         let needed =
-            |calls: &Vec<Foreseen>| calls.iter().filter(|call| call.cost != BudgetClass::Extra).cloned().collect();
+            |calls: &Vec<PlannedCall>| calls.iter().filter(|call| call.cost != BudgetClass::Extra).cloned().collect();
         Outlook {
             rounds: view.rounds.iter().take(rounds).map(needed).collect(),
             further: u32::try_from(rounds.saturating_sub(view.rounds.len())).unwrap_or(u32::MAX),
             around: if is_whole { needed(&view.around) } else { Vec::new() },
             closing: view.closing.clone(),
             decisions: if is_whole { view.decisions.clone() } else { Vec::new() },
+            check: if is_checked { view.check.clone() } else { Vec::new() },
         }
     };
     let first_answers = budget.margin_of_closing(all, Level::LEAST);

@@ -64,7 +64,7 @@ async fn a_provider_that_refuses_gets_fewer_calls_until_it_answers_again() {
 
 #[tokio::test(start_paused = true)]
 async fn after_a_refusal_attempts_are_halved_and_each_answer_adds_one() {
-    let in_flight = InFlight::at_most(16);
+    let in_flight = ConcurrencyLimit::at_most(16);
     let provider: Arc<str> = "p".into();
     let mut places = Vec::new();
     for _ in 0..8 {

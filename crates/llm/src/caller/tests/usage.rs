@@ -74,7 +74,7 @@ async fn an_answer_without_text_is_none() {
         (FinishReason::Filtered, ModelError::Filtered { message: "no text came back".to_owned() }, 1),
     ] {
         let stage = Stage::new([Act::Reply(Reply { finish, ..text(" \n") })]);
-        let unknown = Some(Box::new(Spent { tokens: None, cost_usd: None }));
+        let unknown = Some(Box::new(AttemptUsage { tokens: None, cost_usd: None }));
         assert_eq!(stage.call().await.unwrap_err(), FailedCall { error, attempts, spent: unknown });
     }
     let call = ToolCall { id: "1".to_owned(), name: "file_read".to_owned(), arguments: "{}".to_owned() };
@@ -129,17 +129,17 @@ async fn a_call_that_fails_says_what_it_took_all_the_same() {
     let failed = stage.call().await.unwrap_err();
     assert_eq!((failed.error, failed.attempts), (ModelError::OutputLimit, 3));
     let cost_usd = Some(Usd::for_tokens(20, 10.0) + Usd::for_tokens(10, 100.0));
-    assert_eq!(failed.spent.as_deref(), Some(&Spent { tokens: Some(tokens(20, 0, 10)), cost_usd }));
+    assert_eq!(failed.spent.as_deref(), Some(&AttemptUsage { tokens: Some(tokens(20, 0, 10)), cost_usd }));
 }
 
 proptest! {
     #[test]
     fn the_order_of_attempts_does_not_change_what_they_took(usage in prop::collection::vec((0_u64..1 << 40, 0_u64..1 << 40, any::<bool>()), 1..6)) {
-        let spent = |&(input, output, priced): &(u64, u64, bool)| Spent {
+        let spent = |&(input, output, priced): &(u64, u64, bool)| AttemptUsage {
             tokens: Some(tokens(input, 0, output)),
             cost_usd: priced.then(|| Usd::for_tokens(input, 2.5)),
         };
-        let sum = |sum: Option<Spent>, next: Spent| Some(next.and(sum));
+        let sum = |sum: Option<AttemptUsage>, next: AttemptUsage| Some(next.and(sum));
         let forward = usage.iter().map(spent).fold(None, sum);
         let backward = usage.iter().rev().map(spent).fold(None, sum);
         prop_assert_eq!(forward, backward);

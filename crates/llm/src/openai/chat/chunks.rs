@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::openai::failure::{ErrorField, error_in};
-use crate::openai::lenient::{Arguments, Borrowed, Content, ReportedUsage, tolerant, tolerant_list};
-use crate::openai::sse::Event;
+use crate::openai::lenient::{Arguments, Borrowed, MessageContent, ReportedUsage, tolerant, tolerant_list};
+use crate::openai::sse::ServerSentEvent;
 use crate::openai::streaming::{Completeness, DONE, Pieces, TextSink};
 
-use super::{Answer, AnswerCall, AnswerFunction, AnswerMessage, Choice};
+use super::{AnswerCall, AnswerFunction, AnswerMessage, ChatAnswer, ChatChoice};
 
 /// What has come in of an answer.
 #[derive(Default)]
@@ -66,7 +66,7 @@ struct ChunkChoice {
 #[derive(Deserialize)]
 struct Delta {
     #[serde(default, deserialize_with = "tolerant")]
-    content: Option<Content>,
+    content: Option<MessageContent>,
     #[serde(default, deserialize_with = "tolerant")]
     refusal: Option<String>,
     #[serde(default, deserialize_with = "tolerant_list")]
@@ -99,7 +99,7 @@ struct DeltaFunction {
 /// A chunk as nearly all of a stream are. What is read from it is borrowed, and where it holds anything else, it is read
 /// as a [`Chunk`].
 #[derive(Deserialize)]
-struct Words<'a> {
+struct ChunkWords<'a> {
     #[serde(borrow)]
     choices: [WordsChoice<'a>; 1],
     #[serde(borrow, default)]
@@ -142,7 +142,7 @@ struct WordsDelta<'a> {
     tool_calls: Option<IgnoredAny>,
 }
 
-impl Words<'_> {
+impl ChunkWords<'_> {
     fn is_all(&self) -> bool {
         let [choice] = &self.choices;
         let others = [&self.usage, &self.error, &self.kind, &choice.finish_reason, &choice.error, &choice.message];
@@ -153,12 +153,12 @@ impl Words<'_> {
 }
 
 impl Pieces for Chunks {
-    type Whole = Answer;
+    type Whole = ChatAnswer;
 
-    fn take_words(&mut self, event: &Event<'_>, sink: &mut TextSink<'_>) -> bool {
+    fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool {
         let words =
-            serde_json::from_str::<Words>(event.data).ok().filter(|words| event.name.is_empty() && words.is_all());
-        let Some(Words { choices: [WordsChoice { delta, .. }], model, .. }) = words else { return false };
+            serde_json::from_str::<ChunkWords>(event.data).ok().filter(|words| event.name.is_empty() && words.is_all());
+        let Some(ChunkWords { choices: [WordsChoice { delta, .. }], model, .. }) = words else { return false };
         if let Some(Borrowed(model)) = model
             && self.model.as_deref() != Some(&*model)
         {
@@ -177,7 +177,7 @@ impl Pieces for Chunks {
         true
     }
 
-    fn take(&mut self, event: &Event<'_>, sink: &mut TextSink<'_>) {
+    fn take(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) {
         if event.data.trim() == DONE {
             self.is_done = true;
             return;
@@ -210,20 +210,20 @@ impl Pieces for Chunks {
         }
     }
 
-    fn into_whole(self) -> Answer {
+    fn into_whole(self) -> ChatAnswer {
         let has_pieces = !self.text.is_empty() || !self.refusal.is_empty() || !self.calls.is_empty();
         let calls = self.calls.into_iter().filter_map(|call| {
             let function = AnswerFunction { name: call.name?, arguments: Some(Arguments::Text(call.arguments)) };
             Some(AnswerCall { id: call.id, function })
         });
         let pieces = AnswerMessage {
-            content: Some(Content::Text(self.text)),
+            content: Some(MessageContent::Text(self.text)),
             refusal: Some(self.refusal),
             tool_calls: Some(calls.collect()),
         };
         let message = if has_pieces { Some(pieces) } else { self.whole.or(Some(pieces)) };
-        let choice = Choice { message, text: None, finish_reason: self.finish_reason, error: None };
-        Answer {
+        let choice = ChatChoice { message, text: None, finish_reason: self.finish_reason, error: None };
+        ChatAnswer {
             choices: self.has_choice.then(|| vec![choice]),
             model: self.model,
             usage: self.usage.filter(|_| !self.has_grown),

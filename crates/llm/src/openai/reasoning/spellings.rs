@@ -79,7 +79,7 @@ pub(super) enum Opening {
     /// Reasoning, behind the first `len` bytes.
     Block {
         /// What kind of.
-        block: Block,
+        block: ReasoningTag,
         /// How long its mark is.
         len: usize,
     },
@@ -91,7 +91,7 @@ pub(super) enum Opening {
 
 /// A kind of reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Block {
+pub(super) enum ReasoningTag {
     /// Between tags of a bracket and a name.
     Tagged { bracket: usize, name: &'static str },
     /// Between marks.
@@ -100,7 +100,7 @@ pub(super) enum Block {
     Unopened,
 }
 
-impl Block {
+impl ReasoningTag {
     /// Where what follows begins, in a text behind the beginning of this.
     pub(super) fn end_in(self, text: &str) -> Option<usize> {
         match self {
@@ -129,9 +129,9 @@ impl Block {
 /// What `text` begins with.
 pub(super) fn opening(text: &str) -> Opening {
     let tags = BRACKETS.iter().enumerate().flat_map(|(bracket, [open, _, close])| {
-        NAMES.iter().map(move |name| (Block::Tagged { bracket, name }, [*open, *name, *close]))
+        NAMES.iter().map(move |name| (ReasoningTag::Tagged { bracket, name }, [*open, *name, *close]))
     });
-    let marks = MARKS.iter().enumerate().map(|(mark, (start, ..))| (Block::Marked(mark), [*start, "", ""]));
+    let marks = MARKS.iter().enumerate().map(|(mark, (start, ..))| (ReasoningTag::Marked(mark), [*start, "", ""]));
     let mut perhaps = false;
     for (block, parts) in tags.chain(marks) {
         match begins(text, parts) {

@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::openai::failure::{ErrorField, error_in};
-use crate::openai::lenient::{Arguments, Borrowed, Content, ReportedUsage, tolerant};
-use crate::openai::sse::Event;
+use crate::openai::lenient::{Arguments, Borrowed, MessageContent, ReportedUsage, tolerant};
+use crate::openai::sse::ServerSentEvent;
 use crate::openai::streaming::{Completeness, DONE, Pieces, TextSink};
 
-use super::{Answer, OutputItem};
+use super::{OutputItem, ResponsesAnswer};
 
 /// Events that show an answer before it has ended.
 const BEGUN: [&str; 3] = ["response.created", "response.queued", "response.in_progress"];
@@ -22,23 +22,23 @@ pub(in crate::openai) struct Events {
     text: String,
     refusal: String,
     /// By their place in the output.
-    calls: BTreeMap<u64, Call>,
+    calls: BTreeMap<u64, PendingFunctionCall>,
     /// The answer as the last event that had it showed it: empty at first, whole at the end.
-    shown: Option<Answer>,
+    shown: Option<ResponsesAnswer>,
     error: Option<ErrorField>,
     is_done: bool,
 }
 
 /// A function call of which pieces have come in.
 #[derive(Default)]
-struct Call {
+struct PendingFunctionCall {
     item: Option<OutputItem>,
     arguments: String,
 }
 
 /// An event's data; whatever may be absent is.
 #[derive(Deserialize)]
-struct Piece {
+struct EventData {
     #[serde(default, rename = "type", deserialize_with = "tolerant")]
     kind: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
@@ -50,12 +50,12 @@ struct Piece {
     #[serde(default, deserialize_with = "tolerant")]
     arguments: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
-    response: Option<Answer>,
+    response: Option<ResponsesAnswer>,
 }
 
-/// An event's data as nearly all of a stream is, borrowed. What holds anything else is read as a [`Piece`].
+/// An event's data as nearly all of a stream is, borrowed. What holds anything else is read as a [`EventData`].
 #[derive(Deserialize)]
-struct Words<'a> {
+struct EventWords<'a> {
     #[serde(borrow, rename = "type")]
     kind: Borrowed<'a>,
     #[serde(borrow)]
@@ -67,12 +67,13 @@ struct Words<'a> {
 }
 
 impl Pieces for Events {
-    type Whole = Answer;
+    type Whole = ResponsesAnswer;
 
-    fn take_words(&mut self, event: &Event<'_>, sink: &mut TextSink<'_>) -> bool {
-        let words = serde_json::from_str::<Words>(event.data);
+    fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool {
+        let words = serde_json::from_str::<EventWords>(event.data);
         match words {
-            Ok(Words { kind: Borrowed(kind), delta: Borrowed(text), error: None, response: None }) => match &*kind {
+            Ok(EventWords { kind: Borrowed(kind), delta: Borrowed(text), error: None, response: None }) => match &*kind
+            {
                 "response.output_text.delta" => {
                     sink.say(&text);
                     self.text.push_str(&text);
@@ -88,13 +89,13 @@ impl Pieces for Events {
         }
     }
 
-    fn take(&mut self, event: &Event<'_>, sink: &mut TextSink<'_>) {
+    fn take(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) {
         if event.data.trim() == DONE {
             self.is_done = true;
             return;
         }
         self.error = error_in(event);
-        let Ok(piece) = serde_json::from_str::<Piece>(event.data) else { return };
+        let Ok(piece) = serde_json::from_str::<EventData>(event.data) else { return };
         let kind = piece.kind.as_deref().unwrap_or(event.name);
         let place = piece.output_index.unwrap_or_default();
         match kind {
@@ -151,7 +152,7 @@ impl Pieces for Events {
     }
 
     /// What the last event shows; where it shows no output, what the others brought.
-    fn into_whole(self) -> Answer {
+    fn into_whole(self) -> ResponsesAnswer {
         let mut answer = self.shown.unwrap_or_default();
         if self.error.is_some() {
             // Figures that came before are not those of the whole answer.
@@ -161,15 +162,16 @@ impl Pieces for Events {
         let shows_output = answer.output.as_ref().is_some_and(|output| !output.is_empty());
         let has_pieces = !self.text.is_empty() || !self.refusal.is_empty() || !self.calls.is_empty();
         if has_pieces && !shows_output && answer.output_text.is_none() {
-            let calls = self.calls.into_values().filter_map(Call::into_item);
-            let message = OutputItem { content: Some(Content::of(self.text, self.refusal)), ..OutputItem::default() };
+            let calls = self.calls.into_values().filter_map(PendingFunctionCall::into_item);
+            let message =
+                OutputItem { content: Some(MessageContent::of(self.text, self.refusal)), ..OutputItem::default() };
             answer.output = Some([message].into_iter().chain(calls).collect());
         }
         answer
     }
 }
 
-impl Call {
+impl PendingFunctionCall {
     /// The item, which at its beginning has no arguments yet.
     fn into_item(self) -> Option<OutputItem> {
         let mut item = self.item?;

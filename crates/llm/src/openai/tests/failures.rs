@@ -7,14 +7,14 @@ use super::*;
 const BOTH: [ApiKind; 2] = [ApiKind::Responses, ApiKind::Chat];
 
 /// What both APIs make of an answer.
-async fn failure(answer: Answer) -> ModelError {
+async fn failure(answer: HttpAnswer) -> ModelError {
     let responses = read(ApiKind::Responses, answer.clone()).await.unwrap_err();
     let chat = read(ApiKind::Chat, answer).await.unwrap_err();
     assert_eq!(responses, chat);
     chat
 }
 
-fn error(status: u16, message: &str) -> Answer {
+fn error(status: u16, message: &str) -> HttpAnswer {
     answer_json(status, &json!({"error": {"message": message, "type": "x", "param": null, "code": null}}))
 }
 
@@ -230,9 +230,9 @@ async fn an_answer_that_breaks_off_is_broken() {
 }
 
 /// An answer whose length is not declared.
-fn chunked(body: &Value) -> Answer {
+fn chunked(body: &Value) -> HttpAnswer {
     let body = body.to_string().into_bytes();
-    Answer::pieces("application/json", body.chunks(1 << 16).map(<[u8]>::to_vec), Delivery::Whole)
+    HttpAnswer::pieces("application/json", body.chunks(1 << 16).map(<[u8]>::to_vec), Delivery::Whole)
 }
 
 #[tokio::test]
@@ -293,7 +293,7 @@ async fn redirects_are_named_and_not_followed() {
 
 #[tokio::test]
 async fn what_no_model_worked_for_is_free_and_everything_else_may_be_billed() {
-    let failed = async |answer: Answer| {
+    let failed = async |answer: HttpAnswer| {
         let server = Server::with(move |_| answer.clone());
         follow(&client(&server, ApiKind::Chat), &request(), IDLE).await.0.unwrap_err()
     };

@@ -13,7 +13,7 @@ use super::*;
 const LONG: Duration = Duration::from_secs(20);
 
 /// What servers without the Responses API say.
-fn refusals() -> Vec<Answer> {
+fn refusals() -> Vec<HttpAnswer> {
     let message = |status, message: &str| answer_json(status, &json!({"error": {"message": message}}));
     vec![
         // Ollama before 0.13.3 and other servers in Go.
@@ -126,7 +126,7 @@ async fn an_error_of_another_kind_is_an_error_and_nothing_is_asked_twice() {
 }
 
 /// A server whose Responses API answers with this, and whose Chat Completions are regular.
-fn half(answer: Answer) -> Server {
+fn half(answer: HttpAnswer) -> Server {
     Server::with(move |seen| if seen.path == RESPONSES { answer.clone() } else { regular(CHAT) })
 }
 
@@ -236,7 +236,7 @@ async fn of_two_failures_the_one_that_may_be_billed_is_told_of() {
 }
 
 /// What LiteLLM says by Chat Completions, where its Responses API fails without a reason.
-fn too_long() -> Answer {
+fn too_long() -> HttpAnswer {
     let message = "litellm.ContextWindowExceededError: This model's maximum context length is 8192 tokens.";
     answer_json(400, &json!({"error": {"message": message, "type": "invalid_request_error", "code": "400"}}))
 }

@@ -3,9 +3,9 @@
 use super::*;
 
 /// What a server says of a field that it does not take.
-type Refuses = (&'static str, fn() -> Answer);
+type Refuses = (&'static str, fn() -> HttpAnswer);
 
-fn error(status: u16, message: &str, param: &str, code: &str) -> Answer {
+fn error(status: u16, message: &str, param: &str, code: &str) -> HttpAnswer {
     let error = json!({"message": message, "type": "invalid_request_error", "param": param, "code": code});
     answer_json(status, &json!({ "error": error }))
 }
@@ -47,7 +47,7 @@ fn has(body: &Value, field: &str) -> bool {
 }
 
 /// Asks twice a server that refuses `field`, and asks it for another model; says which requests had the field.
-async fn ask(api: ApiKind, field: &'static str, refusal: fn() -> Answer, request: &Request) -> Vec<bool> {
+async fn ask(api: ApiKind, field: &'static str, refusal: fn() -> HttpAnswer, request: &Request) -> Vec<bool> {
     let server = Server::with(move |seen| {
         let body = &seen.body;
         let picky = body["model"] == "m-1" && has(body, field);

@@ -6,7 +6,7 @@ const HEADER_SECRET: &str = "hdr-secret-98765";
 const QUERY_SECRET: &str = "qry-secret-43210";
 
 /// Whatever a server may say with `secret` in it.
-fn echoes(secret: &str) -> Vec<Answer> {
+fn echoes(secret: &str) -> Vec<HttpAnswer> {
     let error = |status, fields: Value| answer_json(status, &json!({ "error": fields }));
     let mut echoes = vec![
         error(200, json!({"message": secret})),
@@ -35,7 +35,7 @@ fn echoes(secret: &str) -> Vec<Answer> {
     echoes
 }
 
-fn refusal_of_the_model(secret: &str) -> Answer {
+fn refusal_of_the_model(secret: &str) -> HttpAnswer {
     let parts = json!([{"type": "refusal", "refusal": format!("I was given {secret}.")}]);
     answer_json(
         200,

@@ -139,13 +139,13 @@ async fn figures_from_the_middle_of_an_answer_that_breaks_are_not_its_cost() {
     let usage = json!({"prompt_tokens": 12, "completion_tokens": 1, "cost": 0.25});
     let chunk = json!({"choices": [{"delta": {"content": "Beca"}}], "usage": usage});
     let error = |usage: Value| json!({"error": {"message": "boom", "code": 502}, "usage": usage});
-    let stated = Usage {
+    let stated = StatedUsage {
         tokens: Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 1, ..Tokens::default() }),
         cost: Some(dialectic_base::money::Usd::from_dollars(0.25)),
     };
     for (more, end, expected) in [
-        (vec![], Delivery::Cut, Usage::default()),
-        (vec![error(Value::Null)], Delivery::Whole, Usage::default()),
+        (vec![], Delivery::Cut, StatedUsage::default()),
+        (vec![error(Value::Null)], Delivery::Whole, StatedUsage::default()),
         (vec![error(usage.clone())], Delivery::Whole, stated),
     ] {
         let pieces = events(&[vec![chunk.clone()], more].concat());
@@ -156,7 +156,7 @@ async fn figures_from_the_middle_of_an_answer_that_breaks_are_not_its_cost() {
     (response["status"], response["error"]) = (json!("failed"), json!({"code": "server_error", "message": "boom"}));
     let pieces = events(&[json!({"type": "response.failed", "response": response})]);
     let (failed, _) = failed(ApiKind::Responses, pieces, Delivery::Whole, IDLE).await;
-    assert_eq!((failed.usage, failed.may_be_billed), (Usage { tokens: because().tokens, cost: None }, true));
+    assert_eq!((failed.usage, failed.may_be_billed), (StatedUsage { tokens: because().tokens, cost: None }, true));
 }
 
 #[tokio::test]
@@ -181,7 +181,10 @@ async fn what_an_answer_took_is_not_known_from_its_first_words() {
 }
 
 /// Asks three times a server that answers as told, and says of each request whether it wanted a stream and figures.
-async fn wishes(api: ApiKind, answer: impl Fn(&Value, &str) -> Answer + Send + Sync + 'static) -> Vec<(bool, bool)> {
+async fn wishes(
+    api: ApiKind,
+    answer: impl Fn(&Value, &str) -> HttpAnswer + Send + Sync + 'static,
+) -> Vec<(bool, bool)> {
     let server = Server::with(move |seen| answer(&seen.body, &seen.path));
     let client = streaming(&server, api);
     for model in ["m-1", "m-1", "m-2"] {
@@ -194,7 +197,7 @@ async fn wishes(api: ApiKind, answer: impl Fn(&Value, &str) -> Answer + Send + S
 
 #[tokio::test]
 async fn a_stream_that_is_refused_is_not_wished_for_again() {
-    let refusals: [fn() -> Answer; 4] = [
+    let refusals: [fn() -> HttpAnswer; 4] = [
         || {
             let message = "Your organization must be verified to stream this model.";
             answer_json(

@@ -7,7 +7,7 @@ use super::*;
 const APIS: [(ApiKind, &str); 2] = [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)];
 
 /// What a client makes of a stream, and what is heard of it.
-async fn followed(api: ApiKind, answer: Answer) -> (Result<Reply, FailedAttempt>, Vec<String>) {
+async fn followed(api: ApiKind, answer: HttpAnswer) -> (Result<Reply, FailedAttempt>, Vec<String>) {
     let server = Server::with(move |_| answer.clone());
     let followed = follow(&streaming(&server, api), &request(), IDLE).await;
     assert_eq!(server.paths().len(), 1, "there is no second request");

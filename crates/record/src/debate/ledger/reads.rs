@@ -6,39 +6,91 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::debate::{
-    CallKey, Contribution, Debate, Raised, ReadAnswers, ReadCritique, ResultKind, read_answers, read_critique,
-    read_decisions,
+    ANSWERS_HEADING, AgentId, CHECK_ANSWERS_HEADING, CallKey, Contribution, Debate, Lens, ReadAnswers, ReadCritique,
+    ResultKind, Said, read_answers, read_check, read_critique, read_decisions, read_review,
 };
 
-use super::{Change, Ledger, PointId, Reading, Recheck, Reply};
+use super::{Answered, Change, Ledger, Objection, Point, PointId, Reading, Recheck, Reply, Standing, Verification};
 
 /// What a text is to be read for, and what it may refer to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reads {
-    /// A critique: points, and what became of earlier ones by their labels.
+    /// A critique: points, and what became of the critic's earlier ones.
     Critique {
-        /// The labels that it was shown.
-        earlier: Vec<(usize, PointId)>,
+        /// The points that it was shown.
+        earlier: Vec<Numbered>,
+    },
+    /// A review of several texts: points against each.
+    Review {
+        /// The texts that it was shown, by their numbers.
+        texts: Vec<(u32, AgentId)>,
+    },
+    /// What a checker says of a draft: points, and what became of the accepted ones.
+    Check {
+        /// The accepted points that it was shown.
+        accepted: Vec<Numbered>,
     },
     /// A proposal: answers to points.
     Answers {
-        /// Whether its prompt asks for answers: it shows critiques of the author's text, or points from earlier rounds.
+        /// Whether its prompt asks for answers: it shows critiques of the author's text, or points.
         asked: bool,
         /// The points that it was shown.
-        points: Vec<Answerable>,
+        points: Vec<Numbered>,
         /// Its author's last text, without the answers in it.
         before: String,
     },
+    /// The text after a check: answers to points, under a heading of its own.
+    Final {
+        /// The points that it was shown.
+        points: Vec<Numbered>,
+    },
 }
 
-/// A point that an author can answer.
+/// A point by the number under which a prompt shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answerable {
-    id: PointId,
-    /// The place of its critique in the prompt, counted from 1, and its critic; absent for an earlier point.
-    critique: Option<(usize, String)>,
-    number: usize,
-    text: String,
+pub struct Numbered {
+    /// The number.
+    pub number: String,
+    /// The point.
+    pub id: PointId,
+}
+
+impl Numbered {
+    fn of(one: &Objection) -> Self {
+        Self { number: one.number(), id: one.id.clone() }
+    }
+}
+
+fn numbers(points: &[Numbered]) -> Vec<&str> {
+    points.iter().map(|point| point.number.as_str()).collect()
+}
+
+impl Ledger {
+    /// The points that `critic` rechecks in the text of `target`: those that it raised, or whose critic it replaces, and
+    /// that are not settled.
+    #[must_use]
+    pub fn to_recheck(&self, debate: &Debate, critic: &AgentId, target: &AgentId, round: u32) -> Vec<&Objection> {
+        let is_own = |one: &&Objection| debate.rechecker(&one.critic_id, target, one.round, round) == critic;
+        self.against(target).filter(|one| one.draft.is_none() && !one.is_settled()).filter(is_own).collect()
+    }
+
+    /// The points for which the check looks in a draft: those that were accepted by the text that it is built on, or by
+    /// any where it is built on none.
+    #[must_use]
+    pub fn to_verify(&self, debate: &Debate) -> Vec<&Objection> {
+        let base = debate.draft.as_ref().and_then(|draft| draft.base.as_ref());
+        let is_of_base = |one: &&Objection| base.is_none_or(|base| one.target_id == *base);
+        let is_accepted = |one: &&Objection| {
+            matches!(one.answer, Answered::Accepted | Answered::Partly) && one.critic != Some(Standing::Withdrawn)
+        };
+        self.objections.iter().filter(|one| one.draft.is_none()).filter(is_of_base).filter(is_accepted).collect()
+    }
+
+    /// The points that the author of a text answers: those against it that are open.
+    #[must_use]
+    pub fn to_answer(&self, author: &AgentId) -> Vec<&Objection> {
+        self.against(author).filter(|one| one.draft.is_none() && one.open).collect()
+    }
 }
 
 impl Reads {
@@ -49,35 +101,26 @@ impl Reads {
         match (&key.target_agent_id, yields) {
             (Some(target), ResultKind::Critique | ResultKind::Ballot) => {
                 let ledger = Ledger::seen_by(debate, target, key.round, inputs);
-                let unsettled = ledger.against(target).filter(|one| !one.is_settled());
-                Some(Self::Critique { earlier: unsettled.map(|one| (one.label, one.id.clone())).collect() })
+                let earlier = ledger.to_recheck(debate, &key.agent_id, target, key.round);
+                Some(Self::Critique { earlier: earlier.into_iter().map(Numbered::of).collect() })
             }
-            (None, ResultKind::Proposal) => {
-                let ledger = Ledger::seen_by(debate, &key.agent_id, key.round, inputs);
-                let texts: Vec<_> =
-                    inputs.iter().filter_map(|input| Some((input, debate.contribution(input)?))).collect();
-                let critiques = texts.iter().filter(|(_, text)| text.target_agent_id.as_ref() == Some(&key.agent_id));
-                let critiques: Vec<_> = critiques.map(|(input, _)| *input).collect();
-                let before = texts.iter().find(|(_, text)| text.agent_id == key.agent_id);
-                let before = before.map(|(_, text)| text.without_answers().into_owned()).unwrap_or_default();
-                let points = ledger.against(&key.agent_id).filter_map(|one| {
-                    let of = |critique: &&CallKey| critique.round == one.round && critique.agent_id == one.critic_id;
-                    let place = critiques.iter().position(of);
-                    if place.is_none() && !one.open {
-                        return None;
-                    }
-                    let number = one.id.0.rsplit('/').next().and_then(|number| number.parse().ok());
-                    Some(Answerable {
-                        id: one.id.clone(),
-                        critique: place.map(|place| (place + 1, one.critic_id.to_string())),
-                        number: if place.is_some() { number? } else { one.label },
-                        text: one.point.text.clone(),
-                    })
-                });
-                let points: Vec<_> = points.collect();
-                Some(Self::Answers { asked: !critiques.is_empty() || !points.is_empty(), points, before })
+            (None, ResultKind::Critique) => {
+                let of = |input: &CallKey| Some((debate.text_number(&input.agent_id)?, input.agent_id.clone()));
+                let texts = inputs.iter().filter(|input| input.agent_id != key.agent_id).filter_map(of);
+                Some(Self::Review { texts: texts.collect() })
             }
-            (None, ResultKind::Critique | ResultKind::Ballot)
+            (_, ResultKind::Check) => {
+                let is_first = Lens::Requirements.number() == (key.pass.max(1) - 1) % Lens::ALL.len() as u8 + 1;
+                let ledger = Ledger::of(debate);
+                let accepted = if is_first { ledger.to_verify(debate) } else { Vec::new() };
+                Some(Self::Check { accepted: accepted.into_iter().map(Numbered::of).collect() })
+            }
+            (None, ResultKind::Proposal | ResultKind::Solution) if debate.newest_draft().is_some() => {
+                let points = Ledger::of(debate).objections;
+                Some(Self::Final { points: points.iter().map(Numbered::of).collect() })
+            }
+            (None, ResultKind::Proposal) => Some(Self::answers(debate, key, inputs, Numbering::ForLife)),
+            (None, ResultKind::Ballot)
             | (Some(_), ResultKind::Proposal)
             | (
                 _,
@@ -97,42 +140,123 @@ impl Reads {
         }
     }
 
+    /// Of a record whose prompts numbered points anew each time: `2.1` is the first point of the second critique that
+    /// the author was shown.
+    fn of_unread(debate: &Debate, key: &CallKey, inputs: &[CallKey]) -> Option<Self> {
+        let reads = Self::of(debate, key, inputs)?;
+        Some(match reads {
+            Self::Answers { .. } => Self::answers(debate, key, inputs, Numbering::ByCritique),
+            Self::Critique { .. } | Self::Review { .. } | Self::Check { .. } | Self::Final { .. } => reads,
+        })
+    }
+
+    fn answers(debate: &Debate, key: &CallKey, inputs: &[CallKey], numbering: Numbering) -> Self {
+        let author = &key.agent_id;
+        let ledger = Ledger::seen_by(debate, author, key.round, inputs);
+        let texts: Vec<_> = inputs.iter().filter_map(|input| Some((input, debate.contribution(input)?))).collect();
+        let critiques = texts.iter().filter(|(_, text)| text.target_agent_id.as_ref() == Some(author));
+        let critiques: Vec<_> = critiques.map(|(input, _)| *input).collect();
+        let before = texts.iter().find(|(_, text)| text.agent_id == *author);
+        let before = before.map(|(_, text)| text.without_answers().into_owned()).unwrap_or_default();
+        let numbered = |one: &Objection| match numbering {
+            Numbering::ForLife => Some(Numbered::of(one)),
+            Numbering::ByCritique => {
+                let of = |critique: &&CallKey| critique.round == one.round && critique.agent_id == one.critic_id;
+                let critique = critiques.iter().position(of)? + 1;
+                let last = one.id.to_string();
+                let (_, number) = last.rsplit_once('/')?;
+                Some(Numbered { number: format!("{critique}.{number}"), id: one.id.clone() })
+            }
+        };
+        let points: Vec<Numbered> = ledger.to_answer(author).into_iter().filter_map(numbered).collect();
+        Self::Answers { asked: !critiques.is_empty() || !points.is_empty(), points, before }
+    }
+
     /// What the text says. It depends on nothing else.
     #[must_use]
     pub fn read(&self, text: &str) -> Reading {
         match self {
             Self::Critique { earlier } => {
-                let labels: Vec<usize> = earlier.iter().map(|(label, _)| *label).collect();
-                let ReadCritique { points, rechecks } = read_critique(text, &labels);
-                let rechecks = rechecks.into_iter().filter_map(|(label, standing, reason)| {
-                    let (_, point) = earlier.iter().find(|(known, _)| *known == label)?;
-                    Some(Recheck { point: point.clone(), standing, reason })
-                });
-                Reading { points, rechecks: rechecks.collect(), ..Reading::default() }
+                let ReadCritique { points, unread, said: rechecks } = read_critique(text, &numbers(earlier));
+                let recheck = |said: Said<_>| {
+                    let Said { at, verdict, section, reason } = said;
+                    Some(Recheck { point: earlier.get(at)?.id.clone(), standing: verdict, section, reason })
+                };
+                let rechecks = rechecks.into_iter().filter_map(recheck).collect();
+                Reading { points, unread, rechecks, ..Reading::default() }
+            }
+            Self::Review { texts } => review(text, texts),
+            Self::Check { accepted } => {
+                let read = read_check(text, &numbers(accepted));
+                let verification = |said: Said<_>| {
+                    let Said { at, verdict, section, reason } = said;
+                    Some(Verification { point: accepted.get(at)?.id.clone(), found: verdict, section, reason })
+                };
+                let verifications = read.said.into_iter().filter_map(verification).collect();
+                Reading { points: read.points, unread: read.unread, verifications, ..Reading::default() }
             }
             Self::Answers { asked, points, before } => {
-                let raised: Vec<Raised<'_>> = points.iter().map(Answerable::raised).collect();
                 // Without a critique nothing is an answer to one, whatever its heading says.
-                let read = asked.then(|| read_answers(text, &raised));
-                let ReadAnswers { answers, section } = read.unwrap_or_default();
-                let answers = answers.into_iter().filter_map(|(place, answer, reason)| {
-                    Some(Reply { point: points.get(place)?.id.clone(), answer, reason })
-                });
-                let (answers, now) = (answers.collect(), without(text, section.as_ref()));
+                let read = asked.then(|| read_answers(text, ANSWERS_HEADING, &numbers(points))).unwrap_or_default();
+                let now = without(text, read.section.as_ref());
                 // Where there was nothing to answer, what changed is nobody's doing.
                 let change = (!before.is_empty() && !points.is_empty()).then(|| Change::between(before, &now));
                 let decisions = read_decisions(&now);
-                Reading { answers, answers_at: section, change, decisions, ..Reading::default() }
+                Reading { change, decisions, ..answered(read, points) }
             }
+            Self::Final { points } => answered(read_answers(text, CHECK_ANSWERS_HEADING, &numbers(points)), points),
+        }
+    }
+
+    /// Whether the text is asked for points of its own.
+    #[must_use]
+    pub fn asks_for_points(&self) -> bool {
+        match self {
+            Self::Critique { .. } | Self::Check { .. } | Self::Review { .. } => true,
+            Self::Answers { .. } | Self::Final { .. } => false,
+        }
+    }
+
+    /// Whether a reading lacks the points for which the text was asked, so that it has to be asked once more.
+    #[must_use]
+    pub fn lacks_points(&self, reading: &Reading) -> bool {
+        match self {
+            Self::Critique { .. } | Self::Check { .. } => reading.points.is_none(),
+            Self::Review { .. } => reading.points.is_none() || reading.unread_texts > 0,
+            Self::Answers { .. } | Self::Final { .. } => false,
         }
     }
 }
 
-impl Answerable {
-    fn raised(&self) -> Raised<'_> {
-        let critique = self.critique.as_ref().map(|(place, critic)| (*place, critic.as_str()));
-        Raised { critique, number: self.number, text: &self.text }
-    }
+/// How an author was shown the points against its text.
+#[derive(Debug, Clone, Copy)]
+enum Numbering {
+    ForLife,
+    ByCritique,
+}
+
+/// The points against each text. Those of a text of which nothing can be read are missing.
+fn review(text: &str, texts: &[(u32, AgentId)]) -> Reading {
+    let order: Vec<u32> = texts.iter().map(|(number, _)| *number).collect();
+    let read = read_review(text, &order);
+    let unread_texts = read.iter().filter(|one| one.points.is_none()).count();
+    let unread = read.iter().map(|one| one.unread).sum();
+    let points = texts.iter().zip(read).flat_map(|((_, author), one)| {
+        one.points.into_iter().flatten().map(move |point| Point { target: Some(author.clone()), ..point })
+    });
+    let points: Vec<Point> = points.collect();
+    let is_read = unread_texts < texts.len() || texts.is_empty();
+    Reading { points: is_read.then_some(points), unread, unread_texts, ..Reading::default() }
+}
+
+fn answered(read: ReadAnswers, points: &[Numbered]) -> Reading {
+    let reply = |said: Said<_>| {
+        let Said { at, verdict, section, reason } = said;
+        let section = Some(section.unwrap_or_default());
+        Some(Reply { point: points.get(at)?.id.clone(), answer: verdict, section, reason })
+    };
+    let answers = read.answers.into_iter().filter_map(reply).collect();
+    Reading { answers, answers_at: read.section, ..Reading::default() }
 }
 
 impl Change {
@@ -153,12 +277,12 @@ impl Change {
     }
 }
 
-fn lines(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
 /// The text without a part of it.
-fn without<'a>(text: &'a str, part: Option<&Range<usize>>) -> Cow<'a, str> {
+pub(super) fn without<'a>(text: &'a str, part: Option<&Range<usize>>) -> Cow<'a, str> {
     let parts = part.and_then(|part| Some((text.get(..part.start)?, text.get(part.end..)?)));
     parts.map_or(Cow::Borrowed(text), |(before, behind)| {
         [before.trim_end(), behind.trim()].join("\n\n").trim().to_owned().into()
@@ -192,8 +316,8 @@ impl Debate {
                     target_agent_id: one.target_agent_id.clone(),
                     ..CallKey::new(round, one.stage, &one.agent_id)
                 };
-                let reading =
-                    Reads::of(&debate, &key, &debate.texts_before(at, place)).map(|reads| reads.read(&one.content));
+                let reading = Reads::of_unread(&debate, &key, &debate.texts_before(at, place))
+                    .map(|reads| reads.read(&one.content));
                 Arc::make_mut(&mut debate.rounds[at].contributions[place]).reading =
                     reading.filter(Reading::says_something).map(Box::new);
             }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::debate::{Debate, Standing};
 use dialectic_base::severity::Severity;
 
-use super::{Answered, Decision, Ledger, Objection};
+use super::{Answered, Decision, Ledger, Objection, Ruling};
 
 /// A ledger to be shown.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,17 +31,23 @@ pub struct Counts {
     pub rejected: usize,
     /// Ones of which the author said nothing.
     pub unanswered: usize,
+    /// Ones that their critic, or the check, found met in a later text.
+    pub verified: usize,
+    /// Accepted ones of which nobody but their author says that the text was changed.
+    pub claimed: usize,
     /// Ones that a critic withdrew.
     pub withdrawn: usize,
     /// Ones that a critic maintained.
     pub maintained: usize,
-    /// Ones of which no critic spoke again.
+    /// Ones of which neither a critic nor the check spoke again.
     pub unchecked: usize,
     /// Open ones, by severity: blocking, major, minor.
     pub open: [usize; 3],
-    /// Ones that the judge upheld and the solution meets.
+    /// Ones that the solution meets, as the judge ruled.
     pub met: usize,
-    /// Ones that the judge upheld and the solution does not meet.
+    /// Ones that it meets in part.
+    pub partly_met: usize,
+    /// Ones that it does not meet, or on which the judge did not rule.
     pub unmet: usize,
     /// Ones that the judge dismissed.
     pub dismissed: usize,
@@ -99,13 +105,7 @@ impl Objection {
     /// What the judge decided; none where it was not asked.
     #[must_use]
     pub fn ruling_in_words(&self) -> Option<&'static str> {
-        let ruling = self.ruling.as_ref()?;
-        Some(match ruling.decision {
-            _ if ruling.missing => "no ruling, so upheld and not met",
-            Decision::Upheld if ruling.is_unmet() => "upheld, not met",
-            Decision::Upheld => "upheld, met",
-            Decision::Dismissed => "dismissed",
-        })
+        self.ruling.as_ref().map(Ruling::in_words)
     }
 }
 
@@ -125,14 +125,18 @@ impl Counts {
             match one.critic {
                 Some(Standing::Withdrawn) => counts.withdrawn += 1,
                 Some(Standing::Maintained) => counts.maintained += 1,
-                None => counts.unchecked += 1,
+                Some(Standing::Verified) => {}
+                None => counts.unchecked += usize::from(one.check.is_none()),
             }
-            match &one.ruling {
-                Some(ruling) if ruling.is_unmet() => counts.unmet += 1,
-                Some(ruling) if ruling.decision == Decision::Upheld => counts.met += 1,
-                Some(_) => counts.dismissed += 1,
+            match one.ruling.as_ref().map(|ruling| (ruling.decision, ruling.is_unmet())) {
+                Some((_, true) | (Decision::NotMet, false)) => counts.unmet += 1,
+                Some((Decision::Met | Decision::Upheld, false)) => counts.met += 1,
+                Some((Decision::Partly, false)) => counts.partly_met += 1,
+                Some((Decision::Dismissed, false)) => counts.dismissed += 1,
                 None => {}
             }
+            counts.verified += usize::from(one.is_verified());
+            counts.claimed += usize::from(one.is_claimed());
             counts.bare += usize::from(one.is_bare_acceptance());
             counts.open[one.point.severity as usize] += usize::from(one.open);
         }

@@ -133,22 +133,25 @@ fn an_accepted_point_is_looked_at_once_more_and_then_settled() {
     let rounds: [&[(&str, Option<&str>, Value)]; 3] = [
         &[("a", Some("b"), points(&["major"])), ("b", None, answers(&[("r1/a/b/1", "accepted", Some("done"))]))],
         &[("c", Some("b"), points(&[])), ("b", None, answers(&[]))],
-        &[],
+        &[("a", Some("b"), points(&[]))],
     ];
     let settled = |upto| Ledger::of(&debate(&rounds[..upto])).objections[0].is_settled();
-    assert_eq!([settled(1), settled(2), settled(3)], [false, true, true]);
+    // That another critic says nothing of it settles nothing.
+    assert_eq!([settled(1), settled(2), settled(3)], [false, false, true]);
     // What is open is never settled by silence.
     let silent: [&[(&str, Option<&str>, Value)]; 2] =
         [&[("a", Some("b"), points(&["major"]))], &[("c", Some("b"), points(&["minor"]))]];
     let ledger = Ledger::of(&debate(&silent));
     assert!(!ledger.objections[0].is_settled() && ledger.objections[0].open);
-    assert_eq!(ledger.objections.iter().map(Objection::label).collect::<Vec<_>>(), [1, 2]);
+    // Nobody but `a` and `c` spoke, who have the numbers 1 and 2; `b` has none.
+    assert_eq!(ledger.objections.iter().map(Objection::number).collect::<Vec<_>>(), ["0.1", "0.2"]);
 }
 
 #[test]
 fn a_prompt_sees_finished_rounds_and_its_inputs_and_nothing_else() {
     let debate = debate(&[
         &[
+            ("b", None, json!({})),
             ("a", Some("b"), points(&["major"])),
             ("c", Some("b"), points(&["major"])),
             ("a", Some("c"), points(&["minor"])),
@@ -157,14 +160,14 @@ fn a_prompt_sees_finished_rounds_and_its_inputs_and_nothing_else() {
     ]);
     let seen = |round, inputs: &[CallKey]| {
         let ledger = Ledger::seen_by(&debate, &"b".into(), round, inputs);
-        ledger.objections.iter().map(|one| format!("P{} {}", one.label(), one.id)).collect::<Vec<_>>()
+        ledger.objections.iter().map(|one| format!("{} {}", one.number(), one.id)).collect::<Vec<_>>()
     };
     let input = CallKey::new(2, super::super::StageId::new("said"), &"c".into()).about(&"b".into());
     assert_eq!(seen(1, &[]), Vec::<String>::new());
-    assert_eq!(seen(2, &[]), ["P1 r1/a/b/1", "P2 r1/c/b/1"]);
-    assert_eq!(seen(2, &[input]), ["P1 r1/a/b/1", "P2 r1/c/b/1", "P3 r2/c/b/1"]);
+    assert_eq!(seen(2, &[]), ["1.1 r1/a/b/1", "1.2 r1/c/b/1"]);
+    assert_eq!(seen(2, &[input]), ["1.1 r1/a/b/1", "1.2 r1/c/b/1", "1.3 r2/c/b/1"]);
     // Whoever answers first: labels are by the order of the record.
-    assert_eq!(seen(3, &[])[2..], ["P3 r2/a/b/1", "P4 r2/c/b/1"]);
+    assert_eq!(seen(3, &[])[2..], ["1.3 r2/a/b/1", "1.4 r2/c/b/1"]);
 }
 
 #[test]
@@ -178,13 +181,98 @@ fn rulings_are_kept_with_their_points_and_the_file_says_all_of_it() {
     assert_eq!(
         file["ledger"],
         json!([{
-            "id": "r1/a/b/1", "round": 1, "criticId": "a", "targetId": "b", "severity": "blocking",
+            "id": "r1/a/b/1", "number": "0.1", "round": 1, "criticId": "a", "targetId": "b", "severity": "blocking",
             "text": "It fails.", "answer": "unanswered",
             "ruling": {"point": "r1/a/b/1", "decision": "upheld", "handledIn": " ", "reason": "true"}, "open": true,
         }])
     );
     let read: Debate = serde_json::from_value(file).unwrap();
     assert_eq!(Ledger::of(&read), ledger, "what the file adds is not read");
+}
+
+/// A critique of round 1, the text after it, a critique of round 2, and what that says of the point.
+fn rechecked(answer: Value, second_text: &str, standing: &str) -> Ledger {
+    let recheck = json!({"points": [], "rechecks": [{"point": "r1/a/b/1", "standing": standing, "where": "Storage"}]});
+    let mut debate = debate(&[
+        &[("b", None, json!({})), ("a", Some("b"), points(&["blocking"])), ("b", None, answer)],
+        &[("a", Some("b"), recheck)],
+    ]);
+    let texts = &mut debate.rounds[0].contributions;
+    Arc::make_mut(&mut texts[0]).content = "# Text\n\nOne lease.".into();
+    Arc::make_mut(&mut texts[2]).content = second_text.into();
+    Ledger::of(&debate)
+}
+
+fn accepted_in(section: &str) -> Value {
+    json!({"answers": [{"point": "r1/a/b/1", "answer": "accepted", "where": section, "reason": "a token"}]})
+}
+
+#[test]
+fn a_point_is_verified_in_a_text_that_has_changed_and_in_no_other() {
+    let ledger = rechecked(accepted_in("Storage"), "# Text\n\nOne lease with a token.", "verified");
+    let point = &ledger.objections[0];
+    assert!(point.is_verified() && !point.is_claimed() && !point.open && point.is_settled());
+    assert_eq!(point.critic_section.as_deref(), Some("Storage"));
+    assert_eq!(point.story_in_words(), "r1 raised → r1 accepted → r2 verified");
+    let counts = Counts::of(&ledger.objections);
+    assert_eq!((counts.verified, counts.claimed), (1, 0));
+
+    let ledger = rechecked(accepted_in("Storage"), "# Text\n\n\nOne lease.  ", "verified");
+    let point = &ledger.objections[0];
+    assert!(!point.is_verified() && point.is_claimed(), "{point:?}");
+    assert_eq!(point.story_in_words(), "r1 raised → r1 accepted → r2 verified in an unchanged text");
+    let counts = Counts::of(&ledger.objections);
+    assert_eq!((counts.verified, counts.claimed), (0, 1));
+
+    let ledger = rechecked(accepted_in("Storage"), "# Text\n\nAnother lease.", "maintained");
+    assert!(ledger.objections[0].open && ledger.objections[0].is_maintained() && !ledger.objections[0].is_claimed());
+}
+
+#[test]
+fn an_acceptance_closes_a_point_only_where_it_names_a_section() {
+    let first = |answer: Value| {
+        let debate = debate(&[&[("b", None, json!({})), ("a", Some("b"), points(&["blocking"])), ("b", None, answer)]]);
+        Ledger::of(&debate).objections.remove(0)
+    };
+    assert!(!first(accepted_in("Storage")).open);
+    assert!(first(accepted_in("")).open && first(accepted_in(" ")).is_bare_acceptance());
+    // Records of earlier versions have no section: there what was changed is enough.
+    assert!(!first(answers(&[("r1/a/b/1", "accepted", Some("a token"))])).open);
+    assert!(first(answers(&[("r1/a/b/1", "accepted", None)])).open);
+}
+
+#[test]
+fn after_a_ruling_a_point_is_open_as_far_as_something_remains() {
+    let open = |ruling: Value| {
+        let mut debate = debate(&[&[("a", Some("b"), points(&["blocking"]))]]);
+        let mut ruling = ruling;
+        ruling["point"] = json!("r1/a/b/1");
+        debate.final_solution = Some(serde_json::from_value(json!({"description": "", "rulings": [ruling]})).unwrap());
+        let point = Ledger::of(&debate).objections.remove(0);
+        (point.open, point.ruling_in_words().unwrap(), point.is_upheld_and_unmet())
+    };
+    assert_eq!(open(json!({"decision": "met", "where": "Storage"})), (false, "met", false));
+    assert_eq!(open(json!({"decision": "partly", "remains": "the rest"})), (true, "partly met", false));
+    assert_eq!(open(json!({"decision": "notMet"})), (true, "not met", true));
+    assert_eq!(open(json!({"decision": "notMet", "missing": true})), (true, "not ruled", true));
+    assert_eq!(open(json!({"decision": "dismissed", "reason": "wrong"})), (false, "dismissed", false));
+    // Rulings of earlier versions left a point as open as it was.
+    assert_eq!(open(json!({"decision": "dismissed", "handledIn": ""})), (true, "dismissed", false));
+    assert_eq!(open(json!({"decision": "upheld", "handledIn": "4"})), (true, "upheld, met", false));
+    assert_eq!(open(json!({"decision": "upheld", "missing": true})), (true, "no ruling, so upheld and not met", true));
+}
+
+#[test]
+fn one_critique_of_several_texts_raises_points_against_each() {
+    let raised = json!({"points": [
+        {"severity": "major", "text": "One.", "target": "b"},
+        {"severity": "minor", "text": "Two.", "target": "c"},
+        {"severity": "minor", "text": "Three.", "target": "b"},
+    ]});
+    let ledger = Ledger::of(&debate(&[&[("b", None, json!({})), ("c", None, json!({})), ("a", None, raised)]]));
+    let raised: Vec<_> = ledger.objections.iter().map(|one| format!("{} {}", one.number(), one.id)).collect();
+    assert_eq!(raised, ["1.1 r1/a/b/1", "1.2 r1/a/b/2", "2.1 r1/a/c/1"]);
+    assert!(ledger.objections.iter().all(|one| one.point.target.is_none()));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What a text decides: the list under its last heading `Decisions`.
 
 use super::blocks::{Kind, Line, Page};
+use super::entries::without_bullet;
+use super::is_named;
 
 /// Decisions that are read of one text. It is asked for far fewer.
 const MOST: usize = 20;
@@ -12,7 +14,8 @@ const HEADINGS: [&str; 6] =
 #[must_use]
 pub fn read_decisions(text: &str) -> Vec<String> {
     let page = Page::new(text);
-    let Some(heading) = page.lines.iter().rposition(|line| is_heading(&page, line)) else { return Vec::new() };
+    let is_heading = |line: &Line| HEADINGS.iter().any(|name| is_named(&page, line, name));
+    let Some(heading) = page.lines.iter().rposition(is_heading) else { return Vec::new() };
     let section = page.lines[heading + 1..].iter().take_while(|line| !matches!(line.kind, Kind::Heading(_)));
     let mut decisions: Vec<String> = Vec::new();
     let mut is_within = false;
@@ -20,7 +23,7 @@ pub fn read_decisions(text: &str) -> Vec<String> {
         let words = &page.text[line.start..line.end];
         match line.kind {
             Kind::Item if line.depth <= 1 => {
-                decisions.push(without_mark(words).to_owned());
+                decisions.push(without_bullet(words).to_owned());
                 is_within = true;
             }
             // A decision may go on over several lines; what is listed below it explains it.
@@ -31,31 +34,12 @@ pub fn read_decisions(text: &str) -> Vec<String> {
                 }
             }
             Kind::Text if line.depth == 0 => is_within = false,
-            Kind::Item | Kind::Text | Kind::Heading(_) | Kind::Header | Kind::Row | Kind::Rule | Kind::Quoted => {}
+            Kind::Item | Kind::Text | Kind::Heading(_) | Kind::Row | Kind::Rule | Kind::Quoted => {}
         }
     }
     decisions.retain(|decision| decision.chars().any(char::is_alphanumeric));
     decisions.truncate(MOST);
     decisions
-}
-
-/// Whether a line is the heading of such a section, also one that is only in bold.
-fn is_heading(page: &Page, line: &Line) -> bool {
-    let words = &page.lower[line.start..line.end];
-    let is_bold = words.starts_with("**") || words.starts_with("__");
-    let may_be = matches!(line.kind, Kind::Heading(_)) || (line.kind == Kind::Text && line.depth == 0 && is_bold);
-    let numbered = words.trim_matches(|c: char| c.is_whitespace() || "#*_:.".contains(c));
-    let name = numbered.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ')').trim();
-    may_be && HEADINGS.contains(&name)
-}
-
-/// An item without its bullet or number.
-fn without_mark(item: &str) -> &str {
-    let item = item.trim();
-    let digits = item.trim_start_matches(|c: char| c.is_ascii_digit());
-    let rest =
-        if digits.len() < item.len() { digits.strip_prefix(['.', ')']) } else { item.strip_prefix(['-', '*', '+']) };
-    rest.map_or(item, str::trim)
 }
 
 #[cfg(test)]

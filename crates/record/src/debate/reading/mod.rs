@@ -1,153 +1,194 @@
 //! What critiques and refinements say, read out of their Markdown: points, what became of earlier ones, answers.
 //!
-//! Models keep to no form, so this reads as a person would: leniently, but never more than is written. It is a pure
-//! function of the text and of what it may refer to, and it never fails. What it read when a contribution was recorded
-//! is part of the record, so that a better reader changes no debate that is there.
+//! It reads the forms for which the prompts ask, in English, with the decoration that models add, word for word. What
+//! has another form is unread, and the engine asks once more. It is a pure function of the text and of the numbers to
+//! which it may refer, and it never fails. What it read when a contribution was recorded is part of the record, so that
+//! a better reader changes no debate that is there.
 
-mod answers;
 mod blocks;
 mod decisions;
+mod entries;
 mod points;
 #[cfg(test)]
 mod tests;
-mod words;
 
-use std::borrow::Cow;
 use std::ops::Range;
 
-use answers::Reader;
-use blocks::Page;
-use serde::{Deserialize, Serialize};
-use words::Verdict;
+use blocks::{Kind, Line, Page};
+use entries::Entries;
 
-use dialectic_base::severity::Severity;
+use super::{Found, Point, Response, Standing};
 
 pub use decisions::read_decisions;
 
 /// The heading that prompts name for an author's answers to critics.
 pub const ANSWERS_HEADING: &str = "Response to critiques";
+/// The one for the answers of the text after the check.
+pub const CHECK_ANSWERS_HEADING: &str = "Response to the check";
 
-/// One objection of a critique.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Point {
-    /// How grave it is.
-    pub severity: Severity,
-    /// The requirement or part that it concerns, where the text says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub about: Option<String>,
-    /// The objection, Markdown, without its number and severity.
-    pub text: String,
-    /// What would resolve it, where the text says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resolution: Option<String>,
+const STANDINGS: &[(&str, Standing)] =
+    &[("verified", Standing::Verified), ("maintained", Standing::Maintained), ("withdrawn", Standing::Withdrawn)];
+const FINDINGS: &[(&str, Found)] = &[
+    ("verified", Found::Verified),
+    ("not found", Found::NotFound),
+    ("not-found", Found::NotFound),
+    ("moot", Found::Moot),
+];
+const RESPONSES: &[(&str, Response)] = &[
+    ("accepted in part", Response::Partly),
+    ("accepted partly", Response::Partly),
+    ("partly accepted", Response::Partly),
+    ("partially accepted", Response::Partly),
+    ("accepted", Response::Accepted),
+    ("partly", Response::Partly),
+    ("partially", Response::Partly),
+    ("rejected", Response::Rejected),
+];
+
+/// What a text says of one point that has a number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said<V> {
+    /// The place of the number among those that the text may name.
+    pub at: usize,
+    /// The verdict.
+    pub verdict: V,
+    /// The section that is named.
+    pub section: Option<String>,
+    /// Why, or what was changed, word for word.
+    pub reason: Option<String>,
 }
 
-impl Point {
-    /// The requirement or part, and the objection.
-    #[must_use]
-    pub fn in_words(&self) -> Cow<'_, str> {
-        match &self.about {
-            Some(about) if !self.text.contains(about.as_str()) => format!("{about}: {}", self.text).into(),
-            Some(_) | None => Cow::Borrowed(&self.text),
-        }
-    }
-}
-
-/// What an author makes of a point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Response {
-    /// It holds, and the text was changed.
-    Accepted,
-    /// Some of it holds.
-    Partly,
-    /// It does not hold.
-    Rejected,
-}
-
-/// What a critic makes of a point that was raised before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Standing {
-    /// It still holds.
-    Maintained,
-    /// It is settled.
-    Withdrawn,
-}
-
-impl Standing {
-    /// The name on the wire and in messages.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Maintained => "maintained",
-            Self::Withdrawn => "withdrawn",
-        }
-    }
-}
-
-/// A critique, read.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ReadCritique {
-    /// Its points in the order of the text. Empty where it says that there is none; absent where none can be read and
-    /// the text does not say that there is none.
+/// A critique, or what a checker says of a draft, read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadCritique<V> {
+    /// Its points in the order of the text. Empty where it says that it has none; absent where none can be read and
+    /// that is not all that it says.
     pub points: Option<Vec<Point>>,
-    /// What it says of earlier points: the number of the label (1 for `P1`), how that one stands, and why. Each number
-    /// once.
-    pub rechecks: Vec<(usize, Standing, Option<String>)>,
+    /// Points beyond those that are read.
+    pub unread: usize,
+    /// What it says of points that it was shown, each once.
+    pub said: Vec<Said<V>>,
 }
 
-/// A point that a refinement may answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Raised<'a> {
-    /// Which critique of the prompt it is from, counted from 1, and its critic; absent for an earlier point.
-    pub critique: Option<(usize, &'a str)>,
-    /// Its number in the critique, or that of its label.
-    pub number: usize,
-    /// What it says.
-    pub text: &'a str,
-}
-
-/// The answers of a refinement, read.
+/// The answers of an author, read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReadAnswers {
-    /// Which of the points that were raised (by their place among them), what was answered, and why or what was changed.
-    /// Each point once: the last word counts.
-    pub answers: Vec<(usize, Response, Option<String>)>,
-    /// Where in the text the section of answers stands, in bytes: what stands below [`ANSWERS_HEADING`] and holds an
-    /// answer. Answers that stand elsewhere are part of the text.
+    /// The answers, each point once: the last word counts.
+    pub answers: Vec<Said<Response>>,
+    /// Where in the text the section of answers stands, in bytes: under the heading that was asked for, with an answer
+    /// in it. Answers that stand elsewhere are part of the text.
     pub section: Option<Range<usize>>,
 }
 
-/// Reads a critique to which the `labels` were shown, 1 for `P1`.
+/// Reads a critique that was shown points with these numbers.
 #[must_use]
-pub fn read_critique(text: &str, labels: &[usize]) -> ReadCritique {
+pub fn read_critique(text: &str, numbers: &[&str]) -> ReadCritique<Standing> {
     let page = Page::new(text);
-    let raised: Vec<Raised<'_>> =
-        labels.iter().map(|number| Raised { critique: None, number: *number, text: "" }).collect();
-    let reader = Reader::new(&page, &raised, &words::STANDINGS, Some(Verdict::Yes));
-    let mut rechecks: Vec<(usize, Standing, Option<String>)> = Vec::new();
-    for (at, verdict, why) in reader.read(&page.lines) {
-        rechecks.retain(|(number, ..)| *number != labels[at]);
-        rechecks.push((labels[at], verdict.standing(), why));
-    }
-    let points = points::points(&page, &found(&page, &reader));
-    let says_none = points.is_empty() && (!rechecks.is_empty() || points::says_none(&page));
-    ReadCritique { points: Some(points).filter(|points| !points.is_empty() || says_none), rechecks }
+    said_and_points(&page, &page.lines, numbers, STANDINGS)
 }
 
-fn found(page: &Page, reader: &Reader<'_>) -> Vec<points::Found> {
-    let found = points::find(page, |line| reader.is_recheck(line));
-    let in_sentences = if found.len() < 2 { points::ordinals(page) } else { Vec::new() };
-    let is_any = !found.is_empty() || !in_sentences.is_empty();
-    if is_any && points::are_mere_lists(page, &found) && points::says_plainly_none(page) {
-        return Vec::new();
-    }
-    if in_sentences.is_empty() { found } else { in_sentences }
-}
-
-/// Reads what a text that was asked for answers says to the points in `raised`.
+/// Reads what a checker says who was shown accepted points with these numbers.
 #[must_use]
-pub fn read_answers(text: &str, raised: &[Raised<'_>]) -> ReadAnswers {
-    answers::read(&Page::new(text), raised)
+pub fn read_check(text: &str, numbers: &[&str]) -> ReadCritique<Found> {
+    let page = Page::new(text);
+    said_and_points(&page, &page.lines, numbers, FINDINGS)
+}
+
+/// Reads a review of several texts: what it says under the heading of each, by the numbers of the texts. A text without
+/// a section, or with one that cannot be read, has no points there.
+#[must_use]
+pub fn read_review(text: &str, texts: &[u32]) -> Vec<ReadCritique<Standing>> {
+    let page = Page::new(text);
+    let read = |number: &u32| {
+        let from = page.lines.iter().position(|line| is_title_of(&page, line, *number));
+        let lines = from.map(|from| section(&page, from)).unwrap_or_default();
+        // The next text ends a section, also under a heading of another level.
+        let is_other = |line: &Line| texts.iter().any(|other| is_title_of(&page, line, *other));
+        let end = lines.iter().position(is_other).unwrap_or(lines.len());
+        said_and_points(&page, &lines[..end], &[], STANDINGS)
+    };
+    texts.iter().map(read).collect()
+}
+
+/// Reads what a text answers under `heading` to the points with these numbers.
+#[must_use]
+pub fn read_answers(text: &str, heading: &str, numbers: &[&str]) -> ReadAnswers {
+    let page = Page::new(text);
+    let entries = Entries { page: &page, numbers, verdicts: RESPONSES };
+    let (mut read, mut at) = (ReadAnswers::default(), 0);
+    while let Some(from) = page.lines[at..].iter().position(|line| is_named(&page, line, heading)) {
+        let from = at + from;
+        let lines = section(&page, from);
+        at = from + 1 + lines.len();
+        let said = entries.read(lines);
+        if !said.is_empty() || lines.iter().any(|line| is_on_any_point(&page, line, RESPONSES)) {
+            let end = page.lines.get(at).map_or(page.text.trim_end().len(), |next| next.start);
+            read.section = Some(page.lines[from].start..end);
+        }
+        read.answers.retain(|known| !said.iter().any(|one| one.at == known.at));
+        read.answers.extend(said);
+    }
+    read
+}
+
+/// What `lines` say of points that have numbers, and the points that they raise. Points are absent where the text has
+/// to be asked for them once more; one that only speaks of earlier points has none.
+fn said_and_points<V: Copy + PartialEq>(
+    page: &Page,
+    lines: &[Line],
+    numbers: &[&str],
+    verdicts: &[(&str, V)],
+) -> ReadCritique<V> {
+    let entries = Entries { page, numbers, verdicts };
+    let said = entries.read(lines);
+    // Numbers that it was not shown are those of others' points.
+    let is_said = |line: &Line| entries.is_entry(line) || is_on_any_point(page, line, verdicts);
+    let points::Points { read, unread, says_none, is_silent } = points::read(page, lines, is_said);
+    let is_read = !read.is_empty() || says_none || !said.is_empty() && is_silent;
+    ReadCritique { points: is_read.then_some(read), unread, said }
+}
+
+/// What stands below the title at `from`, up to the next one of its level.
+fn section<'a>(page: &'a Page, from: usize) -> &'a [Line] {
+    let level = title_level(page, &page.lines[from]);
+    let ends = |line: &Line| title_level(page, line).is_some_and(|other| level.is_none_or(|level| other <= level));
+    let below = &page.lines[from + 1..];
+    &below[..below.iter().position(ends).unwrap_or(below.len())]
+}
+
+/// How high a title stands: a line in bold below all headings.
+fn title_level(page: &Page, line: &Line) -> Option<u8> {
+    if let Kind::Heading(level) = line.kind {
+        return Some(level);
+    }
+    let text = page.text[line.start..line.end].trim_end_matches(':');
+    let inner = |mark| text.strip_prefix(mark)?.strip_suffix(mark);
+    let is_bold = ["**", "__"].into_iter().filter_map(inner).any(|inner: &str| !inner.contains("**"));
+    (line.kind == Kind::Text && line.first && line.depth == 0 && is_bold).then_some(7)
+}
+
+/// Whether a line is a title of this name, with a number or a colon or without.
+fn is_named(page: &Page, line: &Line, name: &str) -> bool {
+    let text = page.text[line.start..line.end].trim_matches(|c: char| c.is_whitespace() || "#*_:".contains(c));
+    let unnumbered = text.trim_start_matches(|c: char| c.is_ascii_digit() || ".)".contains(c)).trim_start();
+    unnumbered.trim_start_matches(['*', '_']).eq_ignore_ascii_case(name) && title_level(page, line).is_some()
+}
+
+/// Whether a line is the title of what is said of a text: `## Text 3`.
+fn is_title_of(page: &Page, line: &Line, number: u32) -> bool {
+    let text = page.text[line.start..line.end].trim_start_matches(|c: char| !c.is_alphanumeric());
+    let rest = entries::strip_word(text, "text")
+        .map(str::trim_start)
+        .and_then(|rest| entries::strip_word(rest, &number.to_string()));
+    title_level(page, line).is_some() && rest.is_some()
+}
+
+/// Whether a line begins with the number of a point, known or not, and a verdict: `2.3 accepted: ...`.
+fn is_on_any_point<V: Copy + PartialEq>(page: &Page, line: &Line, verdicts: &[(&str, V)]) -> bool {
+    let text = entries::without_bullet(&page.text[line.start..line.end]);
+    let text = text.trim_start_matches(|c: char| "*_`[(".contains(c));
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(text.len());
+    let number = text[..end].trim_end_matches('.');
+    let is_number = number.len() <= 8 && number.contains(|c: char| c.is_ascii_digit());
+    is_number && Entries { page, numbers: &[number], verdicts }.read(std::slice::from_ref(line)).len() == 1
 }

@@ -1,154 +1,181 @@
-//! What the corpus does not show: the parts of a point, the reasons of answers, and what a text can cost.
+//! What the corpus does not show: the parts of a point, word for word, and what a text can cost.
 
 use std::time::{Duration, Instant};
 
+use dialectic_base::severity::Severity;
+
 use super::*;
+
+const NUMBERS: [&str; 5] = ["2.1", "2.2", "2.7", "2.10", "D3"];
 
 fn points(text: &str) -> Vec<(Severity, Option<String>, String, Option<String>)> {
     let points = read_critique(text, &[]).points.unwrap_or_default();
     points.into_iter().map(|one| (one.severity, one.about, one.text, one.resolution)).collect()
 }
 
-fn severities(text: &str) -> Vec<Severity> {
-    points(text).into_iter().map(|(severity, ..)| severity).collect()
+fn some(text: &str) -> Option<String> {
+    Some(text.to_owned())
 }
 
-/// The answers to two points of Safety, one of Operations and an earlier one.
-fn answers(text: &str) -> Vec<(&'static str, Response, Option<String>)> {
-    const LABELS: [&str; 4] = ["1.1", "1.2", "2.1", "P1"];
-    let one = |critique, number, text| Raised { critique, number, text };
-    let raised = [
-        one(Some((1, "Safety")), 1, "Dry rails assumed: all tests were dry."),
-        one(Some((1, "Safety")), 2, "Odometers share a cable"),
-        one(Some((2, "Operations")), 1, "Retraining of 90 drivers"),
-        one(None, 1, "Emergency brake bypass"),
-    ];
+/// The number, the verdict, the section and the reason of each answer.
+fn answers(text: &str) -> Vec<(&'static str, Response, Option<String>, Option<String>)> {
     let text = format!("Body.\n\n## Response to critiques\n\n{text}");
-    let mut answers: Vec<_> =
-        read_answers(&text, &raised).answers.into_iter().map(|(at, answer, why)| (LABELS[at], answer, why)).collect();
-    answers.sort_by_key(|(label, ..)| *label);
-    answers
+    let read = read_answers(&text, ANSWERS_HEADING, &NUMBERS).answers.into_iter();
+    read.map(|one| (NUMBERS[one.at], one.verdict, one.section, one.reason)).collect()
 }
 
 #[test]
-fn a_point_is_told_apart_into_its_parts() {
-    let read = points("1. **[blocking] Keys:** one for all. *Resolved by:* one each.\n   - a detail\n2. Names (low)\n");
-    let some = |text: &str| Some(text.to_owned());
+fn a_point_is_told_apart_into_its_parts_word_for_word() {
+    for text in [
+        "1. [blocking] Keys: one `key` for **all**, see §4. Resolved by: one each.",
+        "1. **[blocking]** **Keys:** one `key` for **all**, see §4. **Resolved by:** one each.",
+        "1. **[blocking] Keys:** one `key` for **all**, see §4. *Resolved by:* one each.",
+        "1) [Blocking] Keys: one `key` for **all**, see §4.\n\n   Resolved by: one each.",
+        "### 1. [blocking] Keys: one `key` for **all**, see §4.\n\nResolved by: one each.",
+        "- [blocking] Keys: one `key` for **all**, see §4.\n  - Resolved by: one each.",
+        "**1. [blocking]** Keys: one `key` for **all**, see §4. Resolved by: one each.",
+        "`[blocking]` Keys: one `key` for **all**, see §4. Resolved by: one each.",
+    ] {
+        let read = points(text);
+        let expected =
+            (Severity::Blocking, some("Keys"), "one `key` for **all**, see §4.".to_owned(), some("one each."));
+        assert_eq!(read, [expected], "{text}");
+    }
+    let read = points("1. `DROP TABLE` locks: [x] and §3 fail at -5 °C.\n2. -5 °C is too cold.\n3. Second: at 10:30.");
+    let texts: Vec<_> = read.iter().map(|(severity, about, text, _)| (*severity, about.as_deref(), &**text)).collect();
     assert_eq!(
-        read,
+        texts,
         [
-            (Severity::Blocking, some("Keys"), "**Keys:** one for all.".to_owned(), some("one each.\n- a detail")),
-            (Severity::Minor, None, "Names".to_owned(), None),
+            (Severity::Major, Some("`DROP TABLE` locks"), "[x] and §3 fail at -5 °C."),
+            (Severity::Major, None, "-5 °C is too cold."),
+            (Severity::Major, Some("Second"), "at 10:30."),
         ]
     );
-    let read = points("### Logout\n**Severity:** minor\n**Concerns:** R4\n\nIt does not log out.\n");
-    assert_eq!(read[0].1, some("R4"));
-    assert!(read[0].2.starts_with("Logout\n") && read[0].2.ends_with("It does not log out."), "{read:?}");
-}
-
-#[test]
-fn the_middle_of_three_words_is_major() {
-    let [blocking, major, minor] = [Severity::Blocking, Severity::Major, Severity::Minor];
-    assert_eq!(
-        severities("1. [blockierend] A b c.\n2. [schwerwiegend] D e f.\n3. [gering] G h i."),
-        [blocking, major, minor]
+    let read = points(
+        "1. [major] A: b.\n\n   ```sql\n   SELECT 1;\n   ```\n\n   More of it.\n2. [minor] C: d.\n\nThat is all.",
     );
-    assert_eq!(severities("1. [critical] A b c.\n2. [medium] D e f.\n3. [low] G h i."), [blocking, major, minor]);
-    assert_eq!(severities("1. [blocking] A b c.\n2. [high] D e f.\n3. [medium] G h i."), [blocking, blocking, major]);
-    assert_eq!(severities("- 🔴 A b c.\n- 🟡 D e f.\n- 🟢 G h i."), [blocking, major, minor]);
-    assert_eq!(severities("- Major cities have no coverage.\n- High-level design is missing."), [major, major]);
+    assert_eq!(read[0].2, "b.\n\n```sql\nSELECT 1;\n```\n\nMore of it.");
+    assert_eq!(read[1].2, "d.");
 }
 
 #[test]
-fn none_is_told_from_nothing_readable() {
-    for text in [
-        "No objections.",
-        "Keine Einwände.",
-        "没有异议。",
-        "I can't find any issues.",
-        "1. None.",
-        "### Blocking\n\nNone.",
-    ] {
+fn only_items_at_the_top_are_points() {
+    let read = points("1. [major] A: b.\n   1. first\n   2. second\n2. C: d.\n\n## Strengths\n\n1. It is short.");
+    assert_eq!(read.len(), 2, "{read:?}");
+    assert_eq!(points("> 1. [major] quoted\n\n```\n1. [major] code\n```\n<!-- 1. hidden -->"), []);
+    assert_eq!(points("Major cities have no coverage.\n\n- Blocking is not used."), []);
+    let many: String = (1..=40).map(|number| format!("{number}. [minor] A: b.\n")).collect();
+    let read = read_critique(&many, &[]);
+    assert_eq!((read.points.unwrap().len(), read.unread), (30, 10));
+}
+
+#[test]
+fn no_objections_counts_only_where_it_is_all_that_is_said() {
+    for text in ["No objections.", "**No objections.**", "## Points\n\nNo objections.", "no objections"] {
         assert_eq!(read_critique(text, &[]).points, Some(Vec::new()), "{text}");
     }
-    for text in ["", "Nice weather.", "1.", "1. [blo", "<think>No objections."] {
+    for text in [
+        "",
+        "Nice weather.",
+        "No objections to the storage, but the queue grows.",
+        "No objections. The queue grows, though.",
+        "Keine Einwände.",
+        "1.",
+        "1. [blo",
+        "<think>No objections.",
+    ] {
         assert_eq!(read_critique(text, &[]).points, None, "{text}");
     }
-    assert_eq!(read_critique("P1 withdrawn.", &[1]).points, Some(Vec::new()));
+    assert_eq!(read_critique("- 2.7 withdrawn: yes.", &NUMBERS).points, Some(Vec::new()));
+    let text = "## Earlier points\n- 2.7 withdrawn: yes.\n\n## New points\n\nThe queue grows.";
+    assert_eq!(read_critique(text, &NUMBERS).points, None, "a point without its form");
 }
 
 #[test]
-fn a_standing_is_that_of_its_own_label() {
-    let read = |text: &str| -> Vec<(usize, bool)> {
-        let rechecks = read_critique(text, &[1, 2, 3]).rechecks;
-        let mut rechecks: Vec<_> =
-            rechecks.into_iter().map(|(number, standing, _)| (number, standing == Standing::Withdrawn)).collect();
-        rechecks.sort_unstable();
-        rechecks
-    };
+fn rechecks_name_the_section_and_are_no_points() {
+    let text = "## Earlier points\n\n- 2.7 verified (Storage, step 3): the `token` is checked.\n- **2.1** maintained: no\n  \
+        write carries it.\n- `2.2`: **withdrawn** — true.\n- 9.9 verified (x): unknown.\n- 2.10 verified in Costs: now there.\n\n\
+        ## New points\n\n1. [major] Clocks: they drift.";
+    let ReadCritique { points, said: rechecks, unread: 0 } = read_critique(text, &NUMBERS) else { panic!() };
+    let said = |one: &Said<Standing>| (NUMBERS[one.at], one.verdict, one.section.clone(), one.reason.clone());
     assert_eq!(
-        read("P1 is resolved. P2 is not resolved. P3 cannot be withdrawn."),
-        [(1, true), (2, false), (3, false)]
+        rechecks.iter().map(said).collect::<Vec<_>>(),
+        [
+            ("2.7", Standing::Verified, some("Storage, step 3"), some("the `token` is checked.")),
+            ("2.1", Standing::Maintained, None, some("no\nwrite carries it.")),
+            ("2.2", Standing::Withdrawn, None, some("true.")),
+            ("2.10", Standing::Verified, some("Costs"), some("now there.")),
+        ]
     );
-    assert_eq!(read("- P1-P3: withdrawn\n- P7: maintained"), [(1, true), (2, true), (3, true)]);
-    assert_eq!(read("Withdrawn: P1, P3\nMaintained: P2"), [(1, true), (2, false), (3, true)]);
-    assert_eq!(read("P1: withdrawn, as P2's lock covers it."), [(1, true)]);
-    assert_eq!(read("Moderator: mark P1 as withdrawn.\n\n`{\"point\": \"P2\", \"standing\": \"withdrawn\"}`"), []);
+    assert_eq!(points.unwrap().len(), 1);
 }
 
 #[test]
-fn answers_are_found_by_label_name_and_title() {
+fn a_check_finds_accepted_points_and_raises_its_own() {
+    let text = "## Accepted points\n\n- 2.7 verified (Storage): it is there.\n- 2.1 not found: no word of it.\n\
+        - 2.2 moot: there is no queue any more.\n\n1. [blocking] Failover: nobody says who decides. Resolved by: a quorum.";
+    let read = read_check(text, &NUMBERS);
+    let found: Vec<_> = read.said.iter().map(|one| (NUMBERS[one.at], one.verdict)).collect();
+    assert_eq!(found, [("2.7", Found::Verified), ("2.1", Found::NotFound), ("2.2", Found::Moot)]);
+    assert_eq!(read.points.unwrap().len(), 1);
+    assert_eq!(read_check("No objections.", &[]).points, Some(Vec::new()));
+    assert_eq!(read_check("- 2.7 verified (x): y.", &NUMBERS).points, Some(Vec::new()));
+}
+
+#[test]
+fn a_review_says_something_of_each_text_under_its_heading() {
+    let text = "Intro.\n\n## Text 1\n\n1. [major] A: b.\n2. [minor] C: d.\n\n## Text 12: the queue\n\nNo objections.\n\n\
+        **Text 3**\n\nI like it.\n\n## Approach to give up\n\n1. Text 2: it cannot work.";
+    let read = read_review(text, &[12, 1, 3, 4]);
+    let counts: Vec<_> = read.iter().map(|one| one.points.as_ref().map(Vec::len)).collect();
+    assert_eq!(counts, [Some(0), Some(2), None, None]);
+}
+
+#[test]
+fn answers_are_read_word_for_word() {
     let yes = Response::Accepted;
-    assert_eq!(answers("### Operations\n1. Accepted.\n\n### Safety\n1. Accepted.\n").len(), 2);
-    for text in ["Safety's first point: accepted", "- **Dry rails assumed**: accepted", "Critique 1, point 1: accepted"]
-    {
-        assert_eq!(answers(text), [("1.1", yes, None)], "{text}");
-    }
-    let why = Some("new plan".to_owned());
-    assert_eq!(
-        answers("1.1, 1.2 and 2.1 accepted: new plan"),
-        ["1.1", "1.2", "2.1"].map(|label| (label, yes, why.clone()))
-    );
-    assert_eq!(answers("> 1.1 accepted: x\n\n```\n1.2 accepted: x\n```\n<!-- 2.1 accepted: x -->\n"), []);
-}
-
-#[test]
-fn the_verdict_is_the_one_that_is_meant() {
-    let answer = |text: &str| answers(text).into_iter().map(|(_, answer, _)| answer).next_back();
-    assert_eq!(answer("1.1 not accepted: no."), Some(Response::Rejected));
-    assert_eq!(answer("1.1: I do not reject this; it is accepted."), Some(Response::Accepted));
-    assert_eq!(answer("1.1 accepted in part: half."), Some(Response::Partly));
-    assert_eq!(answer("1.1 accepted.\n\nP1 受け入れません。"), Some(Response::Rejected));
-    assert_eq!(answer("1.1 accep"), None);
-}
-
-#[test]
-fn courtesy_and_the_title_are_no_reasons() {
     for text in [
-        "1.1 accepted",
-        "1.1 accepted: good point, thanks!",
-        "1.1 accepted. Dry rails assumed.",
-        "| 1.1 | accepted | - |",
+        "2.7 accepted (Storage): `n` partitions, see §4.",
+        "- 2.7 accepted (Storage): `n` partitions, see §4.",
+        "- **2.7 accepted (Storage):** `n` partitions, see §4.",
+        "- **2.7** — **accepted** (Storage) — `n` partitions, see §4.",
+        "* `2.7` accepted (Storage): `n` partitions, see §4.",
+        "### 2.7 accepted (Storage)\n\n`n` partitions, see §4.",
+        "1. 2.7: Accepted (Storage). `n` partitions, see §4.",
+        "| 2.7 | accepted (Storage) | `n` partitions, see §4. |",
     ] {
-        assert!(answers(text).iter().all(|(_, _, why)| why.is_none()), "{text}");
+        assert_eq!(answers(text), [("2.7", yes, some("Storage"), some("`n` partitions, see §4."))], "{text}");
     }
-    assert_eq!(answers("1.1 accepted: wet tests")[0].2.as_deref(), Some("wet tests"));
+    assert_eq!(answers("2.7 accepted (Limits): -5 °C"), [("2.7", yes, some("Limits"), some("-5 °C"))]);
+    assert_eq!(answers("D3 partly: half"), [("D3", Response::Partly, None, some("half"))]);
+    assert_eq!(answers("2.1 accepted"), [("2.1", yes, None, None)]);
+    assert_eq!(answers("2.1 accepted: 30 s"), [("2.1", yes, None, some("30 s"))]);
+    assert_eq!(answers("2.1 accepted in section 4: 30 s"), [("2.1", yes, some("section 4"), some("30 s"))]);
+    let read = answers("2.1 and 2.2 rejected: the budget.\n2.7 accepted\n2.7 rejected: second thoughts.");
+    let verdicts: Vec<_> = read.iter().map(|(number, verdict, ..)| (*number, *verdict)).collect();
+    assert_eq!(verdicts, ["2.1", "2.2", "2.7"].map(|number| (number, Response::Rejected)));
+    for text in
+        ["2.7 accepted risks are listed", "12.7 accepted", "2.71 accepted", "2.7 not accepted: no", "accepted: 2.7"]
+    {
+        assert_eq!(answers(text), [], "{text}");
+    }
+    assert_eq!(answers("> 2.7 accepted: x\n\n```\n2.1 accepted: x\n```\n<!-- 2.2 accepted: x -->\n"), []);
 }
 
 #[test]
 fn the_section_is_where_the_answers_are() {
-    let raised = [Raised { critique: Some((1, "Safety")), number: 1, text: "Dry rails assumed" }];
-    let text = "# A\n\n1.1 Accepted: a state.\n\n## Response to critiques\n- 1.1 rejected: no.\n\n## Costs\n\nNone.";
-    let read = read_answers(text, &raised);
-    assert_eq!(read.answers[0].1, Response::Rejected);
-    assert_eq!(&text[read.section.unwrap()], "## Response to critiques\n- 1.1 rejected: no.\n\n");
-    assert_eq!(read_answers("1.1 Accepted orders are stored.", &raised), ReadAnswers::default());
+    let text = "# A\n\n2.7 accepted: a state.\n\n## Response to critiques\n- 2.7 rejected: no.\n\n## Costs\n\nNone.";
+    let read = read_answers(text, ANSWERS_HEADING, &NUMBERS);
+    assert_eq!(read.answers[0].verdict, Response::Rejected);
+    assert_eq!(&text[read.section.unwrap()], "## Response to critiques\n- 2.7 rejected: no.\n\n");
+    assert_eq!(read_answers("2.7 accepted: it is stored.", ANSWERS_HEADING, &NUMBERS), ReadAnswers::default());
+    assert_eq!(read_answers(text, CHECK_ANSWERS_HEADING, &NUMBERS), ReadAnswers::default());
 }
 
 #[test]
 fn only_the_section_that_was_asked_for_is_one() {
-    let raised = [Raised { critique: Some((1, "Safety")), number: 1, text: "Dry rails assumed" }];
-    let section = |text: &str| read_answers(text, &raised).section.map(|range| text[range].to_owned());
+    let section =
+        |text: &str| read_answers(text, ANSWERS_HEADING, &NUMBERS).section.map(|range| text[range].to_owned());
     for heading in [
         "## Response to critiques",
         "# RESPONSE TO CRITIQUES",
@@ -159,7 +186,7 @@ fn only_the_section_that_was_asked_for_is_one() {
         "**Response to critiques**:",
     ] {
         for answer in
-            ["- 1.1 rejected: no.", "2.7 accepted: of another critique.", "| 1.1 | partly | half |", "**P9** rejected"]
+            ["- 2.7 rejected: no.", "9.7 accepted: of another text.", "| 2.1 | partly | half |", "**P9** rejected"]
         {
             let own = format!("{heading}\n\n{answer}\n\n");
             let level = heading.find(|c| c != '#').unwrap().max(1);
@@ -171,25 +198,20 @@ fn only_the_section_that_was_asked_for_is_one() {
     for heading in [
         "## Response headers",
         "## Replies",
-        "# Answers",
         "## Response to critiques of the old design",
-        "## Antwort auf Kritik",
         "Response to critiques",
         "- Response to critiques",
         "```\n## Response to critiques\n```",
     ] {
-        assert_eq!(section(&format!("# A\n\n{heading}\n\n- 1.1 rejected: no.\n")), None, "{heading}");
+        assert_eq!(section(&format!("# A\n\n{heading}\n\n- 2.7 rejected: no.\n")), None, "{heading}");
     }
     // What stands below a title in bold ends at the next one.
-    let text = "A.\n\n**Response to critiques**\n\n- 1.1 rejected: no.\n\n**Costs**\n\nNone.";
-    assert_eq!(section(text).as_deref(), Some("**Response to critiques**\n\n- 1.1 rejected: no.\n\n"));
-    let text = "## Response to critiques\n\n### Safety\n\n1. Accepted.\n\n- 1.1 accepted: wet.\n\n## Costs\n";
-    assert!(section(text).is_some_and(|section| section.ends_with("wet.\n\n")));
+    let text = "A.\n\n**Response to critiques**\n\n- 2.7 rejected: no.\n\n**Costs**\n\nNone.";
+    assert_eq!(section(text).as_deref(), Some("**Response to critiques**\n\n- 2.7 rejected: no.\n\n"));
 }
 
 #[test]
 fn hostile_texts_cost_no_more_than_long_ones() {
-    let raised = [Raised { critique: Some((1, "Safety")), number: 1, text: "Dry rails assumed" }];
     let stairs: Vec<String> = (0..300).map(|depth| format!("{}- a\n", " ".repeat(2 * depth))).collect();
     let blanks = "\n".repeat(30_000);
     let mut texts = vec![stairs.concat() + &blanks, format!("{}a{blanks}", "- ".repeat(5_000))];
@@ -199,8 +221,9 @@ fn hostile_texts_cost_no_more_than_long_ones() {
         "[",
         "*a **a ",
         "1. [",
-        "P1 x ",
-        "1.1 accepted ",
+        "2.7 x ",
+        "2.7 accepted ",
+        "- 2.7 accepted (",
         "<!-- ",
         "</think>",
         "```\n",
@@ -213,7 +236,8 @@ fn hostile_texts_cost_no_more_than_long_ones() {
     }
     for text in texts {
         let start = Instant::now();
-        let _ = (read_critique(&text, &[1]), read_answers(&text, &raised));
+        let _ = (read_critique(&text, &NUMBERS), read_answers(&text, ANSWERS_HEADING, &NUMBERS));
+        let _ = (read_check(&text, &NUMBERS), read_review(&text, &[1, 2]));
         // What grows with the square of the length takes minutes.
         assert!(start.elapsed() < Duration::from_secs(20), "{text:.20}");
     }

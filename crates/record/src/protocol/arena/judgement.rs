@@ -3,11 +3,11 @@
 
 use crate::debate::{AgentSettings, CallKey, Debate, Event, Extension, Judgement, StopReason, Verdict, Voting};
 
-use super::super::{Authorship, verdict, with_failure};
+use super::super::{Authorship, check, verdict, with_failure};
 use super::texts::standing;
 use super::{
-    BudgetClass, COMPLETE, EXTEND, FINAL_REFINEMENT, JUDGEMENT, OutputSpec, PromptContext, SCORE, SCORING, SOLVE, Step,
-    Trigger, key, rules, salt,
+    BudgetClass, EXTEND, FINAL_REFINEMENT, JUDGEMENT, OutputSpec, PromptContext, SCORE, SCORING, SOLVE, Step, Trigger,
+    key, rules, salt,
 };
 
 /// What the judge looks at where `judge.criteria` says nothing.
@@ -101,7 +101,8 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
         };
         let shows = PromptContext::Candidates { salt: salt::SOLUTION + debate.current_round };
         let solution = Step::new(key(debate, JUDGEMENT, judge), &SOLVE, OutputSpec::Solution(authorship));
-        steps.push(solution.after(candidates).showing(shows).paid(BudgetClass::Closing));
+        let solution = solution.after(candidates).showing(shows).paid(BudgetClass::Closing);
+        steps.push(solution.delivered(check::delivery(debate)));
     }
     steps
 }
@@ -109,6 +110,9 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
 /// What the judgements come to, once none is waited for; then whether the debate goes on.
 pub(super) fn facts(debate: &Debate) -> Vec<Event> {
     let Some(settings) = &debate.settings else { return Vec::new() };
+    if debate.draft.is_some() {
+        return check::stands(debate, false);
+    }
     let candidates = candidates(debate);
     if candidates.is_empty() || debate.final_solution.is_some() || extension(debate).is_some() {
         return Vec::new();
@@ -141,8 +145,8 @@ pub(super) fn facts(debate: &Debate) -> Vec<Event> {
 }
 
 pub(super) fn outcome(debate: &Debate) -> Result<Trigger, String> {
-    if debate.final_solution.is_some() {
-        return Ok(COMPLETE);
+    if let Some(trigger) = check::drafted(debate) {
+        return Ok(trigger);
     }
     if extension(debate).is_some() && debate.stop_reason.is_none() {
         return Ok(EXTEND);

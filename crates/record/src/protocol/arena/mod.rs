@@ -10,6 +10,7 @@ use crate::debate::{
 };
 use crate::prompt::Prompt;
 
+use super::check::{self, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
 use super::dialectic::critics_of;
 use super::{
     BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear,
@@ -42,8 +43,8 @@ const ROUNDS_EXHAUSTED: Trigger = Trigger("ROUNDS_EXHAUSTED");
 const REFINEMENTS_COMPLETE: Trigger = Trigger("REFINEMENTS_COMPLETE");
 const VOTES_COMPLETE: Trigger = Trigger("VOTES_COMPLETE");
 const EXTEND: Trigger = Trigger("EXTEND");
-const COMPLETE: Trigger = Trigger("COMPLETE");
 
+static SYSTEM: Prompt = prompt!("system/arena.md", None);
 static PROPOSE: Prompt = prompt!("arena/propose.md", Propose);
 static CRITICISE: Prompt = prompt!("arena/critique.md", Critique);
 static REVISE: Prompt = prompt!("arena/revise.md", Refine);
@@ -75,12 +76,15 @@ pub static ARENA: Protocol = Protocol {
     about: "proposals compete: they are revised until they agree or are put to a vote; the judge scores them and builds \
             on the one that won",
     suits: "a decision between real alternatives that has to be defended later",
-    calls: "at most n² + 2·n + r·(n + 1) + 3, and n² + 2·n + 3 more for each extension",
+    calls: "at most n² + 2·n + r·(n + 1) + 3, and n² + 2·n + 3 more for each extension, and 4 for the check",
     check,
     default_rounds: 3,
     built_in_agents: None,
+    system: &SYSTEM,
+    closing: JUDGEMENT,
     prompts: &[
         &CLARIFY, &PROPOSE, &CRITICISE, &REVISE, &REWORK, &REFINE, &RELATE, &QUESTION, &OBSERVE, &VOTE, &SCORE, &SOLVE,
+        &READ, &FINALISE,
     ],
     stages: &[
         initialization(),
@@ -243,8 +247,10 @@ pub static ARENA: Protocol = Protocol {
             facts: judgement::facts,
             steps: judgement::steps,
             outcome: judgement::outcome,
-            rows: &[Row(COMPLETE, Next::Done), Row(EXTEND, Next::Begin(CRITIQUE))],
+            rows: &[Row(COMPLETE, Next::Done), Row(EXTEND, Next::Begin(CRITIQUE)), Row(CHECK_DUE, Next::Go(CHECK))],
         },
+        check::check_of_answer(),
+        check::final_text(check::finalised),
     ],
 };
 
@@ -319,9 +325,9 @@ fn critiques(debate: &Debate) -> Vec<Step> {
     }
     let team = debate.team();
     let mut steps = Vec::new();
-    for (place, target) in team.iter().enumerate() {
+    for target in &team {
         let Some(target_text) = text_before(debate, target) else { continue };
-        for critic in critics_of(debate, &team, place) {
+        for critic in critics_of(debate, target) {
             let key = key(debate, CRITIQUE, critic).about(&target.id);
             steps.push(text(key, vec![target_text.clone()], &CRITICISE));
         }
@@ -333,11 +339,11 @@ fn critiques(debate: &Debate) -> Vec<Step> {
 fn revisions(debate: &Debate) -> Vec<Step> {
     let team = debate.team();
     let mut steps = Vec::new();
-    for (place, agent) in team.iter().enumerate() {
+    for agent in &team {
         let Some(own) = text_before(debate, agent) else { continue };
         let mut inputs = vec![own];
         let prompt = if is_criticised(debate) {
-            let critics = critics_of(debate, &team, place).into_iter();
+            let critics = critics_of(debate, agent).into_iter();
             inputs.extend(critics.map(|critic| key(debate, CRITIQUE, critic).about(&agent.id)));
             &REVISE
         } else {

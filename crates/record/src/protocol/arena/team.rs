@@ -26,7 +26,7 @@ pub(super) fn selected(debate: &Debate) -> Vec<Event> {
 fn select(debate: &Debate) -> Selection {
     let nothing = Gathered::default();
     let Gathered { standings, families, .. } = debate.gathered.as_ref().unwrap_or(&nothing);
-    let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
+    let agents = debate.agents().iter();
     let mut candidates: Vec<TeamCandidate> = agents
         .map(|agent| {
             let known = standings.of(&agent.id);

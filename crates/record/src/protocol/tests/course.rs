@@ -7,14 +7,15 @@ use chrono::DateTime;
 use serde_json::{Value, json};
 
 use crate::debate::{
-    AgentClarifications, AgentId, Argument, CallKey, Challenge, Clarification, Contribution, Created, Debate, DebateId,
-    Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Observation, Outcome, Reading, Reads,
-    Recorded, RelatedPair, Relation, Relations, Settings, Solution, StageId, StopReason, Summary, SummaryMetadata,
-    Timestamp, fold, fork,
+    Advice, AgentClarifications, AgentId, Argument, CallKey, Challenge, Clarification, Contribution, Created, Debate,
+    DebateId, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Observation, Outcome, Point,
+    Reading, Reads, Recorded, RelatedPair, Relation, Relations, Settings, Solution, StageId, StopReason, Summary,
+    SummaryMetadata, Timestamp, fold, fork,
 };
 use dialectic_base::call::CallRecord;
+use dialectic_base::severity::Severity;
 
-use super::super::{Authorship, Next, OutputSpec, Protocol, Step, Trigger};
+use super::super::{Authorship, Delivery, Next, OutputSpec, Protocol, Step, Trigger};
 
 /// What a call brings. What does not fit what was asked for is a failure.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +36,10 @@ pub(super) enum Reply {
     Challenged(usize),
     /// The kinds of argument, of every text.
     Observed,
+    /// So many points on a draft, this grave.
+    Checked(Vec<Severity>),
+    /// A text whose writer gave up the approach of the draft.
+    Rethought(String),
     /// A score for each agent, by their places in the configuration, and the places of those that miss a requirement.
     Scored(Vec<f64>, Vec<usize>),
 }
@@ -261,6 +266,29 @@ impl Course {
             call: Some(call()),
         };
         match (&step.answer, reply) {
+            (OutputSpec::Check(lens), Reply::Checked(points)) => {
+                let points = points.into_iter().map(|severity| Point {
+                    severity,
+                    about: None,
+                    text: format!("It breaks in {}.", lens.name()),
+                    resolution: None,
+                    target: None,
+                });
+                let reading = Reading { points: Some(points.collect()), ..Reading::default() };
+                let metadata = Metadata { lens: Some(*lens), ..Metadata::default() };
+                let contribution = self.text(step, "1. It breaks.", metadata, Some(reading));
+                Event::Contributed { key, contribution, call: Some(call()) }
+            }
+            (OutputSpec::Amendment, Reply::Text(text)) => {
+                let contribution = self.text(step, &text, Metadata::default(), None);
+                Event::Contributed { key, contribution, call: Some(call()) }
+            }
+            (OutputSpec::Amendment, Reply::Rethought(text)) => {
+                let metadata = Metadata { rethought: true, ..Metadata::default() };
+                let contribution = self.text(step, &text, metadata, None);
+                Event::Contributed { key, contribution, call: Some(call()) }
+            }
+            (OutputSpec::Solution(_), Reply::Rethought(text)) => self.delivered(step, &text, true),
             (OutputSpec::Text, Reply::Text(text)) => contributed(&text, None, key.target_agent_id.clone()),
             (OutputSpec::Questions { .. }, Reply::Nothing) => self.asked(step, None),
             (OutputSpec::Questions { .. }, Reply::Text(text)) => self.asked(step, Some(text)),
@@ -305,6 +333,11 @@ impl Course {
                     by_criterion: BTreeMap::new(),
                     missing: BTreeMap::new(),
                     lacking: Vec::new(),
+                    advice: Advice {
+                        adopt_if: Some("the load grows".to_owned()),
+                        reject_if: Some(format!("pass {} is right", key.pass)),
+                        measure: None,
+                    },
                 };
                 Event::Judged { key, judgement, call: call() }
             }
@@ -318,8 +351,7 @@ impl Course {
                     Authorship::Kept(kept) => self.debate.contribution(kept).unwrap().content.to_string(),
                     Authorship::Judge | Authorship::Amended | Authorship::Based(_) => text,
                 };
-                let solution = Box::new(Solution { description, ..Solution::default() });
-                Event::Synthesized { key: Some(key), solution, call: Some(call()) }
+                self.delivered(step, &description, false)
             }
             (_, Reply::Failed) => {
                 let failure =
@@ -327,6 +359,35 @@ impl Course {
                 Event::CallFailed { failure, call: None }
             }
             (answer, reply) => panic!("{reply:?} is no answer to {answer:?}"),
+        }
+    }
+
+    fn text(&self, step: &Step, content: &str, metadata: Metadata, reading: Option<Reading>) -> Arc<Contribution> {
+        Arc::new(Contribution {
+            agent_id: step.key.agent_id.clone(),
+            agent_role: "kiss".into(),
+            stage: step.key.stage,
+            content: content.into(),
+            metadata,
+            target_agent_id: step.key.target_agent_id.clone(),
+            reading: reading.map(Box::new),
+        })
+    }
+
+    /// A solution in the place that the step has for it.
+    fn delivered(&self, step: &Step, content: &str, rethought: bool) -> Event {
+        let text = self.text(step, content, Metadata { rethought, ..Metadata::default() }, None);
+        let solution = Box::new(Solution { description: content.to_owned(), ..Solution::default() });
+        let (key, call) = (Some(step.key.clone()), Some(call()));
+        match (step.delivery, rethought) {
+            (Delivery::Draft, _) | (Delivery::DraftIfRethought, true) => {
+                Event::Drafted { key, text: Some(text), solution, call }
+            }
+            (Delivery::DraftIfRethought, false) => Event::Synthesized { key, text: Some(text), solution, call },
+            (Delivery::Answer, _) => {
+                let text = (step.key.stage != self.protocol.closing).then_some(text);
+                Event::Synthesized { key, text, solution, call }
+            }
         }
     }
 
@@ -375,6 +436,7 @@ impl Course {
                         .collect(),
                     missing: missing.into_iter().map(|place| (id(place), vec!["a requirement".to_owned()])).collect(),
                     lacking: Vec::new(),
+                    advice: Advice::default(),
                     scores,
                     criteria: BTreeMap::new(),
                     reasoning: String::new(),
@@ -389,7 +451,7 @@ impl Course {
         let id = format!("q{}", step.key.pass);
         let items = question.map(|question| Clarification { id, question, answer: String::new() });
         let settings = self.debate.settings.as_ref().unwrap();
-        let agent = settings.agents.iter().find(|agent| agent.id == step.key.agent_id).unwrap();
+        let agent = settings.everybody().find(|agent| agent.id == step.key.agent_id).unwrap();
         let questions = AgentClarifications {
             agent_id: agent.id.clone(),
             agent_name: agent.name.clone(),
@@ -403,9 +465,20 @@ impl Course {
 /// A reply that goes well: texts, acceptance, the first agent ahead.
 pub(super) fn good(step: &Step) -> Reply {
     match &step.answer {
-        OutputSpec::Text | OutputSpec::Summary | OutputSpec::Solution(_) | OutputSpec::FollowUp => {
-            Reply::Text(format!("text of {}", step.key.agent_id))
+        // A critique is asked for points; a review of several texts has a section for each.
+        OutputSpec::Text if ["critique", "review"].contains(&step.key.stage.as_str()) => {
+            let sections = (1..=9).map(|number| format!("## Text {number}\n\nNo objections."));
+            Reply::Text(if step.key.target_agent_id.is_some() {
+                "No objections.".to_owned()
+            } else {
+                sections.collect::<Vec<_>>().join("\n\n")
+            })
         }
+        OutputSpec::Text
+        | OutputSpec::Summary
+        | OutputSpec::Amendment
+        | OutputSpec::Solution(_)
+        | OutputSpec::FollowUp => Reply::Text(format!("text of {}", step.key.agent_id)),
         OutputSpec::Questions { .. } => Reply::Nothing,
         OutputSpec::Score(_) => Reply::Score(0.0),
         OutputSpec::Choice => Reply::Choice(0),
@@ -414,6 +487,7 @@ pub(super) fn good(step: &Step) -> Reply {
         OutputSpec::Relations => Reply::Related(None),
         OutputSpec::Challenge => Reply::Challenged(0),
         OutputSpec::Kinds => Reply::Observed,
+        OutputSpec::Check(_) => Reply::Checked(Vec::new()),
         OutputSpec::Scores(_) => Reply::Scored(vec![80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 20.0], Vec::new()),
     }
 }

@@ -80,21 +80,26 @@ fn until_resolved(min_rounds: u32, critique: fn(u32) -> &'static str, answer: fn
 
 const POINT: &str =
     "1. [blocking] Leases: two workers hold one. Resolved by: a token.\n2. [minor] Names: they are long.";
-const ACCEPTED: &str = "# B\n\n## Response to critiques\n\n- 1.1 accepted: every write carries a token.";
-const REJECTED: &str = "# B\n\n## Response to critiques\n\n- 1.1 rejected: the budget rules it out.";
+/// Whatever number the text of `b` has.
+const ACCEPTED: &str = "# B\n\n## Response to critiques\n\n- 1.1 accepted (Writes): every write carries a token.\n\
+    - 2.1 accepted (Writes): every write carries a token.";
+const REJECTED: &str = "# B\n\n## Response to critiques\n\n- 1.1 rejected: the budget rules it out.\n\
+    - 2.1 rejected: the budget rules it out.";
 
 #[test]
 fn a_debate_ends_with_the_round_in_which_nothing_grave_is_open() {
     let accepted = until_resolved(1, |_| POINT, |_| ACCEPTED);
     assert_eq!(accepted.debate.rounds.len(), 1);
     assert!(accepted.debate.rounds[0].evaluation.is_none(), "nobody is asked for a score");
-    assert_eq!(until_resolved(3, |_| POINT, |_| ACCEPTED).debate.rounds.len(), 3);
+    let content = |round| if round == 1 { POINT } else { "No objections." };
+    assert_eq!(until_resolved(3, content, |_| ACCEPTED).debate.rounds.len(), 3);
     // A rejection resolves nothing, until the critic gives in.
     let gives_in = |round| {
         if round < 3 {
             "1. [blocking] Leases: two workers hold one."
         } else {
-            "- P1: withdrawn, the budget is what it is.\n- P2: withdrawn."
+            "- 1.1 withdrawn: the budget is what it is.\n- 2.1 withdrawn: the budget is what it is.\n\
+                - 1.2 withdrawn.\n- 2.2 withdrawn."
         }
     };
     let rejected = until_resolved(1, gives_in, |_| REJECTED);
@@ -103,8 +108,8 @@ fn a_debate_ends_with_the_round_in_which_nothing_grave_is_open() {
     assert_eq!(until_resolved(1, |_| POINT, |_| REJECTED).debate.rounds.len(), 4);
     assert_eq!(until_resolved(1, |_| POINT, |_| "# B").debate.rounds.len(), 4);
     // An acceptance out of politeness is none.
-    let polite = |_| "# B\n\n## Response to critiques\n\n- 1.1 accepted.";
-    assert_eq!(until_resolved(1, |_| POINT, polite).debate.rounds.len(), 4);
+    let polite = |_| "# B\n\n## Response to critiques\n\n- 1.1 accepted: done.\n- 2.1 accepted: done.";
+    assert_eq!(until_resolved(1, |_| POINT, polite).debate.rounds.len(), 4, "it names no section");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The protocols as tables, as debates that run their course, and as prompts.
 
 mod arena;
+mod check;
 mod course;
 mod dialectic;
-mod format1;
 mod ledger;
 mod motions;
 mod prompts;

@@ -46,6 +46,11 @@ fn description(course: &Course) -> &str {
     &course.debate.final_solution.as_ref().unwrap().description
 }
 
+/// What the verdict says before what it means for the user.
+fn before_advice(course: &Course) -> String {
+    description(course).split_once("\n\n### What to do\n\n").unwrap().0.to_owned()
+}
+
 #[test]
 fn sides_follow_positions_and_else_the_order() {
     use Position::{Against, For, Neutral};
@@ -204,9 +209,9 @@ fn the_judge_is_asked_twice_in_opposite_orders_and_the_means_decide() {
 
 **Winner: Ben**, against the motion.
 
-The judge named Ben in both orders of the debaters.
+The judge named Ben in both readings.
 
-| debater | side | score | first order | opposite order |
+| debater | side | score | first reading | second reading |
 | --- | --- | ---: | ---: | ---: |
 | Ben | against | 70.5 | 70 | 71 |
 | Ada | for | 62 | 60 | 64 |
@@ -217,7 +222,17 @@ The judge named Ben in both orders of the debaters.
 
 ### Reasoning
 
-Pass 1: Ada met Ben."
+Pass 1: Ada met Ben.
+
+### Reasoning of the second reading
+
+Pass 2: Ben met Ada.
+
+### What to do
+
+- **Adopt if**: the load grows
+- **Reject if**: pass 1 is right
+- **Reject if**: pass 2 is right"
     );
     let solution = course.debate.final_solution.as_ref().unwrap();
     assert_eq!((solution.synthesized_by.as_ref().unwrap().as_str(), solution.confidence), ("judge", None));
@@ -231,8 +246,8 @@ fn a_winner_that_changes_with_the_order_is_unstable() {
     assert_eq!((verdict.winner.as_ref().unwrap().as_str(), verdict.stable), ("a", Some(false)));
     let text = description(&course);
     assert!(text.contains("**Winner: Ada**, for the motion."), "{text}");
-    assert!(text.contains("**This verdict is unstable**: the judge named Ada in one order"), "{text}");
-    assert!(text.ends_with("### Reasoning in the opposite order\n\nPass 2: Ben met Ada."), "{text}");
+    assert!(text.contains("**This verdict is unstable**: the judge named Ada in its first reading"), "{text}");
+    assert!(text.contains("### Reasoning of the second reading\n\nPass 2: Ben met Ada.\n"), "{text}");
 }
 
 #[test]
@@ -242,7 +257,7 @@ fn equal_means_have_no_winner() {
     let verdict = course.debate.verdict.as_ref().unwrap();
     assert_eq!((&verdict.winner, verdict.stable), (&None, Some(false)));
     assert!(description(&course).contains("**No winner**: the best scores are equal."));
-    assert!(description(&course).contains("the judge named nobody in one order of the debaters and Cleo"));
+    assert!(description(&course).contains("the judge named nobody in its first reading and Cleo"));
     assert!(description(&course).contains("| Ada | 70 |"), "{}", description(&course));
 }
 
@@ -258,10 +273,10 @@ fn one_judgement_is_enough_and_none_is_not() {
     for pass in [&[1], &[2]] {
         let course = failing(pass);
         assert_eq!(course.debate.verdict.as_ref().unwrap().stable, None);
-        assert!(description(&course).contains("The debaters were judged in one order only."));
+        assert!(description(&course).contains("The judge read the debate only once."));
     }
     // The labels of the one judgement that there is count.
-    assert!(description(&failing(&[1])).ends_with("Pass 2: Ben met Ada."));
+    assert!(before_advice(&failing(&[1])).ends_with("Pass 2: Ben met Ada."));
     assert_eq!(failing(&[1, 2]).debate.error.as_deref(), Some("the judge could not give a verdict: 503"));
 }
 
@@ -351,7 +366,7 @@ fn a_failed_ballot_makes_no_majority() {
     let floor = floor_vote(&course.debate).unwrap();
     assert_eq!((floor.winner, floor.in_favour, floor.opposed, floor.undecided), (None, [0, 1], [0, 1], [2, 0]));
     assert_eq!(floor.uncounted, [AgentId::new("e")]);
-    let text = description(&course);
+    let text = before_advice(&course);
     let section = text.split_once("### Audience\n\n").unwrap().1;
     assert_eq!(
         section,
@@ -369,14 +384,14 @@ fn a_failed_ballot_makes_no_majority() {
 
 Nobody has the floor vote: the votes that are missing could have decided it."
     );
-    assert!(description(&polled("uu", "fa")).ends_with("The floor vote is a tie: both sides gained the same."));
+    assert!(before_advice(&polled("uu", "fa")).ends_with("The floor vote is a tie: both sides gained the same."));
     // One that is missing may have gone from one side to the other.
     let winner = |before, after| floor_vote(&polled(before, after).debate).unwrap().winner;
     assert_eq!(winner("uuuf", "fff-"), Some(Position::For));
     assert_eq!(winner("uuf", "ff-"), None);
     let uncounted = floor_vote(&polled("u-f-", "ff--").debate).unwrap().uncounted;
     assert_eq!(uncounted, ["d", "e", "f"].map(AgentId::new));
-    assert!(description(&polled("--", "ff")).ends_with("nobody voted both before and after the debate."));
+    assert!(before_advice(&polled("--", "ff")).ends_with("nobody voted both before and after the debate."));
 }
 
 #[test]

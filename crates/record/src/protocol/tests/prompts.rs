@@ -1,10 +1,14 @@
 //! What each protocol says to models: headings, sides, keys of JSON, and tidy text.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::super::*;
-use crate::prompt::{Authored, Candidate, Entry, Focus, FocusedRole, MaterialPart, OwnRound, Prompt, Role, Values};
+use crate::prompt::{
+    Authored, Candidate, CheckedDraft, Focus, FocusedRole, MaterialPart, OwnRound, Prompt, Role, TitledText, Values,
+};
+
+static CHANGED: OnceLock<Vec<String>> = OnceLock::new();
 
 fn prompts() -> Vec<&'static Prompt> {
     let mut seen = BTreeSet::new();
@@ -42,6 +46,15 @@ fn bare<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
         entries: Vec::new(),
         material: Vec::new(),
         points: None,
+        draft: Some(CheckedDraft {
+            text: "DRAFT",
+            lens: "facts",
+            accepted: None,
+            points: None,
+            may_rethink: false,
+            changed: &[],
+        }),
+        quick: false,
         question: None,
         dispute: None,
         decisions: Vec::new(),
@@ -49,18 +62,18 @@ fn bare<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
         base: None,
         side,
         target: Some("TARGET"),
-        debaters: vec!["A", "B"],
+        debaters: vec!["Indigo", "Amber"],
         criteria: vec!["logic", "charm"],
         max_questions: 9,
-        max_length: 2345,
+        max_words: 2345,
     }
 }
 
 fn full<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
     let own = Authored { author: "Ada", text: "OWN" };
     let entries = vec![
-        Entry { title: "Opening of Ada, for", text: "ENTRY-1" },
-        Entry { title: "Opening of Ben", text: "ENTRY-2" },
+        TitledText { title: "Opening of Ada, for", text: "ENTRY-1" },
+        TitledText { title: "Opening of Ben", text: "ENTRY-2" },
     ];
     Values {
         inputs: vec![
@@ -74,6 +87,15 @@ fn full<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
         material: vec![MaterialPart { heading: "The final round", entries: entries.clone() }],
         entries,
         points: Some("POINTS"),
+        draft: Some(CheckedDraft {
+            text: "DRAFT",
+            lens: "requirements",
+            accepted: Some("ACCEPTED"),
+            points: Some("RAISED"),
+            may_rethink: true,
+            changed: CHANGED.get_or_init(|| vec!["SECTION".to_owned()]),
+        }),
+        quick: true,
         dispute: Some("DISPUTE"),
         decisions: vec!["DECISION"],
         requirements: vec!["REQUIREMENT".to_owned()],
@@ -160,6 +182,10 @@ fn every_prompt_shows_the_texts_that_it_is_given() {
         "DISPUTE",
         "DECISION",
         "REQUIREMENT",
+        "DRAFT",
+        "ACCEPTED",
+        "RAISED",
+        "SECTION",
     ];
     for prompt in prompts() {
         let text = render(prompt.file, "for");
@@ -167,6 +193,13 @@ fn every_prompt_shows_the_texts_that_it_is_given() {
         let expected = match prompt.file {
             file if file.starts_with("motion/") => vec!["ENTRY-1", "ENTRY-2"],
             "review/draft.md" => vec![],
+            "check/check.md" => vec!["DRAFT", "ACCEPTED"],
+            "check/finalise.md" => vec!["DRAFT", "ACCEPTED", "RAISED", "POINTS"],
+            "check/amend.md" => vec!["DRAFT", "ACCEPTED", "RAISED"],
+            "check/assess.md" => vec!["DRAFT", "RAISED", "POINTS", "SECTION"],
+            "council/propose.md" => vec![],
+            "council/review.md" => vec!["ENTRY-1", "ENTRY-2"],
+            "council/synthesize.md" => vec!["ENTRY-1", "ENTRY-2", "POINTS"],
             file if file.starts_with("review/") => vec!["INPUT-1", "INPUT-2", "INPUT-3", "POINTS"],
             file => {
                 let known = dialectic.iter().chain(&arena).find(|(known, _)| *known == file);
@@ -201,13 +234,13 @@ fn each_prompt_of_a_motion_and_a_review_has_these_headings() {
         "# Speeches|## Opening of Ada, for|## Opening of Ben|# Your role: Judge|# Criteria|# Your task: judge the debate"
     );
     assert_eq!(headings("review/draft.md"), "# Your role: Judge|# Your task: draft");
-    let reviews = "# Draft of Ada|# Reviews|## Review 1, by Ben|## Review 2, by Cleo|";
+    let critiques = "# Critiques|## Critique 1, by the author of Text Ben|## Critique 2, by the author of Text Cleo";
     for (file, points, task) in [
-        ("review/review.md", "Earlier points", "review"),
-        ("review/rewrite.md", "Earlier points", "rewrite"),
-        ("review/assess.md", "Open objections", "assess"),
+        ("review/review.md", format!("{critiques}|# Points to recheck"), "review"),
+        ("review/rewrite.md", format!("{critiques}|# Points to answer"), "rewrite"),
+        ("review/assess.md", format!("{critiques}|# Open points"), "assess"),
     ] {
-        assert_eq!(headings(file), format!("{reviews}# {points}|# Your role: Judge|# Your task: {task}"));
+        assert_eq!(headings(file), format!("# Text Ada|{points}|# Your role: Judge|# Your task: {task}"));
     }
 }
 
@@ -232,24 +265,23 @@ fn keys_and_choices_are_named_where_json_is_asked_for() {
     for (file, needed) in [
         (
             "motion/poll.md",
-            vec![r#"{"choice":"for","confidence":0,"reason":"..."}"#, "`for`, `against` or `undecided`"],
+            vec![r#"{"reason":"...","choice":"for","confidence":0}"#, "`for`, `against` or `undecided`"],
         ),
         (
             "motion/verdict.md",
             vec![
-                r#"{"scores":[{"debater":"A","score":0}],"criteria":[{"name":"logic","assessment":"..."}],"reasoning":"...","winner":"A"}"#,
+                r#"{"criteria":[{"name":"logic","assessment":"..."}],"reasoning":"...","adoptIf":"...","rejectIf":"...","measure":"...","scores":[{"debater":"Indigo","score":0}],"winner":"Indigo"}"#,
                 "`none`",
                 "- charm\n",
                 "- logic: do the conclusions",
-                "The debaters are A and B.",
+                "The debaters are Indigo and Amber.",
             ],
         ),
-        ("review/review.md", vec![r#"{"choice":"rewrite","confidence":0,"reason":"..."}"#, "`accept` or `rewrite`"]),
+        ("review/review.md", vec![r#"{"reason":"...","choice":"rewrite","confidence":0}"#, "`accept` or `rewrite`"]),
         (
             "review/assess.md",
             vec![
-                r#""openQuestions":[],"rulings":[{"point":1,"decision":"upheld","handledIn":"","reason":"..."}],"confidence":0}"#,
-                "at most 40",
+                r#""openQuestions":[],"rulings":[{"point":"2.7","where":"...","remains":"...","reason":"...","decision":"met"}],"title":"...","confidence":0}"#,
             ],
         ),
         ("review/rewrite.md", vec!["`## Response to critiques`", "`## Requirements Coverage`"]),
@@ -279,11 +311,12 @@ fn prompts_about_the_same_texts_begin_alike() {
         one.chars().take(same).collect::<String>()
     };
     assert!(shared("phases/critique.md", "phases/refine.md").contains("INPUT-1"));
+    assert!(shared("arena/critique.md", "arena/revise.md").contains("INPUT-1"));
     for file in ["rebut", "close", "question", "answer", "poll", "verdict"] {
         assert!(shared("motion/open.md", &format!("motion/{file}.md")).contains("ENTRY-2"), "{file}");
     }
     for file in ["rewrite", "assess"] {
-        assert!(shared("review/review.md", &format!("review/{file}.md")).contains("INPUT-3"), "{file}");
+        assert!(shared("review/review.md", &format!("review/{file}.md")).contains("INPUT-1"), "{file}");
     }
 }
 
@@ -314,7 +347,10 @@ fn a_text_stays_in_its_fence() {
 #[test]
 fn what_is_paid_on_every_call_stays_short() {
     // The judge's calls are few. Its prompts outside of `judge/`:
-    const OF_JUDGE: [&str; 7] = [
+    const OF_JUDGE: [&str; 10] = [
+        "check/finalise.md",
+        "check/assess.md",
+        "council/synthesize.md",
         "motion/verdict.md",
         "review/assess.md",
         "arena/relate.md",
@@ -326,7 +362,7 @@ fn what_is_paid_on_every_call_stays_short() {
     for prompt in prompts() {
         let of_judge = prompt.file.starts_with("judge/") || OF_JUDGE.contains(&prompt.file);
         let (most, whose) =
-            if of_judge { (2500, "the judge's") } else { (1500, "an agent's, as it is not in OF_JUDGE") };
+            if of_judge { (3700, "the judge's") } else { (2400, "an agent's, as it is not in OF_JUDGE") };
         for role in roles().filter(|role| (role.name == "judge") == of_judge) {
             for side in ["for", "neutral"] {
                 let text = prompt.render(&full(&role, prompt.focus, side)).unwrap();

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use dialectic_base::severity::Severity;
+
 use super::super::*;
 use super::course::{Course, Reply, first, good, settings};
 use crate::debate::{Position, Relation, SynthesisMethod};
@@ -50,8 +52,15 @@ fn each_table_has_exactly_these_rows() {
 | draft | DRAFT_READY | review |
 | rewrite | REWRITE_READY | review |
 | rewrite | MAX_ROUNDS_REACHED | synthesis |
+| rewrite | CHECK_DUE | check |
 | review | REWRITE_DEMANDED | rewrite, in a new round |
 | review | ACCEPTED | synthesis |
+| review | MAX_ROUNDS_REACHED | synthesis |
+| review | CHECK_DUE | check |
+| check | POINTS_RAISED | amend |
+| check | COMPLETE | synthesis |
+| amend | AMENDED | synthesis |
+| amend | APPROACH_CHANGED | check |
 | synthesis | COMPLETE | done |
 ";
     assert_eq!(REVIEW.table(), with_beginning("draft, in a new round", review));
@@ -68,6 +77,11 @@ fn each_table_has_exactly_these_rows() {
 | voting | VOTES_COMPLETE | judgement |
 | judgement | COMPLETE | done |
 | judgement | EXTEND | critique, in a new round |
+| judgement | CHECK_DUE | check |
+| check | POINTS_RAISED | final |
+| check | COMPLETE | done |
+| final | COMPLETE | done |
+| final | APPROACH_CHANGED | check |
 ";
     assert_eq!(ARENA.table(), with_beginning("context-gathering", arena));
     let dialectic = "\
@@ -81,8 +95,24 @@ fn each_table_has_exactly_these_rows() {
 | evaluation | CONSENSUS_REACHED | synthesis |
 | evaluation | MAX_ROUNDS_REACHED | synthesis |
 | synthesis | COMPLETE | done |
+| synthesis | CHECK_DUE | check |
+| check | POINTS_RAISED | final |
+| check | COMPLETE | done |
+| final | COMPLETE | done |
+| final | APPROACH_CHANGED | check |
 ";
     assert_eq!(DIALECTIC.table(), with_beginning("round-manager", dialectic));
+    let council = "\
+| proposal | PROPOSALS_COMPLETE | review |
+| review | REVIEWS_COMPLETE | synthesis |
+| synthesis | COMPLETE | done |
+| synthesis | CHECK_DUE | check |
+| check | POINTS_RAISED | final |
+| check | COMPLETE | done |
+| final | COMPLETE | done |
+| final | APPROACH_CHANGED | check |
+";
+    assert_eq!(COUNCIL.table(), with_beginning("proposal, in a new round", council));
 }
 
 #[test]
@@ -112,7 +142,7 @@ fn a_pair_leads_where_its_row_says_and_no_other_pair_leads_anywhere() {
             }
         }
     }
-    let error = DIALECTIC.next(DIALECTIC.closing(), Trigger("ALL_CLEAR")).unwrap_err();
+    let error = DIALECTIC.next(DIALECTIC.closing, Trigger("ALL_CLEAR")).unwrap_err();
     assert_eq!(error.to_string(), "protocol dialectic has no way on from synthesis after ALL_CLEAR");
 }
 
@@ -148,7 +178,7 @@ fn the_common_events_work_in_every_stage() {
             assert_eq!(next(Trigger::FALLBACK), Ok(stage.rows[0].1));
             assert_eq!(next(Trigger::FAILED), Ok(Next::Fail));
             assert_eq!(next(Trigger::PAUSE), Ok(Next::Pause));
-            assert_eq!(next(Trigger::STOP), Ok(Next::Go(protocol.closing())));
+            assert_eq!(next(Trigger::STOP), Ok(Next::Go(protocol.closing)));
         }
         for stage in protocol.stages.iter().filter(|stage| !stage.info.is_place) {
             assert!(Trigger::COMMON.iter().all(|trigger| protocol.next(stage.info.id, *trigger).is_err()));
@@ -163,7 +193,9 @@ fn every_stage_is_reached() {
         let mut reached = BTreeSet::new();
         for choice in 0..2 {
             let agents = if protocol.name == LINCOLN_DOUGLAS.name { 2 } else { 3 };
-            let mut settings = settings(protocol, agents, 3);
+            let rounds = if protocol.name == COUNCIL.name { 1 } else { 3 };
+            let mut settings = settings(protocol, agents, rounds);
+            settings.debate.check = 3;
             settings.debate.interactive_clarifications = true;
             (settings.debate.arena.observer, settings.debate.arena.trickster) = (true, true);
             settings.debate.synthesis_method = [SynthesisMethod::Voting, SynthesisMethod::Judge][choice];
@@ -173,6 +205,7 @@ fn every_stage_is_reached() {
                 OutputSpec::Questions { .. } if step.key.pass == 1 => Reply::Text("How many?".to_owned()),
                 OutputSpec::Word(words) => Reply::Word(words[choice]),
                 OutputSpec::Text => decided(step),
+                OutputSpec::Check(_) => Reply::Checked(vec![Severity::Blocking]),
                 OutputSpec::Relations => Reply::Related([Some(Relation::Same), None][choice]),
                 _ => good(step),
             };
@@ -194,6 +227,7 @@ fn as_many_calls_are_made_as_the_formula_says() {
             (1..=5_u32).flat_map(|n| (1..=6).flat_map(move |r| (0..=3).map(move |a| (n, r, a))))
         {
             let mut settings = settings(protocol, agents as usize, rounds);
+            settings.debate.check = 3;
             // The last ones listen, the others take sides in turn.
             if neutral > 0 && neutral <= agents {
                 for (place, agent) in settings.agents.iter_mut().enumerate() {
@@ -210,13 +244,14 @@ fn as_many_calls_are_made_as_the_formula_says() {
                 settings.agents.iter().filter(|agent| motion::side(&settings, &agent.id) != Position::Neutral);
             let (n, r, d) = (agents, rounds, u32::try_from(debaters.count()).unwrap());
             let expected = match protocol.calls {
-                "n + r·n² + 1, and the judge's summary of what came before the last round" => n + r * n * n + 1,
+                "n + r·n² + 1, and 4 for the check" => n + r * n * n + 1 + 4,
+                "2·n + 1, and 4 for the check" => 2 * n + 1 + 4,
                 "d·r + 2·(n - d) + 2, d of the n agents being on a side" => d * r + 2 * (n - d) + 2,
                 "2·r + 6" => 2 * r + 6,
                 "n·r + 2" => n * r + 2,
-                "at most r + (n - 1)·(r - 1) + 1" => r + (n - 1) * (r - 1) + 1,
-                "at most n² + 2·n + r·(n + 1) + 3, and n² + 2·n + 3 more for each extension" => {
-                    n * n + 2 * n + r * (n + 1) + 3
+                "at most n·r + 1, and 4 for the check" => n * r + 1 + 4,
+                "at most n² + 2·n + r·(n + 1) + 3, and n² + 2·n + 3 more for each extension, and 4 for the check" => {
+                    n * n + 2 * n + r * (n + 1) + 3 + 4
                 }
                 other => {
                     panic!("a line above is to say how many calls are {other:?}, the `calls` of {}", protocol.name)
@@ -226,6 +261,7 @@ fn as_many_calls_are_made_as_the_formula_says() {
                 // Reviewers that are never content.
                 OutputSpec::Word(words) if words.contains(&"rewrite") => Reply::Word("rewrite"),
                 OutputSpec::Text => decided(step),
+                OutputSpec::Check(_) => Reply::Checked(vec![Severity::Blocking]),
                 _ => good(step),
             };
             let course = Course::start(protocol, settings).run(&reply, &mut first);

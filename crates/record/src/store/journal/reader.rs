@@ -5,7 +5,6 @@ use std::io::{self, BufReader};
 use std::path::Path;
 
 use crate::debate::Recorded;
-use crate::protocol::Upgrade;
 use crate::signals::EventLog;
 use crate::store::line::{read_line, unchecked};
 use crate::store::regular::open_regular;
@@ -17,7 +16,6 @@ pub struct JournalReader {
     file: BufReader<File>,
     /// What is read of a line that is not yet whole.
     line: Vec<u8>,
-    upgrade: Upgrade,
 }
 
 impl JournalReader {
@@ -26,7 +24,7 @@ impl JournalReader {
     /// # Errors
     /// When it cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: BufReader::new(open_regular(path)?), line: Vec::new(), upgrade: Upgrade::default() })
+        Ok(Self { file: BufReader::new(open_regular(path)?), line: Vec::new() })
     }
 
     /// The next event; nothing where no further whole line is there yet.
@@ -43,7 +41,7 @@ impl JournalReader {
         if !self.line.ends_with(b"\n") {
             return Ok(None);
         }
-        let event = unchecked(&self.line, &mut self.upgrade)?;
+        let event = unchecked(&self.line)?;
         self.line.clear();
         Ok(Some(event))
     }

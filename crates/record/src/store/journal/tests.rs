@@ -218,3 +218,18 @@ fn gigabytes_of_zeros_are_neither_read_nor_a_cut_line() {
     file.set_len(length + MOST_ZEROS as u64 - 1).unwrap();
     assert!(read_journal(&path).unwrap().cut_short);
 }
+
+#[test]
+fn a_journal_in_another_format_is_refused_by_its_first_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.events.jsonl");
+    for (format, is_newer) in [(1, false), (FORMAT_VERSION + 1, true)] {
+        std::fs::write(&path, format!("{{\"type\":\"created\",\"formatVersion\":{format}}}\n")).unwrap();
+        let error = read_journal(&path).unwrap_err();
+        match error {
+            JournalError::Newer { found, .. } => assert!(is_newer && found == format),
+            JournalError::Unreleased { found, .. } => assert!(!is_newer && found == format),
+            other => panic!("{other}"),
+        }
+    }
+}

@@ -8,8 +8,9 @@ use dialectic_base::figures::{counted, duration, thousands};
 use dialectic_base::tool_call::ToolCall;
 use dialectic_record::debate::{Contribution, Round, Summary};
 
+use super::critiques::beginning;
 use super::participants::Participants;
-use super::text::{markdown, name, noun, plain, verbatim};
+use super::text::{markdown, name, noun, plain, verbatim, words};
 
 /// Characters of a call's arguments that are shown while it is folded.
 const ARGUMENTS: usize = 90;
@@ -43,6 +44,24 @@ fn separated<const N: usize>(figures: [Option<Markup>; N]) -> Markup {
 pub(super) fn cut(contribution: &Contribution) -> Markup {
     html! {
         @if let Some(cut) = contribution.metadata.cut() { p.notice.warn { "This text was cut " (cut.how()) "." } }
+    }
+}
+
+/// A contribution, folded away under a line that begins with `title`.
+pub(super) fn folded(title: &Markup, anchor: Option<String>, one: &Contribution) -> Markup {
+    html! {
+        details {
+            summary {
+                span { (title) }
+                " " span.change { (counted(words(&one.content), "word")) } " " small { (figures(one)) }
+                " " small.beginning { bdi { (beginning(&one.content)) } }
+            }
+            // The anchor stands inside: browsers unfold what a link leads into.
+            div id=[anchor] tabindex="-1" {
+                (cut(one))
+                (markdown(&one.content, 4))
+            }
+        }
     }
 }
 

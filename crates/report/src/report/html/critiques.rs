@@ -8,10 +8,10 @@ use crate::report::View;
 use dialectic_base::figures::counted;
 use dialectic_record::debate::{AgentId, Answered, Contribution, Counts, Ledger, Objection, ResultKind};
 
-use super::contributions::{cut, figures};
+use super::contributions::folded;
 use super::elements::{Column, table};
 use super::participants::{Member, Participants};
-use super::text::{markdown, plain, words};
+use super::text::{plain, words};
 
 /// Characters of a critique that are shown while it is folded.
 const BEGINNING: usize = 110;
@@ -202,24 +202,12 @@ fn open(counts: Counts) -> String {
 }
 
 fn text(participants: &Participants<'_>, critique: &Critique<'_>) -> Markup {
-    let contribution = critique.contribution;
-    html! {
-        details {
-            summary {
-                span {
-                    (participants.chip(&contribution.agent_id))
-                    @if let Some(target) = &contribution.target_agent_id { " on " (participants.chip(target)) }
-                }
-                " " small { (figures(contribution)) }
-                " " small.beginning { bdi { (beginning(&contribution.content)) } }
-            }
-            // The anchor stands inside: browsers unfold what a link leads into.
-            div id={ "critique-" (critique.number) } tabindex="-1" {
-                (cut(contribution))
-                (markdown(&contribution.content, 4))
-            }
-        }
-    }
+    let one = critique.contribution;
+    let title = html! {
+        (participants.chip(&one.agent_id))
+        @if let Some(target) = &one.target_agent_id { " on " (participants.chip(target)) }
+    };
+    folded(&title, Some(format!("critique-{}", critique.number)), one)
 }
 
 /// The first words that are not a heading.

@@ -3,8 +3,8 @@
 //! Pages are written with `maud`, which escapes every value that is not markup already. Markup is made of a text in one
 //! place alone, where Markdown is rendered (`text.rs`). A section is empty where a debate has nothing to say of it.
 
+mod blocks;
 mod calls;
-mod contest;
 mod contributions;
 mod critiques;
 mod diff;
@@ -15,10 +15,8 @@ mod header;
 mod objections;
 mod page;
 mod participants;
-mod polls;
 mod problem;
 mod scores;
-mod settings;
 mod solution;
 mod speeches;
 mod spending;
@@ -26,7 +24,6 @@ mod story;
 mod text;
 mod timeline;
 mod usage;
-mod verdict;
 mod vote;
 
 use dialectic_base::sanitize::sanitize;
@@ -34,8 +31,9 @@ use dialectic_record::debate::{Ledger, ResultKind};
 
 use self::page::{Part, Section, page};
 use self::participants::Participants;
-use super::View;
+use super::block::Block;
 use super::stages::{self, capitalized};
+use super::{View, subject};
 
 /// The report of a debate as an HTML page. The same debate gives the same page.
 #[must_use]
@@ -47,14 +45,15 @@ pub fn html(view: &View<'_>) -> String {
     let title = |yields, otherwise: &str| {
         capitalized(stages::first(debate, yields).map_or(otherwise, |stage| &stage.words.plural))
     };
+    let of = |said: &[Block<'_>]| blocks::blocks(said, &participants, 3);
     let sections = [
         Section::new("solution", &solution::title(debate), Part::Answer, solution::solution(view, &participants)),
         Section::new("follow-ups", "Follow-ups", Part::Answer, follow_ups::follow_ups(view)),
         Section::new("problem", "Problem", Part::Answer, problem::problem(view)),
         Section::new("participants", "Participants", Part::Answer, participants::section(view, &participants)),
         Section::new("story", "In short", Part::Debate, story::story(view, &participants, &shown)),
-        Section::new("team", "Team", Part::Debate, contest::team(view, &participants)),
-        Section::new("material", "Material", Part::Debate, contest::material(view)),
+        Section::new("team", "Team", Part::Debate, of(&subject::team(debate))),
+        Section::new("material", "Material", Part::Debate, of(&subject::material(debate))),
         Section::new("timeline", "Timeline", Part::Debate, timeline::timeline(view, &participants, &calls)),
         Section::new("clarifications", "Clarifications", Part::Debate, problem::clarifications(view, &participants)),
         Section::new(
@@ -69,20 +68,26 @@ pub fn html(view: &View<'_>) -> String {
             Part::Debate,
             critiques::critiques(view, &participants, &shown.ledger),
         ),
+        Section::new("check", "Check of the answer", Part::Debate, of(&subject::check(debate))),
         Section::new("objections", "Objections", Part::Debate, objections::objections(view, &participants, &shown)),
         Section::new("speeches", "Speeches", Part::Debate, speeches::speeches(view, &participants)),
         Section::new("others", "Other texts", Part::Debate, speeches::others(view, &participants)),
-        Section::new("scores", "Scores", Part::Debate, scores::scores(view)),
-        Section::new("agreement", "Agreement", Part::Debate, contest::agreement(view, &participants)),
-        Section::new("arguments", "Kinds of argument", Part::Debate, contest::arguments(view, &participants)),
+        Section::new("scores", "Scores", Part::Debate, scores::scores(view, &participants)),
+        Section::new(
+            "agreement",
+            "Agreement",
+            Part::Debate,
+            of(&subject::agreement(&debate.rounds, &debate.extensions)),
+        ),
+        Section::new("arguments", "Kinds of argument", Part::Debate, of(&subject::arguments(&debate.rounds))),
         Section::new("vote", &vote::title(debate), Part::Debate, vote::vote(view, &participants)),
-        Section::new("polls", "Polls", Part::Debate, polls::polls(view, &participants)),
-        Section::new("judgement", "Judgement", Part::Debate, verdict::verdict(view, &participants)),
+        Section::new("polls", "Polls", Part::Debate, of(&subject::polls(debate))),
+        Section::new("judgement", "Judgement", Part::Debate, of(&subject::verdict(view))),
         Section::new("summaries", "Summaries", Part::Debate, contributions::summaries(view, &participants)),
         Section::new("tools", "Tools", Part::Debate, contributions::tools(view, &participants)),
         Section::new("usage", "Cost and tokens", Part::Run, usage::usage(view, &participants, &calls)),
         Section::new("failures", "Failures", Part::Run, calls::failures(view, &participants)),
-        Section::new("settings", "Settings", Part::Run, settings::settings(view)),
+        Section::new("settings", "Settings", Part::Run, of(&subject::settings(debate))),
     ];
     let page = page(view, &header::header(view, &calls), &sections);
     // All of it at once, so that nothing is left out: escaping keeps texts from being markup, this from steering.

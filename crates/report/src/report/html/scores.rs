@@ -2,11 +2,13 @@
 
 use maud::{Markup, html};
 
-use crate::report::View;
+use crate::report::{View, subject};
 use dialectic_base::figures::score;
 use dialectic_record::debate::{Evaluation, TerminationKind};
 
-use super::elements::{Column, as_f64, px, scrolling, table};
+use super::blocks::blocks;
+use super::elements::{as_f64, px, scrolling};
+use super::participants::Participants;
 
 /// The drawing, in its own units: the axes are at `LEFT` and `BOTTOM`, 100 is at `TOP`.
 const WIDTH: f64 = 640.0;
@@ -17,7 +19,7 @@ const BOTTOM: f64 = 204.0;
 const HEIGHT: f64 = 236.0;
 
 /// The section.
-pub(super) fn scores(view: &View<'_>) -> Markup {
+pub(super) fn scores(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let rounds = view.debate.rounds.iter();
     let scored: Vec<(u32, &Evaluation)> =
         rounds.filter_map(|round| Some((round.round_number, round.evaluation.as_ref()?))).collect();
@@ -33,10 +35,10 @@ pub(super) fn scores(view: &View<'_>) -> Markup {
         p.lead {
             "After each round the judge scored " (asked) " from 0 to 100. The debate ends at "
             (shown(last.threshold)) " or more. " (end)
-            @if view.debate.is_offline() { " No model gave these scores: they come from rules." }
+            @if view.debate.is_offline() { " No model gave these scores: it is a rehearsal, and all texts have the same." }
         }
         figure { (scrolling("Chart of the scores", &chart(&scored))) }
-        (score_table(&scored))
+        (blocks(&subject::scores(view.debate), participants, 3))
     }
 }
 
@@ -95,20 +97,4 @@ fn described(scored: &[(u32, &Evaluation)]) -> String {
         .collect();
     let threshold = scored.last().map(|(_, last)| shown(last.threshold)).unwrap_or_default();
     format!("Scores by {}. Threshold {threshold}.", each.join(", "))
-}
-
-fn score_table(scored: &[(u32, &Evaluation)]) -> Markup {
-    let rows = html! {
-        @for (round, evaluation) in scored {
-            tr {
-                th scope="row" { (round) }
-                td { (evaluation.kind.name()) }
-                td.number { (evaluation.score.map_or("unreadable".to_owned(), shown)) }
-                td.number { (shown(evaluation.threshold)) }
-            }
-        }
-    };
-    let columns =
-        [Column::words("Round"), Column::words("Asked"), Column::number("Score"), Column::number("Threshold")];
-    table("small", "Scores of the judge", &columns, &rows, None)
 }

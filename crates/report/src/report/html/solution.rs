@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
-use crate::report::View;
 use crate::report::stages::{self, capitalized};
-use dialectic_record::debate::{AgentId, Debate, ResultKind, Solution, Status};
+use crate::report::{View, subject};
+use dialectic_record::debate::{AgentId, Brief, Debate, Ledger, ResultKind, Solution, Status};
 
 use super::participants::Participants;
 use super::text::{markdown, name, noun};
@@ -26,15 +26,25 @@ pub(super) fn title(debate: &Debate) -> String {
 /// The section.
 pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let Some(solution) = &view.debate.final_solution else { return missing(view.debate) };
-    let candidates = candidates(solution);
+    let (candidates, partly) = (candidates(solution), subject::partly_fulfilled(solution));
+    let remaining = subject::remaining(&Ledger::of(view.debate));
     let cards = [
         ("Candidates", &candidates),
+        ("What remains of objections", &remaining),
+        ("Not verified", &solution.unverified),
         ("Open questions", &solution.open_questions),
         ("Recommendations", &solution.recommendations),
         ("Trade-offs", &solution.tradeoffs),
     ];
     html! {
-        p.lead { (origin(view.debate, solution, participants)) }
+        p.lead {
+            (origin(view.debate, solution, participants))
+            @if let Some(status) = subject::status(view.debate) {
+                " "
+                @if view.debate.checks.is_empty() { (capitalized(&status)) } @else { a href="#check" { (capitalized(&status)) } }
+                "."
+            }
+        }
         @if let Some(error) = &solution.parse_error {
             div.notice.warn {
                 p { "The judge did not answer in the form that was asked for, so its answer is shown as it came." }
@@ -43,6 +53,14 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
         }
         // What is missing is said before the text that does not say it.
         (card("Unfulfilled major requirements", "warn before", &solution.unfulfilled_major_requirements))
+        (card("Major requirements fulfilled in part", "warn before", &partly))
+        @if let Some(Brief { agree, differ, objection }) = &solution.brief {
+            ul {
+                li { strong { "Where they agree: " } (name(agree)) }
+                li { strong { "Where they differ: " } (name(differ)) }
+                li { strong { "The strongest objection: " } (name(objection)) }
+            }
+        }
         div.answer { (markdown(answer(view, solution), 3)) }
         @if let Some(implementation) = &solution.implementation {
             h3 { "Implementation" }

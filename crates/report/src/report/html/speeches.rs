@@ -3,13 +3,11 @@
 use maud::{Markup, html};
 
 use crate::report::View;
-use dialectic_base::figures::counted;
 use dialectic_record::debate::{Contribution, ResultKind};
 
-use super::contributions::{cut, figures};
-use super::critiques::beginning;
+use super::contributions::folded;
 use super::participants::Participants;
-use super::text::{markdown, noun, words};
+use super::text::noun;
 
 /// The section of the speeches.
 pub(super) fn speeches(view: &View<'_>, participants: &Participants<'_>) -> Markup {
@@ -19,22 +17,9 @@ pub(super) fn speeches(view: &View<'_>, participants: &Participants<'_>) -> Mark
 /// The section of the texts for which no other has a place: those of stages that the record does not know, and of such
 /// as bring no texts by what it says of them.
 pub(super) fn others(view: &View<'_>, participants: &Participants<'_>) -> Markup {
-    rounds(view, participants, |yields| match yields {
-        Some(ResultKind::Proposal | ResultKind::Critique | ResultKind::Speech | ResultKind::Ballot) => false,
-        Some(
-            ResultKind::Material
-            | ResultKind::Team
-            | ResultKind::Agreement
-            | ResultKind::Challenge
-            | ResultKind::Kinds
-            | ResultKind::Similarity
-            | ResultKind::Questions
-            | ResultKind::Summary
-            | ResultKind::Score
-            | ResultKind::Verdict
-            | ResultKind::Solution,
-        )
-        | None => true,
+    rounds(view, participants, |yields| {
+        let has_a_place = [ResultKind::Proposal, ResultKind::Critique, ResultKind::Speech, ResultKind::Ballot];
+        yields.is_none_or(|yields| !has_a_place.contains(&yields))
     })
 }
 
@@ -52,18 +37,9 @@ fn rounds(view: &View<'_>, participants: &Participants<'_>, belongs: fn(Option<R
 }
 
 fn text(view: &View<'_>, participants: &Participants<'_>, one: &Contribution) -> Markup {
-    html! {
-        details {
-            summary {
-                span {
-                    (participants.chip(&one.agent_id)) " · " (noun(view.debate, one.stage))
-                    @if let Some(target) = &one.target_agent_id { " to " (participants.chip(target)) }
-                }
-                " " span.change { (counted(words(&one.content), "word")) } " " small { (figures(one)) }
-                " " small.beginning { bdi { (beginning(&one.content)) } }
-            }
-            (cut(one))
-            (markdown(&one.content, 4))
-        }
-    }
+    let title = html! {
+        (participants.chip(&one.agent_id)) " · " (noun(view.debate, one.stage))
+        @if let Some(target) = &one.target_agent_id { " to " (participants.chip(target)) }
+    };
+    folded(&title, None, one)
 }

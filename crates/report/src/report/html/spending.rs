@@ -114,6 +114,10 @@ impl Spending {
                     );
                 }
             }
+            for one in &view.debate.checks {
+                let amounts = Amounts::of_result(one.metadata.tokens_used);
+                spending.add(participants, &one.agent_id, Period::Closing, amounts);
+            }
             if let Some(summary) = &view.debate.judge_summary {
                 spending.add(
                     participants,

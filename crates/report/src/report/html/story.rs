@@ -6,17 +6,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use maud::{Markup, html};
 
-use crate::report::View;
 use crate::report::prose::{self, gist};
 use crate::report::stages::{capitalized, is_ballot};
-use dialectic_base::figures::{counted, list, score, thousands};
+use crate::report::{View, subject};
+use dialectic_base::figures::{counted, list, thousands};
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::{
-    AgentId, Answered, Contribution, Counts, Debate, Decider, Decision, Ledger, Objection, Polls, ResultKind, Shown,
-    StageId, Standing, Status, Verdict, Voting,
+    AgentId, Answered, Contribution, Counts, Debate, Ledger, Objection, Polls, ResultKind, Shown, StageId, Standing,
+    Status,
 };
 
-use super::objections::places;
+use super::blocks::{anchor, blocks, line};
 use super::participants::Participants;
 use super::solution::title;
 use super::text::{SHORT, name, noun, plain, words};
@@ -32,16 +32,16 @@ const LEADS: usize = 4;
 
 /// The section.
 pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, shown: &Shown) -> Markup {
-    let places = places(&shown.ledger);
-    let Fought { said: fought, named } = fought_over(view, participants, shown, &places);
+    let Fought { said: fought, named } = fought_over(view, participants, shown);
     let parts = [
         ("Proposed", proposed(view, participants)),
         ("Argued", argued(view, participants)),
         ("Fought over", fought),
         ("Changed", changed(view, participants, &shown.ledger)),
         ("Decided", decided(view, participants)),
+        ("Checked", checked(view.debate)),
         ("Ended", ended(view.debate)),
-        ("Still open", still_open(view, participants, &shown.ledger, &named, &places)),
+        ("Still open", still_open(view, participants, &shown.ledger, &named)),
     ];
     let is_empty = |part: &Markup| part.0.is_empty();
     html! {
@@ -165,12 +165,7 @@ fn heat(one: &Objection) -> u8 {
     critics + judge + author
 }
 
-fn fought_over<'l>(
-    view: &View<'_>,
-    participants: &Participants<'_>,
-    shown: &'l Shown,
-    places: &BTreeMap<String, usize>,
-) -> Fought<'l> {
+fn fought_over<'l>(view: &View<'_>, participants: &Participants<'_>, shown: &'l Shown) -> Fought<'l> {
     let ledger = &shown.ledger;
     if ledger.is_empty() {
         return Fought { said: without_points(view.debate), named: Vec::new() };
@@ -193,7 +188,7 @@ fn fought_over<'l>(
             @if shown.is_derived { " The points were read out of the texts of an older debate." }
         }
         @if !groups.is_empty() {
-            ul { @for group in &groups { li { (contested(group, participants, places)) } } }
+            ul { @for group in &groups { li { (contested(group, participants)) } } }
         }
         @if is_more { p { small { a href="#objections" { "All points" } " are below." } } }
     };
@@ -227,7 +222,7 @@ fn alike<'l>(points: &[&'l Objection]) -> Vec<Vec<&'l Objection>> {
     let mut groups: Vec<Vec<&Objection>> = Vec::new();
     let mut known: HashMap<(&AgentId, Cow<'_, str>, String), usize> = HashMap::new();
     for one in points {
-        let place = *known.entry((&one.critic_id, one.point.in_words(), fates(one))).or_insert(groups.len());
+        let place = *known.entry((&one.critic_id, one.point.in_words(), subject::course(one))).or_insert(groups.len());
         match groups.get_mut(place) {
             Some(group) => group.push(one),
             None => groups.push(vec![one]),
@@ -237,51 +232,26 @@ fn alike<'l>(points: &[&'l Objection]) -> Vec<Vec<&'l Objection>> {
 }
 
 /// A point, raised against one text or several, and what each made of it.
-fn contested(group: &[&Objection], participants: &Participants<'_>, places: &BTreeMap<String, usize>) -> Markup {
+fn contested(group: &[&Objection], participants: &Participants<'_>) -> Markup {
     let Some(first) = group.first() else { return Markup::default() };
     let rejected = first.reason.as_deref().filter(|_| first.answer == Answered::Rejected);
     html! {
-        (point(first, places)) " "
+        (point(first)) " "
         span.fate-words {
             (participants.chip(&first.critic_id)) " on "
             @for (place, one) in group.iter().enumerate() {
                 @if place > 0 { ", " }
                 (participants.chip(&one.target_id))
             }
-            ": " (fates(first))
+            ": " (subject::course(first)) "."
             @if let Some(reason) = rejected { " The author’s reason: " (quote(&gist(reason, REASON), REASON)) }
         }
     }
 }
 
 /// Its words, as a link to its row.
-fn point(one: &Objection, places: &BTreeMap<String, usize>) -> Markup {
-    let said = quote(&gist(&one.point.in_words(), POINT), POINT);
-    html! {
-        @if let Some(place) = places.get(&one.id.to_string()) { a href={ "#objection-" (place) } { (said) } }
-        @else { (said) }
-    }
-}
-
-/// `rejected by its author, maintained by the critics, upheld by the judge and not met.`
-fn fates(one: &Objection) -> String {
-    let answer = match one.answer {
-        Answered::Accepted => "accepted",
-        Answered::Partly => "accepted in part",
-        Answered::Rejected => "rejected",
-        Answered::Unanswered => "never answered",
-    };
-    let critics = one.critic.map(|standing| match standing {
-        Standing::Maintained => "maintained by the critics",
-        Standing::Withdrawn => "withdrawn",
-    });
-    let judge = one.ruling.as_ref().filter(|ruling| !ruling.missing).map(|ruling| match ruling.decision {
-        Decision::Dismissed => "dismissed by the judge",
-        Decision::Upheld if ruling.is_unmet() => "upheld by the judge but not met",
-        Decision::Upheld => "upheld by the judge and met by the solution",
-    });
-    let fates: Vec<String> = [Some(answer), critics, judge].into_iter().flatten().map(str::to_owned).collect();
-    format!("{}.", fates.join(", then "))
+fn point(one: &Objection) -> Markup {
+    html! { a href={ "#" (anchor(&one.number())) } { (quote(&gist(&one.point.in_words(), POINT), POINT)) } }
 }
 
 /// What came of it in the texts, and in the minds of those who listened.
@@ -348,10 +318,16 @@ fn moved(polls: &Polls<'_>, participants: &Participants<'_>) -> Markup {
 fn decided(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let debate = view.debate;
     html! {
-        @if let Some(verdict) = &debate.verdict { p { (verdict_in_words(view, verdict, participants)) } }
-        @if let Some(voting) = &debate.voting { p { (vote_in_words(voting, participants)) } }
+        @if let Some(verdict) = &debate.verdict { (blocks(&subject::won(view, verdict), participants, 3)) }
+        @if let Some(voting) = &debate.voting { p { (line(&subject::elected(voting), participants)) } }
         (last_words(debate))
     }
+}
+
+/// Whether the answer was checked before it was delivered.
+fn checked(debate: &Debate) -> Markup {
+    let status = subject::status(debate).filter(|_| !debate.checks.is_empty());
+    html! { @if let Some(status) = status { p { "The answer was " a href="#check" { (status) } "." } } }
 }
 
 /// Where it ended, if there is no answer.
@@ -392,53 +368,7 @@ fn last_words(debate: &Debate) -> Markup {
     html! { p { "Of the " (plain(&plural, SHORT)) " of round " (round) ", " (list(&said)) "." } }
 }
 
-fn verdict_in_words(view: &View<'_>, verdict: &Verdict, participants: &Participants<'_>) -> Markup {
-    let judged = view.judged();
-    let scores: Vec<String> =
-        judged.iter().filter_map(|id| verdict.scores.get(*id)).map(|value| score(*value)).collect();
-    html! {
-        @match &verdict.winner {
-            Some(winner) => {
-                "The judge decided for " (participants.chip(winner))
-                @if view.has_sides() { @if let Some(side) = view.side_of(winner) { ", " (side.name()) " the motion" } }
-                @if scores.len() > 1 { ", by " (scores.join(" to ")) } "."
-            }
-            None => { "The judge put nobody ahead" @if scores.len() > 1 { ": the scores are " (list(&scores)) } "." }
-        }
-        @if verdict.stable == Some(false) {
-            " The winner changed with the order in which the judge read the " (view.judged_words().several) "."
-        }
-    }
-}
-
-fn vote_in_words(voting: &Voting, participants: &Participants<'_>) -> Markup {
-    let all: u32 = voting.tally.values().sum();
-    html! {
-        @match (&voting.winner, voting.decided_by) {
-            (Some(winner), Decider::Judge) => {
-                (capitalized(voting.undecided_in_words())) "; the judge decided for the text of " (participants.chip(winner)) "."
-            }
-            (Some(winner), Decider::Vote | Decider::Nobody) => {
-                "The text of " (participants.chip(winner)) " won "
-                (voting.tally.get(winner).copied().unwrap_or_default()) " of " (all) " votes."
-            }
-            (None, _) => {
-                @match voting.count.as_ref().and_then(|count| count.undecided) {
-                    Some(why) => { "The vote had no winner: there was " (why.name()) "." }
-                    None => { (capitalized(voting.unbroken_in_words())) "." }
-                }
-            }
-        }
-    }
-}
-
-fn still_open(
-    view: &View<'_>,
-    participants: &Participants<'_>,
-    ledger: &Ledger,
-    named: &[&Objection],
-    places: &BTreeMap<String, usize>,
-) -> Markup {
+fn still_open(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger, named: &[&Objection]) -> Markup {
     let open: Vec<&Objection> = ledger.in_order().into_iter().filter(|one| one.open).collect();
     let others: Vec<&Objection> =
         open.iter().copied().filter(|one| named.iter().all(|named| named.id != one.id)).collect();
@@ -465,7 +395,7 @@ fn still_open(
             }
             @if !others.is_empty() {
                 ul {
-                    @for group in others.iter().take(NAMED) { li { (contested(group, participants, places)) } }
+                    @for group in others.iter().take(NAMED) { li { (contested(group, participants)) } }
                 }
             }
         } @else if !ledger.is_empty() {
@@ -527,9 +457,9 @@ mod tests {
     fn it_tells_what_the_ledger_holds() {
         insta::assert_snapshot!(story_of(&argued()), @r"
         Proposed Two agents wrote proposals. 1 System Architect : text 2 Simplicity Advocate : text
-        Fought over The critics raised 8 points, one of them blocking: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. Failover: A write that is in flight while the leader changes is lost. 2 Simplicity Advocate on 1 System Architect : rejected, then maintained by the critics, then upheld by the judge but not met. The author’s reason: All of ours do. Nobody knows what a lease costs. 2 Simplicity Advocate on 1 System Architect : accepted in part, then upheld by the judge and met by the solution. The header has no name. 1 System Architect on 2 Simplicity Advocate : rejected, then withdrawn. The author’s reason: It needs none.
+        Fought over The critics raised 8 points, one of them blocking: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. Failover: A write that is in flight while the leader changes is lost. 2 Simplicity Advocate on 1 System Architect : r1 rejected → r2 maintained → r2 rejected → ruled: upheld, not met. The author’s reason: All of ours do. Nobody knows what a lease costs. 2 Simplicity Advocate on 1 System Architect : r1 partly → ruled: upheld, met. The header has no name. 1 System Architect on 2 Simplicity Advocate : r1 rejected → r2 withdrawn. The author’s reason: It needs none.
         Changed 1 System Architect left its text as it was, though it accepted two of the six points against it and one more in part. 2 Simplicity Advocate left its text as it was, though it accepted one of the two points against it.
-        Still open Five points are open: 1 blocking, 2 major, 2 minor; the judge upheld one that the solution does not meet. Operation: Who is called at night? 2 Simplicity Advocate on 1 System Architect : never answered. Names: A bucket is a window elsewhere. 2 Simplicity Advocate on 1 System Architect : accepted. The table has no index. 2 Simplicity Advocate on 1 System Architect : never answered.
+        Still open Five points are open: 1 blocking, 2 major, 2 minor; the judge upheld one that the solution does not meet. Operation: Who is called at night? 2 Simplicity Advocate on 1 System Architect : ruled: no ruling, so upheld and not met. Names: A bucket is a window elsewhere. 2 Simplicity Advocate on 1 System Architect : r1 accepted. The table has no index. 2 Simplicity Advocate on 1 System Architect : unanswered.
         ");
     }
 
@@ -588,8 +518,8 @@ mod tests {
         });
         let told = story_of(&debate);
         assert!(told.contains("1 System Architect went from undecided to against ."), "{told}");
-        let verdict = "The judge decided for 1 System Architect , by 81 to 74. The winner changed with the order in which \
-                       the judge read the texts.";
+        let verdict = "Winner: 1 System Architect , by 81 to 74 Stable: no, the winner changed when the texts came in the \
+                       opposite order";
         assert!(told.contains(verdict), "{told}");
     }
 }

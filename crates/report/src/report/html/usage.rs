@@ -1,17 +1,16 @@
 //! What the debate took: tokens and cost by agent and round, and by model.
 
-use maud::{Markup, Render, html};
+use maud::{Markup, html};
 
-use crate::report::View;
 use crate::report::stages::Period;
-use dialectic_base::figures::{cost, sum_of_tokens, thousands};
-use dialectic_record::debate::ModelUsage;
+use crate::report::{View, subject};
+use dialectic_base::figures::cost;
 
+use super::blocks::blocks;
 use super::calls::Call;
 use super::elements::{Column, bar, table};
 use super::participants::{Member, Participants};
 use super::spending::{Amounts, Spending};
-use super::text::name;
 
 /// The section.
 pub(super) fn usage(view: &View<'_>, participants: &Participants<'_>, calls: &[Call<'_>]) -> Markup {
@@ -26,7 +25,7 @@ pub(super) fn usage(view: &View<'_>, participants: &Participants<'_>, calls: &[C
             }
             (by_agent(participants, &spending))
         }
-        @if !view.debate.usage.is_empty() { (by_model(view)) }
+        @if !view.debate.usage.is_empty() { (blocks(&subject::usage(view.debate), participants, 3)) }
     }
 }
 
@@ -80,30 +79,4 @@ fn cell(amounts: Option<Amounts>, member: &Member<'_>, most: u64) -> Markup {
 
 fn figures(amounts: &Amounts) -> Markup {
     html! { (amounts.tokens()) " " small { (cost(amounts.cost)) } }
-}
-
-fn by_model(view: &View<'_>) -> Markup {
-    let rows = html! { @for (model, usage) in &view.debate.usage { (row(name(model), usage)) } };
-    let foot = (view.debate.usage.len() > 1).then(|| row("All", &view.debate.total_usage()));
-    let numbers = ["Calls", "Input", "Cached", "Output", "Cost"].map(Column::number);
-    let columns: Vec<Column> = [Column::words("Model")].into_iter().chain(numbers).collect();
-    let caption = "Calls, tokens and cost by model; cached input is a part of the input";
-    let all = view.debate.total_usage();
-    html! {
-        (table("models", caption, &columns, &rows, foot.as_ref()))
-        @if all.silent_calls > 0 {
-            p.lead { "In all: " (sum_of_tokens(view.debate.total_tokens(), all.silent_calls)) }
-        }
-    }
-}
-
-fn row(heading: impl Render, usage: &ModelUsage) -> Markup {
-    let counts = [usage.requests, usage.input_tokens, usage.cached_input_tokens, usage.output_tokens];
-    html! {
-        tr {
-            th scope="row" { (heading) }
-            @for count in counts { td.number { (thousands(count)) } }
-            td.number { (cost(usage.cost_usd)) }
-        }
-    }
 }

@@ -4,11 +4,11 @@ use maud::{Markup, html};
 
 use crate::report::View;
 use crate::report::stages::{self, capitalized, is_ballot};
+use crate::report::subject;
 use dialectic_base::figures::score;
-use dialectic_record::debate::{Contribution, Debate, Decider, StageId, Voting};
+use dialectic_record::debate::{Contribution, Debate, StageId};
 
-use super::contest;
-use super::elements::{Column, bar, table};
+use super::blocks::blocks;
 use super::participants::Participants;
 use super::text::{SHORT, markdown, name, plain};
 
@@ -35,7 +35,7 @@ fn stages_of_ballots(debate: &Debate) -> Vec<StageId> {
 /// The section.
 pub(super) fn vote(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     html! {
-        @if let Some(voting) = &view.debate.voting { (result(voting, participants)) }
+        @if let Some(voting) = &view.debate.voting { (blocks(&subject::vote(voting), participants, 3)) }
         @for stage in stages_of_ballots(view.debate) { (ballots(view.debate, stage, participants)) }
     }
 }
@@ -56,48 +56,6 @@ fn ballots(debate: &Debate, stage: StageId, participants: &Participants<'_>) -> 
                 @for one in cast { (ballot(one, participants, debate.is_offline())) }
             }
         }
-    }
-}
-
-fn result(voting: &Voting, participants: &Participants<'_>) -> Markup {
-    let decided = match (voting.decided_by, &voting.winner) {
-        (Decider::Vote, Some(winner)) => html! { (participants.chip(winner)) " won the vote." },
-        (Decider::Judge, Some(winner)) => {
-            html! { (capitalized(voting.undecided_in_words())) "; the judge decided for " (participants.chip(winner)) "." }
-        }
-        (Decider::Nobody, Some(winner)) => {
-            html! { "Nobody decided; the record names " (participants.chip(winner)) "." }
-        }
-        (_, None) => html! {
-            @match voting.count.as_ref().and_then(|count| count.undecided) {
-                Some(undecided) => { "The vote has no winner: " (undecided.name()) ". The judge's scores decided." },
-                None => { (capitalized(voting.unbroken_in_words())) "." }
-            }
-        },
-    };
-    let most = voting.tally.values().copied().max().unwrap_or(0);
-    let mut tally: Vec<_> = voting.tally.iter().collect();
-    tally.sort_by_key(|(id, votes)| (std::cmp::Reverse(**votes), participants.place(id)));
-    let rows = html! {
-        @for (id, votes) in tally {
-            @let colour = participants.find(id).map_or("judge", |member| member.colour.as_str());
-            tr {
-                th scope="row" { (participants.chip(id)) @if voting.winner.as_ref() == Some(id) { " (winner)" } }
-                td { (votes) " " (bar(colour, u64::from(*votes), u64::from(most))) }
-            }
-        }
-    };
-    let columns = ["Text of", "Votes"].map(Column::words);
-    html! {
-        p.lead { (decided) " The texts were shown without names, in a different order to each voter." }
-        @if let Some(reason) = &voting.reason {
-            div.card {
-                h3 { "The judge's reason" }
-                (markdown(reason, 4))
-            }
-        }
-        (table("small", "Votes for each text", &columns, &rows, None))
-        (contest::count(voting, participants))
     }
 }
 

@@ -3,12 +3,10 @@
 //! What a model or a user wrote stands in fences that are longer than any inside, or is escaped where it is part of a
 //! line: whatever it says, the headings, tables and blocks of a report are its own.
 
-mod contest;
+pub(super) mod blocks;
 mod objections;
-mod participants;
 mod rounds;
 mod run;
-mod verdict;
 
 use std::{fmt, io};
 
@@ -18,8 +16,9 @@ use dialectic_base::figures::{UNKNOWN, counted};
 use dialectic_base::markdown::{fence, heading, inline, line};
 use dialectic_record::debate::Attachment;
 
-use super::View;
+use super::block::TableBlock;
 use super::stages::{self, capitalized};
+use super::{View, subject};
 
 /// How much a report says of each contribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +35,11 @@ pub enum Detail {
 /// # Errors
 /// When `out` cannot be written.
 pub fn markdown(view: &View<'_>, detail: Detail, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut out = Document { out, written: Ok(()) };
+    let mut out = Document { out, written: Ok(()), reader: None };
     head(&mut out, view);
-    participants::agents(&mut out, view);
+    participants(&mut out, "## Agents", &subject::agents(view));
     clarifications(&mut out, view);
-    participants::judge(&mut out, view);
+    participants(&mut out, "## Judge", &subject::judge(view));
     run::write(&mut out, view);
     rounds::write(&mut out, view, detail);
     solution(&mut out, view);
@@ -55,12 +54,25 @@ fn head(out: &mut Document<'_>, view: &View<'_>) {
     let first_line = problem.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let created = view.debate.created_at;
     let time = created.map(|at| at.utc().with_timezone(&Local).format("%Y-%m-%d %H:%M:%S").to_string());
-    out.line(format_args!("# Debate: {}", heading(first_line)));
+    out.line(format_args!("# Debate: {}", heading(view.debate.given_title().unwrap_or(first_line))));
     out.line(format_args!("Time: {}\n", time.as_deref().unwrap_or(UNKNOWN)));
     out.line("## Problem Description");
     out.fenced(problem);
     out.line("");
     attachments(out, view);
+}
+
+/// Dashes as wide as each column's name, but for one that older reports have a dash shorter.
+const RULE: &str = "|----|------|------|-------|----------|-------------|----------|------------------|-------------------|---------------|";
+
+const COLUMNS: usize = 10;
+
+/// The table of those who take part, in the form that it has always had.
+fn participants(out: &mut Document<'_>, title: &str, table: &TableBlock<'_>) {
+    out.line(format_args!("{title}\n"));
+    let more = "------|".repeat(table.columns.iter().filter(|column| out.has(column)).count().saturating_sub(COLUMNS));
+    blocks::write_table(out, table, Some(&format!("{RULE}{more}")));
+    out.line("");
 }
 
 /// Which files everybody had beside the problem; their texts are in the record.
@@ -131,6 +143,8 @@ fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
 struct Document<'a> {
     out: &'a mut dyn io::Write,
     written: io::Result<()>,
+    /// The debate, where people read this apart from a report, whose form programs know.
+    reader: Option<&'a View<'a>>,
 }
 
 impl Document<'_> {
@@ -159,20 +173,6 @@ impl Document<'_> {
             self.push(format_args!(" {cell} |"));
         }
         self.push("\n");
-    }
-
-    /// Appends a table with a blank line behind it. The columns of the names that begin with `>` are set flush right;
-    /// the names are Markdown as well.
-    fn table<R>(&mut self, names: &[&str], rows: impl IntoIterator<Item = R>)
-    where
-        R: IntoIterator<Item: fmt::Display>,
-    {
-        self.row(names.iter().map(|name| name.strip_prefix('>').unwrap_or(name)));
-        self.row(names.iter().map(|name| if name.starts_with('>') { "---:" } else { "---" }));
-        for row in rows {
-            self.row(row);
-        }
-        self.line("");
     }
 }
 

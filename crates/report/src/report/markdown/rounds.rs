@@ -38,33 +38,20 @@ fn who(debate: &Debate, contribution: &Contribution) -> String {
     let agent = id(contribution.agent_id.as_str());
     let target = contribution.target_agent_id.as_ref().map(|target| id(target.as_str()));
     let metadata = &contribution.metadata;
-    match (debate.yield_of(contribution), &metadata.choice, target) {
-        (Some(ResultKind::Ballot), Some(choice), _) => {
+    let yields = debate.yield_of(contribution);
+    let is_ballot = yields == Some(ResultKind::Ballot);
+    match (&metadata.choice, target) {
+        (Some(choice), _) if is_ballot => {
             let sure = metadata.confidence.map(|sure| format!(", {} of 100 sure", score(sure))).unwrap_or_default();
             format!("Agent {agent}, {}{sure}", id(choice))
         }
-        (Some(ResultKind::Critique | ResultKind::Ballot), _, target) => {
+        (_, target) if is_ballot || yields == Some(ResultKind::Critique) => {
             format!("{agent} &rarr; {}", target.as_deref().unwrap_or(UNKNOWN))
         }
-        (Some(ResultKind::Speech) | None, _, Some(target)) => format!("{agent} &rarr; {target}"),
-        (
-            Some(
-                ResultKind::Material
-                | ResultKind::Team
-                | ResultKind::Agreement
-                | ResultKind::Challenge
-                | ResultKind::Kinds
-                | ResultKind::Similarity
-                | ResultKind::Proposal
-                | ResultKind::Questions
-                | ResultKind::Summary
-                | ResultKind::Score
-                | ResultKind::Verdict
-                | ResultKind::Solution,
-            ),
-            ..,
-        )
-        | (Some(ResultKind::Speech) | None, _, None) => format!("Agent {agent}"),
+        (_, Some(target)) if yields.is_none_or(|yields| yields == ResultKind::Speech) => {
+            format!("{agent} &rarr; {target}")
+        }
+        (_, _) => format!("Agent {agent}"),
     }
 }
 

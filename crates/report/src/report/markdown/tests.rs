@@ -7,7 +7,7 @@ use comrak::{Arena, Options, parse_document};
 use serde_json::json;
 
 use dialectic_base::markdown::is_bidi_control;
-use dialectic_record::debate::{AgentId, Debate, ResultKind, StageId, StageInfo, Words, default_settings};
+use dialectic_record::debate::{AgentId, Debate, ResultKind, StageId, StageInfo, StageWords, default_settings};
 use dialectic_record::protocol::{DIALECTIC, upgrade_state};
 
 use super::*;
@@ -56,6 +56,7 @@ fn debate(text: &str) -> Debate {
         }
         agent.system_prompt_path = Some(text.into());
         agent.summary_prompt_path = Some(text.into());
+        agent.summarization.enabled = true;
         agent.summarization.method.clone_from(&one);
     }
     let said = |kind: &str, target: Option<&str>| {
@@ -72,7 +73,7 @@ fn debate(text: &str) -> Debate {
         (text.repeat(5), ResultKind::Verdict),
     ];
     let invented = invented.map(|(id, yields)| {
-        let mut words = Words::new([""; 6]);
+        let mut words = StageWords::new([""; 6]);
         (words.noun, words.plural) = (one.clone().into(), one.clone().into());
         StageInfo { words, ..StageInfo::new(StageId::from(id), [""; 6]) }.yielding(yields)
     });
@@ -155,6 +156,7 @@ fn expected(text: &str) -> Vec<String> {
         "li Outcome: stopped".to_owned(),
         format!("li {one}"),
         format!("li {one}"),
+        "li Check of the answer: not checked".to_owned(),
         "li Stopped early by: the user".to_owned(),
         format!("li Protocol: {one}"),
         "li Rounds: 1 of 3".to_owned(),
@@ -342,7 +344,8 @@ fn no_text_changes_the_structure_of_a_report() {
 fn objections_stay_in_their_section_whatever_they_say() {
     for text in hostile() {
         let two = text.repeat(2);
-        let point = format!("r1/{text}/{two}/1");
+        let [critic, target] = [&text, &two].map(|id| id.replace('%', "%25").replace('/', "%2F"));
+        let point = format!("r1/{critic}/{target}/1");
         let said = |agent: &str, kind: &str, target: Option<&str>, reading: serde_json::Value| {
             json!({"agentId": agent, "agentRole": "r", "type": kind, "content": "", "targetAgentId": target,
                 "reading": reading})
@@ -366,7 +369,9 @@ fn objections_stay_in_their_section_whatever_they_say() {
         .unwrap();
         let ruling = json!({"point": point, "decision": "upheld", "handledIn": text, "reason": text});
         debate.final_solution.as_mut().unwrap().rulings = vec![serde_json::from_value(ruling).unwrap()];
-        let (one, two, point) = (flat(&text), flat(&two), flat(&point));
+        // The texts of those who are not in the settings have no number.
+        let number = debate.text_number(&AgentId::new(&two)).unwrap_or(0);
+        let (one, two, point) = (flat(&text), flat(&two), format!("{number}.1"));
         // Every text has something to show, so that no ruling here is one that is not met.
         let code = format!("code {}", plain_lines(&format!("{text}\n")));
         let expected = [
@@ -380,13 +385,13 @@ fn objections_stay_in_their_section_whatever_they_say() {
             format!("p About: {one}"),
             "p Objection (blocking):".to_owned(),
             code.clone(),
-            "p Would be resolved by:".to_owned(),
+            "p Asks for:".to_owned(),
             code.clone(),
-            format!("p {} answered (rejected):", shown_id(&two)),
+            format!("p Round 1, {}, rejected:", shown_id(&two)),
             code.clone(),
-            "p Its critics later (maintained):".to_owned(),
+            format!("p Round 2, {}, maintained:", shown_id(&one)),
             code.clone(),
-            format!("p The judge (upheld, met in {}):", shown_id(&one)),
+            format!("p The judge, upheld, met ({}):", shown_id(&one)),
             code,
             "h3 Who moved, and why".to_owned(),
             "row Round ¦ Agent ¦ Accepted ¦ Accepted in part ¦ Rejected ¦ Unanswered ¦ Lines added ¦ Lines removed"
@@ -413,16 +418,16 @@ fn objections_are_reported_with_all_that_became_of_them() {
 
     | Point | Severity | Critic | Target | Answer | Critic's last word | Ruling | Open |
     | --- | --- | --- | --- | --- | --- | --- | --- |
-    | r1/agent-architect/agent-kiss/1 | major | agent-architect | agent-kiss | accepted | never rechecked | - | no |
-    | r1/agent-architect/agent-kiss/2 | minor | agent-architect | agent-kiss | rejected | withdrawn | - | no |
-    | r1/agent-kiss/agent-architect/1 | blocking | agent-kiss | agent-architect | rejected | maintained | upheld, not met | yes |
-    | r1/agent-kiss/agent-architect/2 | major | agent-kiss | agent-architect | accepted | withdrawn | - | no |
-    | r1/agent-kiss/agent-architect/3 | major | agent-kiss | agent-architect | accepted in part | never rechecked | upheld, met | yes |
-    | r1/agent-kiss/agent-architect/4 | minor | agent-kiss | agent-architect | accepted, no change named | never rechecked | - | yes |
-    | r1/agent-kiss/agent-architect/5 | minor | agent-kiss | agent-architect | unanswered | never rechecked | - | yes |
-    | r2/agent-kiss/agent-architect/1 | major | agent-kiss | agent-architect | unanswered | never rechecked | no ruling, so upheld and not met | yes |
+    | 2.1 | major | agent-architect | agent-kiss | accepted | never rechecked | - | no |
+    | 2.2 | minor | agent-architect | agent-kiss | rejected | withdrawn | - | no |
+    | 1.1 | blocking | agent-kiss | agent-architect | rejected | maintained | upheld, not met | yes |
+    | 1.2 | major | agent-kiss | agent-architect | accepted | withdrawn | - | no |
+    | 1.3 | major | agent-kiss | agent-architect | accepted in part | never rechecked | upheld, met | yes |
+    | 1.4 | minor | agent-kiss | agent-architect | accepted, no change named | never rechecked | - | yes |
+    | 1.5 | minor | agent-kiss | agent-architect | unanswered | never rechecked | - | yes |
+    | 1.6 | major | agent-kiss | agent-architect | unanswered | never rechecked | no ruling, so upheld and not met | yes |
 
-    ### r1/agent-architect/agent-kiss/1
+    ### 2.1
 
     About: Restart
 
@@ -432,19 +437,19 @@ fn objections_are_reported_with_all_that_became_of_them() {
     Counters are gone after a restart.
     ```
 
-    Would be resolved by:
+    Resolved by:
 
     ```text
     Write them to disk once a second.
     ```
 
-    *agent-kiss* answered (accepted):
+    Round 1, *agent-kiss*, accepted:
 
     ```text
     They are written every second.
     ```
 
-    ### r1/agent-architect/agent-kiss/2
+    ### 2.2
 
     Objection (minor):
 
@@ -452,19 +457,19 @@ fn objections_are_reported_with_all_that_became_of_them() {
     The header has no name.
     ```
 
-    *agent-kiss* answered (rejected):
+    Round 1, *agent-kiss*, rejected:
 
     ```text
     It needs none.
     ```
 
-    Its critics later (withdrawn):
+    Round 2, *agent-architect*, withdrawn:
 
     ```text
     True.
     ```
 
-    ### r1/agent-kiss/agent-architect/1
+    ### 1.1
 
     About: Failover
 
@@ -474,31 +479,37 @@ fn objections_are_reported_with_all_that_became_of_them() {
     A write that is in flight while the **leader** changes is lost.
     ```
 
-    Would be resolved by:
+    Asks for:
 
     ```text
     Acknowledge it from the new leader.
     ```
 
-    *agent-architect* answered (rejected):
+    Round 1, *agent-architect*, rejected:
 
     ```text
-    All of ours do.
+    The client repeats it.
     ```
 
-    Its critics later (maintained):
+    Round 2, *agent-kiss*, maintained:
 
     ```text
     Not every client does.
     ```
 
-    The judge (upheld, not met by the solution):
+    Round 2, *agent-architect*, rejected:
+
+    ```text
+    All of ours do.
+    ```
+
+    The judge, upheld, not met:
 
     ```text
     A client may be gone.
     ```
 
-    ### r1/agent-kiss/agent-architect/2
+    ### 1.2
 
     About: Operation
 
@@ -508,21 +519,21 @@ fn objections_are_reported_with_all_that_became_of_them() {
     Three stores are two too many.
     ```
 
-    Would be resolved by:
+    Resolved by:
 
     ```text
     Begin with one.
     ```
 
-    *agent-architect* answered (accepted):
+    Round 1, *agent-architect*, accepted:
 
     ```text
     One store is left.
     ```
 
-    Its critics later (withdrawn): no reason given
+    Round 2, *agent-kiss*, withdrawn: no reason given
 
-    ### r1/agent-kiss/agent-architect/3
+    ### 1.3
 
     Objection (major):
 
@@ -530,19 +541,19 @@ fn objections_are_reported_with_all_that_became_of_them() {
     Nobody knows what a lease costs.
     ```
 
-    *agent-architect* answered (accepted in part):
+    Round 1, *agent-architect*, accepted in part:
 
     ```text
     Measured for reads only.
     ```
 
-    The judge (upheld, met in *Cost*):
+    The judge, upheld, met (*Cost*):
 
     ```text
     Reads are most of it.
     ```
 
-    ### r1/agent-kiss/agent-architect/4
+    ### 1.4
 
     About: Names
 
@@ -552,9 +563,9 @@ fn objections_are_reported_with_all_that_became_of_them() {
     A bucket is a window elsewhere.
     ```
 
-    *agent-architect* answered (accepted, no change named): no reason given
+    Round 1, *agent-architect*, accepted, no change named: no reason given
 
-    ### r1/agent-kiss/agent-architect/5
+    ### 1.5
 
     Objection (minor):
 
@@ -564,7 +575,7 @@ fn objections_are_reported_with_all_that_became_of_them() {
 
     *agent-architect* did not answer it.
 
-    ### r2/agent-kiss/agent-architect/1
+    ### 1.6
 
     About: Operation
 
@@ -576,15 +587,15 @@ fn objections_are_reported_with_all_that_became_of_them() {
 
     *agent-architect* did not answer it.
 
-    The judge was asked and did not rule on it, which counts as upheld and not met.
+    The judge was asked and did not rule on it: no ruling, so upheld and not met.
 
     ### Who moved, and why
 
     | Round | Agent | Accepted | Accepted in part | Rejected | Unanswered | Lines added | Lines removed |
     | ---: | --- | --- | --- | --- | --- | ---: | ---: |
-    | 1 | agent-architect | r1/agent-kiss/agent-architect/2, r1/agent-kiss/agent-architect/4 | r1/agent-kiss/agent-architect/3 | r1/agent-kiss/agent-architect/1 | r1/agent-kiss/agent-architect/5 | 12 | 3 |
-    | 1 | agent-kiss | r1/agent-architect/agent-kiss/1 | - | r1/agent-architect/agent-kiss/2 | - | 1 | 0 |
-    | 2 | agent-architect | - | - | r1/agent-kiss/agent-architect/1 | r1/agent-kiss/agent-architect/3, r1/agent-kiss/agent-architect/4, r1/agent-kiss/agent-architect/5, r2/agent-kiss/agent-architect/1 | 0 | 2 |
+    | 1 | agent-architect | 1.2, 1.4 | 1.3 | 1.1 | 1.5 | 12 | 3 |
+    | 1 | agent-kiss | 2.1 | - | 2.2 | - | 1 | 0 |
+    | 2 | agent-architect | - | - | 1.1 | 1.3, 1.4, 1.5, 1.6 | 0 | 2 |
     ");
 }
 

@@ -1,0 +1,276 @@
+//! A value held against the schema of what is read: types, bounds and names of keys. The schema comes from the types of
+//! the settings, so that a key is described once.
+
+use serde_json::{Map, Number, Value};
+
+use dialectic_base::key_path::KeyPath;
+
+use super::suggest::suggestion;
+
+/// A name that is longer is not shown.
+const LONGEST_NAME: usize = 22;
+/// Above this a float no longer tells neighbouring whole numbers apart.
+const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// A value of the wrong type.
+#[derive(Debug)]
+pub struct Mismatch {
+    /// Where.
+    pub path: KeyPath,
+    /// What belongs there.
+    pub expected: String,
+    /// What is there.
+    pub found: String,
+}
+
+/// A tree that was checked.
+#[derive(Debug, Default)]
+pub struct CheckedTree {
+    /// What it says with a meaning: without unknown keys, remarks, nulls, blank paths, and numbers that cannot be read;
+    /// whole numbers are written as such.
+    pub tree: Value,
+    /// Unknown keys, each with what may have been meant.
+    pub unknown: Vec<(KeyPath, String)>,
+    /// Values out of bounds, and what is wrong with them.
+    pub problems: Vec<(KeyPath, String)>,
+}
+
+/// Whether a key is a remark for readers, allowed everywhere and never read: JSON has no comments.
+pub(super) fn is_remark(key: &str) -> bool {
+    key == "$schema" || key.starts_with("$comment") || key.starts_with("//")
+}
+
+/// Holds `value` against a schema. `is_repeated` tells which keys are there more than once.
+///
+/// # Errors
+/// The first value of a wrong type.
+pub fn check(
+    schema: &Value,
+    value: &Value,
+    is_repeated: impl Fn(&KeyPath) -> bool,
+) -> Result<CheckedTree, Box<Mismatch>> {
+    let mut checker = Checker { schema, is_repeated, checked: CheckedTree::default() };
+    checker.checked.tree = checker.value(schema, value, &KeyPath::root())?;
+    Ok(checker.checked)
+}
+
+struct Checker<'a, R> {
+    schema: &'a Value,
+    is_repeated: R,
+    checked: CheckedTree,
+}
+
+impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
+    fn value(&mut self, node: &'a Value, value: &Value, path: &KeyPath) -> Result<Value, Box<Mismatch>> {
+        let all = choices(self.schema, node);
+        let wrong = || {
+            let found = match value {
+                // Others are rather texts in the wrong place, perhaps keys.
+                Value::String(text) if all.iter().any(|node| names(node).is_some()) && text.len() <= LONGEST_NAME => {
+                    format!("`{text}`")
+                }
+                other => words(kind_of(other)).to_owned(),
+            };
+            Box::new(Mismatch { path: path.clone(), expected: expected(&all), found })
+        };
+        let node = *all.iter().find(|node| fits(node, value)).ok_or_else(wrong)?;
+        Ok(match value {
+            Value::Object(entries) => self.object(node, entries, path)?,
+            Value::Array(elements) => {
+                let items = &node["items"];
+                // An agent or a tool may be left out with `null`; a text may not.
+                let may_be_null = choices(self.schema, items).iter().any(|node| kind_wanted(node) == "object");
+                let mut read = |(index, element): (usize, &Value)| match element {
+                    Value::Null if may_be_null => Ok(Value::Null),
+                    element => self.value(items, element, &path.index(index)),
+                };
+                elements.iter().enumerate().map(&mut read).collect::<Result<_, _>>()?
+            }
+            Value::Number(number) if kind_wanted(node) == "integer" => self.whole(node, number, path),
+            Value::Number(number) => {
+                self.within(node, number.as_f64().unwrap_or_default(), path);
+                value.clone()
+            }
+            Value::String(text) => {
+                if node.get("minLength").is_some() && text.trim().is_empty() {
+                    self.problem(path, "is empty".to_owned());
+                }
+                value.clone()
+            }
+            Value::Bool(_) | Value::Null => value.clone(),
+        })
+    }
+
+    fn object(
+        &mut self,
+        node: &'a Value,
+        entries: &Map<String, Value>,
+        path: &KeyPath,
+    ) -> Result<Value, Box<Mismatch>> {
+        let named = node.get("additionalProperties").filter(|entry| entry.is_object());
+        let keys = node.get("properties").and_then(Value::as_object);
+        let mut read = Map::new();
+        for (key, value) in entries {
+            let below = path.key(key);
+            match named.or_else(|| keys?.get(key)) {
+                _ if is_remark(key) => {}
+                None => {
+                    let known = keys.into_iter().flat_map(Map::keys).map(String::as_str);
+                    self.checked.unknown.push((below, suggestion(key, known)));
+                }
+                Some(_) if named.is_none() && (self.is_repeated)(&below) => {
+                    let (expected, found) = ("each key once".to_owned(), format!("`{key}` twice"));
+                    return Err(Box::new(Mismatch { path: below, expected, found }));
+                }
+                Some(_) if value.is_null() => {}
+                Some(node) => {
+                    let value = self.value(node, value, &below)?;
+                    let is_blank_path =
+                        key.ends_with("Path") && value.as_str().is_some_and(|path| path.trim().is_empty());
+                    if !value.is_null() && !is_blank_path {
+                        read.insert(key.clone(), value);
+                    }
+                }
+            }
+        }
+        for key in node["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            if entries.get(key).is_none_or(Value::is_null) {
+                self.problem(&path.key(key), "is missing".to_owned());
+            }
+        }
+        Ok(read.into())
+    }
+
+    /// A whole number; `300000.0` and `3e5` are, as they are for JavaScript. Null where it cannot be read.
+    #[expect(clippy::cast_possible_truncation, reason = "whole and within bounds")]
+    fn whole(&mut self, node: &Value, number: &Number, path: &KeyPath) -> Value {
+        let written = number.as_f64().unwrap_or(f64::MAX);
+        let least = node["minimum"].as_f64().unwrap_or(f64::MIN);
+        let of_type = if node["format"] == "uint32" { u32::MAX.into() } else { f64::MAX };
+        let most = node["maximum"].as_f64().unwrap_or(f64::MAX);
+        let shown = ShownNumber(written);
+        if written.fract() != 0.0 || !(least..=LARGEST_WHOLE).contains(&written) {
+            let at_least = if least > f64::MIN { format!(" of at least {least}") } else { String::new() };
+            self.problem(path, format!("must be a whole number{at_least}, not {shown}"));
+        } else if written > of_type {
+            self.problem(path, format!("is too large: {shown}"));
+        } else if written > most {
+            self.problem(path, format!("must be at most {most}, not {shown}"));
+        } else {
+            return (written as i64).into();
+        }
+        Value::Null
+    }
+
+    fn within(&mut self, node: &Value, number: f64, path: &KeyPath) {
+        let (least, most) = (node["minimum"].as_f64(), node["maximum"].as_f64());
+        let is_above = |least: f64| number >= least;
+        let fault = match (least, most) {
+            (Some(least), Some(most)) if !(least..=most).contains(&number) => {
+                format!("must be from {least} to {most}, not {}", ShownNumber(number))
+            }
+            (Some(least), None) if !is_above(least) => format!("must not be negative: {}", ShownNumber(number)),
+            _ => return,
+        };
+        self.problem(path, fault);
+    }
+
+    fn problem(&mut self, path: &KeyPath, fault: String) {
+        self.checked.problems.push((path.clone(), fault));
+    }
+}
+
+/// The alternatives of a schema, without references and null.
+fn choices<'a>(schema: &'a Value, node: &'a Value) -> Vec<&'a Value> {
+    let node = follow(schema, node);
+    match node.get("anyOf").and_then(Value::as_array) {
+        Some(choices_of_node) => choices_of_node.iter().flat_map(|choice| choices(schema, choice)).collect(),
+        None if node["type"] == "null" => Vec::new(),
+        None => vec![node],
+    }
+}
+
+/// The definition behind a reference.
+pub(super) fn follow<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
+    let reference = node.get("$ref").and_then(Value::as_str);
+    reference.and_then(|reference| schema.pointer(reference.trim_start_matches('#'))).unwrap_or(node)
+}
+
+/// The type that a schema without alternatives wants, but for null.
+fn kind_wanted(node: &Value) -> &str {
+    match &node["type"] {
+        Value::String(kind) => kind,
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or_default(),
+        // A choice of names.
+        _ => "string",
+    }
+}
+
+/// What JSON Schema calls a value.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "string",
+        Value::Number(_) => "number",
+        Value::Bool(_) => "boolean",
+        Value::Null => "null",
+        Value::Object(_) => "object",
+        Value::Array(_) => "array",
+    }
+}
+
+/// What people call a type.
+fn words(kind: &str) -> &str {
+    match kind {
+        "string" => "a string",
+        "number" | "integer" => "a number",
+        "boolean" => "true or false",
+        "object" => "an object",
+        "array" => "an array",
+        other => other,
+    }
+}
+
+/// The names that a text must be one of; nothing where any text will do.
+fn names(node: &Value) -> Option<Vec<&str>> {
+    fn one(node: &Value) -> impl Iterator<Item = &str> {
+        let listed = node.get("enum").and_then(Value::as_array).into_iter().flatten();
+        listed.chain(node.get("const")).filter_map(Value::as_str)
+    }
+    match node.get("oneOf").and_then(Value::as_array) {
+        Some(described) => Some(described.iter().flat_map(one).collect()),
+        None => Some(one(node).collect()).filter(|names: &Vec<&str>| !names.is_empty()),
+    }
+}
+
+fn fits(node: &Value, value: &Value) -> bool {
+    let wanted = kind_wanted(node);
+    match value {
+        Value::String(text) => wanted == "string" && names(node).is_none_or(|names| names.contains(&text.as_str())),
+        Value::Number(_) => matches!(wanted, "integer" | "number"),
+        other => wanted == kind_of(other),
+    }
+}
+
+/// What belongs where these are the alternatives.
+fn expected(choices: &[&Value]) -> String {
+    let all = choices.iter().flat_map(|node| match names(node) {
+        Some(names) => names.into_iter().map(|name| format!("`{name}`")).collect(),
+        None => vec![words(kind_wanted(node)).to_owned()],
+    });
+    let all: Vec<String> = all.collect();
+    match all.as_slice() {
+        [one] => one.clone(),
+        [one, other] => format!("{one} or {other}"),
+        all => format!("one of {}", all.join(", ")),
+    }
+}
+
+/// Shows a number in about as many digits as somebody would write.
+struct ShownNumber(f64);
+
+impl std::fmt::Display for ShownNumber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let magnitude = self.0.abs();
+        if magnitude != 0.0 && !(1e-6..1e15).contains(&magnitude) { write!(f, "{:e}", self.0) } else { self.0.fmt(f) }
+    }
+}

@@ -1,0 +1,216 @@
+//! The stack of layers: what each source says, in the shape of the configuration file. A value is that of the highest
+//! layer that has it, and so is its source.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use dialectic_base::key_path::{KeyPath, Segment};
+use dialectic_base::money::Usd;
+use dialectic_record::protocol::COUNCIL;
+
+use super::choice::ChoiceReason;
+use super::findings::Diagnostics;
+use super::overrides::{Overrides, Switch};
+
+/// The layer that decided a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ValueSource {
+    /// Nothing was said about it.
+    BuiltIn,
+    /// A configuration file.
+    File(PathBuf),
+    /// An environment variable, of the process or the environment file.
+    Variable(String),
+    /// An option of the command line.
+    Option(&'static str),
+    /// Nothing was said about it, and this was chosen.
+    Chosen(ChoiceReason),
+    /// Nothing was said about it, and it is taken from the agent or judge of this name.
+    Like(&'static str),
+}
+
+impl fmt::Display for ValueSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn => f.write_str("built-in default"),
+            Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Variable(name) => write!(f, "environment variable {name}"),
+            Self::Option(name) | Self::Chosen(ChoiceReason::Option(name)) => write!(f, "option {name}"),
+            Self::Chosen(because) => write!(f, "chosen: {because}"),
+            Self::Like(other) => write!(f, "like {other}"),
+        }
+    }
+}
+
+/// What one source says.
+#[derive(Debug, Clone)]
+struct Layer {
+    source: ValueSource,
+    tree: Value,
+}
+
+/// Layers over the built-in defaults, the lowest first.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Layers(Vec<Layer>);
+
+impl Layers {
+    /// Lays what a source says over the rest.
+    pub(super) fn push(&mut self, source: ValueSource, tree: Value) {
+        self.0.push(Layer { source, tree });
+    }
+
+    /// Lays one value over the rest.
+    pub(super) fn set(&mut self, source: ValueSource, path: &KeyPath, value: Value) {
+        let tree = path.0.iter().rev().fold(value, |inner, segment| match segment {
+            Segment::Key(key) => json!({ key: inner }),
+            Segment::Index(index) => {
+                let mut elements = vec![Value::Null; *index];
+                elements.push(inner);
+                elements.into()
+            }
+        });
+        self.push(source, tree);
+    }
+
+    /// Lays the options of the command line over the rest, but for those that choose models.
+    pub(super) fn push_options(&mut self, options: &Overrides) {
+        let dollars = |amount: Option<Usd>| amount.map(|amount| amount.dollars().into());
+        let quick = |value: Value| (options.quick == Switch::On).then_some(value);
+        let options: [(&'static str, &str, Option<Value>); 12] = [
+            // What is said beside it holds.
+            ("--quick", "debate.protocol", quick(COUNCIL.name.into())),
+            ("--quick", "debate.check", quick(1.into())),
+            ("--quick", "debate.quick", quick(true.into())),
+            ("--check", "debate.check", options.check.map(Value::from)),
+            ("--rounds", "debate.rounds", options.rounds.map(Value::from)),
+            ("--protocol", "debate.protocol", options.protocol.clone().map(Value::from)),
+            ("--until", "debate.terminationCondition.type", options.until.map(|kind| kind.name().into())),
+            ("--clarify", "debate.interactiveClarifications", (options.clarify == Switch::On).then_some(true.into())),
+            ("--seed", "debate.seed", options.seed.map(Value::from)),
+            ("--max-cost", "debate.budget.maxCostUsd", dollars(options.max_cost)),
+            ("--warn-cost", "debate.budget.warnCostUsd", dollars(options.warn_cost)),
+            ("--context", "contextDir", options.context_dir.as_ref().map(|path| path.display().to_string().into())),
+        ];
+        for (option, path, value) in options {
+            if let Some((path, value)) = KeyPath::parse(path).zip(value) {
+                self.set(ValueSource::Option(option), &path, value);
+            }
+        }
+    }
+
+    /// A section of the file, all layers together: `debate` key by key; `providers`, `prices` and `models` entry by
+    /// entry; others as a whole.
+    pub(super) fn section(&self, key: &str) -> Value {
+        let levels = if key == "debate" { usize::MAX } else { usize::from(is_by_entry(key)) };
+        let mut all = Value::Null;
+        for layer in &self.0 {
+            lay_over(&mut all, layer.tree.get(key).unwrap_or(&Value::Null), levels);
+        }
+        all
+    }
+
+    /// Takes a section out of all layers.
+    pub(super) fn take_section(&mut self, key: &str) {
+        for layer in &mut self.0 {
+            layer.tree.as_object_mut().map(|sections| sections.remove(key));
+        }
+    }
+
+    /// Drops what the highest layer says at `path`: it was replaced and decided nothing.
+    pub(super) fn forget(&mut self, path: &KeyPath) {
+        let Some((parent, key)) = path.split_key() else { return };
+        let with = |layer: &&mut Layer| at(&layer.tree, path).is_some();
+        let Some(layer) = self.0.iter_mut().rev().find(with) else { return };
+        if let Some(Value::Object(entries)) = at_mut(&mut layer.tree, &parent) {
+            entries.remove(key);
+        }
+    }
+
+    /// Moves what layers say of agents to the places that these have in the settings: `places` has for each agent the
+    /// one in the file; a built-in agent has none.
+    pub(super) fn align_agents(&mut self, places: &[Option<usize>]) {
+        for layer in &mut self.0 {
+            if let Some(agents) = layer.tree.get_mut("agents") {
+                *agents = places.iter().map(|place| agents.get((*place)?).cloned()).collect();
+            }
+        }
+    }
+
+    /// The layer that decided the value at `path`, a path into the effective settings.
+    #[must_use]
+    pub(super) fn source(&self, path: &KeyPath) -> ValueSource {
+        let entry = path.0.get(..2).filter(|entry| matches!(&entry[0], Segment::Key(key) if is_by_entry(key)));
+        for layer in self.0.iter().rev() {
+            if at(&layer.tree, path).is_some() {
+                return layer.source.clone();
+            }
+            // What lies below this entry is not read.
+            if entry.is_some_and(|entry| at(&layer.tree, &KeyPath(entry.to_vec())).is_some()) {
+                return ValueSource::BuiltIn;
+            }
+        }
+        // What an agent's summarization leaves out is the debate's.
+        let [Segment::Key(section), .., Segment::Key(own), _] = path.0.as_slice() else { return ValueSource::BuiltIn };
+        if section == "debate" || own != "summarization" {
+            return ValueSource::BuiltIn;
+        }
+        let of_debate = path.0[path.0.len() - 2..].iter().cloned();
+        self.source(&KeyPath([Segment::Key("debate".to_owned())].into_iter().chain(of_debate).collect()))
+    }
+}
+
+/// Whether higher layers replace whole entries of a section.
+fn is_by_entry(section: &str) -> bool {
+    matches!(section, "providers" | "prices" | "models")
+}
+
+/// What a tree has at `path`.
+pub(super) fn at<'a>(tree: &'a Value, path: &KeyPath) -> Option<&'a Value> {
+    let found = path.0.iter().try_fold(tree, |value, segment| match segment {
+        Segment::Key(key) => value.get(key),
+        Segment::Index(index) => value.get(index),
+    });
+    found.filter(|value| !value.is_null())
+}
+
+fn at_mut<'a>(tree: &'a mut Value, path: &KeyPath) -> Option<&'a mut Value> {
+    path.0.iter().try_fold(tree, |value, segment| match segment {
+        Segment::Key(key) => value.get_mut(key),
+        Segment::Index(index) => value.get_mut(index),
+    })
+}
+
+/// Merges down to `levels`; `null` keeps the lower layer's value.
+fn lay_over(below: &mut Value, over: &Value, levels: usize) {
+    match over {
+        Value::Null => {}
+        Value::Object(over) if levels > 0 => {
+            if !below.is_object() {
+                *below = Map::new().into();
+            }
+            for (key, value) in over {
+                lay_over(&mut below[key], value, levels - 1);
+            }
+        }
+        over => over.clone_into(below),
+    }
+}
+
+/// `base` with what a tree that was checked says laid over it.
+pub(super) fn laid_over<T: Clone + Serialize + DeserializeOwned>(
+    base: &T,
+    over: &Value,
+    path: &KeyPath,
+    findings: &mut Diagnostics,
+) -> T {
+    let mut all = serde_json::to_value(base).unwrap_or_default();
+    lay_over(&mut all, over, usize::MAX);
+    serde_json::from_value(all).unwrap_or_else(|error| {
+        findings.problem(path.clone(), error.to_string());
+        base.clone()
+    })
+}

@@ -1,0 +1,33 @@
+//! The names that mean something in this program, as the modules know them that implement them.
+
+use std::path::Path;
+
+use dialectic_engine::agent::SUMMARIZATION_METHODS;
+use dialectic_engine::tools::TOOL_NAMES;
+use dialectic_record::prompt::Role;
+use dialectic_record::protocol::PROTOCOLS;
+
+use super::load::role_files;
+
+/// The protocols.
+pub(super) fn protocols() -> Vec<&'static str> {
+    PROTOCOLS.iter().map(|protocol| protocol.name).collect()
+}
+
+/// The built-in roles.
+pub(super) fn built_in_roles() -> Vec<&'static str> {
+    Role::built_in_names()
+}
+
+/// The tools.
+pub(super) const TOOLS: &[&str] = TOOL_NAMES;
+
+/// The methods of summarization.
+pub(super) const METHODS: &[&str] = SUMMARIZATION_METHODS;
+
+/// The roles that an agent can have: the built-in ones, and those that lie beside a configuration as files.
+#[must_use]
+pub fn role_names(base_dir: Option<&Path>) -> Vec<String> {
+    let built_in = Role::built_in_names().into_iter().map(str::to_owned);
+    built_in.chain(base_dir.map(role_files).unwrap_or_default()).collect()
+}

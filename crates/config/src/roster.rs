@@ -1,0 +1,241 @@
+//! Who takes part, and which models they are: agents and judge from a file, a panel or what is built in, with what the
+//! command line says of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
+use dialectic_engine::access::provider_names;
+use dialectic_record::debate::{DebateSettings, ProviderSettings, defaults};
+use dialectic_record::protocol::{Protocol, QUICK_AGENTS};
+
+use super::agents::{self, AgentScope, ResolvedAgent};
+use super::choice::{ModelChoice, ModelPreference, ModelResolver, ServedModel};
+use super::findings::{Diagnostics, unknown};
+use super::layers::{Layers, ValueSource};
+use super::overrides::{PanelName, Switch};
+use super::resolve::ResolveContext;
+
+/// Who takes part.
+pub(super) struct Roster {
+    pub(super) agents: Vec<ResolvedAgent>,
+    pub(super) judge: ResolvedAgent,
+    pub(super) choice: Option<ModelChoice>,
+}
+
+/// Decides who takes part in a debate by `protocol`. `is_expected` says whether a file should name them.
+pub(super) fn roster(
+    layers: &mut Layers,
+    is_expected: bool,
+    debate: &DebateSettings,
+    protocol: Option<&Protocol>,
+    configured: &BTreeMap<String, ProviderSettings>,
+    context: &ResolveContext,
+    findings: &mut Diagnostics,
+) -> Roster {
+    let names = provider_names(configured);
+    let scope = AgentScope {
+        own_roles: context.own_roles,
+        providers: &names,
+        summarization: &debate.summarization,
+        is_summarization_off: layers.section("debate")["summarization"]["enabled"] == false,
+    };
+    let overrides = context.overrides;
+    let (entries, judge) = (layers.section("agents"), layers.section("judge"));
+    let entries = entries.as_array().map_or(&[][..], |entries| entries);
+    let has_entries = entries.iter().any(|entry| !entry.is_null());
+    let judge_entry = judge.as_object();
+    if is_expected && judge_entry.is_none() {
+        findings.warn(if has_entries {
+            "no judge is configured; the default judge is used, with the provider and model of the first agent"
+        } else {
+            "no judge is configured; the default judge is used"
+        });
+    }
+    let roles = overrides.agents.as_ref().and_then(|roles| match agents::asked_roles(roles, &scope) {
+        Ok(roles) => Some(roles),
+        Err(fault) => {
+            findings.argument("--agents", fault);
+            None
+        }
+    });
+    let of_file = agents::enabled_agents(entries, &scope, layers, findings);
+    let first = of_file.first().map(|first| ServedModel::like(&first.agent));
+    // Whoever names roles chooses among all of them.
+    let most = protocol.filter(|_| roles.is_none()).and_then(|protocol| protocol.built_in_agents);
+    let built_in = || {
+        let all = defaults::agents().into_iter().take(most.unwrap_or(usize::MAX));
+        all.map(|agent| scope.built_in(agent)).collect::<Vec<_>>()
+    };
+    let mut agents = match &roles {
+        Some(roles) => agents::of_roles(if has_entries { of_file } else { built_in() }, roles, &scope),
+        None if of_file.is_empty() => {
+            if has_entries {
+                findings.warn("no agent is left; the built-in agents are used");
+            } else if is_expected {
+                findings.warn("no agents are configured; the built-in agents are used");
+            }
+            built_in()
+        }
+        None => of_file,
+    };
+    if overrides.quick == Switch::On && roles.is_none() {
+        agents.truncate(QUICK_AGENTS);
+    }
+    // A configured judge says whom the user means: agents without a configuration of their own are asked there too.
+    let lent = first.map(|first| (first, "the first agent"));
+    let lent = lent.or_else(|| Some((agents::served(&judge)?, "the judge")));
+    let resolver = model_resolver(configured, context);
+    let mut choice: Option<ModelChoice> = None;
+    let mut places = 0..;
+    for one in agents.iter_mut().filter(|one| one.place.is_none()) {
+        if let Some((served, whose)) = &lent {
+            one.lend(served, ValueSource::Like(whose));
+        } else {
+            let choice = choice.get_or_insert_with(|| resolver.choose(findings));
+            one.lend(&choice.dealt(places.next().unwrap_or_default()), ValueSource::Chosen(choice.because.clone()));
+        }
+    }
+    let of_first =
+        agents.first().map_or_else(|| ServedModel::like(&defaults::judge()), |first| ServedModel::like(&first.agent));
+    let mut judge = if let Some(entry) = judge_entry {
+        agents::judge(entry, &of_first, &scope, layers, findings)
+    } else {
+        let mut judge = scope.built_in(defaults::judge());
+        match &choice {
+            Some(choice) => judge.lend(&choice.dealt(agents.len()), ValueSource::Chosen(choice.because.clone())),
+            None => judge.lend(&of_first, ValueSource::Like("the first agent")),
+        }
+        judge
+    };
+    let judge_is_configured = judge_entry.is_some();
+    agents::check_ids(&agents, &judge.agent, judge_is_configured, findings);
+    if overrides.offline == Switch::On {
+        let rehearsal = ServedModel { provider: OFFLINE.to_owned(), model: OFFLINE_MODEL.to_owned() };
+        for one in agents.iter_mut().chain([&mut judge]) {
+            one.lend(&rehearsal, ValueSource::Option("--offline"));
+        }
+        choice = None;
+    } else {
+        // A choice was made from the options already.
+        let is_chosen = choice.is_some() && !judge_is_configured;
+        resolver.replace_models(&mut agents, &mut judge, context, is_chosen, findings);
+    }
+    Roster { agents, judge, choice }
+}
+
+fn model_resolver<'a>(
+    configured: &'a BTreeMap<String, ProviderSettings>,
+    context: &'a ResolveContext,
+) -> ModelResolver<'a> {
+    let overrides = context.overrides;
+    ModelResolver {
+        providers: configured,
+        environment: context.environment,
+        asked: ModelPreference { provider: overrides.provider.clone(), model: overrides.model.clone() },
+        usual: context.usual.preference.clone(),
+        usual_path: context.usual.path.clone(),
+        panel: context.panel(),
+        is_offline: overrides.offline == Switch::On,
+    }
+}
+
+impl ModelResolver<'_> {
+    /// Lays `--model`, `--judge-model` and `--provider` over agents and judge.
+    fn replace_models(
+        &self,
+        agents: &mut [ResolvedAgent],
+        judge: &mut ResolvedAgent,
+        context: &ResolveContext,
+        is_chosen: bool,
+        findings: &mut Diagnostics,
+    ) {
+        let overrides = context.overrides;
+        if let Some(provider) = &overrides.provider {
+            let names = provider_names(self.providers);
+            if !names.contains(&provider.as_str()) {
+                findings.argument("--provider", format!("names an {}", unknown("provider", provider, &names)));
+                return;
+            }
+        }
+        if !is_chosen {
+            let served = match (&overrides.model, &overrides.provider) {
+                (Some(model), provider) => {
+                    let in_use: BTreeSet<&str> = agents
+                        .iter()
+                        .chain([&*judge])
+                        .map(|one| one.agent.provider.as_str())
+                        .filter(|name| *name != OFFLINE)
+                        .collect();
+                    match (provider, in_use.into_iter().collect::<Vec<_>>().as_slice()) {
+                        (Some(provider), _) => Ok(Some((provider.clone(), model.clone()))),
+                        (None, [one]) => Ok(Some(((*one).to_owned(), model.clone()))),
+                        (None, []) => self
+                            .provider_of(model)
+                            .map(|provider| Some((provider, model.clone())))
+                            .map_err(|fault| ("--model", fault)),
+                        (None, several) => Err((
+                            "--model",
+                            format!(
+                                "replaces the models of several providers ({}): say with `--provider` which one serves \
+                                 `{model}`",
+                                several.join(", ")
+                            ),
+                        )),
+                    }
+                }
+                // Of the judge alone.
+                (None, Some(_)) if overrides.judge_model.is_some() => Ok(None),
+                (None, Some(provider)) => match ServedModel::by(provider) {
+                    Some(ServedModel { provider, model }) => Ok(Some((provider, model))),
+                    None => Err(("--provider", self.no_default_model(provider))),
+                },
+                (None, None) => Ok(None),
+            };
+            match served {
+                Ok(Some((provider, model))) => {
+                    let served = ServedModel { provider, model };
+                    let option = if overrides.model.is_some() { "--model" } else { "--provider" };
+                    for one in agents.iter_mut().chain([&mut *judge]) {
+                        one.lend(&served, ValueSource::Option(option));
+                    }
+                }
+                Ok(None) => {}
+                Err((option, fault)) => findings.argument(option, fault),
+            }
+        }
+        if let Some(model) = &overrides.judge_model {
+            let provider = match &overrides.provider {
+                Some(provider) => provider.clone(),
+                None if judge.agent.provider == OFFLINE => self.provider_of(model).unwrap_or_else(|fault| {
+                    findings.argument("--judge-model", fault);
+                    OFFLINE.to_owned()
+                }),
+                None => judge.agent.provider.clone(),
+            };
+            judge.lend(&ServedModel { provider, model: model.clone() }, ValueSource::Option("--judge-model"));
+        }
+        for (option, model) in [("--model", &overrides.model), ("--judge-model", &overrides.judge_model)] {
+            if model.as_ref().is_some_and(|model| model.trim().is_empty()) {
+                findings.argument(option, "names no model".to_owned());
+            }
+        }
+    }
+}
+
+impl ResolveContext<'_> {
+    /// The panel that decides which models are asked where no agent says it, and who says so.
+    pub(super) fn panel(&self) -> Option<(PanelName, super::choice::ChoiceReason)> {
+        use super::choice::{ChoiceReason, MODEL_VARIABLE, PROVIDER_VARIABLE};
+        use super::overrides::PanelChoice;
+        match &self.overrides.panel {
+            Some(PanelChoice::Named(name)) => return Some((*name, ChoiceReason::Option("--panel"))),
+            Some(PanelChoice::File(_)) => return None,
+            None => {}
+        }
+        let is_overruled = self.overrides.model.is_some()
+            || self.overrides.provider.is_some()
+            || [MODEL_VARIABLE, PROVIDER_VARIABLE].iter().any(|name| self.environment.has(name));
+        let usual = self.usual.panel.filter(|_| !is_overruled)?;
+        Some((usual, ChoiceReason::File(self.usual.path.clone()?)))
+    }
+}

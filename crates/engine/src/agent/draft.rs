@@ -1,0 +1,176 @@
+//! What the check of a draft shows: to its checkers, and to who writes the text that takes its place.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use dialectic_record::debate::{CheckPoint, Debate, Draft, Found, Ledger, Lens, Objection, Point, Verification};
+use dialectic_record::prompt::CheckedDraft;
+use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, Step};
+
+use super::excerpt::length;
+
+/// A draft, and lists of points about it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct DraftTexts {
+    text: String,
+    lens: Option<Lens>,
+    accepted: String,
+    points: String,
+    may_rethink: bool,
+    changed: Vec<String>,
+}
+
+impl DraftTexts {
+    /// What `step` shows of the newest draft.
+    pub(super) fn of(debate: &Debate, step: &Step) -> Option<Self> {
+        let draft = debate.newest_draft()?;
+        let text = draft.text.without_answers().into_owned();
+        let shown = Self { text, ..Self::default() };
+        Some(match &step.answer {
+            OutputSpec::Check(lens) => {
+                let accepted = if *lens == Lens::Requirements { accepted(debate) } else { String::new() };
+                Self { lens: Some(*lens), accepted, ..shown }
+            }
+            OutputSpec::Solution(Authorship::Kept(key)) => {
+                let Some(kept) = debate.contribution(key) else { return Some(shown) };
+                let text = kept.without_answers().into_owned();
+                let changed = if Arc::ptr_eq(kept, draft.text) { Vec::new() } else { changed(&shown.text, &text) };
+                Self { text, points: points(debate, &draft), changed, ..shown }
+            }
+            OutputSpec::Amendment | OutputSpec::Solution(_) => {
+                let demands = demands(debate, step);
+                let points = [demands, points(debate, &draft)].into_iter().filter(|list| !list.is_empty());
+                Self {
+                    points: points.collect::<Vec<_>>().join("\n"),
+                    accepted: not_found(debate, &draft),
+                    may_rethink: step.delivery == Delivery::DraftIfRethought,
+                    ..shown
+                }
+            }
+            OutputSpec::Text
+            | OutputSpec::Questions { .. }
+            | OutputSpec::Summary
+            | OutputSpec::Score(_)
+            | OutputSpec::Choice
+            | OutputSpec::Word(_)
+            | OutputSpec::Relations
+            | OutputSpec::Challenge
+            | OutputSpec::Kinds
+            | OutputSpec::Judgement
+            | OutputSpec::Scores(_)
+            | OutputSpec::FollowUp => shown,
+        })
+    }
+
+    pub(super) fn length(&self) -> usize {
+        [&self.text, &self.accepted, &self.points].into_iter().map(|text| length(text)).sum()
+    }
+
+    /// As it stands in a prompt.
+    pub(super) fn shown(&self) -> CheckedDraft<'_> {
+        CheckedDraft {
+            text: &self.text,
+            lens: self.lens.map_or("", Lens::name),
+            accepted: Some(&*self.accepted).filter(|list| !list.is_empty()),
+            points: Some(&*self.points).filter(|list| !list.is_empty()),
+            may_rethink: self.may_rethink,
+            changed: &self.changed,
+        }
+    }
+}
+
+/// The points of the debate that were accepted, whole, each with what its author says was changed.
+fn accepted(debate: &Debate) -> String {
+    let ledger = Ledger::of(debate);
+    let mut list = String::new();
+    for one in ledger.to_verify(debate) {
+        let section = one.section.as_deref().filter(|section| !section.is_empty());
+        let section = section.map(|section| format!(" ({})", flat(section))).unwrap_or_default();
+        let reason = one.reason.as_deref().map(|reason| format!(": {}", flat(reason))).unwrap_or_default();
+        // Writing to a String cannot fail.
+        let _ = writeln!(list, "- {} {} - {}{section}{reason}", one.number(), whole(&one.point), one.answer.name());
+    }
+    list.trim_end().to_owned()
+}
+
+/// The points of the check of a draft.
+fn points(debate: &Debate, draft: &Draft<'_>) -> String {
+    let points = debate.check_points();
+    let of_draft = points.iter().filter(|point| point.draft == draft.number);
+    let line = |one: &CheckPoint<'_>| format!("- {} ({}) {}", one.number, one.lens.name(), whole(one.point));
+    of_draft.map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The points of the reviews among the inputs of `step`.
+fn demands(debate: &Debate, step: &Step) -> String {
+    let is_input = |one: &Objection| {
+        step.inputs.iter().any(|key| {
+            key.round == one.round
+                && key.agent_id == one.critic_id
+                && key.target_agent_id.as_ref() == Some(&one.target_id)
+        })
+    };
+    let ledger = Ledger::of(debate);
+    let demanded = ledger.objections.iter().filter(|one| one.draft.is_none() && is_input(one));
+    demanded.map(|one| format!("- {} {}", one.number(), whole(&one.point))).collect::<Vec<_>>().join("\n")
+}
+
+/// The accepted points that the check did not find in a draft, each with what the checker says.
+fn not_found(debate: &Debate, draft: &Draft<'_>) -> String {
+    let ledger = Ledger::of(debate);
+    let readings = draft.checks.iter().filter_map(|one| one.reading.as_ref());
+    let missing = readings.flat_map(|reading| &reading.verifications).filter(|one| one.found == Found::NotFound);
+    let line = |one: &Verification| {
+        let point = ledger.objections.iter().find(|known| known.id == one.point)?;
+        let reason = one.reason.as_deref().map(|reason| format!(": {}", flat(reason))).unwrap_or_default();
+        Some(format!("- {} {} - not found{reason}", point.number(), whole(&point.point)))
+    };
+    missing.filter_map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The headings of the sections of a text whose lines are not those of the one before.
+fn changed(before: &str, now: &str) -> Vec<String> {
+    let known = sections(before);
+    let is_new =
+        |(heading, lines): &(&str, Vec<&str>)| !known.iter().any(|(other, before)| other == heading && before == lines);
+    sections(now).into_iter().filter(is_new).map(|(heading, _)| heading.to_owned()).collect()
+}
+
+/// The sections of a text under their headings; what stands ahead of the first is its beginning.
+fn sections(text: &str) -> Vec<(&str, Vec<&str>)> {
+    let mut sections = vec![("(the beginning)", Vec::new())];
+    let mut is_code = false;
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        is_code ^= line.starts_with("```") || line.starts_with("~~~");
+        if line.starts_with('#') && !is_code {
+            sections.push((line.trim_start_matches('#').trim(), Vec::new()));
+        } else if let Some((_, lines)) = sections.last_mut() {
+            lines.push(line);
+        }
+    }
+    sections
+}
+
+/// A point on one line, with nothing left out.
+fn whole(point: &Point) -> String {
+    let resolution = point.resolution.as_deref().map(|how| format!(" Resolved by: {}", flat(how))).unwrap_or_default();
+    format!("[{}] {}{resolution}", point.severity.name(), flat(&point.in_words()))
+}
+
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_that_changed_are_named_and_no_others() {
+        let before = "Intro.\n\n# Plan\n\nFirst this.\n\n## Data\n\n```sh\n# no heading\n```\n\n## Risks\nNone.";
+        let now =
+            "Intro.\n\n# Plan\n\nFirst that.\n\n## Data\n```sh\n# no heading\n```\n## Order\n1. a\n\n## Risks\n\nNone.";
+        assert_eq!(changed(before, now), ["Plan", "Order"]);
+        assert_eq!(changed(before, before), Vec::<String>::new());
+    }
+}

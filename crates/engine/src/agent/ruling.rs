@@ -1,0 +1,116 @@
+//! The judge's rulings on the points that are open, as its assessment holds them.
+
+use serde_json::{Map, Value};
+
+use dialectic_base::severity::Severity;
+use dialectic_record::debate::{Decision, Objection, Ruling};
+
+/// A ruling as the judge writes it: the point by its number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RawRuling {
+    point: String,
+    /// Whether the number was written as one of JSON, in which `2.10` is `2.1`.
+    is_number: bool,
+    decision: Decision,
+    section: String,
+    remains: String,
+    reason: String,
+}
+
+impl RawRuling {
+    /// The rulings of an assessment; what is none is left out, which counts as no ruling.
+    pub(super) fn read_all(rulings: Option<&Value>) -> Vec<Self> {
+        rulings.and_then(Value::as_array).into_iter().flatten().filter_map(|one| Self::read(one.as_object()?)).collect()
+    }
+
+    fn read(ruling: &Map<String, Value>) -> Option<Self> {
+        let text = |key: &str| ruling.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
+        let (point, is_number) = match ruling.get("point")? {
+            Value::Number(number) => (number.to_string(), true),
+            Value::String(text) => (bare_number(text).to_owned(), false),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
+        };
+        let decision = text("decision").to_lowercase();
+        let decision = match decision.chars().filter(char::is_ascii_alphabetic).collect::<String>().as_str() {
+            "met" => Decision::Met,
+            "partly" | "partlymet" => Decision::Partly,
+            "notmet" => Decision::NotMet,
+            "dismissed" => Decision::Dismissed,
+            _ => return None,
+        };
+        let reason = text("reason");
+        // Nobody learns from a dismissal without a reason whether the judge looked at the point.
+        if decision == Decision::Dismissed && !reason.contains(char::is_alphanumeric) {
+            return None;
+        }
+        Some(Self { point, is_number, decision, section: text("where"), remains: text("remains"), reason })
+    }
+
+    /// A ruling on each of the points that were listed, also where the judge said nothing of it.
+    pub(super) fn on(rulings: &[Self], listed: &[Objection]) -> Vec<Ruling> {
+        let ruling = |point: &Objection| {
+            let found = rulings.iter().find(|one| one.point_of(listed) == Some(point));
+            found.map_or_else(
+                || Ruling::missing(point.id.clone()),
+                |one| Ruling {
+                    decision: one.decision,
+                    section: one.section.clone(),
+                    remains: one.remains.clone(),
+                    reason: one.reason.clone(),
+                    missing: false,
+                    ..Ruling::missing(point.id.clone())
+                },
+            )
+        };
+        listed.iter().map(ruling).collect()
+    }
+
+    /// The one of the listed points that it is on.
+    fn point_of<'a>(&self, listed: &'a [Objection]) -> Option<&'a Objection> {
+        let is_it = |one: &&Objection| {
+            let number = one.number();
+            if self.is_number {
+                number.trim_end_matches('0') == self.point
+            } else {
+                number.eq_ignore_ascii_case(&self.point)
+            }
+        };
+        let mut fitting = listed.iter().filter(is_it);
+        // Which of `2.1` and `2.10` a JSON number means, nobody knows where both are listed.
+        fitting.next().filter(|_| fitting.next().is_none())
+    }
+}
+
+/// `2.7` of `Point 2.7:`.
+fn bare_number(text: &str) -> &str {
+    let word = text.split_whitespace().find(|word| word.contains(|c: char| c.is_ascii_digit())).unwrap_or(text);
+    word.trim_matches(|c: char| !c.is_ascii_alphanumeric())
+}
+
+/// The blocking points that are right and that the solution does not meet: those that count against the judge's
+/// confidence, and those that are only told. One that nobody looked at again is told where the judge itself ruled on it,
+/// and never counts.
+pub(super) fn unmet<'a>(listed: &'a [Objection], rulings: &[Ruling]) -> Vec<(&'a Objection, bool)> {
+    let blocking = listed.iter().zip(rulings).filter(|(point, _)| point.point.severity == Severity::Blocking);
+    let unmet = blocking.filter(|(_, ruling)| ruling.is_unmet());
+    let told = unmet.filter(|(point, ruling)| point.critic.is_some() || point.is_maintained() || !ruling.missing);
+    told.map(|(point, _)| (point, point.is_maintained())).collect()
+}
+
+/// What stands under the solution of the points on which the judge ruled, an item for each.
+pub(super) fn under_the_solution(listed: &[Objection], rulings: &[Ruling]) -> Vec<String> {
+    let item = |(point, ruling): (&Objection, &Ruling)| {
+        let mut item = format!("{} ({}), {}", point.number(), point.point.severity.name(), ruling.in_words());
+        if !ruling.place().is_empty() {
+            item = format!("{item} in {}", ruling.place());
+        }
+        item = format!("{item}: {}", point.point.in_words());
+        for (what, said) in [("Remains", &ruling.remains), ("Reason", &ruling.reason)] {
+            if !said.is_empty() {
+                item = format!("{item}\n{what}: {said}");
+            }
+        }
+        item
+    };
+    listed.iter().zip(rulings).map(item).collect()
+}

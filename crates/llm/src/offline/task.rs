@@ -1,0 +1,240 @@
+//! What a request asks for, and the prepared answer: texts, criticism, answers to it, the check, the final.
+//!
+//! All of it comes down to one question: does a text hold what a point would change in it? A critic raises its points
+//! against a text that lacks the change, an author puts it in or says why not, a check looks whether it is there.
+
+use super::prompt::{Fenced, Prompt, sections};
+use super::script::{Part, Problem, debaters, part, point_in, quotable};
+use super::text::{
+    CHECKED, COLOPHON, DECISIONS, Listed, RESPONSE, listed, numbered, paragraphs, section, solution_in, with_item,
+};
+
+/// Solutions, whoever wrote them.
+pub(super) const TEXTS: [&str; 5] = ["text", "draft", "solution", "proposal", "candidate"];
+/// What no agent wrote as its text.
+const BESIDE: [&str; 8] =
+    ["problem", "question", "answer", "points", "critique", "attachment", "material", "follow-up"];
+
+/// Who is asked, with all that the prompt gives.
+pub(super) struct Agent<'a> {
+    pub(super) prompt: Prompt<'a>,
+    /// What is to be done, as the prompt's heading says, and all that it says about it.
+    pub(super) task: &'a str,
+    brief: &'a str,
+    pub(super) problem: Problem,
+    pub(super) part: &'static Part,
+    /// What breaks ties.
+    pub(super) seed: u64,
+}
+
+impl<'a> Agent<'a> {
+    pub(super) fn new(prompt: &'a str, seed: u64) -> Self {
+        let prompt = Prompt(sections(prompt));
+        let (task, brief) = prompt.named("Your task:");
+        let problem = Problem::read(prompt.of_kinds(&["problem"]).next().unwrap_or_default().text);
+        Self { part: part(prompt.named("Your role:").0), prompt, task, brief, problem, seed }
+    }
+
+    /// The answer where free text is wanted. None is empty: that would count as a failure.
+    pub(super) fn text(&self) -> String {
+        let text = match self.task {
+            "propose" | "draft" => self.own_text(),
+            "critique" => self.criticism(self.at_hand().text, &self.points(false)),
+            "review the texts" => {
+                let review = |text: Fenced<'a>| section(text.title, &self.criticism(text.text, &[]));
+                paragraphs(self.prompt.of_kinds(&TEXTS).map(review))
+            }
+            "check" => self.check(),
+            "refine" | "rewrite" | "revise" | "rework" | "write your last word" => self.revision(RESPONSE),
+            "finalise" | "amend" => self.revision(CHECKED),
+            "open" | "rebut" | "question" | "answer" | "close" => self.speech(),
+            _ if self.names("unfulfilledMajorRequirements") => self.solution(),
+            _ => String::new(),
+        };
+        if !text.is_empty() {
+            return text;
+        }
+        let question = self.prompt.of_kinds(&["follow-up"]).next_back();
+        let asked = quotable(question.map_or(self.task, |question| question.text));
+        let start = format!("This is a rehearsal: no model was called, and nothing was prepared for “{asked}”.");
+        self.problem.fill(&format!("{start} A model would answer from all that stands here about “{{problem}}”."))
+    }
+
+    /// Whether the task asks for something of this name.
+    pub(super) fn names(&self, name: &str) -> bool {
+        ["`", "\"", "`## "].iter().any(|mark| self.brief.contains(&format!("{mark}{name}")))
+    }
+
+    /// The text that the task names, else the last.
+    pub(super) fn at_hand(&self) -> Fenced<'a> {
+        let texts = || self.prompt.of_kinds(&TEXTS).rev();
+        let label = self.brief.split("Text ").nth(1).and_then(|rest| rest.split([' ', ',', '.']).next());
+        let named = label.and_then(|label| texts().find(|text| text.title == format!("Text {label}")));
+        named.or_else(|| texts().next()).unwrap_or_default()
+    }
+
+    pub(super) fn texts(&self) -> impl DoubleEndedIterator<Item = Fenced<'a>> {
+        self.prompt.texts().filter(|text| !BESIDE.contains(&text.kind))
+    }
+
+    /// The points that the program lists: those that the judge rules on, or those to answer and to look for.
+    pub(super) fn points(&self, are_open: bool) -> Vec<Listed> {
+        let points = self.prompt.of_kinds(&["points"]).filter(|points| points.title.starts_with("Open ") == are_open);
+        points.flat_map(|points| listed(points.text)).collect()
+    }
+
+    /// Whether `text` holds what the point would change.
+    pub(super) fn holds(&self, text: &str, point: &Part) -> bool {
+        !point.change.is_empty() && text.contains(&self.problem.fill(point.change))
+    }
+
+    /// `text` with what the point would change: in place of what it replaces, else as an item of its section.
+    fn changed(&self, text: &str, point: &Part) -> String {
+        let (replaced, change) = (point.get("replaces"), self.problem.fill(point.change));
+        if change.is_empty() || text.contains(&change) {
+            text.to_owned()
+        } else if !replaced.is_empty() && text.contains(replaced) {
+            text.replace(replaced, &change)
+        } else {
+            with_item(text, point.section, &change)
+        }
+    }
+
+    fn own_text(&self) -> String {
+        let own = self.part.points.iter().take(1).fold(self.written(self.part), |own, point| self.changed(&own, point));
+        let own = if self.task == "draft" { with_item(&own, "Proof", planted()) } else { own };
+        paragraphs([own, self.decisions(), COLOPHON.to_owned()])
+    }
+
+    /// The text of a part, as it stands at the beginning.
+    fn written(&self, part: &Part) -> String {
+        let get = |name| self.problem.fill(part.get(name));
+        let met =
+            |asked| format!("- “{asked}” (major): the Plan works towards it, and Proof shows whether it holds.\n");
+        let covered: String = self.problem.requirements.iter().map(met).collect();
+        let assumed = self::part("Judge").get("assumed").replace(" | ", "\n- ");
+        paragraphs([
+            section("Approach", &get("approach")),
+            section("Plan", &numbered(get("plan").split(" | ").map(str::to_owned))),
+            section("Proof", &get("proof")),
+            section("When something fails", &get("fails")),
+            section("Requirements Coverage", &format!("{covered}- {assumed}")),
+        ])
+    }
+
+    /// The section of decisions, where the task wants one: the first steps of the own plan, and of those that are shown.
+    fn decisions(&self) -> String {
+        if !self.names(DECISIONS) {
+            return String::new();
+        }
+        let first = |part: &Part| self.problem.fill(part.get("plan").split(" | ").next().unwrap_or_default());
+        let is_shown = |step: &String| *step == first(self.part) || self.texts().any(|text| text.text.contains(step));
+        let steps = debaters().map(first).filter(is_shown).take(5);
+        let shared = ["Compare both ways on real cases before the switch.", "Keep the present way until then."];
+        let steps = steps.chain(shared.map(str::to_owned)).map(|step| format!("- {step}"));
+        section(DECISIONS, &steps.collect::<Vec<_>>().join("\n"))
+    }
+
+    /// A look at earlier points, or what the part holds against a text: the script has nothing new after that.
+    pub(super) fn criticism(&self, text: &str, earlier: &[Listed]) -> String {
+        if earlier.is_empty() {
+            return self.objections(self.part.points.iter().filter(|point| !self.holds(text, point)));
+        }
+        let recheck = |Listed { number, text: listed }: &Listed| match point_in(listed) {
+            Some(point) if self.holds(text, point) && point.get("remains").is_empty() => {
+                format!("- {number} verified ({}): it says so there.", point.section)
+            }
+            _ if listed.contains("maintained") => {
+                format!("- {number} maintained: nothing new was said, so the judge has to rule on it.")
+            }
+            Some(point) if !point.get("insist").is_empty() => format!("- {number} maintained: {}", point.get("insist")),
+            _ => format!("- {number} maintained: nothing that was prepared for this rehearsal settles it."),
+        };
+        let earlier: Vec<String> = earlier.iter().map(recheck).collect();
+        paragraphs([section("Earlier points", &earlier.join("\n")), section("New points", "No objections.")])
+    }
+
+    fn objections(&self, points: impl Iterator<Item = &'static Part>) -> String {
+        let points = numbered(points.map(|point| self.problem.fill(point.text)));
+        if points.is_empty() { "No objections.".to_owned() } else { points }
+    }
+
+    /// What one lens finds in the draft.
+    fn check(&self) -> String {
+        let draft = self.at_hand().text;
+        let lens = self.brief.lines().find_map(|line| line.strip_prefix("Lens: ")).unwrap_or_default().trim();
+        let look = |Listed { number, text }: &Listed| match point_in(text) {
+            Some(point) if self.holds(draft, point) => format!("- {number} verified ({}): it is there.", point.section),
+            Some(_) => format!("- {number} not found: no section says it."),
+            None => format!("- {number} moot: nothing was prepared for it in this rehearsal."),
+        };
+        let accepted: Vec<String> = self.points(false).iter().map(look).collect();
+        let is_seen = |point: &&Part| point.get("lens") == lens && draft.contains(planted());
+        let found = self.objections(part("Judge").points.iter().filter(is_seen));
+        let found = if accepted.is_empty() { found } else { section("New points", &found) };
+        paragraphs([section("Accepted points", &accepted.join("\n")), found])
+    }
+
+    /// The own text, or the draft, with every point taken up or answered in a section of this heading.
+    fn revision(&self, heading: &str) -> String {
+        let own = self.at_hand().text;
+        let own = if own.is_empty() { self.own_text() } else { own.to_owned() };
+        let (text, answers) = self.answered(&own);
+        let text = paragraphs([text, self.decisions(), COLOPHON.to_owned(), section(heading, &answers)]);
+        match (self.names("unfulfilledMajorRequirements"), self.names("approach")) {
+            (true, _) => self.assessed(&text),
+            (false, true) => format!("{text}\n\n{{\"approach\":\"kept\"}}"),
+            (false, false) => text,
+        }
+    }
+
+    /// `text` with what the listed points change, without what it says beside its solution; and an answer to each point.
+    fn answered(&self, text: &str) -> (String, String) {
+        let mut text = solution_in(text);
+        let answer = |Listed { number, text: listed }: &Listed| {
+            let Some(point) = point_in(listed) else {
+                return format!("- {number} rejected: nothing was prepared for this point, since this is a rehearsal.");
+            };
+            let again = point.get("again");
+            let is_repeated = listed.contains("maintained") || listed.contains("accepted");
+            let answer = if is_repeated && !again.is_empty() { again } else { point.get("answer") };
+            let (word, reason) = answer.split_once(": ").unwrap_or((answer, ""));
+            if word == "rejected" {
+                return format!("- {number} rejected: {reason}");
+            }
+            let (before, change) = (text.clone(), self.problem.fill(point.change));
+            text = self.changed(&before, point);
+            let change = if text == before { "the text says so by now." } else { &change };
+            let left = if reason.is_empty() { String::new() } else { format!(" The rest is left out: {reason}") };
+            format!("- {number} {word} ({}): {change}{left}", point.section)
+        };
+        let answers: Vec<String> = self.points(false).iter().map(answer).collect();
+        (text, answers.join("\n"))
+    }
+
+    /// The judge's draft: its own text, or the base where it amends one, with what the texts hold and a planted fault.
+    fn solution(&self) -> String {
+        let base = if self.names("base") { self.chosen().map_or("", |(_, text)| text) } else { self.at_hand().text };
+        let is_amended = self.task != "synthesise" && !base.is_empty();
+        let text = if is_amended { solution_in(base) } else { self.written(part("Judge")) };
+        let mut text = with_item(&text, "Proof", planted());
+        let listed = self.points(true);
+        let is_right = |point: &Part| !point.get("answer").starts_with("rejected") || point.get("again") == "accepted";
+        for point in debaters().flat_map(|part| &part.points) {
+            let is_listed = listed.iter().filter_map(|one| point_in(&one.text)).any(|one| one.title == point.title);
+            if is_listed && is_right(point) || self.texts().any(|text| self.holds(text.text, point)) {
+                text = self.changed(&text, point);
+            }
+        }
+        self.assessed(&paragraphs([text, COLOPHON.to_owned()]))
+    }
+
+    fn assessed(&self, text: &str) -> String {
+        format!("{text}\n\n```json\n{}\n```", self.assessment(text))
+    }
+}
+
+/// The fault in the draft.
+fn planted() -> &'static str {
+    part("Judge").points.first().map_or("", |point| point.get("replaces"))
+}

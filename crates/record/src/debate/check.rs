@@ -1,0 +1,224 @@
+//! The check of what is delivered: drafts of the answer, the lenses through which they are read, and what is left unread.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use dialectic_base::figures::list;
+use dialectic_base::severity::Severity;
+
+use super::{Answered, CallKey, Contribution, Debate, Found, Ledger, Objection, Point, ResultKind};
+
+/// What a checker looks at in a draft.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lens {
+    /// Whether each requirement holds in the worst case, and whether accepted points are in the text.
+    Requirements,
+    /// Whether it can be carried out.
+    Execute,
+    /// Whether what it says of technologies and figures is true.
+    Facts,
+}
+
+impl Lens {
+    /// All, in the order in which they are used.
+    pub const ALL: [Self; 3] = [Self::Requirements, Self::Execute, Self::Facts];
+
+    /// The name on the wire and in prompts.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Requirements => "requirements",
+            Self::Execute => "execute",
+            Self::Facts => "facts",
+        }
+    }
+
+    /// What a draft was not checked for that nobody has read through it.
+    #[must_use]
+    pub fn subject(self) -> &'static str {
+        match self {
+            Self::Requirements => "requirements",
+            Self::Execute => "execution",
+            Self::Facts => "facts",
+        }
+    }
+
+    /// Its place among all, counted from 1.
+    #[must_use]
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Requirements => 1,
+            Self::Execute => 2,
+            Self::Facts => 3,
+        }
+    }
+
+    /// The pass of its call on a draft, counted from 1.
+    #[must_use]
+    pub fn pass(self, draft: u8) -> u8 {
+        let before = draft.saturating_sub(1).saturating_mul(Self::ALL.len() as u8);
+        before.saturating_add(self.number())
+    }
+}
+
+/// A draft of the answer, and what was made of it.
+#[derive(Debug, Clone)]
+pub struct Draft<'a> {
+    /// Which of the debate's drafts, counted from 1.
+    pub number: u8,
+    /// Its text.
+    pub text: &'a Arc<Contribution>,
+    /// The call that wrote it.
+    pub key: CallKey,
+    /// What its checkers said, in the order of the lenses.
+    pub checks: Vec<&'a Arc<Contribution>>,
+}
+
+/// A point of the check.
+#[derive(Debug, Clone)]
+pub struct CheckPoint<'a> {
+    /// `D3` for the third point of the check, through all drafts.
+    pub number: String,
+    /// Of which draft, counted from 1.
+    pub draft: u8,
+    /// Through which lens it was seen.
+    pub lens: Lens,
+    /// What it says.
+    pub point: &'a Point,
+}
+
+impl Draft<'_> {
+    /// What was read through a lens; nothing where that failed or could not be read.
+    #[must_use]
+    pub fn read_through(&self, lens: Lens) -> Option<&Contribution> {
+        let is_read = |one: &Contribution| one.reading.as_ref().is_some_and(|reading| reading.points.is_some());
+        self.checks.iter().map(|one| &***one).find(|one| one.metadata.lens == Some(lens) && is_read(one))
+    }
+}
+
+impl Debate {
+    /// The lenses through which a draft is read.
+    #[must_use]
+    pub fn lenses(&self) -> &'static [Lens] {
+        let wanted = self.settings.as_ref().map_or(0, |settings| settings.debate.check as usize);
+        Lens::ALL.get(..wanted).unwrap_or(&Lens::ALL)
+    }
+
+    /// Whether something on record of the check is a draft: the first text, and one on another approach.
+    fn is_draft(&self, place: usize, one: &Contribution) -> bool {
+        self.yield_of(one) != Some(ResultKind::Check) && (place == 0 || one.metadata.rethought)
+    }
+
+    /// The newest draft of the answer.
+    #[must_use]
+    pub fn newest_draft(&self) -> Option<Draft<'_>> {
+        let places = self.checks.iter().enumerate().filter(|(place, one)| self.is_draft(*place, one));
+        let (number, place) = (1..).zip(places.map(|(place, _)| place)).last()?;
+        let text = self.checks.get(place)?;
+        let is_check = |one: &&Arc<Contribution>| self.yield_of(one) == Some(ResultKind::Check);
+        let checks = self.checks.iter().skip(place + 1).take_while(is_check).collect();
+        let said = self.rounds.iter().rev().find(|round| round.find(text.stage, &text.agent_id, None).is_some());
+        let pass = self.checked().nth(place).map_or(1, |(_, pass)| pass);
+        let round = said.map_or(self.current_round, |round| round.round_number);
+        let key = CallKey::new(round, text.stage, &text.agent_id).pass(if said.is_some() { 1 } else { pass });
+        Some(Draft { number, text, key, checks })
+    }
+
+    /// The text that took the place of the newest draft, if there is one.
+    #[must_use]
+    pub fn final_text(&self) -> Option<&Arc<Contribution>> {
+        let (place, last) = self.checks.iter().enumerate().next_back()?;
+        (self.yield_of(last) != Some(ResultKind::Check) && !self.is_draft(place, last)).then_some(last)
+    }
+
+    /// All points of the check.
+    #[must_use]
+    pub fn check_points(&self) -> Vec<CheckPoint<'_>> {
+        let (mut points, mut draft) = (Vec::new(), 0);
+        for (place, one) in self.checks.iter().enumerate() {
+            draft += u8::from(self.is_draft(place, one));
+            let Some(lens) = one.metadata.lens else { continue };
+            for point in one.reading.iter().filter_map(|reading| reading.points.as_ref()).flatten() {
+                points.push(CheckPoint { number: format!("D{}", points.len() + 1), draft, lens, point });
+            }
+        }
+        points
+    }
+
+    /// The lenses through which the newest draft was to be read and was not, though somebody was asked.
+    #[must_use]
+    pub fn unread_lenses(&self) -> Vec<Lens> {
+        let Some(draft) = self.newest_draft().filter(|_| !self.is_unchecked()) else { return Vec::new() };
+        self.lenses().iter().copied().filter(|lens| draft.read_through(*lens).is_none()).collect()
+    }
+
+    /// Whether nobody was asked to read the newest draft, though it was to be read.
+    #[must_use]
+    pub fn is_unchecked(&self) -> bool {
+        let Some(draft) = self.newest_draft() else { return false };
+        let passes = Lens::ALL.map(|lens| lens.pass(draft.number));
+        let is_check = |key: &CallKey| self.stage(key.stage).is_some_and(|of| of.yields == Some(ResultKind::Check));
+        let has_failed = self.failures.iter().any(|of| is_check(&of.key) && passes.contains(&of.key.pass));
+        draft.checks.is_empty() && !has_failed
+    }
+
+    /// What of the answer nobody has read, or nobody has mended, in sentences.
+    #[must_use]
+    pub fn unverified(&self) -> Vec<String> {
+        let Some(draft) = self.newest_draft() else { return Vec::new() };
+        let mut unverified = Vec::new();
+        if self.is_unchecked() {
+            let which = if draft.number > 1 { "this draft, which takes another approach," } else { "this answer" };
+            unverified.push(format!("Nobody has checked {which} but who wrote it."));
+        }
+        let unread = self.unread_lenses().into_iter().map(|lens| lens.subject().to_owned()).collect::<Vec<_>>();
+        if !unread.is_empty() {
+            unverified.push(format!("It was not checked for {}.", list(&unread)));
+        }
+        let ledger = Ledger::of(self);
+        let numbers = |is_meant: &dyn Fn(&Objection) -> bool| {
+            let of_draft = ledger.objections.iter().filter(|one| one.draft == Some(draft.number.into()));
+            list(&of_draft.filter(|one| is_meant(one)).map(Objection::number).collect::<Vec<_>>())
+        };
+        let mut say = |before: &str, numbers: String| {
+            if !numbers.is_empty() {
+                unverified.push(format!("{before} {numbers}."));
+            }
+        };
+        if self.final_text().is_some() {
+            let is_changed = |one: &Objection| matches!(one.answer, Answered::Accepted | Answered::Partly);
+            say("Nobody has checked what was changed because of", numbers(&is_changed));
+            say("Nothing was said to", numbers(&|one| one.answer == Answered::Unanswered));
+        } else if self.is_draft_faulted() {
+            say("Nothing was changed because of", numbers(&|_| true));
+        }
+        unverified
+    }
+
+    /// Whether the newest draft is not to be delivered as it is.
+    #[must_use]
+    pub fn is_draft_faulted(&self) -> bool {
+        let Some(draft) = self.newest_draft() else { return false };
+        let is_grave = |point: &Point| point.severity <= Severity::Major;
+        draft.checks.iter().filter_map(|one| one.reading.as_ref()).any(|reading| {
+            let is_missing = reading.verifications.iter().any(|one| one.found == Found::NotFound);
+            is_missing || reading.points.iter().flatten().any(is_grave)
+        })
+    }
+
+    /// What is on record of the check, each with the pass of its call: of a text, how many of its stage there were; of
+    /// what a lens saw, 3·(draft - 1) and the number of the lens.
+    pub fn checked(&self) -> impl Iterator<Item = (&Arc<Contribution>, u8)> {
+        let mut draft = 0;
+        self.checks.iter().enumerate().map(move |(place, one)| {
+            if self.yield_of(one) == Some(ResultKind::Check) {
+                return (one, one.metadata.lens.map_or(1, |lens| lens.pass(draft)));
+            }
+            draft += u8::from(self.is_draft(place, one));
+            let of_stage = self.checks.iter().take(place + 1).filter(|other| other.stage == one.stage);
+            (one, u8::try_from(of_stage.count()).unwrap_or(u8::MAX))
+        })
+    }
+}

@@ -1,0 +1,62 @@
+//! The settings of a debate, also of one whose record has none.
+
+use std::ops::Deref;
+use std::sync::LazyLock;
+
+use super::defaults::{default_settings, unnamed_agent};
+use super::{AgentSettings, Debate, Settings};
+
+/// What is assumed of a debate that did not save its settings: what is built in, and nobody by name.
+static ASSUMED: LazyLock<Settings> =
+    LazyLock::new(|| Settings { agents: Vec::new(), judge: unnamed_agent(), ..default_settings() });
+
+/// The settings that a debate goes by. Assumed ones are never saved, and never shown as recorded.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum KnownSettings<'a> {
+    /// As the record has them.
+    Recorded(&'a Settings),
+    /// The record has none.
+    Assumed(&'static Settings),
+}
+
+impl Deref for KnownSettings<'_> {
+    type Target = Settings;
+
+    fn deref(&self) -> &Settings {
+        match self {
+            Self::Recorded(settings) | Self::Assumed(settings) => settings,
+        }
+    }
+}
+
+impl Debate {
+    /// The settings of the record, or what is assumed where it has none.
+    #[must_use]
+    pub fn known_settings(&self) -> KnownSettings<'_> {
+        self.settings.as_ref().map_or_else(|| KnownSettings::Assumed(&ASSUMED), KnownSettings::Recorded)
+    }
+
+    /// The agents that the record's settings name; none where it has no settings.
+    #[must_use]
+    pub fn agents(&self) -> &[AgentSettings] {
+        self.settings.as_ref().map_or(&[], |settings| &settings.agents)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_recorded_is_marked_as_assumed_and_names_nobody() {
+        let older = r#"{"id": "deb-1", "problem": "p", "status": "completed", "rounds": []}"#;
+        let mut debate: Debate = serde_json::from_str(older).unwrap();
+        let KnownSettings::Assumed(assumed) = debate.known_settings() else { panic!("it is not marked") };
+        assert_eq!((assumed.agents.len(), assumed.judge.id.as_str()), (0, ""));
+        assert_eq!((debate.agents().len(), debate.known_settings().debate.rounds), (0, 3));
+        assert!(!serde_json::to_string(&debate).unwrap().contains("settings"), "it is not saved");
+        debate.settings = Some(default_settings());
+        assert_eq!(debate.known_settings(), KnownSettings::Recorded(&default_settings()));
+        assert_eq!(debate.agents().len(), 3);
+    }
+}

@@ -1,0 +1,301 @@
+//! From what texts were read to say to what became of each point.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::debate::{AgentId, Contribution, Debate, Found, Lens, Point, Response, ResultKind, Solution, Standing};
+
+use super::reads::lines;
+use super::{Answered, Happened, Incident, Ledger, Move, Objection, Occasion, PointId, Reading, Reply};
+
+/// By which a text is known again: all of its lines but those of its answers to critics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fingerprint(u64);
+
+impl Fingerprint {
+    fn of(text: &Contribution) -> Self {
+        // One with fixed keys: ledgers of one record are equal.
+        let mut hasher = DefaultHasher::new();
+        lines(&text.without_answers()).for_each(|line| line.hash(&mut hasher));
+        Self(hasher.finish())
+    }
+}
+
+/// A ledger on its way through a record.
+pub(in crate::debate) struct Fold<'a> {
+    pub(in crate::debate) ledger: Ledger,
+    /// The record, for numbers and for who takes whose place; absent where only what is counted matters.
+    debate: Option<&'a Debate>,
+    numbers: Vec<&'a AgentId>,
+    /// Where each author stands.
+    texts: BTreeMap<AgentId, Fingerprint>,
+}
+
+/// Who says something of points, and when.
+#[derive(Debug, Clone, Copy)]
+struct Speaker<'a> {
+    at: Occasion,
+    by: Option<&'a AgentId>,
+}
+
+impl Speaker<'_> {
+    fn says(self, what: Happened, section: Option<&str>, reason: Option<&str>) -> Incident {
+        let words = |text: &str| Some(text.to_owned()).filter(|text| !text.trim().is_empty());
+        let (section, reason) = (section.and_then(words), reason.and_then(words));
+        Incident { at: self.at, by: self.by.cloned(), what, section, reason }
+    }
+}
+
+impl<'a> Fold<'a> {
+    pub(in crate::debate) fn of(debate: &'a Debate) -> Self {
+        let (numbers, debate) = (debate.in_order_of_numbers(), Some(debate));
+        Self { debate, numbers, ..Self::without_numbers() }
+    }
+
+    /// Of contributions whose record is not there as a whole.
+    pub(in crate::debate) fn without_numbers() -> Self {
+        Self { ledger: Ledger::default(), debate: None, numbers: Vec::new(), texts: BTreeMap::new() }
+    }
+
+    /// Takes the next contribution of the rounds.
+    pub(in crate::debate) fn take(&mut self, round: u32, one: &Contribution) {
+        // What is carried over was said, and answered, in its own round.
+        if let Some(reading) = one.reading.as_ref().filter(|_| !one.metadata.carried_over) {
+            match &one.target_agent_id {
+                Some(target) => self.criticise(round, one, target, reading, reading.points.iter().flatten()),
+                None => {
+                    for target in targets(reading) {
+                        let points = reading.points.iter().flatten();
+                        let points = points.filter(|point| point.target.as_ref() == Some(target));
+                        self.criticise(round, one, target, reading, points);
+                    }
+                    if self.is_text(one) {
+                        self.answer(round, one, reading);
+                    }
+                }
+            }
+        }
+        if one.target_agent_id.is_none() && self.is_text(one) {
+            let text = Fingerprint::of(one);
+            for known in self.ledger.objections.iter_mut().filter(|known| known.target_id == one.agent_id) {
+                known.is_of_earlier_text = known.text != Some(text);
+            }
+            self.texts.insert(one.agent_id.clone(), text);
+        }
+    }
+
+    /// Whether it is where its author stands, as far as the record tells.
+    fn is_text(&self, one: &Contribution) -> bool {
+        let yields = self.debate.and_then(|debate| debate.yield_of(one));
+        yields.is_none_or(|yields| yields == ResultKind::Proposal)
+    }
+
+    /// Takes the drafts of the answer with what their checkers said, the text that took their place, and the rulings.
+    pub(super) fn close(&mut self, debate: &Debate) {
+        let (mut draft, mut text, mut raised) = (0, None, 0);
+        for one in &debate.checks {
+            let Some(reading) = one.reading.as_ref() else {
+                if debate.yield_of(one) != Some(ResultKind::Check) {
+                    (draft, text) = (draft + 1, Some(Fingerprint::of(one)));
+                }
+                continue;
+            };
+            if debate.yield_of(one) == Some(ResultKind::Check) {
+                self.check(one, draft, text);
+                raised = self.raise_by_check(debate, one, draft, raised);
+            } else {
+                // Another draft, or the text that is delivered: both answer the check before.
+                self.reply(Speaker { at: Occasion::Final, by: Some(&one.agent_id) }, &reading.answers);
+                (draft, text) = (draft + 1, Some(Fingerprint::of(one)));
+            }
+        }
+        if let Some(solution) = &debate.final_solution {
+            self.rule(solution);
+        }
+    }
+
+    /// What a checker found of the points that were accepted.
+    fn check(&mut self, one: &Contribution, draft: u32, text: Option<Fingerprint>) {
+        let speaker = Speaker { at: Occasion::Check(draft), by: Some(&one.agent_id) };
+        for found in one.reading.iter().flat_map(|reading| &reading.verifications) {
+            let known = self.ledger.objections.iter_mut().find(|known| known.id.is(&found.point));
+            let Some(objection) = known else { continue };
+            let (section, reason) = (found.section.as_deref(), found.reason.as_deref());
+            let is_same = text.is_none() || text == objection.text;
+            if found.found == Found::Verified && is_same {
+                objection.story.push(speaker.says(Happened::Unchanged, section, reason));
+                continue;
+            }
+            objection.story.push(speaker.says(Happened::Checked(found.found), section, reason));
+            objection.was_answered_last = false;
+            match found.found {
+                Found::NotFound => objection.open = true,
+                // What was accepted in part only is met in part only.
+                Found::Verified | Found::Moot if objection.answer == Answered::Accepted => objection.open = false,
+                Found::Verified | Found::Moot => {}
+            }
+            objection.check = Some(found.clone());
+        }
+    }
+
+    fn raise_by_check(&mut self, debate: &Debate, one: &Contribution, draft: u32, before: usize) -> usize {
+        let speaker = Speaker { at: Occasion::Check(draft), by: Some(&one.agent_id) };
+        let lens = one.metadata.lens.map_or("", Lens::name);
+        let target = one.target_agent_id.as_ref().unwrap_or(&one.agent_id);
+        let points = one.reading.iter().flat_map(|reading| &reading.points).flatten();
+        let mut raised = before;
+        for (number, point) in (1..).zip(points) {
+            raised += 1;
+            let id = PointId::of_check(draft, lens, &one.agent_id, number);
+            let objection = raise(id, format!("D{raised}"), debate.current_round, speaker, target, point);
+            let lens = Some(lens.to_owned()).filter(|lens| !lens.is_empty());
+            self.ledger.objections.push(Objection { draft: Some(draft), lens, ..objection });
+        }
+        raised
+    }
+
+    fn criticise<'p>(
+        &mut self,
+        round: u32,
+        one: &Contribution,
+        target: &AgentId,
+        reading: &Reading,
+        points: impl Iterator<Item = &'p Point>,
+    ) {
+        let speaker = Speaker { at: Occasion::Round(round), by: Some(&one.agent_id) };
+        let text = self.texts.get(target).copied();
+        let (debate, objections) = (self.debate, &mut self.ledger.objections);
+        // Critics of one round say what they say at once: only a later round is another look at the answers.
+        for known in objections.iter_mut().filter(|known| known.target_id == *target && known.round < round) {
+            let rechecker = debate.map(|debate| debate.rechecker(&known.critic_id, target, known.round, round));
+            known.was_passed_over |= rechecker.is_none_or(|rechecker| *rechecker == one.agent_id);
+        }
+        for recheck in &reading.rechecks {
+            let Some(objection) = objections.iter_mut().find(|known| known.id.is(&recheck.point)) else { continue };
+            let (section, reason) = (recheck.section.as_deref(), recheck.reason.as_deref());
+            if recheck.standing == Standing::Verified && (text.is_none() || text == objection.text) {
+                objection.story.push(speaker.says(Happened::Unchanged, section, reason));
+                continue;
+            }
+            let is_first = objection.checked_in < round;
+            objection.story.push(speaker.says(Happened::Rechecked(recheck.standing), section, reason));
+            // One who maintains it outweighs any who take it back in the same round.
+            if is_first || recheck.standing == Standing::Maintained {
+                objection.critic = Some(recheck.standing);
+                objection.critic_section.clone_from(&recheck.section);
+                objection.critic_reason.clone_from(&recheck.reason);
+                objection.checked_in = round;
+                objection.open = recheck.standing == Standing::Maintained;
+                objection.text = text;
+                objection.is_of_earlier_text = false;
+            }
+        }
+        let against = || self.ledger.against(target).filter(|known| known.draft.is_none());
+        let before = against().filter(|known| known.round == round && known.critic_id == one.agent_id).count();
+        let raised = against().count();
+        let text_number = self.numbers.iter().position(|author| *author == target).map_or(0, |place| place + 1);
+        for (number, point) in (1..).zip(points) {
+            let id = PointId::new(round, &one.agent_id, target, before + number);
+            let number = format!("{text_number}.{}", raised + number);
+            let objection = raise(id, number, round, speaker, target, point);
+            self.ledger.objections.push(Objection { text, ..objection });
+        }
+    }
+
+    fn answer(&mut self, round: u32, one: &Contribution, reading: &Reading) {
+        let author = &one.agent_id;
+        let is_due = |known: &Objection| known.target_id == *author && known.open && known.draft.is_none();
+        let is_answered = |known: &Objection| reading.answers.iter().any(|reply| known.id.is(&reply.point));
+        let due = self.ledger.objections.iter().filter(|known| is_due(known) && !is_answered(known));
+        let unanswered: Vec<PointId> = due.map(|known| known.id.clone()).collect();
+        let all = |wanted| {
+            let replies = reading.answers.iter().filter(move |reply| reply.answer == wanted);
+            replies.map(|reply| reply.point.clone()).collect::<Vec<_>>()
+        };
+        let moved = Move {
+            round,
+            agent_id: author.clone(),
+            accepted: all(Response::Accepted),
+            partly: all(Response::Partly),
+            rejected: all(Response::Rejected),
+            unanswered,
+            change: reading.change,
+        };
+        if !reading.answers.is_empty() || !moved.unanswered.is_empty() {
+            self.ledger.moves.push(moved);
+        }
+        self.reply(Speaker { at: Occasion::Round(round), by: Some(author) }, &reading.answers);
+    }
+
+    fn reply(&mut self, speaker: Speaker<'_>, replies: &[Reply]) {
+        for reply in replies {
+            let known = self.ledger.objections.iter_mut().find(|known| known.id.is(&reply.point));
+            let Some(objection) = known else { continue };
+            objection.answer = reply.answer.into();
+            objection.section.clone_from(&reply.section);
+            objection.reason.clone_from(&reply.reason);
+            objection.was_passed_over = false;
+            objection.was_answered_last = speaker.at == Occasion::Final;
+            // What its critic took back or found met is settled, whatever its author makes of it.
+            let is_over = matches!(objection.critic, Some(Standing::Withdrawn | Standing::Verified));
+            if !is_over || objection.was_answered_last {
+                objection.open = objection.answer != Answered::Accepted || objection.is_bare_acceptance();
+            }
+            let (section, reason) = (reply.section.as_deref(), reply.reason.as_deref());
+            objection.story.push(speaker.says(Happened::Answered(reply.answer), section, reason));
+        }
+    }
+
+    fn rule(&mut self, solution: &Solution) {
+        let speaker = Speaker { at: Occasion::Ruling, by: None };
+        for ruling in &solution.rulings {
+            let known = self.ledger.objections.iter_mut().find(|known| known.id.is(&ruling.point));
+            let Some(objection) = known else { continue };
+            if !ruling.is_older() {
+                objection.open = ruling.leaves_something();
+            }
+            let what = Happened::Ruled(ruling.clone());
+            objection.story.push(speaker.says(what, Some(ruling.place()), Some(&ruling.reason)));
+            objection.ruling = Some(ruling.clone());
+        }
+    }
+}
+
+/// Whose texts the points of one critique are about, each once.
+fn targets(reading: &Reading) -> Vec<&AgentId> {
+    let mut targets: Vec<&AgentId> = Vec::new();
+    for target in reading.points.iter().flatten().filter_map(|point| point.target.as_ref()) {
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
+    }
+    targets
+}
+
+fn raise(id: PointId, number: String, round: u32, speaker: Speaker<'_>, target: &AgentId, point: &Point) -> Objection {
+    Objection {
+        id,
+        number,
+        round,
+        critic_id: speaker.by.cloned().unwrap_or_else(|| target.clone()),
+        target_id: target.clone(),
+        draft: None,
+        lens: None,
+        point: Point { target: None, ..point.clone() },
+        answer: Answered::Unanswered,
+        section: None,
+        reason: None,
+        critic: None,
+        critic_section: None,
+        critic_reason: None,
+        check: None,
+        ruling: None,
+        open: true,
+        checked_in: round,
+        was_passed_over: false,
+        text: None,
+        is_of_earlier_text: false,
+        was_answered_last: false,
+        story: vec![speaker.says(Happened::Raised, None, None)],
+    }
+}

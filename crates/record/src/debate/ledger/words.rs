@@ -1,0 +1,110 @@
+//! What is said of points, in the words of the record.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use dialectic_base::severity::Severity;
+
+use crate::debate::AgentId;
+
+/// One objection of a critique.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Point {
+    /// How grave it is.
+    pub severity: Severity,
+    /// The requirement or part that it concerns, where the text says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The objection, Markdown, without its number and severity.
+    pub text: String,
+    /// What would resolve it, where the text says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<String>,
+    /// Whose text it is about, where one critique is about several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<AgentId>,
+}
+
+impl Point {
+    /// The requirement or part, and the objection.
+    #[must_use]
+    pub fn in_words(&self) -> Cow<'_, str> {
+        match &self.about {
+            Some(about) if !self.text.contains(about.as_str()) => format!("{about}: {}", self.text).into(),
+            Some(_) | None => Cow::Borrowed(&self.text),
+        }
+    }
+}
+
+/// What an author makes of a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Response {
+    /// It holds, and the text was changed.
+    Accepted,
+    /// Some of it holds.
+    Partly,
+    /// It does not hold.
+    Rejected,
+}
+
+impl Response {
+    /// The name on the wire and in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Partly => "partly",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+/// What a checker finds of a point that was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Found {
+    /// The change is in the text.
+    Verified,
+    /// It is not.
+    NotFound,
+    /// The text has changed so that the point concerns nothing any more.
+    Moot,
+}
+
+impl Found {
+    /// The name in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Verified => "verified",
+            Self::NotFound => "not found",
+            Self::Moot => "moot",
+        }
+    }
+}
+
+/// What a critic makes of a point that was raised before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// It still holds.
+    Maintained,
+    /// It is taken back.
+    Withdrawn,
+    /// The text meets it now.
+    Verified,
+}
+
+impl Standing {
+    /// The name on the wire and in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Maintained => "maintained",
+            Self::Withdrawn => "withdrawn",
+            Self::Verified => "verified",
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Orders that a debate's seed decides: the numbers of its texts, and shuffles that are repeatable.
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha12Rng;
+
+use super::{AgentId, AgentSettings, Critics, Debate};
+
+/// What tells the permutation of the text numbers apart from other shuffles of a debate.
+const NUMBERS: u32 = 1 << 16;
+
+/// `items` in an order that depends on `seed` and `salt` alone: the salt tells shuffles of one debate apart.
+#[must_use]
+pub fn shuffled<T>(items: impl IntoIterator<Item = T>, seed: u32, salt: u32) -> Vec<T> {
+    let mut items: Vec<T> = items.into_iter().collect();
+    // ChaCha12 gives the same numbers in every version; the standard generator does not promise that.
+    let mut rng = ChaCha12Rng::seed_from_u64(u64::from(seed) << 32 | u64::from(salt));
+    items.shuffle(&mut rng);
+    items
+}
+
+impl Debate {
+    /// The agents in the order of the numbers of their texts: one permutation for the whole debate, so that a number
+    /// tells nobody's place. Records without settings name the agents in the order in which they first spoke.
+    #[must_use]
+    pub fn in_order_of_numbers(&self) -> Vec<&AgentId> {
+        let Some(settings) = &self.settings else {
+            let mut spoke: Vec<&AgentId> = Vec::new();
+            for one in self.rounds.iter().flat_map(|round| &round.contributions) {
+                if !spoke.contains(&&one.agent_id) {
+                    spoke.push(&one.agent_id);
+                }
+            }
+            return spoke;
+        };
+        let agents = settings.agents.iter().map(|agent| &agent.id);
+        match self.seed {
+            Some(seed) => shuffled(agents, seed, NUMBERS),
+            None => agents.collect(),
+        }
+    }
+
+    /// The number of an agent's text in prompts, counted from 1: its author's place in a permutation that the seed
+    /// decides.
+    #[must_use]
+    pub fn text_number(&self, author: &AgentId) -> Option<u32> {
+        let place = self.in_order_of_numbers().into_iter().position(|known| known == author)?;
+        u32::try_from(place + 1).ok()
+    }
+
+    /// Who criticises the text of `target` in a round: all others, or so many of them, who move on by their number from
+    /// round to round, so that everybody is heard by everybody in time. The seed decides who begins. In the order of
+    /// their turns: who leaves hands over to the critic at the same place.
+    #[must_use]
+    pub fn critics_of(&self, target: &AgentId, round: u32) -> Vec<&AgentSettings> {
+        let team = self.team();
+        let Some(place) = team.iter().position(|agent| agent.id == *target) else { return Vec::new() };
+        let others = team.len() - 1;
+        let wanted = match self.settings.as_ref().map(|settings| settings.debate.critics) {
+            Some(Critics::Number(number)) => others.min(number as usize),
+            Some(Critics::All) | None => others,
+        };
+        let moved = round.saturating_sub(1) as usize * wanted;
+        let first = self.seed.unwrap_or_default() as usize % others.max(1) + moved;
+        let turns = 0..wanted;
+        turns.map(|turn| team[(place + (first + turn) % others + 1) % team.len()]).collect()
+    }
+
+    /// Who rechecks, in `round`, what `critic` raised against the text of `target` in round `raised`: the critic itself,
+    /// or the one that has taken its place.
+    #[must_use]
+    pub fn rechecker<'a>(&'a self, critic: &'a AgentId, target: &AgentId, raised: u32, round: u32) -> &'a AgentId {
+        let now = self.critics_of(target, round);
+        if now.iter().any(|one| one.id == *critic) {
+            return critic;
+        }
+        let place = self.critics_of(target, raised).iter().position(|one| one.id == *critic);
+        place.and_then(|place| now.get(place)).map_or(critic, |one| &one.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::debate::fixture::debate;
+
+    #[test]
+    fn the_order_depends_on_seed_and_salt_alone() {
+        let order = |seed, salt| shuffled(0..8, seed, salt);
+        assert_eq!(order(7, 1), order(7, 1));
+        assert_ne!(order(7, 1), order(7, 2));
+        assert_ne!(order(7, 1), order(8, 1));
+        let mut sorted = order(7, 1);
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..8).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn texts_have_the_numbers_from_1_on_in_an_order_of_the_seed() {
+        let mut debate = debate();
+        let ids: Vec<AgentId> = debate.settings.as_ref().unwrap().agents.iter().map(|agent| agent.id.clone()).collect();
+        let mut orders = std::collections::BTreeSet::new();
+        for seed in 0..40 {
+            debate.seed = Some(seed);
+            let numbers: Vec<u32> = ids.iter().map(|id| debate.text_number(id).unwrap()).collect();
+            let mut sorted = numbers.clone();
+            sorted.sort_unstable();
+            assert!((1..).zip(sorted).all(|(expected, found)| expected == found), "{numbers:?}");
+            orders.insert(numbers);
+        }
+        assert!(orders.len() > 1, "every seed gives the same order");
+        debate.seed = None;
+        let numbers: Vec<u32> = ids.iter().map(|id| debate.text_number(id).unwrap()).collect();
+        assert!((1..).zip(numbers).all(|(expected, found)| expected == found), "without a seed it is the settings'");
+        assert_eq!(debate.text_number(&"nobody".into()), None);
+        debate.settings = None;
+        assert_eq!(debate.text_number(&debate.rounds[0].contributions[0].agent_id.clone()), Some(1));
+    }
+}

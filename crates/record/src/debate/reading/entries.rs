@@ -1,0 +1,242 @@
+//! Lines that begin with the number of a point and a verdict: `- 2.7 accepted (Storage): monthly partitions.`
+
+use std::ops::Range;
+
+use super::Said;
+use super::blocks::{Kind, Line, Page};
+
+/// What is said of points that have `numbers`, in the words of `verdicts`.
+pub(super) struct Entries<'a, V> {
+    pub(super) page: &'a Page,
+    pub(super) numbers: &'a [&'a str],
+    /// Each verdict with its words; of two that begin alike the longer comes first.
+    pub(super) verdicts: &'a [(&'a str, V)],
+}
+
+/// Marks around a number or a verdict.
+const DECORATION: &str = "*_`~[](){}#";
+/// What may stand between a number, a verdict and a reason.
+const SEPARATORS: &str = ":.,;–—-=>→|";
+
+/// The beginning of an entry: its numbers, its verdict, and where the rest begins.
+struct Lead<V> {
+    points: Vec<usize>,
+    verdict: Option<V>,
+    rest: usize,
+}
+
+impl<V: Copy + PartialEq> Entries<'_, V> {
+    /// All entries of these lines; of several on one point the last counts.
+    pub(super) fn read(&self, lines: &[Line]) -> Vec<Said<V>> {
+        let mut entries: Vec<Said<V>> = Vec::new();
+        let mut at = 0;
+        while at < lines.len() {
+            let Some((lead, end)) = self.entry(lines, at) else {
+                at += 1;
+                continue;
+            };
+            if let Some(verdict) = lead.verdict {
+                let until = lines[end - 1].end;
+                let (section, reason) = self.section_and_reason(lead.rest..until);
+                for point in lead.points {
+                    entries.retain(|known| known.at != point);
+                    entries.push(Said { at: point, verdict, section: section.clone(), reason: reason.clone() });
+                }
+            }
+            at = end;
+        }
+        entries
+    }
+
+    /// The entry that begins with a line, and the line after it.
+    fn entry(&self, lines: &[Line], at: usize) -> Option<(Lead<V>, usize)> {
+        let line = &lines[at];
+        let mut lead = self.lead(line)?;
+        let mut end = at + 1;
+        while let Some(next) = lines.get(end).filter(|next| belongs(line, next) && self.lead(next).is_none()) {
+            // `- 2.7 Backups` and below it `Decision: accepted`
+            if lead.verdict.is_none()
+                && let Some((verdict, rest)) = self.verdict_below(next)
+            {
+                (lead.verdict, lead.rest) = (Some(verdict), rest);
+            }
+            end += 1;
+        }
+        Some((lead, end))
+    }
+
+    /// Whether a line begins with a number that is known, whatever is said of it.
+    pub(super) fn is_entry(&self, line: &Line) -> bool {
+        self.lead(line).is_some()
+    }
+
+    fn lead(&self, line: &Line) -> Option<Lead<V>> {
+        if matches!(line.kind, Kind::Quoted | Kind::Rule) {
+            return None;
+        }
+        let text = &self.page.text[line.start..line.end];
+        let mut rest = spoken(without_bullet(text));
+        let mut points = Vec::new();
+        loop {
+            let word = strip_word(rest, "point").map_or(rest, spoken);
+            let Some((point, after)) = self.number(word) else { break };
+            points.push(point);
+            rest = after;
+            // `2.1, 2.3 and 2.4`, `2.1-2.4`
+            let next =
+                rest.trim_start_matches(|c: char| c.is_whitespace() || DECORATION.contains(c) || ",&/–-".contains(c));
+            let next = spoken(strip_word(next, "and").unwrap_or(next));
+            let Some((last, _)) = self.number(next).filter(|_| next.len() < rest.len()) else { break };
+            if rest[..rest.len() - next.len()].contains(['-', '–']) {
+                points.extend(point + 1..last);
+            }
+            rest = next;
+        }
+        if points.is_empty() {
+            return None;
+        }
+        // `2.7 (Failover): maintained`
+        let titled = || closing(rest.trim_start().strip_prefix(['(', '['])?).map(|end| &rest.trim_start()[end + 2..]);
+        let verdict = self.verdict(spoken(rest)).or_else(|| self.verdict(spoken(titled()?)));
+        // `2.7 accepted risks` says nothing of a point.
+        let verdict = verdict.filter(|(_, after)| ends_a_verdict(after));
+        let (verdict, rest) = verdict.map_or((None, rest), |(verdict, after)| (Some(verdict), after));
+        Some(Lead { points, verdict, rest: line.end - rest.len() })
+    }
+
+    /// The number that `text` begins with: `2.7`, `D3`, as a whole.
+    fn number<'t>(&self, text: &'t str) -> Option<(usize, &'t str)> {
+        let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(text.len());
+        let word = text[..end].trim_end_matches('.');
+        let at = self.numbers.iter().position(|number| number.eq_ignore_ascii_case(word))?;
+        Some((at, &text[word.len()..]))
+    }
+
+    /// The verdict that `text` begins with, and what comes after it.
+    fn verdict<'t>(&self, text: &'t str) -> Option<(V, &'t str)> {
+        self.verdicts.iter().find_map(|(words, verdict)| Some((*verdict, strip_word(text, words)?)))
+    }
+
+    /// The verdict of a line such as `Decision: accepted` below a number, and where the rest begins.
+    fn verdict_below(&self, line: &Line) -> Option<(V, usize)> {
+        let text = spoken(without_bullet(&self.page.text[line.start..line.end]));
+        let named = text.split_once(':').filter(|(name, _)| name.split_whitespace().count() <= 2);
+        let (verdict, after) = self.verdict(spoken(named.map_or(text, |(_, after)| after)))?;
+        ends_a_verdict(after).then(|| (verdict, line.end - after.len()))
+    }
+
+    /// `(section): reason`
+    fn section_and_reason(&self, range: Range<usize>) -> (Option<String>, Option<String>) {
+        let rest = after_separator(&self.page.text[range]);
+        let bracketed = rest.strip_prefix(['(', '[']).and_then(|inner| {
+            let end = closing(inner)?;
+            Some((inner[..end].trim(), &inner[end + 1..]))
+        });
+        let named = || {
+            let inner = strip_word(rest, "in")?;
+            let end = inner.find(':').filter(|end| *end <= 80)?;
+            Some((inner[..end].trim(), &inner[end + 1..]))
+        };
+        let (section, why) = bracketed.or_else(named).map_or((None, rest), |(section, why)| (Some(section), why));
+        let why = tidy(why);
+        let section = section.filter(|section| !section.is_empty()).map(str::to_owned);
+        (section, Some(why).filter(|why| why.contains(char::is_alphanumeric)))
+    }
+}
+
+/// Whether `next` goes on with the entry or point that `line` begins.
+pub(super) fn belongs(line: &Line, next: &Line) -> bool {
+    let is_nested = next.depth > line.depth && !matches!(next.kind, Kind::Heading(_));
+    let is_wrapped = next.kind == Kind::Text && !next.first && next.depth == line.depth;
+    match line.kind {
+        // All below a heading is about it, up to the next.
+        Kind::Heading(_) => !matches!(next.kind, Kind::Heading(_) | Kind::Rule),
+        Kind::Text => is_wrapped || is_nested && next.kind != Kind::Item,
+        Kind::Item => is_nested || next.depth == line.depth && !matches!(next.kind, Kind::Item | Kind::Heading(_)),
+        Kind::Row | Kind::Rule | Kind::Quoted => false,
+    }
+}
+
+/// Whether a verdict ends here, so that it is none of a longer phrase.
+fn ends_a_verdict(after: &str) -> bool {
+    let after = after.trim_start_matches(['*', '_', '`']);
+    let next = after.trim_start().chars().next();
+    next.is_none_or(|c| SEPARATORS.contains(c) || DECORATION.contains(c))
+        || after.starts_with('\n')
+        || strip_word(after.trim_start(), "in").is_some()
+}
+
+/// The text without a bullet, a number of a list or the marks of a heading.
+pub(super) fn without_bullet(text: &str) -> &str {
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || "#>".contains(c));
+    let text = text
+        .strip_prefix(['-', '*', '+', '•', '|'])
+        .filter(|rest| rest.starts_with(char::is_whitespace))
+        .unwrap_or(text);
+    let text = text.trim_start();
+    let text = text.strip_prefix("[ ]").or_else(|| text.strip_prefix("[x]")).unwrap_or(text);
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    match rest.strip_prefix(['.', ')']) {
+        Some(rest) if rest.starts_with(char::is_whitespace) => rest.trim_start(),
+        Some(_) | None => text.trim_start(),
+    }
+}
+
+/// The text from its first word on.
+pub(super) fn spoken(text: &str) -> &str {
+    text.trim_start_matches(|c: char| !c.is_alphanumeric())
+}
+
+/// What comes after a word or phrase that `text` begins with, in whatever case.
+pub(super) fn strip_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
+    let rest = text.get(..word.len()).filter(|head| head.eq_ignore_ascii_case(word)).map(|_| &text[word.len()..])?;
+    (!rest.starts_with(char::is_alphanumeric)).then_some(rest)
+}
+
+/// Where the bracket closes that stands before `text`.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' if depth == 0 => return Some(at),
+            ')' | ']' => depth -= 1,
+            '\n' => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The text after what stands between a verdict or a tag and it: `** (`, `:** `, ` - `.
+pub(super) fn after_separator(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    loop {
+        let after = rest.trim_start_matches(|c: char| SEPARATORS.contains(c));
+        // `-5 degrees` and `.5` are a part of what is said.
+        let is_apart =
+            after.is_empty() || after.starts_with([' ', '\n', '*', '_']) || rest.starts_with([':', ',', '|']);
+        let after = if is_apart { after } else { rest };
+        // What closes emphasis that was opened ahead of it says nothing.
+        let closed = ["**", "__", "*", "_", "`"]
+            .iter()
+            .find_map(|mark| after.strip_prefix(mark).filter(|inner| inner.matches(mark).count() % 2 == 0));
+        let after = closed.unwrap_or(after).trim_start();
+        if after.len() == rest.len() {
+            return rest;
+        }
+        rest = after;
+    }
+}
+
+/// A text word for word, without a separator ahead of it, the indentation of a list and empty ends.
+pub(super) fn tidy(text: &str) -> String {
+    let text = after_separator(text);
+    let indents = text.lines().skip(1).filter(|line| !line.trim().is_empty());
+    let common = indents.map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
+    let dedented = text.lines().enumerate().map(|(at, line)| match line.get(common..) {
+        Some(rest) if at > 0 && line[..common].trim().is_empty() => rest.trim_end(),
+        Some(_) | None => line.trim_end(),
+    });
+    dedented.collect::<Vec<_>>().join("\n").trim_end_matches(['|', ' ', '\n']).to_owned()
+}

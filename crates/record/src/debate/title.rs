@@ -1,0 +1,119 @@
+//! What a debate is called: by its judge, and until then by its problem.
+
+use std::borrow::Cow;
+
+use dialectic_base::sanitize;
+
+use super::Debate;
+
+/// Words of a title that the judge gives.
+const WORDS: usize = 8;
+/// Characters of a title, whoever wrote it.
+const CHARACTERS: usize = 80;
+
+impl Debate {
+    /// What the debate is called: the judge's title, else the first sentence of the problem, cut at a word. Plain text on
+    /// one line; escape it as any other text of a model. Empty where the problem says nothing.
+    #[must_use]
+    pub fn title(&self) -> Cow<'_, str> {
+        self.given_title().map_or_else(|| title_of_problem(&self.problem).unwrap_or_default().into(), Cow::Borrowed)
+    }
+
+    /// The title that the judge gave.
+    #[must_use]
+    pub fn given_title(&self) -> Option<&str> {
+        self.final_solution.as_ref().and_then(|solution| solution.title.as_deref())
+    }
+}
+
+/// A title that a judge gives, as plain text: one line, without Markdown's marks, quotes and a full stop, at most eight
+/// words. Absent where nothing is left.
+#[must_use]
+pub fn clean_title(text: &str) -> Option<String> {
+    let line = plain(text);
+    let bare = line.trim_matches(|c: char| "\"'“”‘’„«»`*_.".contains(c) || c.is_whitespace());
+    let words: Vec<&str> = bare.split(' ').take(WORDS).collect();
+    cut(&words.join(" "))
+}
+
+/// The first sentence of the problem, cut at a word.
+fn title_of_problem(problem: &str) -> Option<String> {
+    let lines = problem.lines().map(|line| plain(line.trim_start().trim_start_matches(['#', '>', '-', '*', ' '])));
+    let line = lines.into_iter().find(|line| line.chars().any(char::is_alphanumeric))?;
+    cut(sentence(&line))
+}
+
+/// The first sentence of a line. A dot within a number or after an abbreviation ends none.
+fn sentence(line: &str) -> &str {
+    let ends = line.char_indices().filter(|(_, c)| ".!?。！？".contains(*c));
+    let mut ends = ends.map(|(at, c)| (at, at + c.len_utf8(), c)).filter(|(at, after, c)| {
+        let word = line[..*at].rsplit([' ', '(']).next().unwrap_or_default();
+        let is_abbreviation = word.split('.').all(|part| part.chars().count() <= 1);
+        !c.is_ascii() || (line[*after..].starts_with(' ') && !is_abbreviation)
+    });
+    ends.next().map_or(line, |(at, after, c)| if c == '.' || c == '。' { &line[..at] } else { &line[..after] })
+}
+
+/// One line of visible text without Markdown's marks.
+fn plain(text: &str) -> String {
+    let visible = sanitize::one_line(text);
+    let without_marks = visible.replace("**", "").replace("__", "").replace('`', "");
+    without_marks.split_whitespace().collect::<Vec<_>>().join(" ").trim_start_matches('#').trim().to_owned()
+}
+
+/// `text` in at most so many characters, ending with a whole word where there is one.
+fn cut(text: &str) -> Option<String> {
+    let text = text.trim();
+    if text.chars().count() <= CHARACTERS {
+        return (!text.is_empty()).then(|| text.to_owned());
+    }
+    let end = text.char_indices().nth(CHARACTERS - 1).map_or(text.len(), |(at, _)| at);
+    let kept = &text[..end];
+    let whole =
+        if text[end..].starts_with(' ') { kept } else { kept.rsplit_once(' ').map_or(kept, |(whole, _)| whole) };
+    Some(format!("{}…", whole.trim_end_matches(|c: char| c.is_whitespace() || ",;:–-".contains(c))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_judges_title_is_plain_text_of_eight_words() {
+        for (given, title) in [
+            ("Order numbers without gaps", "Order numbers without gaps"),
+            (" **\"Rate limiting\"**.\n", "Rate limiting"),
+            ("# One two three four five six seven eight nine", "One two three four five six seven eight"),
+            ("<b>& `x`</b>", "<b>& x</b>"),
+            ("a\u{202e}b\u{1b}[31m c", "ab c"),
+        ] {
+            let cleaned = clean_title(given).unwrap();
+            assert!(cleaned.chars().all(|c| !c.is_control() && c != '\u{202e}'), "{given}");
+            if !given.contains('\u{1b}') {
+                assert_eq!(cleaned, title);
+            }
+        }
+        assert_eq!(clean_title(" \n**\"\"** "), None);
+        let long = clean_title(&"Donaudampfschifffahrt ".repeat(8)).unwrap();
+        assert_eq!(long, "Donaudampfschifffahrt Donaudampfschifffahrt Donaudampfschifffahrt…");
+    }
+
+    #[test]
+    fn a_problem_is_called_by_its_first_sentence_cut_at_a_word() {
+        for (problem, title) in [
+            ("\n# Rate limiter\n\nWe need one.", "Rate limiter"),
+            ("Keep 99.9 % up, e.g. by retries. It is hard.", "Keep 99.9 % up, e.g. by retries"),
+            ("Is a queue needed? Say why.", "Is a queue needed?"),
+            ("キューは必要か。理由も。", "キューは必要か"),
+            (
+                "A service that takes orders from 300 shops must number them without a gap, although two of its data \
+                 centres may lose each other.",
+                "A service that takes orders from 300 shops must number them without a gap…",
+            ),
+        ] {
+            assert_eq!(title_of_problem(problem).as_deref(), Some(title));
+        }
+        assert_eq!(title_of_problem("\n---\n"), None);
+        assert_eq!(title_of_problem(&"x".repeat(200)).unwrap().chars().count(), CHARACTERS);
+    }
+}

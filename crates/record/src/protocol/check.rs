@@ -1,0 +1,222 @@
+//! The check of what is delivered: a draft of the answer is read through lenses, and written anew where they find
+//! something grave. Every protocol that ends in a solution shares its stages.
+
+use std::sync::Arc;
+
+use crate::debate::{
+    AgentId, AgentSettings, CallKey, Contribution, Debate, Draft, Event, Metadata, ResultKind, Solution, StageId,
+    StageInfo, StopReason,
+};
+use crate::prompt::Prompt;
+
+use super::{Authorship, BudgetClass, Delivery, Next, OutputSpec, PromptContext, Row, Stage, Step, Trigger};
+
+/// The draft is read.
+pub const CHECK: StageId = StageId::new("check");
+/// The text that takes its place is written.
+pub const FINAL: StageId = StageId::new("final");
+
+/// There is a draft to be read.
+pub(super) const CHECK_DUE: Trigger = Trigger("CHECK_DUE");
+/// The check found something grave.
+pub(super) const POINTS_RAISED: Trigger = Trigger("POINTS_RAISED");
+/// The writer gave up the approach: there is another draft to be read.
+pub(super) const APPROACH_CHANGED: Trigger = Trigger("APPROACH_CHANGED");
+pub(super) const COMPLETE: Trigger = Trigger("COMPLETE");
+
+pub(super) static READ: Prompt = prompt!("check/check.md", None);
+pub(super) static FINALISE: Prompt = prompt!("check/finalise.md", None);
+pub(super) static AMEND: Prompt = prompt!("check/amend.md", Refine);
+
+/// The draft is read by its checkers.
+pub(super) const fn check(
+    facts: fn(&Debate) -> Vec<Event>,
+    outcome: fn(&Debate) -> Result<Trigger, String>,
+    rows: &'static [Row],
+) -> Stage {
+    let words = ["check", "checks", "checking", "checks", "checked", "check"];
+    Stage { info: StageInfo::new(CHECK, words).yielding(ResultKind::Check), facts, steps, outcome, rows }
+}
+
+/// [`check`] where the judge's draft, or that which won a vote, is the answer unless something grave is found in it.
+pub(super) const fn check_of_answer() -> Stage {
+    check(
+        |debate| stands(debate, !is_faulted(debate)),
+        |debate| Ok(if is_faulted(debate) { POINTS_RAISED } else { COMPLETE }),
+        &[Row(POINTS_RAISED, Next::Go(FINAL)), Row(COMPLETE, Next::Done)],
+    )
+}
+
+/// The text that takes the place of the draft is written by the one who wrote that: the judge, or an agent. `facts` says
+/// what follows from it.
+pub(super) const fn final_text(facts: fn(&Debate) -> Vec<Event>) -> Stage {
+    let words = [
+        "final text",
+        "final texts",
+        "writing the final text",
+        "writes the final text",
+        "wrote the final text",
+        "write the final text",
+    ];
+    Stage {
+        info: StageInfo::new(FINAL, words).yielding(ResultKind::Solution),
+        facts,
+        steps: |debate| rewrite(debate, FINAL).into_iter().collect(),
+        outcome: |debate| match debate.final_solution {
+            Some(_) => Ok(COMPLETE),
+            None if is_unread(debate) => Ok(APPROACH_CHANGED),
+            None => Err("there is neither a final text nor a draft".to_owned()),
+        },
+        rows: &[Row(COMPLETE, Next::Done), Row(APPROACH_CHANGED, Next::Go(CHECK))],
+    }
+}
+
+/// What follows once the judge has written the final text, or could not.
+pub(super) fn finalised(debate: &Debate) -> Vec<Event> {
+    stands(debate, has_failed(debate, FINAL))
+}
+
+/// Whether a draft that is there is to be read, or is being read.
+pub(super) fn is_due(debate: &Debate) -> bool {
+    !debate.lenses().is_empty()
+        && debate.stop_reason != Some(StopReason::User)
+        && !debate.check_forgone
+        && debate.final_solution.is_none()
+        && debate.newest_draft().is_some()
+}
+
+/// What a stage that has written a draft ends with.
+pub(super) fn drafted(debate: &Debate) -> Option<Trigger> {
+    match debate.final_solution {
+        Some(_) => Some(COMPLETE),
+        None => is_due(debate).then_some(CHECK_DUE),
+    }
+}
+
+/// The draft as the answer, where nothing takes its place any more: it is not read, or `is_over` says so.
+pub(super) fn stands(debate: &Debate, is_over: bool) -> Vec<Event> {
+    let draft = debate.draft.as_ref().filter(|_| debate.final_solution.is_none());
+    let draft = draft.filter(|_| !is_due(debate) || is_over && is_read(debate));
+    draft.map(|draft| answer(debate, draft.clone())).into_iter().collect()
+}
+
+/// `solution` as the answer, with what of it nobody has read.
+pub(super) fn answer(debate: &Debate, solution: Solution) -> Event {
+    let solution = Box::new(solution.with_unverified(debate.unverified()));
+    Event::Synthesized { key: None, text: None, solution, call: None }
+}
+
+/// How a solution of a closing stage is delivered.
+pub(super) fn delivery(debate: &Debate) -> Delivery {
+    if debate.lenses().is_empty() { Delivery::Answer } else { Delivery::Draft }
+}
+
+/// Who reads the draft: the panel's models in turn, not the judge's where there is another, nor the one who wrote it.
+fn checkers<'a>(debate: &'a Debate, author: &AgentId) -> Vec<&'a AgentSettings> {
+    let model = |agent: &'a AgentSettings| (agent.provider.as_str(), agent.model.as_str());
+    let narrowed = |all: Vec<&'a AgentSettings>, keep: &dyn Fn(&AgentSettings) -> bool| {
+        let kept: Vec<_> = all.iter().copied().filter(|agent| keep(agent)).collect();
+        if kept.is_empty() { all } else { kept }
+    };
+    let judge =
+        debate.settings.as_ref().map(|settings| (settings.judge.provider.as_str(), settings.judge.model.as_str()));
+    let others = narrowed(debate.team(), &|agent| agent.id != *author);
+    let others = narrowed(others, &|agent| Some((agent.provider.as_str(), agent.model.as_str())) != judge);
+    let turn = |at: usize| others[..at].iter().filter(|before| model(before) == model(others[at])).count();
+    let mut order: Vec<usize> = (0..others.len()).collect();
+    order.sort_by_key(|at| turn(*at));
+    order.into_iter().map(|at| others[at]).collect()
+}
+
+/// The call of each lens on a draft.
+pub(super) fn keys(debate: &Debate, draft: &Draft<'_>) -> Vec<CallKey> {
+    let author = &draft.text.agent_id;
+    let checkers = checkers(debate, author);
+    let lenses = debate.lenses().iter().zip(checkers.into_iter().cycle());
+    let key = |checker: &AgentSettings| CallKey::new(debate.current_round, CHECK, &checker.id).about(author);
+    lenses.map(|(lens, checker)| key(checker).pass(lens.pass(draft.number))).collect()
+}
+
+/// The checkers read the draft, all at once.
+fn steps(debate: &Debate) -> Vec<Step> {
+    let Some(draft) = debate.newest_draft().filter(|_| is_due(debate)) else { return Vec::new() };
+    let step = |(lens, key)| Step::new(key, &READ, OutputSpec::Check(lens)).after([draft.key.clone()]);
+    let steps = debate.lenses().iter().copied().zip(keys(debate, &draft)).map(step);
+    steps.map(|step| step.showing(PromptContext::Draft).paid(BudgetClass::Check)).collect()
+}
+
+/// Whether everybody who reads the newest draft has come to an end.
+fn is_read(debate: &Debate) -> bool {
+    debate.newest_draft().is_some_and(|draft| keys(debate, &draft).iter().all(|key| debate.settled(key).is_some()))
+}
+
+/// Whether there is a draft that nobody has read and somebody is to read.
+pub(super) fn is_unread(debate: &Debate) -> bool {
+    is_due(debate) && !is_read(debate)
+}
+
+/// Whether the newest draft was read and is to be written anew.
+fn is_faulted(debate: &Debate) -> bool {
+    is_due(debate) && is_read(debate) && debate.is_draft_faulted()
+}
+
+fn rewrite_key(debate: &Debate, draft: &Draft<'_>, stage: StageId) -> CallKey {
+    CallKey::new(debate.current_round, stage, &draft.text.agent_id).pass(draft.number)
+}
+
+/// Whether the newest draft was to be written anew in that stage, and could not.
+pub(super) fn has_failed(debate: &Debate, stage: StageId) -> bool {
+    debate.newest_draft().is_some_and(|draft| debate.has_failed(&rewrite_key(debate, &draft, stage)))
+}
+
+/// The author of the draft writes it anew, with what its checkers found. It may give up its approach once.
+pub(super) fn rewrite(debate: &Debate, stage: StageId) -> Option<Step> {
+    is_faulted(debate).then(|| rewrite_of_draft(debate, stage)).flatten()
+}
+
+/// The same, whatever its checkers found.
+pub(super) fn rewrite_of_draft(debate: &Debate, stage: StageId) -> Option<Step> {
+    let (draft, settings) = (debate.newest_draft()?, debate.settings.as_ref()?);
+    let (answer, prompt) = if draft.text.agent_id == settings.judge.id {
+        (OutputSpec::Solution(Authorship::Judge), &FINALISE)
+    } else {
+        (OutputSpec::Amendment, &AMEND)
+    };
+    let may_rethink = draft.number == 1 && !settings.debate.quick;
+    let delivery = if may_rethink { Delivery::DraftIfRethought } else { Delivery::Answer };
+    let step = Step::new(rewrite_key(debate, &draft, stage), prompt, answer).after([draft.key.clone()]);
+    let step = step.after(keys(debate, &draft)).showing(PromptContext::Draft).delivered(delivery);
+    Some(step.paid(BudgetClass::Check))
+}
+
+/// What follows from the text of an agent that takes the place of its draft: the answer, or another draft. `solution`
+/// makes it of the text.
+pub(super) fn rewritten(debate: &Debate, solution: impl Fn(&Contribution) -> Solution) -> Vec<Event> {
+    match debate.final_text().filter(|_| debate.final_solution.is_none()) {
+        Some(text) => vec![answer(debate, solution(text))],
+        None => redrafted(debate, solution),
+    }
+}
+
+/// The text of an agent that gave up the approach of its draft, as another draft.
+pub(super) fn redrafted(debate: &Debate, solution: impl Fn(&Contribution) -> Solution) -> Vec<Event> {
+    let rethought = debate.newest_draft().filter(|draft| draft.number > 1 && draft.checks.is_empty());
+    let rethought = rethought.filter(|_| debate.final_solution.is_none());
+    let rethought = rethought.map(|draft| Box::new(solution(draft.text)));
+    let is_new = |solution: &Box<Solution>| debate.draft.as_ref() != Some(solution);
+    let drafted = |solution| Event::Drafted { key: None, text: None, solution, call: None };
+    rethought.filter(is_new).map(drafted).into_iter().collect()
+}
+
+/// A text of a round as the draft that is read: without its answers, which are on record there.
+pub(super) fn draft_of(text: &Contribution) -> Arc<Contribution> {
+    Arc::new(Contribution {
+        agent_id: text.agent_id.clone(),
+        agent_role: Arc::clone(&text.agent_role),
+        stage: text.stage,
+        content: text.without_answers().as_ref().into(),
+        metadata: Metadata { model: text.metadata.model.clone(), ..Metadata::default() },
+        target_agent_id: None,
+        reading: None,
+    })
+}

@@ -1,0 +1,162 @@
+//! One round in few calls: everybody proposes, everybody reads all others at once, the judge drafts one answer, and the
+//! draft is checked.
+
+use crate::debate::{
+    CallKey, CallStatus, Critics, Debate, ResultKind, Settings, StageId, StageInfo, SynthesisMethod, TerminationKind,
+};
+use crate::prompt::Prompt;
+
+use super::check::{self, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
+use super::{
+    Authorship, BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit,
+    all_clear, answers, clarification, complete_or_fallback, initialization, key, keys, nothing, with_failure,
+};
+
+const PROPOSAL: StageId = StageId::new("proposal");
+const REVIEW: StageId = StageId::new("review");
+const SYNTHESIS: StageId = StageId::new("synthesis");
+
+const PROPOSALS_COMPLETE: Trigger = Trigger("PROPOSALS_COMPLETE");
+const REVIEWS_COMPLETE: Trigger = Trigger("REVIEWS_COMPLETE");
+
+static SYSTEM: Prompt = prompt!("system/council.md", None);
+static PROPOSE: Prompt = prompt!("council/propose.md", Propose);
+static REVIEW_TEXTS: Prompt = prompt!("council/review.md", Critique);
+static SYNTHESIZE: Prompt = prompt!("council/synthesize.md", None);
+
+/// Fewer proposals than this leave nothing to compare.
+const FEWEST: usize = 2;
+/// How many take part where answers are to be quick.
+pub const QUICK_AGENTS: usize = 2;
+/// Its only round.
+const ROUNDS: u32 = 1;
+
+/// Agents propose and read each other; the judge drafts the answer, which is checked before it is delivered.
+pub static COUNCIL: Protocol = Protocol {
+    name: "council",
+    about: "agents propose, each reads all others at once, the judge drafts one answer, and the draft is checked before \
+            it is delivered",
+    suits: "a first debate, and any question that several views should answer in few calls",
+    calls: "2·n + 1, and 4 for the check",
+    check,
+    default_rounds: ROUNDS,
+    built_in_agents: None,
+    system: &SYSTEM,
+    closing: SYNTHESIS,
+    prompts: &[&CLARIFY, &PROPOSE, &REVIEW_TEXTS, &SYNTHESIZE, &READ, &FINALISE],
+    stages: &[
+        initialization(),
+        clarification(&all_clear(Next::Begin(PROPOSAL))),
+        answers(),
+        Stage {
+            info: StageInfo::new(PROPOSAL, ["proposal", "proposals", "proposing", "proposes", "proposed", "propose"])
+                .yielding(ResultKind::Proposal)
+                .in_round()
+                .essential(),
+            facts: nothing,
+            steps: |debate| keys(debate, debate.current_round, PROPOSAL).into_iter().map(proposal).collect(),
+            outcome: enough_proposals,
+            rows: &[Row(PROPOSALS_COMPLETE, Next::Go(REVIEW))],
+        },
+        Stage {
+            info: StageInfo::new(REVIEW, ["review", "reviews", "reviewing", "reviews", "reviewed", "review"])
+                .yielding(ResultKind::Critique)
+                .in_round()
+                .essential(),
+            facts: nothing,
+            steps: reviews,
+            outcome: |debate| Ok(complete_or_fallback(debate, REVIEW, REVIEWS_COMPLETE)),
+            rows: &[Row(REVIEWS_COMPLETE, Next::Go(SYNTHESIS))],
+        },
+        Stage {
+            info: StageInfo::new(
+                SYNTHESIS,
+                ["synthesis", "syntheses", "synthesizing", "synthesizes", "synthesized", "synthesize"],
+            )
+            .yielding(ResultKind::Solution)
+            .essential(),
+            facts: |debate| check::stands(debate, false),
+            steps: |debate| synthesis(debate).into_iter().collect(),
+            outcome: synthesized,
+            rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],
+        },
+        check::check_of_answer(),
+        check::final_text(check::finalised),
+    ],
+};
+
+fn check(settings: &Settings) -> Result<(), Unfit> {
+    let (agents, rules) = (settings.agents.len(), &settings.debate);
+    let unfit = |problem: String, hint: &str| Err(Unfit { problem, hint: hint.to_owned() });
+    if agents < FEWEST {
+        let problem = format!("council needs at least {FEWEST} agents, and {agents} is to take part");
+        return unfit(problem, "choose more with --agents or in the configuration");
+    }
+    if rules.quick && agents != QUICK_AGENTS {
+        let problem = format!("a quick council has {QUICK_AGENTS} agents, and {agents} are to take part");
+        return unfit(problem, "name two with --agents, or leave out --quick");
+    }
+    if rules.rounds != ROUNDS {
+        let problem = format!("council has one round, and {} are asked for", rules.rounds);
+        return unfit(problem, "leave out `debate.rounds` and --rounds, or take the protocol dialectic");
+    }
+    if rules.critics != Critics::All {
+        let problem = "in a council everybody reads everybody: `debate.critics` does not hold there".to_owned();
+        return unfit(problem, "leave out `debate.critics`, or take the protocol dialectic");
+    }
+    if rules.termination_condition.kind != TerminationKind::Fixed {
+        let problem = "council has one round: no condition can end it earlier".to_owned();
+        return unfit(problem, "leave out `debate.terminationCondition` and --until, or take the protocol dialectic");
+    }
+    if rules.synthesis_method != SynthesisMethod::Judge {
+        let problem =
+            "in a council the judge writes the answer: `debate.synthesisMethod` does not hold there".to_owned();
+        return unfit(problem, "leave out `debate.synthesisMethod`, or take the protocol dialectic");
+    }
+    Ok(())
+}
+
+fn proposal(key: CallKey) -> Step {
+    Step::new(key, &PROPOSE, OutputSpec::Text)
+}
+
+fn enough_proposals(debate: &Debate) -> Result<Trigger, String> {
+    let proposals = keys(debate, debate.current_round, PROPOSAL);
+    let there = proposals.iter().filter(|key| debate.settled(key) == Some(CallStatus::Done)).count();
+    if there < FEWEST {
+        return Err(format!("there are {there} of the {FEWEST} proposals that a council needs"));
+    }
+    Ok(complete_or_fallback(debate, PROPOSAL, PROPOSALS_COMPLETE))
+}
+
+/// Everybody reads all proposals that are there or may still come, but its own.
+fn reviews(debate: &Debate) -> Vec<Step> {
+    let mut proposals = keys(debate, debate.current_round, PROPOSAL);
+    proposals.retain(|key| !debate.has_failed(key));
+    let step = |key: CallKey| {
+        let others: Vec<_> = proposals.iter().filter(|text| text.agent_id != key.agent_id).cloned().collect();
+        let review = Step::new(key, &REVIEW_TEXTS, OutputSpec::Text).after(others);
+        review.showing(PromptContext::Texts)
+    };
+    let steps = keys(debate, debate.current_round, REVIEW).into_iter().map(step);
+    steps.filter(|step| !step.inputs.is_empty()).collect()
+}
+
+/// The judge drafts the answer.
+fn synthesis(debate: &Debate) -> Option<Step> {
+    let settings = debate.settings.as_ref().filter(|_| debate.final_round().is_some())?;
+    let solution =
+        Step::new(key(debate, SYNTHESIS, &settings.judge), &SYNTHESIZE, OutputSpec::Solution(Authorship::Judge));
+    let solution = solution.showing(PromptContext::WholeDebate).paid(BudgetClass::Closing);
+    Some(solution.delivered(check::delivery(debate)))
+}
+
+fn synthesized(debate: &Debate) -> Result<Trigger, String> {
+    if let Some(trigger) = check::drafted(debate) {
+        return Ok(trigger);
+    }
+    if debate.final_round().is_none() {
+        return Err("there is no proposal to close the debate on".to_owned());
+    }
+    Err(with_failure(debate, SYNTHESIS, "the judge could not write the answer"))
+}

@@ -1,0 +1,221 @@
+//! The check of what is delivered: who reads a draft, what follows from what they find, and what is left unread.
+
+use dialectic_base::severity::Severity;
+
+use super::super::*;
+use super::course::{Course, Reply, first, good, settings};
+use crate::debate::{Lens, OutcomeKind, StopReason, SynthesisMethod};
+
+const CHECKED: [&Protocol; 4] = [&DIALECTIC, &COUNCIL, &ARENA, &REVIEW];
+
+/// A debate of three agents and as few rounds as may be, whose answer is checked through so many lenses.
+fn begun(protocol: &'static Protocol, lenses: u32) -> Settings {
+    let rounds = if protocol.name == REVIEW.name { 2 } else { 1 };
+    let mut settings = settings(protocol, 3, rounds);
+    settings.debate.check = lenses;
+    settings
+}
+
+fn checked(protocol: &'static Protocol, lenses: u32, reply: &dyn Fn(&Step) -> Reply) -> Course {
+    Course::start(protocol, begun(protocol, lenses)).run(reply, &mut first)
+}
+
+/// Whoever looks through that lens finds something grave.
+fn faulted(at: Lens) -> impl Fn(&Step) -> Reply {
+    move |step| match &step.answer {
+        OutputSpec::Check(lens) if *lens == at => Reply::Checked(vec![Severity::Blocking]),
+        _ => good(step),
+    }
+}
+
+/// The calls from the first check on.
+fn calls(course: &Course) -> Vec<String> {
+    let name = |step: &Step| format!("{} {} {}", step.key.stage, step.key.agent_id, step.key.pass);
+    let from = course.calls.iter().position(|step| matches!(step.answer, OutputSpec::Check(_)));
+    course.calls[from.unwrap_or(course.calls.len())..].iter().map(name).collect()
+}
+
+fn outcome(course: &Course) -> (OutcomeKind, Vec<String>) {
+    let outcome = course.debate.outcome.as_ref().unwrap();
+    (outcome.kind, outcome.reasons.clone())
+}
+
+#[test]
+fn a_draft_in_which_nothing_grave_is_found_is_the_answer() {
+    for protocol in CHECKED {
+        let course = checked(protocol, 3, &|step| match &step.answer {
+            OutputSpec::Check(_) => Reply::Checked(vec![Severity::Minor]),
+            _ => good(step),
+        });
+        let debate = &course.debate;
+        let made = calls(&course).iter().filter(|call| !call.starts_with("check")).count();
+        assert_eq!(made, usize::from(protocol.name == REVIEW.name), "{}: {:?}", protocol.name, calls(&course));
+        assert_eq!(outcome(&course), (OutcomeKind::Full, vec![]), "{}", protocol.name);
+        let (draft, solution) = (debate.draft.as_ref().unwrap(), debate.final_solution.as_ref().unwrap());
+        assert_eq!(draft.description, solution.description, "{}", protocol.name);
+        assert!(solution.unverified.is_empty());
+        assert_eq!(debate.checks.len(), 4, "the draft, and what each lens saw");
+        assert!(debate.rounds.iter().all(|round| round.contributions.iter().all(|one| one.metadata.lens.is_none())));
+    }
+}
+
+#[test]
+fn something_grave_has_the_answer_written_anew_once_and_says_what_nobody_read() {
+    for protocol in CHECKED {
+        for lens in Lens::ALL {
+            let course = checked(protocol, 3, &faulted(lens));
+            let last = calls(&course)[3..].to_vec();
+            let expected: &[&str] =
+                if protocol.name == REVIEW.name { &["amend a 1", "synthesis judge 1"] } else { &["final judge 1"] };
+            assert_eq!(last, expected, "{}", protocol.name);
+            assert_eq!(outcome(&course).0, OutcomeKind::Full);
+            let text = course.debate.final_text().unwrap();
+            assert_eq!(text.stage.as_str(), expected[0].split(' ').next().unwrap());
+            let written = course.calls.iter().find(|step| step.key.stage == text.stage).unwrap();
+            let shown = written.inputs.iter().filter(|key| key.stage == CHECK).count();
+            assert_eq!((shown, written.cost), (3, BudgetClass::Check));
+        }
+    }
+}
+
+#[test]
+fn another_approach_is_another_draft_which_is_checked_once_more() {
+    for protocol in CHECKED {
+        let reply = |step: &Step| match &step.answer {
+            OutputSpec::Check(_) => Reply::Checked(vec![Severity::Major]),
+            OutputSpec::Amendment | OutputSpec::Solution(_) if step.delivery == Delivery::DraftIfRethought => {
+                Reply::Rethought("Another way.".to_owned())
+            }
+            _ => good(step),
+        };
+        let course = checked(protocol, 3, &reply);
+        let made: Vec<String> = calls(&course);
+        let stage = if protocol.name == REVIEW.name { "amend a" } else { "final judge" };
+        let passes: Vec<&str> = made.iter().filter_map(|call| call.rsplit(' ').next()).take(8).collect();
+        assert_eq!(passes, ["1", "2", "3", "1", "4", "5", "6", "2"], "{}: {made:?}", protocol.name);
+        assert_eq!((&*made[3], &*made[7]), (&*format!("{stage} 1"), &*format!("{stage} 2")), "{}", protocol.name);
+        assert_eq!(course.debate.newest_draft().unwrap().text.content.as_ref(), "Another way.");
+        assert_eq!(course.debate.newest_draft().unwrap().number, 2);
+        let mut quick = begun(protocol, 3);
+        quick.debate.quick = true;
+        let course = Course::start(protocol, quick).run(&reply, &mut first);
+        assert!(!calls(&course).iter().any(|call| call.starts_with("check") && call.ends_with('4')));
+    }
+}
+
+#[test]
+fn a_lens_that_failed_degrades_and_a_final_text_that_failed_leaves_the_draft() {
+    for protocol in CHECKED {
+        let course = checked(protocol, 3, &|step| match &step.answer {
+            OutputSpec::Check(Lens::Facts) => Reply::Failed,
+            _ => good(step),
+        });
+        let (kind, reasons) = outcome(&course);
+        assert_eq!(kind, OutcomeKind::Degraded);
+        assert!(reasons.contains(&"the answer was not checked for facts".to_owned()), "{reasons:?}");
+        let unverified = course.debate.unverified();
+        assert_eq!(unverified, ["It was not checked for facts."]);
+        let course = checked(protocol, 3, &|step| match step.key.stage.as_str() {
+            "final" | "amend" => Reply::Failed,
+            _ => faulted(Lens::Execute)(step),
+        });
+        let (kind, reasons) = outcome(&course);
+        assert_eq!((kind, reasons.len()), (OutcomeKind::Degraded, 1), "{reasons:?}");
+        let draft = course.debate.draft.as_ref().unwrap();
+        let solution = course.debate.final_solution.as_ref().unwrap();
+        assert!(solution.description.starts_with(draft.description.trim_end()), "{}", solution.description);
+        assert_eq!(course.debate.unverified(), ["Nothing was changed because of D1."]);
+    }
+}
+
+#[test]
+fn without_a_check_the_same_calls_are_made_but_for_its_own() {
+    for protocol in CHECKED {
+        let [with, without] = [3, 0].map(|lenses| checked(protocol, lenses, &faulted(Lens::Facts)));
+        let keys = |course: &Course| {
+            let is_own = |step: &&Step| step.cost != BudgetClass::Check;
+            course.calls.iter().filter(is_own).map(|step| step.key.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(keys(&with), keys(&without), "{}", protocol.name);
+        assert_eq!(with.calls.len(), without.calls.len() + 4);
+        assert!(without.debate.draft.is_none() && without.debate.checks.is_empty());
+    }
+}
+
+#[test]
+fn checkers_are_the_panels_models_in_turn_and_neither_the_judges_nor_the_author() {
+    let mut settings = begun(&DIALECTIC, 3);
+    for (agent, model) in settings.agents.iter_mut().zip(["x", "x", "m"]) {
+        agent.model = model.to_owned();
+    }
+    let course = Course::start(&DIALECTIC, settings.clone()).run(&good, &mut first);
+    assert_eq!(calls(&course), ["check a 1", "check b 2", "check a 3"], "the judge has the model `m` too");
+    settings.agents[2].model = "y".to_owned();
+    let course = Course::start(&DIALECTIC, settings.clone()).run(&good, &mut first);
+    assert_eq!(calls(&course), ["check a 1", "check c 2", "check b 3"]);
+    settings.debate.synthesis_method = SynthesisMethod::Voting;
+    let course = Course::start(&DIALECTIC, settings).run(&faulted(Lens::Requirements), &mut first);
+    assert_eq!(calls(&course), ["check b 1", "check c 2", "check b 3", "final a 1"], "a won the vote");
+    let solution = course.debate.final_solution.as_ref().unwrap();
+    assert!(solution.description.starts_with("text of a\n\n---\n\n## Vote"), "{}", solution.description);
+}
+
+#[test]
+fn in_a_review_the_last_demands_and_the_points_go_to_the_author_in_one_call() {
+    let course = checked(&REVIEW, 3, &|step| match &step.answer {
+        OutputSpec::Word(_) if step.key.agent_id.as_str() == "b" => Reply::Word("rewrite"),
+        _ => good(step),
+    });
+    let amended = course.calls.iter().find(|step| step.key.stage.as_str() == "amend").unwrap();
+    let shown: Vec<&str> = amended.inputs.iter().map(|key| key.stage.as_str()).collect();
+    assert_eq!(shown, ["rewrite", "check", "check", "check", "review"]);
+    let last = course.calls.last().unwrap();
+    assert_eq!(last.answer, OutputSpec::Solution(Authorship::Kept(amended.key.clone())));
+    assert_eq!(course.debate.final_solution.as_ref().unwrap().description, "text of a");
+}
+
+#[test]
+fn a_user_who_stops_the_check_gets_the_draft() {
+    for protocol in CHECKED {
+        let mut course = Course::start(protocol, begun(protocol, 3));
+        while course.stage() != CHECK {
+            course.take_facts();
+            match course.ready().first().cloned() {
+                Some(step) => course.settle(&step, good(&step)),
+                None => {
+                    let outcome = (protocol.stage(course.stage()).unwrap().outcome)(&course.debate);
+                    course.leave(outcome.unwrap());
+                }
+            }
+        }
+        course.take_facts();
+        course.stop(StopReason::User);
+        let course = course.run(&good, &mut first);
+        assert_eq!(outcome(&course), (OutcomeKind::Stopped, vec!["stopped by the user".to_owned()]));
+        assert!(calls(&course).iter().all(|call| !call.starts_with("check")), "{:?}", calls(&course));
+        assert_eq!(course.debate.unverified(), ["Nobody has checked this answer but who wrote it."]);
+    }
+}
+
+#[test]
+fn a_council_has_eleven_calls_and_refuses_what_it_has_no_place_for() {
+    let course = checked(&COUNCIL, 3, &faulted(Lens::Facts));
+    assert_eq!(course.calls.len(), 11);
+    let review = course.calls.iter().find(|step| step.key.stage.as_str() == "review").unwrap();
+    assert_eq!((review.inputs.len(), review.shows), (2, PromptContext::Texts));
+    let problem = |change: &dyn Fn(&mut Settings)| {
+        let mut settings = begun(&COUNCIL, 3);
+        change(&mut settings);
+        (COUNCIL.check)(&settings).unwrap_err().problem
+    };
+    assert_eq!(problem(&|of| of.debate.rounds = 2), "council has one round, and 2 are asked for");
+    assert!(problem(&|of| of.debate.critics = crate::debate::Critics::Number(1)).contains("`debate.critics`"));
+    assert!(problem(&|of| of.debate.synthesis_method = SynthesisMethod::Merge).contains("`debate.synthesisMethod`"));
+    let until = crate::debate::TerminationKind::Quality;
+    assert!(problem(&|of| of.debate.termination_condition.kind = until).contains("no condition can end it"));
+    assert_eq!(problem(&|of| of.debate.quick = true), "a quick council has 2 agents, and 3 are to take part");
+    let mut quick = settings(&COUNCIL, 2, 1);
+    (quick.debate.check, quick.debate.quick) = (1, true);
+    let course = Course::start(&COUNCIL, quick).run(&faulted(Lens::Requirements), &mut first);
+    assert_eq!(course.calls.len(), 7);
+}

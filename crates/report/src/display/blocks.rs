@@ -1,0 +1,353 @@
+//! Blocks on a terminal.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use console::measure_text_width;
+
+use dialectic_base::sanitize::{one_line, sanitize};
+use dialectic_base::severity::Severity;
+use dialectic_record::debate::Shown;
+
+use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock, figure};
+use crate::report::compare::changed;
+use crate::report::{View, subject};
+
+use super::comparison::compared;
+use super::markdown::rendered_after;
+use super::table::{Cell, Table, TableColumn};
+use super::wrap::{Span, wrap};
+
+/// Narrower than this, text falls to pieces: the terminal may wrap such lines itself.
+const NARROWEST: usize = 30;
+/// Before what belongs to the line above it.
+const INDENT: usize = 2;
+/// A table of more columns is told row by row, also where it would fit.
+const COLUMNS: usize = 6;
+/// Words of a table that are longer may be broken.
+const LONGEST: usize = 20;
+
+/// How a text is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// Columns of the terminal. Lines are not broken where there is none.
+    pub width: Option<usize>,
+    /// Whether there are colours.
+    pub color: bool,
+}
+
+/// The points of a debate, by whose text they are against, the open and grave ones first, and what the authors did about
+/// them. Nothing in it steers a terminal but its own colours.
+#[must_use]
+pub fn objections(shown: &Shown, view: &View<'_>, layout: Layout) -> String {
+    let blocks =
+        [subject::counts(view.debate, shown), subject::by_text(&shown.ledger), subject::changes(&shown.ledger)]
+            .concat();
+    written(&blocks, view, layout)
+}
+
+/// Blocks as text.
+pub(super) fn written(blocks: &[Block<'_>], view: &View<'_>, layout: Layout) -> String {
+    let mut page = TerminalPage { text: String::new(), layout, view };
+    page.blocks(blocks, 0);
+    page.text
+}
+
+/// A text as it grows.
+struct TerminalPage<'v> {
+    text: String,
+    layout: Layout,
+    view: &'v View<'v>,
+}
+
+impl TerminalPage<'_> {
+    fn blocks(&mut self, blocks: &[Block<'_>], indent: usize) {
+        let mut before: Option<&Block<'_>> = None;
+        for block in blocks {
+            if matches!((before, block), (Some(Block::Table(_) | Block::Paragraph(_)), Block::Table(_))) {
+                self.blank();
+            }
+            self.block(block, indent);
+            before = Some(block);
+        }
+    }
+
+    fn block(&mut self, block: &Block<'_>, indent: usize) {
+        match block {
+            Block::Heading(line) => {
+                self.blank();
+                self.line(line, Style::new().bold(), indent, 0);
+            }
+            Block::Paragraph(line) => self.line(line, Style::new(), indent, if indent > 0 { INDENT } else { 0 }),
+            Block::List(items) => self.list(items, indent),
+            Block::Table(table) => self.table(table, indent),
+            Block::Text(text) => self.prose(Vec::new(), text, indent),
+            Block::Said(line, Some(text)) => {
+                let label = self.spans(line, Style::new()).into_iter().chain([Span::new(": ", Style::new())]);
+                self.prose(label.collect(), text, indent);
+            }
+            Block::Said(line, None) => {
+                self.line(&[line.as_slice(), &[".".into()]].concat(), Style::new(), indent, INDENT);
+            }
+            Block::Verbatim(text) => {
+                self.lines(sanitize(text).lines(), indent, 0);
+            }
+            Block::Changes(old, new) => {
+                let layout = Layout { width: self.layout.width.map(|_| self.room(indent)), ..self.layout };
+                let lines = changed(old, new).map(|lines| compared(&lines, layout));
+                let said = lines.unwrap_or_else(|| "The texts are too long to be compared.".to_owned());
+                self.lines(said.lines(), indent, 0);
+            }
+            Block::Folded(line, inner) | Block::Indented(line, inner) => {
+                if matches!(block, Block::Indented(..)) {
+                    self.blank();
+                }
+                self.line(line, Style::new(), indent, INDENT);
+                self.blocks(inner, indent + INDENT);
+            }
+            Block::Warning(inner) | Block::Aside(inner) => self.blocks(inner, indent),
+        }
+    }
+
+    fn blank(&mut self) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+    }
+
+    fn list(&mut self, items: &[ListItem<'_>], indent: usize) {
+        for ListItem { line, more, .. } in items {
+            let marked = [&["- ".into()], line.as_slice()].concat();
+            self.line(&marked, Style::new(), indent, INDENT);
+            self.blocks(more, indent + INDENT);
+        }
+    }
+
+    /// A table; where there is no room for its columns, a paragraph for each row.
+    fn table(&mut self, table: &TableBlock<'_>, indent: usize) {
+        let kept: Vec<usize> =
+            (0..table.columns.len()).filter(|place| table.columns[*place].audience != Audience::Programs).collect();
+        let titles: Vec<String> = kept.iter().map(|place| self.plain(&table.columns[*place].title)).collect();
+        let cells_of = |row: &Vec<Phrase<'_>>| {
+            let cells = kept.iter().map(|place| row.get(*place).map(|cell| self.plain(cell)).unwrap_or_default());
+            cells.collect::<Vec<_>>()
+        };
+        let rows: Vec<Vec<String>> = table.rows.iter().map(cells_of).collect();
+        let width = self.layout.width.map(|width| width.max(NARROWEST).saturating_sub(indent));
+        let mut drawn = Table::new(kept.iter().zip(&titles).enumerate().map(|(at, (place, title))| {
+            let column = &table.columns[*place];
+            let cells = rows.iter().filter_map(|row| row.get(at));
+            let longest = cells.chain([title]).flat_map(|cell| cell.split(' ')).map(measure_text_width).max();
+            let shown = if column.is_figure { TableColumn::figure(title) } else { TableColumn::text(title) };
+            shown.flexible(longest.unwrap_or(0).min(LONGEST)).rank(u8::from(column.is_detail))
+        }));
+        for row in &rows {
+            drawn.row(row.iter().map(Cell::plain));
+        }
+        if kept.len() <= COLUMNS && width.is_none_or(|width| drawn.fits(width)) {
+            let drawn = drawn.drawn(Layout { width, ..self.layout });
+            return self.lines(drawn.lines(), indent, 0);
+        }
+        for row in &rows {
+            let cells = titles.iter().zip(row).filter(|(_, cell)| !cell.is_empty() && *cell != "-");
+            let cells: Vec<String> = cells.map(|(title, cell)| format!("{title}: {cell}")).collect();
+            self.line(&[figure(cells.join(" · "))], Style::new(), indent, INDENT);
+        }
+    }
+
+    /// A text of a model, as Markdown, behind a label.
+    fn prose(&mut self, label: Vec<Span>, text: &str, indent: usize) {
+        let lines = rendered_after(label, text, self.room(indent + INDENT), self.layout.color);
+        self.lines(lines, indent, INDENT);
+    }
+
+    fn line(&mut self, line: &[Piece<'_>], style: Style, indent: usize, hanging: usize) {
+        let lines = wrap(&self.spans(line, style), self.room(indent + hanging));
+        self.lines(lines, indent, hanging);
+    }
+
+    /// Appends lines, all but the first set in further.
+    fn lines(&mut self, lines: impl IntoIterator<Item = impl AsRef<str>>, indent: usize, hanging: usize) {
+        for (place, line) in lines.into_iter().enumerate() {
+            let line = line.as_ref();
+            let at = if line.is_empty() { 0 } else { indent + if place > 0 { hanging } else { 0 } };
+            // Writing to a string cannot fail.
+            let _ = writeln!(self.text, "{:at$}{}", "", line.trim_end());
+        }
+    }
+
+    /// Columns that are left behind an indentation.
+    fn room(&self, indent: usize) -> usize {
+        self.layout.width.map_or(usize::MAX, |width| width.max(NARROWEST).saturating_sub(indent))
+    }
+
+    fn spans(&self, line: &[Piece<'_>], style: Style) -> Vec<Span> {
+        let mut spans = Vec::new();
+        for piece in line {
+            let (text, style) = match piece {
+                Piece::Words(words) => (words.clone(), style),
+                Piece::Foreign(text) | Piece::Marked(text) => (one_line(text).into(), style),
+                Piece::Agent(id) => (one_line(self.view.name_of(id)).into(), style),
+                Piece::Point(number) => (one_line(number).into(), style),
+                Piece::Severity(severity) => (Cow::Borrowed(severity.name()), of_severity(*severity)),
+                Piece::Aside(inner) => {
+                    spans.extend(self.spans(inner, style));
+                    continue;
+                }
+                Piece::Bar(..) => continue,
+            };
+            spans.push(Span::new(text, if self.layout.color { style } else { Style::new() }));
+        }
+        spans
+    }
+
+    fn plain(&self, line: &Phrase<'_>) -> String {
+        self.spans(line, Style::new()).into_iter().map(|span| span.text).collect()
+    }
+}
+
+fn of_severity(severity: Severity) -> Style {
+    match severity {
+        Severity::Blocking => AnsiColor::Red.on_default().bold(),
+        Severity::Major => AnsiColor::Yellow.on_default(),
+        Severity::Minor => Style::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dialectic_record::debate::fixture::argued;
+    use dialectic_record::debate::{Debate, Ledger};
+
+    fn shown(debate: &Debate, width: Option<usize>) -> String {
+        objections(&Ledger::shown(debate), &View::new(debate, &[], None), Layout { width, color: false })
+    }
+
+    #[test]
+    fn every_point_is_told_with_what_became_of_it() {
+        insta::assert_snapshot!(shown(&argued(), Some(80)), @r"
+        The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2
+        unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted
+        without a word on what was changed. 5 were never rechecked: no critic spoke of
+        them again. Of those that the judge had to rule on, 1 was upheld and met by the
+        solution, 2 were upheld and not met.
+
+        Against Simplicity Advocate: 2 points, 0 open
+
+        2.1 · major · claimed · System Architect
+          About: Restart
+          Objection (major): Counters are gone after a restart.
+          Resolved by: Write them to disk once a second.
+          Round 1, Simplicity Advocate, accepted: They are written every second.
+          Never rechecked.
+
+        2.2 · minor · settled · System Architect
+          Objection (minor): The header has no name.
+          Round 1, Simplicity Advocate, rejected: It needs none.
+          Round 2, System Architect, withdrawn: True.
+
+        Against System Architect: 6 points, 5 open
+
+        1.1 · blocking · open · Simplicity Advocate
+          About: Failover
+          Objection (blocking): A write that is in flight while the leader changes is
+            lost.
+          Asks for: Acknowledge it from the new leader.
+          Round 1, System Architect, rejected: The client repeats it.
+          Round 2, Simplicity Advocate, maintained: Not every client does.
+          Round 2, System Architect, rejected: All of ours do.
+          The judge, upheld, not met: A client may be gone.
+
+        1.3 · major · open · Simplicity Advocate
+          Objection (major): Nobody knows what a lease costs.
+          Round 1, System Architect, accepted in part: Measured for reads only.
+          Never rechecked.
+          The judge, upheld, met (Cost): Reads are most of it.
+
+        1.6 · major · open · Simplicity Advocate
+          About: Operation
+          Objection (major): Who is called at night?
+          System Architect did not answer it.
+          The judge was asked and did not rule on it: no ruling, so upheld and not
+            met.
+
+        1.4 · minor · open · Simplicity Advocate
+          About: Names
+          Objection (minor): A bucket is a window elsewhere.
+          Round 1, System Architect, accepted, no change named.
+          Never rechecked.
+
+        1.5 · minor · open · Simplicity Advocate
+          Objection (minor): The table has no index.
+          System Architect did not answer it.
+
+        1.2 · major · settled · Simplicity Advocate
+          About: Operation
+          Objection (major): Three stores are two too many.
+          Resolved by: Begin with one.
+          Round 1, System Architect, accepted: One store is left.
+          Round 2, Simplicity Advocate, withdrawn.
+
+        Who moved, and why
+        Round: 1 · Agent: System Architect · Accepted: 1.2, 1.4 · Accepted in part:
+          1.3 · Rejected: 1.1 · Unanswered: 1.5 · Lines added: 12 · Lines removed: 3
+        Round: 1 · Agent: Simplicity Advocate · Accepted: 2.1 · Rejected: 2.2 · Lines
+          added: 1 · Lines removed: 0
+        Round: 2 · Agent: System Architect · Rejected: 1.1 · Unanswered: 1.3, 1.4,
+          1.5, 1.6 · Lines added: 0 · Lines removed: 2
+        ");
+    }
+
+    #[test]
+    fn the_example_of_the_documentation_is_what_is_printed() {
+        let debate = argued();
+        let printed = shown(&debate, Some(80));
+        let document = include_str!("../../../../docs/ledger.md");
+        let example = document.split("## An example").nth(1).and_then(|after| after.split("```").nth(1)).unwrap();
+        let example = example.strip_prefix("text\n").unwrap();
+        for part in example.split("\n…\n") {
+            assert!(!part.trim().is_empty() && printed.contains(part.trim_end()), "{part} is not in\n{printed}");
+        }
+    }
+
+    #[test]
+    fn lines_fit_any_terminal_and_nothing_is_lost() {
+        let mut debate = argued();
+        debate.problem = "p".into();
+        let readings = debate.rounds.iter_mut().flat_map(|round| &mut round.contributions);
+        let points = readings.filter_map(|one| std::sync::Arc::make_mut(one).reading.as_mut()?.points.as_mut());
+        for (place, point) in points.flatten().enumerate() {
+            point.text =
+                format!("東京 {}\n\n    let x = {place};\n- a list", "averylongwordthatmustbebroken".repeat(5));
+        }
+        let whole = shown(&debate, None);
+        let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+        for width in [30, 50, 80, 120, 200] {
+            let text = shown(&debate, Some(width));
+            assert!(text.lines().all(|line| measure_text_width(line) <= width && line == line.trim_end()), "{text}");
+            assert_eq!(letters(&text), letters(&whole), "at {width}");
+        }
+        // Narrower than anybody's terminal it may be wider, but it does not fall to pieces.
+        assert_eq!(shown(&debate, Some(1)), shown(&debate, Some(30)));
+    }
+
+    #[test]
+    fn colours_are_all_that_steers() {
+        let mut debate = argued();
+        for one in debate.rounds.iter_mut().flat_map(|round| &mut round.contributions) {
+            let Some(reading) = &mut std::sync::Arc::make_mut(one).reading else { continue };
+            let points = reading.points.iter_mut().flatten();
+            points.for_each(|point| point.text = "a\u{1b}[2J\u{9b}31m\u{202e}b".to_owned());
+            reading.answers.iter_mut().for_each(|reply| reply.reason = Some("\u{1b}]0;x\u{7}".to_owned()));
+        }
+        let ledger = Ledger::shown(&debate);
+        let view = View::new(&debate, &[], None);
+        let colored = objections(&ledger, &view, Layout { width: Some(80), color: true });
+        let plain = objections(&ledger, &view, Layout { width: Some(80), color: false });
+        assert!(colored.contains("\u{1b}[1m") && !plain.contains('\u{1b}'), "{plain:?}");
+        assert_eq!(anstream::adapter::strip_str(&colored).to_string(), plain);
+        assert!(plain.contains("a[2J31m\u{fffd}b"), "{plain}");
+    }
+}

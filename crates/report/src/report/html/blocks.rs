@@ -1,0 +1,127 @@
+//! Blocks on the page.
+
+use maud::{Markup, html};
+
+use dialectic_base::severity::Severity;
+
+use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock};
+use crate::report::prose::lines;
+
+use super::diff::{Difference, difference};
+use super::elements::{self, bar};
+use super::participants::Participants;
+use super::text::{markdown, name, verbatim};
+
+/// The blocks of a section. Its headings are of level `top`, and those of texts below it.
+pub(super) fn blocks(blocks: &[Block<'_>], participants: &Participants<'_>, top: u8) -> Markup {
+    html! { @for one in blocks { (block(one, participants, top)) } }
+}
+
+fn block(block: &Block<'_>, participants: &Participants<'_>, top: u8) -> Markup {
+    let shown = |pieces: &Phrase<'_>| line(pieces, participants);
+    let within = |inner: &[Block<'_>]| blocks(inner, participants, top);
+    match block {
+        Block::Heading(title) if top == 3 => html! { h3 { (shown(title)) } },
+        Block::Heading(title) => html! { h4 { (shown(title)) } },
+        Block::Paragraph(said) => html! { p { (shown(said)) } },
+        Block::List(items) => list(items, participants, top),
+        Block::Table(one) => table(one, participants),
+        Block::Text(text) => markdown(text, top + 1),
+        Block::Verbatim(text) => verbatim(text),
+        Block::Said(what, text) => html! {
+            p { strong { (shown(what)) } @if text.is_none() { " " span.none { "No reason was given." } } }
+            @if let Some(text) = text { (markdown(text, top + 1)) }
+        },
+        Block::Folded(what, inner) => html! { details { summary { (shown(what)) } (within(inner)) } },
+        Block::Indented(what, inner) => html! { p { (shown(what)) } div.fate { (within(inner)) } },
+        Block::Changes(old, new) => match difference(&lines(old), &lines(new)) {
+            Difference::None => html! { p.note { "The text stayed as it was." } },
+            Difference::TooLong => html! { p.note { "The texts are too long to be compared." } },
+            Difference::Changes { shown, .. } => shown,
+        },
+        Block::Warning(inner) => html! { div.notice.warn { (within(inner)) } },
+        Block::Aside(inner) => html! {
+            @for one in inner {
+                @if let Block::Paragraph(said) = one { p.lead { (shown(said)) } } @else { (self::block(one, participants, top)) }
+            }
+        },
+    }
+}
+
+fn list(items: &[ListItem<'_>], participants: &Participants<'_>, top: u8) -> Markup {
+    html! {
+        @if !items.is_empty() {
+            ul { @for item in items { li { (line(&item.line, participants)) (blocks(&item.more, participants, top)) } } }
+        }
+    }
+}
+
+fn table(table: &TableBlock<'_>, participants: &Participants<'_>) -> Markup {
+    let kept = table.columns.iter().enumerate().filter(|(_, column)| column.audience != Audience::Programs);
+    let kept: Vec<(usize, bool)> = kept.map(|(place, column)| (place, column.is_figure)).collect();
+    let columns: Vec<elements::Column> = kept
+        .iter()
+        .map(|(place, is_figure)| {
+            let title = line(&table.columns[*place].title, participants);
+            if *is_figure { elements::Column::number(title) } else { elements::Column::words(title) }
+        })
+        .collect();
+    let row = |row: &Vec<Phrase<'_>>| {
+        let colour = match row.first().and_then(|cell| cell.first()) {
+            Some(Piece::Agent(id)) => participants.find(id).map_or("judge", |member| member.colour.as_str()),
+            _ => "judge",
+        };
+        html! {
+            tr {
+                @for (at, (place, is_figure)) in kept.iter().enumerate() {
+                    @let cell = row.get(*place).map(|cell| coloured(cell, participants, colour));
+                    @if at == 0 { th scope="row" { (cell.unwrap_or_default()) } }
+                    @else if *is_figure { td.number { (cell.unwrap_or_default()) } }
+                    @else { td { (cell.unwrap_or_default()) } }
+                }
+            }
+        }
+    };
+    let (body, foot) = table.rows.split_at(table.rows.len() - usize::from(table.has_total && !table.rows.is_empty()));
+    let foot = foot.first().map(row);
+    elements::table(table.class, &table.caption, &columns, &html! { @for one in body { (row(one)) } }, foot.as_ref())
+}
+
+/// A line on the page.
+pub(super) fn line(pieces: &[Piece<'_>], participants: &Participants<'_>) -> Markup {
+    coloured(pieces, participants, "judge")
+}
+
+/// A line whose bars have that colour.
+fn coloured(pieces: &[Piece<'_>], participants: &Participants<'_>, colour: &str) -> Markup {
+    html! {
+        @for piece in pieces {
+            @match piece {
+                Piece::Words(words) => (words),
+                Piece::Foreign(text) => (name(text)),
+                Piece::Marked(text) => strong { (name(text)) },
+                Piece::Agent(id) => (participants.chip(id)),
+                Piece::Point(number) => a href={ "#" (anchor(number)) } { (number) },
+                Piece::Severity(severity) => (pill(*severity)),
+                Piece::Bar(value, most) => { " " (bar(colour, *value, *most)) }
+                Piece::Aside(pieces) => (coloured(pieces, participants, colour)),
+            }
+        }
+    }
+}
+
+/// How grave a point is.
+pub(super) fn pill(severity: Severity) -> Markup {
+    let class = match severity {
+        Severity::Blocking => "bad",
+        Severity::Major => "warn",
+        Severity::Minor => "minor",
+    };
+    html! { span.pill.(class) { (severity.name()) } }
+}
+
+/// Where on the page a point is.
+pub(super) fn anchor(number: &str) -> String {
+    let safe = number.chars().filter(|c| c.is_alphanumeric() || *c == '.');
+    "objection-".chars().chain(safe).collect()
+}

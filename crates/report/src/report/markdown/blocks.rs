@@ -1,0 +1,155 @@
+//! Blocks as Markdown.
+
+use std::borrow::Cow;
+
+use dialectic_base::markdown::{cell, fenced, inline, line as first_of_line};
+
+use crate::report::View;
+use crate::report::block::{Audience, Block, ListItem, Piece, TableBlock, TableHead};
+use crate::report::compare::{Line, changed, excerpt};
+
+use super::{Document, id};
+
+/// Where a line stands, which says what could break out of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    Prose,
+    Cell,
+}
+
+/// Writes blocks.
+pub(super) fn write(out: &mut Document<'_>, blocks: &[Block<'_>]) {
+    for block in blocks {
+        match block {
+            Block::Heading(line) => {
+                let line = out.prose(line);
+                // A last `#` would be no part of a heading.
+                let line = line.strip_suffix('#').map_or(Cow::Borrowed(&*line), |before| format!("{before}\\#").into());
+                out.line(format_args!("### {line}\n"));
+            }
+            Block::Paragraph(line) => out.line(format_args!("{}\n", out.prose(line))),
+            Block::List(items) => {
+                list(out, items, 0);
+                out.line("");
+            }
+            Block::Table(table) => write_table(out, table, None),
+            Block::Text(text) | Block::Verbatim(text) => text_of(out, text),
+            Block::Said(line, Some(text)) => {
+                out.line(format_args!("{}:\n", out.prose(line)));
+                text_of(out, text);
+            }
+            Block::Said(line, None) => out.line(format_args!("{}: no reason given\n", out.prose(line))),
+            Block::Folded(line, blocks) | Block::Indented(line, blocks) => {
+                out.line(format_args!("{}\n", out.prose(line)));
+                write(out, blocks);
+            }
+            Block::Changes(old, new) => changes(out, old, new),
+            Block::Warning(blocks) => write(out, blocks),
+            Block::Aside(blocks) => {
+                if out.reader.is_some() {
+                    write(out, blocks);
+                }
+            }
+        }
+    }
+}
+
+/// Lines that changed, with one around them.
+fn changes(out: &mut Document<'_>, old: &str, new: &str) {
+    let Some(lines) = changed(old, new) else { return out.line("The texts are too long to be compared.\n") };
+    let written = |line: Option<&Line>| match line {
+        Some(Line { side, pieces }) => {
+            format!("{}{}", side.mark(), pieces.iter().map(|(_, text)| text.as_str()).collect::<String>())
+        }
+        None => "…".to_owned(),
+    };
+    let lines: Vec<String> = excerpt(&lines, 1).into_iter().map(written).collect();
+    out.line(format_args!("{}\n", fenced("diff", &lines.join("\n"))));
+}
+
+fn text_of(out: &mut Document<'_>, text: &str) {
+    out.fenced(text);
+    out.line("");
+}
+
+fn list(out: &mut Document<'_>, items: &[ListItem<'_>], depth: usize) {
+    let for_readers = out.reader.is_some();
+    for ListItem { line, more, .. } in items.iter().filter(|item| !item.is_aside || for_readers) {
+        let said = match line.as_slice() {
+            // Nothing of another's may begin a block.
+            [Piece::Foreign(text), rest @ ..] => first_of_line(text).into_owned() + &out.prose(rest),
+            line => out.prose(line),
+        };
+        out.line(format_args!("{}- {said}", "  ".repeat(depth)));
+        for block in more {
+            match block {
+                Block::List(items) => list(out, items, depth + 1),
+                Block::Text(text) => {
+                    out.line("");
+                    out.fenced(text);
+                }
+                other => write(out, std::slice::from_ref(other)),
+            }
+        }
+    }
+}
+
+/// Writes a table, with the line below its titles that it has of old, if any.
+pub(super) fn write_table(out: &mut Document<'_>, table: &TableBlock<'_>, rule: Option<&str>) {
+    let kept: Vec<usize> = (0..table.columns.len()).filter(|place| out.has(&table.columns[*place])).collect();
+    let titles: Vec<String> = kept.iter().map(|place| out.cell(&table.columns[*place].title)).collect();
+    out.row(titles);
+    match rule {
+        Some(rule) => out.line(rule),
+        None => out.row(kept.iter().map(|place| if table.columns[*place].is_figure { "---:" } else { "---" })),
+    }
+    for row in &table.rows {
+        let cells: Vec<String> = kept.iter().filter_map(|place| row.get(*place)).map(|cell| out.cell(cell)).collect();
+        out.row(cells);
+    }
+    out.line("");
+}
+
+/// Blocks for people who read them apart from a report: with names, and with what the report has no place for.
+pub(crate) fn for_readers(blocks: &[Block<'_>], view: &View<'_>) -> String {
+    let mut written = Vec::new();
+    write(&mut Document { out: &mut written, written: Ok(()), reader: Some(view) }, blocks);
+    String::from_utf8(written).unwrap_or_default()
+}
+
+impl Document<'_> {
+    fn prose(&self, line: &[Piece<'_>]) -> String {
+        self.pieces(line, Within::Prose)
+    }
+
+    /// A cell of a table.
+    fn cell(&self, line: &[Piece<'_>]) -> String {
+        self.pieces(line, Within::Cell)
+    }
+
+    /// Whether a column is in this document.
+    pub(super) fn has(&self, column: &TableHead<'_>) -> bool {
+        match column.audience {
+            Audience::Everywhere => true,
+            Audience::People => self.reader.is_some(),
+            Audience::Programs => self.reader.is_none(),
+        }
+    }
+
+    fn pieces(&self, line: &[Piece<'_>], within: Within) -> String {
+        let escaped = |text: &str| if within == Within::Cell { cell(text) } else { inline(text) }.into_owned();
+        let piece = |piece: &Piece<'_>| match (piece, self.reader) {
+            (Piece::Words(words), _) => words.clone().into_owned(),
+            (Piece::Agent(agent), Some(view)) => escaped(view.name_of(agent)),
+            (Piece::Agent(agent), None) if within == Within::Prose => id(agent.as_str()),
+            (Piece::Agent(agent), None) => escaped(agent.as_str()),
+            (Piece::Marked(text), _) if within == Within::Prose => id(text),
+            (Piece::Foreign(text) | Piece::Marked(text), _) => escaped(text),
+            (Piece::Point(number), _) => escaped(number),
+            (Piece::Severity(severity), _) => severity.name().to_owned(),
+            (Piece::Aside(pieces), Some(_)) => self.pieces(pieces, within),
+            (Piece::Aside(_), None) | (Piece::Bar(..), _) => String::new(),
+        };
+        line.iter().map(piece).collect()
+    }
+}

@@ -1,0 +1,28 @@
+//! What the answer leaves, as texts that may hold a model's Markdown.
+
+use dialectic_record::debate::{Ledger, PartlyFulfilled, Solution};
+
+/// Major requirements that hold except in a case.
+pub(crate) fn partly_fulfilled(solution: &Solution) -> Vec<String> {
+    let in_words = |PartlyFulfilled { requirement, holds, fails }: &PartlyFulfilled| {
+        format!("{}. Holds: {}. Fails: {}.", ended(requirement), ended(holds), ended(fails))
+    };
+    solution.partly_fulfilled.iter().map(in_words).collect()
+}
+
+/// What remains to be done about the points that the judge ruled on.
+pub(crate) fn remaining(ledger: &Ledger) -> Vec<String> {
+    let ruled = ledger.objections.iter().filter_map(|one| Some((one, one.ruling.as_ref()?)));
+    let left = ruled.filter(|(_, ruling)| ruling.leaves_something() && !ruling.missing);
+    left.map(|(one, ruling)| {
+        let remains = Some(ruling.remains.trim()).filter(|remains| !remains.is_empty());
+        let remains = remains.map_or_else(|| one.point.in_words().into_owned(), str::to_owned);
+        format!("{}, {}: {remains}", one.number(), ruling.in_words())
+    })
+    .collect()
+}
+
+/// Without the full stop that is put there.
+fn ended(text: &str) -> &str {
+    text.trim().trim_end_matches('.')
+}

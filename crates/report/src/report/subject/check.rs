@@ -1,0 +1,108 @@
+//! What was made of the draft of the answer before it was delivered.
+
+use dialectic_base::figures::{counted, list};
+use dialectic_base::severity::Severity;
+use dialectic_record::debate::{Contribution, Debate, Found, Ledger, Lens, ResultKind};
+
+use crate::report::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
+
+/// `checked by 3 lenses, 5 points, 4 met, 1 remains`; nothing where no answer is there, or none that could be checked.
+pub(crate) fn status(debate: &Debate) -> Option<String> {
+    let may_be_checked = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Check));
+    if !may_be_checked || (debate.draft.is_none() && debate.final_solution.is_none()) {
+        return None;
+    }
+    let draft = debate.newest_draft();
+    let lenses =
+        draft.as_ref().map_or(0, |draft| Lens::ALL.iter().filter(|lens| draft.read_through(**lens).is_some()).count());
+    let Some(draft) = draft.filter(|_| lenses > 0) else { return Some("not checked".to_owned()) };
+    let ledger = Ledger::of(debate);
+    let is_open = |number: &str| ledger.objections.iter().find(|one| one.number() == number).is_none_or(|one| one.open);
+    let points = debate.check_points();
+    let points: Vec<bool> =
+        points.iter().filter(|one| one.draft == draft.number).map(|one| is_open(&one.number)).collect();
+    let remain = points.iter().filter(|is_open| **is_open).count();
+    let met = points.len() - remain;
+    let said = [
+        Some(format!("checked by {lenses} {}", if lenses == 1 { "lens" } else { "lenses" })),
+        Some(if points.is_empty() { "no point".to_owned() } else { counted(points.len() as u64, "point") }),
+        (met > 0).then(|| format!("{met} met")),
+        (remain > 0).then(|| format!("{remain} {}", if remain == 1 { "remains" } else { "remain" })),
+    ];
+    let unread: Vec<String> = debate.unread_lenses().iter().map(|lens| lens.subject().to_owned()).collect();
+    let unread = (!unread.is_empty()).then(|| format!("not checked for {}", list(&unread)));
+    Some(said.into_iter().flatten().chain(unread).collect::<Vec<_>>().join(", "))
+}
+
+/// Who read each draft through which lens and what was found, what was changed because of it, and what nobody has read;
+/// nothing where no draft was written.
+pub(crate) fn check(debate: &Debate) -> Vec<Block<'_>> {
+    let Some(first) = debate.checks.first() else { return Vec::new() };
+    let mut blocks = Vec::new();
+    blocks.extend(status(debate).map(|status| Block::Paragraph(line!["The answer: ", figure(status), "."])));
+    let mut rows = Vec::new();
+    let (mut draft, mut before) = (0, None);
+    for one in &debate.checks {
+        match one.metadata.lens {
+            Some(lens) => rows.push(vec![line![figure(draft)], line![lens.name()], line![&one.agent_id], found(one)]),
+            None if before.is_none() || one.metadata.rethought => {
+                (draft, before) = (draft + 1, Some(one));
+            }
+            None => {}
+        }
+    }
+    let missing = debate.unread_lenses().into_iter().filter(|lens| {
+        debate.newest_draft().is_some_and(|draft| draft.checks.iter().all(|one| one.metadata.lens != Some(*lens)))
+    });
+    rows.extend(missing.map(|lens| vec![line![figure(draft)], line![lens.name()], line!["-"], line!["not read"]]));
+    let columns =
+        [TableHead::figures("Draft"), TableHead::words("Lens"), TableHead::words("Read by"), TableHead::words("Found")];
+    let table = TableBlock::new("small", "What was found of the draft before it was delivered", columns, rows);
+    if !table.rows.is_empty() {
+        blocks.push(Block::Table(table));
+    }
+    let mut before = first;
+    for text in debate.checks.iter().skip(1).filter(|one| one.metadata.lens.is_none()) {
+        let title = if text.metadata.rethought {
+            "From this draft to one with another approach"
+        } else {
+            "From the draft to the final text"
+        };
+        blocks.push(Block::Heading(line![title]));
+        blocks.push(Block::Changes(before.without_answers(), text.without_answers()));
+        before = text;
+    }
+    blocks.extend(unverified(debate));
+    blocks
+}
+
+/// `2 points: 1 blocking, 1 minor; of accepted points 3 verified, 1 not found`
+fn found(one: &Contribution) -> Phrase<'_> {
+    let reading = one.reading.as_deref();
+    let Some(points) = reading.and_then(|reading| reading.points.as_ref()) else { return line!["could not be read"] };
+    let grades =
+        Severity::ALL.map(|grade| (points.iter().filter(|point| point.severity == grade).count(), grade.name()));
+    let some = |counts: &[(usize, &str)]| {
+        let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+        counts.collect::<Vec<_>>().join(", ")
+    };
+    let mut said = if points.is_empty() {
+        "no point".to_owned()
+    } else {
+        format!("{}: {}", counted(points.len() as u64, "point"), some(&grades))
+    };
+    let verifications = reading.map(|reading| reading.verifications.as_slice()).unwrap_or_default();
+    let kinds = [Found::Verified, Found::NotFound, Found::Moot];
+    let kinds = kinds.map(|kind| (verifications.iter().filter(|one| one.found == kind).count(), kind.name()));
+    if !verifications.is_empty() {
+        said = format!("{said}; of accepted points {}", some(&kinds));
+    }
+    line![figure(said)]
+}
+
+/// What of the answer nobody has read since it was written.
+fn unverified(debate: &Debate) -> Option<Block<'_>> {
+    let unverified = &debate.final_solution.as_ref()?.unverified;
+    let items: Vec<ListItem<'_>> = unverified.iter().map(|one| ListItem::of(line![foreign(one)])).collect();
+    (!items.is_empty()).then(|| Block::Warning(vec![Block::List(items)]))
+}

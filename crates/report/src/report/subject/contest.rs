@@ -1,0 +1,178 @@
+//! How competing solutions fared: what the debate started from, who was chosen, how far the texts agreed and what stood
+//! against that, by which kinds of argument.
+
+use dialectic_base::figures::score;
+use dialectic_record::debate::{Argument, Convergence, Debate, Extension, Matter, Round};
+
+use crate::report::block::{
+    Audience, Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, foreign, joined, line,
+};
+
+const UNKNOWN: &str = "unknown";
+
+/// What was collected before anybody was asked.
+pub(crate) fn material(debate: &Debate) -> Vec<Block<'_>> {
+    let Some(gathered) = debate.gathered.as_ref().filter(|gathered| !gathered.material.is_empty()) else {
+        return Vec::new();
+    };
+    let items = gathered.material.iter().map(|one| {
+        let more = match &one.error {
+            Some(error) => line![": missing, ", foreign(error)],
+            None if one.cut => line![figure(format!(": the first {} characters", one.text.chars().count()))],
+            None => Phrase::new(),
+        };
+        let line = [line![one.source.name(), " ", foreign(&*one.name)], more].concat();
+        let text = (!one.text.is_empty()).then(|| {
+            Block::Aside(vec![Block::Folded(line!["What of it was shown"], vec![Block::Verbatim((&*one.text).into())])])
+        });
+        ListItem::with(line, text.into_iter().collect())
+    });
+    vec![Block::lead(line!["All agents were shown this beside the problem."]), Block::List(items.collect())]
+}
+
+/// Who was chosen to take part, and why.
+pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
+    let Some(selection) = &debate.selection else { return Vec::new() };
+    let has_families = selection.candidates.iter().any(|one| one.family.is_some());
+    let known = |value: Option<f64>, digits: usize| {
+        line![value.map_or_else(|| UNKNOWN.into(), |value| figure(format!("{value:.digits$}")))]
+    };
+    let rows = selection.candidates.iter().map(|one| {
+        let part = if one.chosen { "yes" } else { "no" };
+        let passed = if one.passed_over { line![", its family had half of the team"] } else { Phrase::new() };
+        let scores = [one.score, one.by_rating, one.by_calibration, one.by_exploration];
+        let scores = scores.map(|value| line![figure(format!("{value:+.3}"))]);
+        let figures = [known(one.rating, 0), known(one.brier, 3), line![figure(one.debates)]];
+        let family = one.family.as_ref().map_or_else(|| line![UNKNOWN], |family| line![foreign(family)]);
+        let words = [line![&one.agent_id], line![part, Piece::Aside(passed)]];
+        words.into_iter().chain(scores).chain(figures).chain(has_families.then_some(family)).collect()
+    });
+    let figures = ["Score", "By rating", "By calibration", "By rarity", "Rating", "Brier score", "Debates"];
+    let words = ["Agent", "Takes part"].map(TableHead::words);
+    let columns = words.into_iter().chain(figures.map(TableHead::figures));
+    let columns = columns.chain(has_families.then(|| TableHead::words("Family").only(Audience::People)));
+    let lead = match selection.size {
+        Some(size) => format!(
+            "{size} of {} agents were to take part: the best by these scores, of equals the first of the configuration.",
+            selection.candidates.len()
+        ),
+        None => "All agents took part; no size of the team was set.".to_owned(),
+    };
+    let counted = format!(" {} debates had been counted before.", selection.debates);
+    vec![
+        Block::lead(line![figure(lead), figure(counted)]),
+        Block::Table(TableBlock::new("small", "Who could be chosen", columns, rows)),
+    ]
+}
+
+/// How far the texts of each round agreed, and what followed from it.
+pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) -> Vec<Block<'d>> {
+    let measured: Vec<(&Round, &Convergence)> =
+        rounds.iter().filter_map(|round| Some((round, round.convergence.as_ref()?))).collect();
+    let Some((_, last)) = measured.last() else { return Vec::new() };
+    let percent = |value: Option<f64>| {
+        let shown = value.map_or_else(|| UNKNOWN.into(), |value| figure(format!("{value:.0}")));
+        line![shown, Piece::Bar(whole(value), 100)]
+    };
+    let rows = measured.iter().map(|(round, of)| {
+        let agreed = of.matters.iter().filter(|matter| matter.agreed).count();
+        vec![
+            line![figure(round.round_number)],
+            percent(of.agreement),
+            line![figure(score(of.threshold))],
+            percent(of.mean_stability()),
+            percent(of.similarity),
+            line![figure(of.measured_by())],
+            line![figure(format!("{agreed} of {}", of.matters.len()))],
+        ]
+    });
+    let figures = ["Round", "Agreement", "Threshold", "Stability", "Similarity"].map(TableHead::figures);
+    let others = [TableHead::words("Measured by"), TableHead::figures("Matters agreed")];
+    let columns = figures.into_iter().chain(others);
+    let lead = line![
+        "Agreement is the percentage of matters on which all texts decide the same; from the threshold on they have \
+         converged. ",
+        if last.is_reached() { "They did." } else { "They did not." },
+        " How alike the texts are decides nothing.",
+    ];
+    let mut items: Vec<ListItem<'_>> =
+        measured.iter().flat_map(|(round, of)| [course(round, of), challenged(round)].concat()).collect();
+    items.extend(extensions.iter().map(|extension| {
+        let missing = joined(extension.missing.iter().map(|one| line![foreign(one)]), "; ");
+        let round = figure(format!("Extended behind round {}: ", extension.round));
+        ListItem::of([line![round, &extension.winner, " misses "], missing].concat())
+    }));
+    vec![
+        Block::lead(lead),
+        Block::Table(TableBlock::new("small", "Agreement and stability over the rounds, in percent", columns, rows)),
+        Block::List(items),
+    ]
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a percentage")]
+fn whole(value: Option<f64>) -> u64 {
+    value.unwrap_or_default().clamp(0.0, 100.0).round() as u64
+}
+
+/// What was found of the agreement of a round.
+fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<ListItem<'v>> {
+    let say = |what, more| of_round(round, what, more);
+    let said = |what, text: &'v String| say(what, line![foreign(text)]);
+    let mut items = Vec::new();
+    items.extend(of.fallback.as_ref().map(|why| said(": no embeddings were had: ", why)));
+    items.extend(of.unknown.as_ref().map(|why| said(": unknown, ", why)));
+    items.extend(of.opposed_on.as_ref().map(|on| said(": opposite decisions on ", on)));
+    items.extend(of.matters.iter().map(|matter| match (matter.agreed, matter.opposed) {
+        (true, _) => say(", agreed: ", decisions(matter)).aside(),
+        (false, true) => say(", opposed: ", decisions(matter)),
+        (false, false) => say(", open: ", decisions(matter)),
+    }));
+    items
+}
+
+/// What was found to stand against the agreement of a round.
+pub(crate) fn challenged(round: &Round) -> Vec<ListItem<'_>> {
+    let Some(challenge) = &round.challenge else { return Vec::new() };
+    if challenge.is_empty() {
+        return vec![of_round(round, ": challenged, and nothing was found against it", Phrase::new())];
+    }
+    let claims =
+        challenge.claims.iter().map(|claim| of_round(round, ", shared without support: ", line![foreign(claim)]));
+    let points = challenge.points.iter().map(|point| {
+        let on = Piece::Aside(line![" (on the text of ", &point.target_agent_id, ")"]);
+        of_round(round, ", answered by nobody: ", line![foreign(&*point.text), on])
+    });
+    claims.chain(points).collect()
+}
+
+fn of_round<'v>(round: &Round, what: &'static str, more: Phrase<'v>) -> ListItem<'v> {
+    ListItem::of([line![figure(format!("Round {}", round.round_number)), what], more].concat())
+}
+
+/// What was decided of a matter, and in whose texts.
+fn decisions(matter: &Matter) -> Phrase<'_> {
+    let decisions = matter.decisions.iter().map(|one| {
+        let by = joined(one.agents.iter().map(|agent| line![agent]), ", ");
+        line![foreign(&*one.decision), Piece::Aside([line![" ("], by, line![")"]].concat())]
+    });
+    joined(decisions, " / ")
+}
+
+/// The kinds of argument that an observer found in each contribution.
+pub(crate) fn arguments(rounds: &[Round]) -> Vec<Block<'_>> {
+    let observed = rounds.iter().flat_map(|round| round.observations.iter().map(move |one| (round, one)));
+    let rows = observed.map(|(round, one)| {
+        let kinds = Argument::ALL.iter().filter(|kind| one.kinds.contains(kind)).map(|kind| line![kind.name()]);
+        vec![
+            line![figure(round.round_number)],
+            line![&one.of.agent_id],
+            line![foreign(one.of.stage.as_str())],
+            one.of.target_agent_id.as_ref().map_or_else(Phrase::new, |target| line![target]),
+            joined(kinds, ", "),
+        ]
+    });
+    let words = ["Agent", "Contribution", "About", "Kinds"].map(TableHead::words);
+    let columns = [TableHead::figures("Round")].into_iter().chain(words);
+    let table = TableBlock::new("small", "Kinds of argument that an observer found", columns, rows);
+    if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] }
+}

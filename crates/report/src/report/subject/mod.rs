@@ -1,0 +1,25 @@
+//! What there is to say of a debate, subject by subject: each a list of blocks that every form renders.
+
+mod answer;
+mod check;
+mod contest;
+mod objections;
+mod participants;
+mod polls;
+mod run;
+mod settings;
+mod usage;
+mod verdict;
+mod vote;
+
+pub(crate) use answer::{partly_fulfilled, remaining};
+pub(crate) use check::{check, status};
+pub(crate) use contest::{agreement, arguments, challenged, material, team};
+pub(crate) use objections::{by_text, changes, counts, course, point, table, title};
+pub(crate) use participants::{agents, everybody, judge};
+pub(crate) use polls::polls;
+pub(crate) use run::{ending, extent};
+pub(crate) use settings::{prompts, settings};
+pub(crate) use usage::{scores, usage};
+pub(crate) use verdict::{verdict, won};
+pub(crate) use vote::{elected, vote};

@@ -1,0 +1,197 @@
+//! What became of every objection, and who moved because of it.
+
+use dialectic_base::figures::{UNKNOWN, counted};
+use dialectic_record::debate::{
+    AgentId, Answered, Change, Counts, Debate, Happened, Incident, Ledger, Move, Objection, Occasion, PointId,
+    Response, ResultKind, Shown,
+};
+
+use crate::report::block::{
+    Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, foreign, joined, line, marked,
+};
+
+/// What stands in a cell where there is nothing to say.
+const NONE: &str = "-";
+
+/// What is said of all points together, and which critiques could not be read.
+pub(crate) fn counts<'s>(debate: &'s Debate, shown: &'s Shown) -> Vec<Block<'s>> {
+    let mut blocks = vec![Block::Paragraph(line![figure(Counts::of(&shown.ledger.objections).sentences())])];
+    if shown.is_derived {
+        let note = "This debate was recorded before points and answers were. What follows was read out of its texts \
+                    just now, as far as they allow; nothing of it is saved.";
+        blocks.push(Block::Paragraph(line![note]));
+        return blocks;
+    }
+    let unread = unread(debate);
+    if !unread.is_empty() {
+        blocks.extend([Block::Paragraph(line!["Not read, and not among these points:"]), Block::List(unread)]);
+    }
+    blocks
+}
+
+/// The critiques in which no point could be read, and those of which not all points were.
+fn unread(debate: &Debate) -> Vec<ListItem<'_>> {
+    let rounds = debate.rounds.iter();
+    let all = rounds.flat_map(|round| round.contributions.iter().map(move |one| (round.round_number, one)));
+    let critiques = all.filter(|(_, one)| debate.yield_of(one) == Some(ResultKind::Critique));
+    let unread = critiques.filter_map(|(round, one)| {
+        let reading = one.reading.as_ref();
+        let what = match (reading.and_then(|reading| reading.points.as_ref()), reading.map(|reading| reading.unread)) {
+            (None, _) => "the critique".to_owned(),
+            (Some(_), Some(more @ 1..)) => format!("{} more", counted(more as u64, "point")),
+            (Some(_), _) => return None,
+        };
+        let target: Phrase<'_> = one.target_agent_id.as_ref().map(|target| line![" on ", target]).unwrap_or_default();
+        Some(ListItem::of(
+            [line![figure(format!("{what} of ")), &one.agent_id], target, line![figure(format!(", round {round}"))]]
+                .concat(),
+        ))
+    });
+    unread.collect()
+}
+
+/// All points of a ledger, a row each.
+pub(crate) fn table(ledger: &Ledger) -> TableBlock<'_> {
+    let has_checks = ledger.objections.iter().any(|one| one.check.is_some() || one.draft.is_some());
+    let rows = ledger.objections.iter().map(|one| {
+        let found = one.check.as_ref().map_or(NONE, |check| check.found.name());
+        let words = [one.answer_in_words(), one.recheck_in_words()].map(|words| line![words]);
+        let check = has_checks.then(|| line![found]);
+        let last =
+            [one.ruling_in_words().unwrap_or(NONE), if one.open { "yes" } else { "no" }].map(|words| line![words]);
+        let first = [line![number(one)], line![one.point.severity], line![&one.critic_id], line![&one.target_id]];
+        first.into_iter().chain(words).chain(check).chain(last).collect()
+    });
+    let columns = ["Point", "Severity", "Critic", "Target", "Answer", "Critic's last word"].map(TableHead::words);
+    let check = has_checks.then(|| TableHead::words("Check"));
+    let columns = columns.into_iter().chain(check).chain(["Ruling", "Open"].map(TableHead::words));
+    TableBlock::new("points", "All points", columns, rows)
+}
+
+/// The points against each text and each draft, the open and grave ones first.
+pub(crate) fn by_text(ledger: &Ledger) -> Vec<Block<'_>> {
+    let mut texts: Vec<(&AgentId, Option<u32>)> = Vec::new();
+    for one in &ledger.objections {
+        if !texts.contains(&(&one.target_id, one.draft)) {
+            texts.push((&one.target_id, one.draft));
+        }
+    }
+    let mut blocks = Vec::new();
+    for (target, draft) in texts {
+        let is_against = |one: &&Objection| one.target_id == *target && one.draft == draft;
+        let against: Vec<&Objection> = ledger.in_order().into_iter().filter(is_against).collect();
+        let counts = Counts::of(against.iter().copied());
+        let how_many = format!(": {}, {} open", counted(counts.all as u64, "point"), counts.all_open());
+        let what: Phrase<'_> = draft.map(|draft| line![figure(format!("draft {draft} of "))]).unwrap_or_default();
+        blocks.push(Block::Heading([line!["Against "], what, line![target, figure(how_many)]].concat()));
+        for one in against {
+            let head = line![number(one), " · ", one.point.severity, " · ", state(one), " · ", &one.critic_id];
+            let lens: Phrase<'_> = one.lens.as_ref().map(|lens| line![", ", foreign(lens)]).unwrap_or_default();
+            blocks.push(Block::Indented([head, lens].concat(), point(one)));
+        }
+    }
+    blocks
+}
+
+/// How a point stands at the end.
+fn state(one: &Objection) -> &'static str {
+    match one {
+        one if one.open => "open",
+        one if one.is_verified() => "verified",
+        one if one.is_claimed() => "claimed",
+        _ => "settled",
+    }
+}
+
+/// All that was said of a point, in the order in which it was said.
+pub(crate) fn point(one: &Objection) -> Vec<Block<'_>> {
+    let mut blocks = Vec::new();
+    blocks.extend(one.point.about.as_ref().map(|about| Block::Paragraph(line!["About: ", foreign(about)])));
+    blocks.push(Block::said(line!["Objection (", one.point.severity, ")"], &one.point.text));
+    let remedy = if one.open { "Asks for" } else { "Resolved by" };
+    blocks.extend(one.point.resolution.as_ref().map(|text| Block::said(line![remedy], text)));
+    let is_ruling = |incident: &&Incident| matches!(incident.what, Happened::Ruled(_));
+    let said = one.story().iter().filter(|incident| incident.what != Happened::Raised && !is_ruling(incident));
+    blocks.extend(said.flat_map(|incident| happened(one, incident)));
+    if one.answer == Answered::Unanswered {
+        blocks.push(Block::Paragraph(line![&one.target_id, " did not answer it."]));
+    } else if one.critic.is_none() && one.check.is_none() {
+        blocks.push(Block::Aside(vec![Block::Paragraph(line!["Never rechecked."])]));
+    }
+    blocks.extend(one.story().iter().filter(is_ruling).flat_map(|incident| happened(one, incident)));
+    blocks
+}
+
+/// `Round 2, *agent-kiss*, accepted (Limits):` and the reason.
+fn happened<'l>(one: &'l Objection, incident: &'l Incident) -> Vec<Block<'l>> {
+    let when = match incident.at {
+        Occasion::Round(round) => line![figure(format!("Round {round}"))],
+        Occasion::Check(draft) => line![figure(format!("Check of draft {draft}"))],
+        Occasion::Final => line!["Final text"],
+        Occasion::Ruling => line!["The judge"],
+    };
+    let by: Phrase<'_> = incident.by.as_ref().map(|by| line![", ", by]).unwrap_or_default();
+    let (what, remains) = match &incident.what {
+        Happened::Ruled(ruling) if ruling.missing => {
+            return vec![Block::Paragraph(line![
+                "The judge was asked and did not rule on it: ",
+                ruling.in_words(),
+                "."
+            ])];
+        }
+        Happened::Ruled(ruling) => (ruling.in_words().to_owned(), ruling.remains.trim()),
+        Happened::Answered(Response::Partly) => ("accepted in part".to_owned(), ""),
+        Happened::Answered(_) if one.is_bare_acceptance() => ("accepted, no change named".to_owned(), ""),
+        other => (other.to_string(), ""),
+    };
+    let section = incident.section.as_deref().map(str::trim).filter(|section| !section.is_empty());
+    let section: Phrase<'_> = section.map(|section| line![" (", marked(section), ")"]).unwrap_or_default();
+    let line = [when, by, line![", ", figure(what)], section].concat();
+    let reason = incident.reason.as_deref().filter(|reason| !reason.trim().is_empty());
+    let remains = Some(remains).filter(|remains| !remains.is_empty());
+    let remains = remains.map(|remains| Block::said(line!["What remains"], remains));
+    [Block::Said(line, reason.map(Into::into))].into_iter().chain(remains).collect()
+}
+
+/// Which points each text answered, and how much of it is new; nothing where none did.
+pub(crate) fn changes(ledger: &Ledger) -> Vec<Block<'_>> {
+    if ledger.moves.is_empty() {
+        return Vec::new();
+    }
+    let number_of = |id: &PointId| {
+        let known = ledger.objections.iter().find(|one| one.id == *id);
+        known.map_or_else(|| foreign(id.to_string()), number)
+    };
+    let points = |ids: &[PointId]| {
+        let points = joined(ids.iter().map(|id| vec![number_of(id)]), ", ");
+        if points.is_empty() { line![NONE] } else { points }
+    };
+    let rows = ledger.moves.iter().map(|Move { round, agent_id, accepted, partly, rejected, unanswered, change }| {
+        let lines = |read: fn(Change) -> usize| line![change.map_or(UNKNOWN.into(), |change| figure(read(change)))];
+        let answers = [accepted, partly, rejected, unanswered].map(|ids| points(ids));
+        let changed = [lines(|change| change.added), lines(|change| change.removed)];
+        [line![figure(round)], line![agent_id]].into_iter().chain(answers).chain(changed).collect()
+    });
+    let words = ["Agent", "Accepted", "Accepted in part", "Rejected", "Unanswered"].map(TableHead::words);
+    let lines = ["Lines added", "Lines removed"].map(TableHead::figures);
+    let columns = [TableHead::figures("Round")].into_iter().chain(words).chain(lines);
+    let table = TableBlock::new("moves", "Which points each text answered, and how much of it is new", columns, rows);
+    vec![Block::Heading(line!["Who moved, and why"]), Block::Table(table)]
+}
+
+/// What became of a point, in the order in which it happened: `r1 rejected → r2 maintained → ruled: not met`.
+pub(crate) fn course(one: &Objection) -> String {
+    let incidents = one.story().iter().filter(|incident| incident.what != Happened::Raised);
+    let course: Vec<String> = incidents.map(Incident::to_string).collect();
+    if course.is_empty() { Answered::Unanswered.name().to_owned() } else { course.join(" → ") }
+}
+
+/// A point's number, as a piece of a line.
+fn number<'a>(one: &Objection) -> Piece<'a> {
+    Piece::Point(one.number())
+}
+
+/// The heading of a point.
+pub(crate) fn title<'a>(one: &Objection) -> Block<'a> {
+    Block::Heading(line![number(one)])
+}

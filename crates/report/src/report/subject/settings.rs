@@ -1,0 +1,44 @@
+//! What the debate was run with.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use dialectic_record::debate::{Debate, PromptOrigin, PromptSources};
+
+use crate::report::block::{Block, TableBlock, TableHead, figure, foreign, line};
+use crate::report::compare::flat;
+
+/// The settings by the keys of the configuration, where the prompts are from, and all of it as it was saved. Agents and
+/// judge are told of elsewhere.
+pub(crate) fn settings(debate: &Debate) -> Vec<Block<'_>> {
+    let Some(settings) = &debate.settings else { return Vec::new() };
+    let is_told = |key: &str| key.starts_with("agents.") || key.starts_with("judge.");
+    let rows = flat(settings).into_iter().filter(|(key, value)| !is_told(key) && *value != Value::Null);
+    let rows = rows.map(|(key, value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        vec![line![foreign(key)], line![foreign(value)]]
+    });
+    let seed = debate.seed.map(|seed| vec![line!["seed"], line![figure(seed)]]);
+    let columns = ["Setting", "Value"].map(TableHead::words);
+    let table = TableBlock::new("small", "Settings by their keys", columns, rows.chain(seed));
+    let mut blocks = vec![Block::Table(table)];
+    blocks.extend(debate.prompt_sources.as_ref().map(|sources| Block::Table(prompts(sources))));
+    let json = serde_json::to_string_pretty(settings).unwrap_or_default();
+    blocks.push(Block::Folded(line!["All settings as JSON"], vec![Block::Verbatim(json.into())]));
+    blocks
+}
+
+/// Where everybody's prompts are from.
+pub(crate) fn prompts(sources: &PromptSources) -> TableBlock<'_> {
+    let row = |id, what: &'static str, origin: PromptOrigin, path: Option<&Path>| {
+        let file = path.map(|path| line![" ", foreign(path.display().to_string())]).unwrap_or_default();
+        vec![line![id, what], [line![origin.name()], file].concat()]
+    };
+    let agents = sources.agents.iter().map(|one| row(&one.agent_id, "", one.source, one.path.as_deref()));
+    let judge = &sources.judge;
+    let summary =
+        judge.summary_source.map(|origin| row(&judge.id, " (summary)", origin, judge.summary_path.as_deref()));
+    let rows = agents.chain([row(&judge.id, "", judge.source, judge.path.as_deref())]).chain(summary);
+    TableBlock::new("small", "Where the prompts are from", ["Prompt of", "Source"].map(TableHead::words), rows)
+}

@@ -1,0 +1,56 @@
+//! How the votes fell.
+
+use dialectic_record::debate::{Decider, Voting};
+
+use crate::report::block::{Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, joined, line};
+
+/// The tally, who won by it, and what those said who lost.
+pub(crate) fn vote(voting: &Voting) -> Vec<Block<'_>> {
+    let most = voting.tally.values().copied().max().unwrap_or_default();
+    let rows = voting.tally.iter().map(|(candidate, votes)| {
+        let bar = Piece::Bar((*votes).into(), most.into());
+        vec![line![candidate], line![figure(votes), bar]]
+    });
+    let columns = [TableHead::words("Candidate"), TableHead::figures("Votes")];
+    let mut blocks = vec![
+        Block::lead(line!["The texts were shown without names, in a different order to each voter."]),
+        Block::Table(TableBlock::new("small", "Votes for each text", columns, rows)),
+    ];
+    if !voting.tied.is_empty() {
+        let what = if voting.is_tied() { "Tied: " } else { "Open, since ballots failed: " };
+        blocks.push(Block::Paragraph([line![what], joined(voting.tied.iter().map(|tied| line![tied]), ", ")].concat()));
+    }
+    blocks.push(Block::Paragraph(elected(voting)));
+    blocks.extend(count(voting));
+    blocks.extend(voting.reason.as_ref().map(|reason| Block::said(line!["Reason"], reason)));
+    blocks
+}
+
+/// Whom the vote elected, and by what.
+pub(crate) fn elected(voting: &Voting) -> Phrase<'_> {
+    let by = match voting.decided_by {
+        Decider::Vote => "by the votes",
+        Decider::Judge => "by the judge's casting vote",
+        Decider::Nobody if voting.count.is_some() => "the judge's scores decided",
+        Decider::Nobody => "nobody broke the tie",
+    };
+    let winner = voting.winner.as_ref().map_or_else(|| line!["none"], |winner| line![winner]);
+    [line!["Winner: "], winner, line![" (", by, ")"]].concat()
+}
+
+/// By which rule the votes were counted.
+fn count(voting: &Voting) -> Option<Block<'_>> {
+    let count = voting.count.as_ref()?;
+    let rule = format!(
+        "; {} of {} voted, the quorum is {}; {} for the voter's own text",
+        count.cast, count.voters, count.quorum, count.self_votes
+    );
+    let mut items = vec![ListItem::of(line!["Rule: ", count.rule.name(), figure(rule)])];
+    let undecided = |why: &'static str| ListItem::of(line!["No winner: ", why, "; the judge decided"]);
+    items.extend(count.undecided.map(|undecided_by| undecided(undecided_by.name())));
+    items.extend(count.dissent.iter().map(|one| {
+        let line = line!["Dissent of ", &one.agent_id, " for ", &one.preferred, ":"];
+        ListItem::with(line, vec![Block::text(&one.reason)])
+    }));
+    Some(Block::List(items))
+}

@@ -1,0 +1,289 @@
+//! The check of what is delivered, with models that follow a script: a fault that stands in the draft alone, a change that
+//! was announced and never made, a wrong remedy, lenses that fail.
+
+use serde_json::{Value, json};
+
+use crate::arena::Related;
+use crate::support::{Ending, Incoming, MockServer, Reply, Sandbox, config, short_reply};
+use crate::timing::without_times;
+
+/// What only the draft says.
+const FAULT: &str = "Every node trusts its own clock.";
+const MENDED: &str = "Every node asks the store for the time.";
+const REST: &str = "## Storage\n\nOne table holds the leases.";
+
+fn judged(text: &str, more: &str) -> Reply {
+    Reply::text(format!(
+        "{text}\n\n```json\n{{{more}\"tradeoffs\":[],\"recommendations\":[],\"unfulfilledMajorRequirements\":[],\
+         \"partlyFulfilled\":[],\"openQuestions\":[],\"title\":\"Leases\",\"confidence\":80}}\n```"
+    ))
+}
+
+fn lens(request: &Incoming) -> Option<&'static str> {
+    ["requirements", "execute", "facts"]
+        .into_iter()
+        .find(|lens| request.task() == "check" && request.prompt().contains(&format!("\nLens: {lens}\n")))
+}
+
+fn script_of_a_draft() -> Reply {
+    judged(&format!("# Leases\n\n## Clocks\n\n{FAULT}\n\n{REST}"), "")
+}
+
+/// A judge whose draft has a fault that one lens finds, and who mends it.
+fn script(request: &Incoming) -> Reply {
+    match (request.task(), lens(request)) {
+        ("synthesise", _) => script_of_a_draft(),
+        (_, Some("execute")) => {
+            assert!(!request.prompt().contains("# Your role"), "a checker has no role");
+            Reply::text("1. [blocking] Clocks: they drift. Resolved by: the store's time.")
+        }
+        (_, Some("facts")) => Reply::text("1. [major] Storage: a table is slow. Resolved by: a second table."),
+        (_, Some(_)) => Reply::text("No objections."),
+        ("finalise", _) => judged(
+            &format!(
+                "# Leases\n\n## Clocks\n\n{MENDED}\n\n{REST}\n\n## Response to the check\n\n\
+                 - D1 accepted (Clocks): the store says what time it is.\n- D2 rejected: a table with an index takes 1 ms."
+            ),
+            "\"approach\":\"kept\",",
+        ),
+        ("critique", _) => Reply::text("No objections."),
+        ("review", _) => Reply::json(json!({"choice": "accept", "confidence": 70, "reason": "It fits."})),
+        ("review the texts", _) => {
+            Reply::text(["1", "2", "3"].map(|number| format!("## Text {number}\n\nNo objections.\n")).concat())
+        }
+        _ => short_reply(request),
+    }
+}
+
+fn sandbox(server: &MockServer, debate: &Value) -> Sandbox {
+    Sandbox::new().model_server(server).config(&config(&["architect", "kiss", "testing"], debate))
+}
+
+fn run(server: &MockServer, debate: &Value) -> (Sandbox, Value) {
+    let sandbox = sandbox(server, debate);
+    sandbox.run(["debate", "Design a lock service", "--quiet"]).expect_code(0);
+    let id = sandbox.only_debate();
+    sandbox.assert_state_is_the_fold(&id);
+    let state = sandbox.state(&id);
+    (sandbox, state)
+}
+
+fn count(server: &MockServer, task: &str) -> usize {
+    server.requests().iter().filter(|request| request.task() == task).count()
+}
+
+#[test]
+fn a_fault_in_the_draft_alone_is_found_answered_and_gone_and_a_wrong_remedy_changes_nothing() {
+    for protocol in ["dialectic", "council"] {
+        let server = MockServer::with(script);
+        let (_, state) = run(&server, &json!({"protocol": protocol, "check": 3, "seed": 1}));
+        let description = state["finalSolution"]["description"].as_str().unwrap();
+        assert!(!description.contains(FAULT) && description.contains(MENDED), "{description}");
+        assert!(description.contains(REST) && !description.contains("Response to the check"), "{description}");
+        assert!(state["draft"]["description"].as_str().unwrap().contains(FAULT));
+        let checks = state["checks"].as_array().unwrap();
+        let kinds: Vec<&str> = checks.iter().map(|one| one["type"].as_str().unwrap()).collect();
+        assert_eq!(kinds, ["synthesis", "check", "check", "check", "final"]);
+        let lenses: Vec<&str> = checks.iter().filter_map(|one| one["metadata"]["lens"].as_str()).collect();
+        assert_eq!(lenses, ["requirements", "execute", "facts"]);
+        assert_eq!(checks[1]["targetAgentId"], "judge");
+        let rounds = state["rounds"].to_string();
+        assert!(!rounds.contains("\"check\"") && !rounds.contains(MENDED), "{rounds}");
+        let points: Vec<String> = state["ledger"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|one| one["number"].as_str().unwrap().starts_with('D'))
+            .map(|one| format!("{} {} {}", one["number"], one["answer"], one["reason"]))
+            .collect();
+        assert_eq!(
+            points,
+            [
+                r#""D1" "accepted" "the store says what time it is.""#,
+                r#""D2" "rejected" "a table with an index takes 1 ms.""#
+            ]
+        );
+        assert!(description.contains("Nobody has checked what was changed because of D1."), "{description}");
+        assert_eq!(state["outcome"]["kind"], "full", "{}", state["outcome"]);
+        assert_eq!(server.requests().len(), if protocol == "council" { 11 } else { 17 });
+    }
+}
+
+#[test]
+fn an_accepted_point_without_a_change_is_not_found_and_brings_the_answer_back() {
+    let server = MockServer::with(|request| match (request.task(), request.model()) {
+        ("critique", "model-kiss") => Reply::text("1. [major] Clocks: they drift. Resolved by: the store's time."),
+        ("critique", _) => Reply::text("No objections."),
+        ("refine", _) if request.prompt().contains("they drift") => {
+            let prompt = request.prompt();
+            let at = prompt.find("Clocks: they drift").unwrap();
+            let number = prompt[..at]
+                .rsplit(|c: char| !c.is_ascii_digit() && c != '.')
+                .find(|word| word.split_once('.').is_some_and(|(text, point)| !text.is_empty() && !point.is_empty()));
+            let number = number.map_or("1.1", |number| number.trim_end_matches('.'));
+            Reply::text(format!(
+                "# Locks\n\n{FAULT}\n\n## Requirements Coverage\n\nAll.\n\n## Response to critiques\n\n- {number} accepted (Clocks): changed."
+            ))
+        }
+        ("check", _) if lens(request) == Some("requirements") => {
+            let prompt = request.prompt();
+            let list = &prompt[prompt.find("# Accepted points").expect("the first lens sees what was accepted")..];
+            let at = list.find("[major] Clocks").unwrap();
+            let number = list[..at].trim_end().rsplit(' ').next().unwrap();
+            Reply::text(format!(
+                "## Accepted points\n\n- {number} not found: the clock is still trusted.\n\n## New points\n\nNo objections."
+            ))
+        }
+        ("check", _) => {
+            assert!(!request.prompt().contains("# Accepted points"), "only the first lens needs them");
+            Reply::text("No objections.")
+        }
+        ("finalise", _) => {
+            assert!(request.prompt().contains("the clock is still trusted"), "{}", request.prompt());
+            judged(&format!("# Locks\n\n{MENDED}"), "\"approach\":\"kept\",")
+        }
+        ("synthesise", _) => judged(&format!("# Locks\n\n{FAULT}"), ""),
+        _ => short_reply(request),
+    });
+    let (_, state) = run(&server, &json!({"check": 3, "seed": 1}));
+    assert_eq!(count(&server, "finalise"), 1);
+    let found = state["ledger"].as_array().unwrap().iter().find_map(|one| one["check"]["found"].as_str());
+    assert_eq!(found, Some("notFound"), "{}", state["ledger"]);
+    assert!(state["finalSolution"]["description"].as_str().unwrap().contains(MENDED));
+}
+
+#[test]
+fn a_lens_that_fails_degrades_and_so_does_a_final_text_that_is_cut() {
+    let server = MockServer::with(|request| match lens(request) {
+        Some("facts") => Reply::error(400, "no facts today"),
+        Some(_) => Reply::text("No objections."),
+        None => script(request),
+    });
+    let (_, state) = run(&server, &json!({"check": 3}));
+    let reasons = state["outcome"]["reasons"].to_string();
+    assert_eq!(state["outcome"]["kind"], "degraded");
+    assert!(reasons.contains("the answer was not checked for facts"), "{reasons}");
+    let description = state["finalSolution"]["description"].as_str().unwrap();
+    assert!(description.contains("It was not checked for facts.") && description.contains(FAULT), "{description}");
+
+    let server = MockServer::with(|request| match request.task() {
+        "finalise" => script(request).ending(Ending::OutputLimit),
+        _ => script(request),
+    });
+    let (_, state) = run(&server, &json!({"check": 3}));
+    assert_eq!(state["outcome"]["kind"], "degraded");
+    let description = state["finalSolution"]["description"].as_str().unwrap();
+    assert!(
+        description.contains(FAULT) && description.contains("Nothing was changed because of D1 and D2."),
+        "{description}"
+    );
+}
+
+#[test]
+fn without_the_check_the_same_requests_are_sent_but_for_its_own() {
+    let asked = |check: u32| {
+        let server = MockServer::with(script);
+        run(&server, &json!({"check": check, "seed": 7}));
+        let own = ["check", "finalise"];
+        let requests = server.requests();
+        let mut rest: Vec<u64> =
+            requests.iter().filter(|request| !own.contains(&request.task())).map(|request| request.digest).collect();
+        rest.sort_unstable();
+        (requests.len(), rest)
+    };
+    let (with, without) = (asked(3), asked(0));
+    assert_eq!(with.1, without.1);
+    assert_eq!(with.0, without.0 + 4);
+}
+
+#[test]
+fn a_debate_resumes_behind_any_event_of_its_check() {
+    for protocol in ["dialectic", "council", "review", "arena"] {
+        let reply = move |request: &Incoming| match request.task() {
+            "amend" => Reply::text(format!(
+                "# Leases\n\n{MENDED}\n\n## Requirements Coverage\n\nAll.\n\n## Response to the check\n\n- D1 accepted (Clocks): done."
+            )),
+            "check" | "finalise" => script(request),
+            "write the answer" => script_of_a_draft(),
+            _ if protocol == "arena" => crate::arena::script(request, Related::Same, &[]),
+            _ => script(request),
+        };
+        let debate =
+            json!({"protocol": protocol, "check": 3, "seed": 3, "rounds": if protocol == "review" { 2 } else { 1 }});
+        let server = MockServer::with(reply);
+        let (whole, expected) = run(&server, &debate);
+        let (id, calls) = (whole.only_debate(), server.requests().len());
+        let journal = whole.read(format!("debates/{id}.events.jsonl"));
+        let lines: Vec<&str> = journal.lines().collect();
+        let first = lines.iter().position(|line| line.contains("\"node\":\"check\"")).expect("it was checked");
+        for cut in first..lines.len() - 1 {
+            let server = MockServer::with(reply);
+            let again = sandbox(&server, &debate);
+            again.write(format!("debates/{id}.events.jsonl"), lines[..=cut].join("\n") + "\n");
+            again.run(["resume", &id, "--quiet"]).expect_code(0);
+            again.assert_state_is_the_fold(&id);
+            let state = again.state(&id);
+            let [now, before] = [&state, &expected].map(|state| {
+                let mut state = without_times(state);
+                state.as_object_mut().unwrap().remove("usage");
+                state
+            });
+            assert_eq!(now["finalSolution"], before["finalSolution"], "{protocol}, behind {}", lines[cut]);
+            assert_eq!(now["checks"], before["checks"], "{protocol}, behind {}", lines[cut]);
+            let done = lines[..=cut].iter().filter(|line| line.contains("\"call\":{")).count();
+            assert_eq!(server.requests().len(), calls - done, "{protocol}, behind {}", lines[cut]);
+        }
+    }
+}
+
+#[test]
+fn a_quick_council_has_seven_calls_and_three_lines_above_its_answer() {
+    let server = MockServer::with(|request| match request.task() {
+        "synthesise" => {
+            assert!(request.prompt().contains("at most 800 words"), "{}", request.prompt());
+            let brief = r#""brief":{"agree":"Both lease.","differ":"On clocks.","objection":"Clocks drift."},"#;
+            judged(&format!("# Leases\n\n{FAULT}"), brief)
+        }
+        "check" => Reply::text("1. [major] Clocks: they drift. Resolved by: the store's time."),
+        "finalise" => {
+            assert!(!request.prompt().contains("approach\":"), "{}", request.prompt());
+            script(request)
+        }
+        _ => script(request),
+    });
+    let sandbox = sandbox(&server, &json!({"rounds": 3}));
+    let told = sandbox.run(["debate", "Design a lock service", "--quick", "--quiet"]).expect_code(0);
+    assert_eq!(server.requests().len(), 7);
+    let stdout = &told.stdout;
+    let lines: Vec<&str> = stdout.lines().take(3).collect();
+    assert!(
+        lines[0].contains("Both lease.") && lines[1].contains("On clocks.") && lines[2].contains("Clocks drift."),
+        "{stdout}"
+    );
+    assert_eq!(sandbox.state(&sandbox.only_debate())["outcome"]["kind"], "full");
+    let told = sandbox.run(["debate", "x", "--quick", "--protocol", "dialectic"]).expect_code(2);
+    assert!(told.stderr.contains("--quick"), "{told}");
+    let told = sandbox.run(["debate", "x", "--protocol", "council", "--until", "quality"]).expect_code(2);
+    assert!(told.stderr.contains("--until"), "{told}");
+}
+
+#[test]
+fn a_fork_of_a_council_takes_its_proposals_into_a_dialectic() {
+    let server = MockServer::with(script);
+    let (sandbox, council) = run(&server, &json!({"protocol": "council", "check": 0}));
+    let before = server.requests().len();
+    let id = sandbox.only_debate();
+    sandbox
+        .run(["fork", &id, "--protocol", "dialectic", "--set", "debate.seed=4", "--set", "debate.rounds=2", "--quiet"])
+        .expect_code(0);
+    let tasks: Vec<String> = server.requests()[before..].iter().map(|request| request.task().to_owned()).collect();
+    assert!(!tasks.contains(&"propose".to_owned()), "{tasks:?}");
+    assert_eq!(tasks.iter().filter(|task| *task == "critique").count(), 12, "{tasks:?}");
+    let forked = sandbox.debates().into_iter().find(|other| *other != id).unwrap();
+    let state = sandbox.state(&forked);
+    let proposals = |state: &Value| {
+        let all = state["rounds"][0]["contributions"].as_array().unwrap().clone();
+        all.into_iter().filter(|one| one["type"] == "proposal").map(|one| one["content"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(proposals(&state), proposals(&council));
+}
