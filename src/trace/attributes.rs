@@ -189,17 +189,13 @@ pub(super) fn of_tokens(tokens: Tokens) -> Vec<KeyValue> {
     } else {
         json!({"input": fresh, "input_cached_tokens": cached_input_tokens, "output": output_tokens})
     };
-    let mut attributes = vec![
+    vec![
         KeyValue::new("gen_ai.usage.input_tokens", whole(input_tokens)),
         KeyValue::new("gen_ai.usage.cache_read.input_tokens", whole(cached_input_tokens)),
+        KeyValue::new("gen_ai.usage.cache_creation.input_tokens", whole(cache_write_tokens)),
         KeyValue::new("gen_ai.usage.output_tokens", whole(output_tokens)),
         KeyValue::new("langfuse.observation.usage_details", usage.to_string()),
-    ];
-    if cache_write_tokens > 0 {
-        let name = "gen_ai.usage.cache_creation.input_tokens";
-        attributes.push(KeyValue::new(name, whole(cache_write_tokens)));
-    }
-    attributes
+    ]
 }
 
 pub(super) fn of_cost(cost: Usd) -> [KeyValue; 2] {
