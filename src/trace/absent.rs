@@ -15,9 +15,9 @@ use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Debate, Signal, TraceTarget};
 
 /// Where traces go: there is no such place.
-pub enum Destination {}
+pub enum TraceDestination {}
 
-impl Destination {
+impl TraceDestination {
     /// Refuses to send any.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Tracer {
     ///
     /// # Errors
     /// Never.
-    pub fn start(to: Destination, _: reqwest::Client, _: Debate, _: &str) -> Result<Self, Infallible> {
+    pub fn start(to: TraceDestination, _: reqwest::Client, _: Debate, _: &str) -> Result<Self, Infallible> {
         match to {}
     }
 
