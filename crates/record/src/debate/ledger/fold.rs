@@ -61,17 +61,16 @@ impl<'a> Fold<'a> {
     pub(in crate::debate) fn take(&mut self, round: u32, one: &Contribution) {
         // What is carried over was said, and answered, in its own round.
         if let Some(reading) = one.reading.as_ref().filter(|_| !one.metadata.carried_over) {
-            match &one.target_agent_id {
-                Some(target) => self.criticise(round, one, target, reading, reading.points.iter().flatten()),
-                None => {
-                    for target in targets(reading) {
-                        let points = reading.points.iter().flatten();
-                        let points = points.filter(|point| point.target.as_ref() == Some(target));
-                        self.criticise(round, one, target, reading, points);
-                    }
-                    if self.is_text(one) {
-                        self.answer(round, one, reading);
-                    }
+            if let Some(target) = &one.target_agent_id {
+                self.criticise(round, one, target, reading, reading.points.iter().flatten())
+            } else {
+                for target in targets(reading) {
+                    let points = reading.points.iter().flatten();
+                    let points = points.filter(|point| point.target.as_ref() == Some(target));
+                    self.criticise(round, one, target, reading, points);
+                }
+                if self.is_text(one) {
+                    self.answer(round, one, reading);
                 }
             }
         }

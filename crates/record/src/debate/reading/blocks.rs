@@ -193,5 +193,5 @@ fn fence_around(text: &str) -> Option<[Range<usize>; 2]> {
     let around = text[..opening.start].trim().len().max(text[until..].trim().len());
     let is_whole =
         around < AROUND_A_FENCE && around * 2 < until - opening.end && (end.is_some() || info.starts_with('m'));
-    is_whole.then(|| [opening, until..text.len()])
+    is_whole.then_some([opening, until..text.len()])
 }

@@ -149,7 +149,7 @@ fn said_and_points<V: Copy + PartialEq>(
 }
 
 /// What stands below the title at `from`, up to the next one of its level.
-fn section<'a>(page: &'a Page, from: usize) -> &'a [Line] {
+fn section(page: &Page, from: usize) -> &[Line] {
     let level = title_level(page, &page.lines[from]);
     let ends = |line: &Line| title_level(page, line).is_some_and(|other| level.is_none_or(|level| other <= level));
     let below = &page.lines[from + 1..];

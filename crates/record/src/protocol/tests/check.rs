@@ -180,12 +180,11 @@ fn a_user_who_stops_the_check_gets_the_draft() {
         let mut course = Course::start(protocol, begun(protocol, 3));
         while course.stage() != CHECK {
             course.take_facts();
-            match course.ready().first().cloned() {
-                Some(step) => course.settle(&step, good(&step)),
-                None => {
-                    let outcome = (protocol.stage(course.stage()).unwrap().outcome)(&course.debate);
-                    course.leave(outcome.unwrap());
-                }
+            if let Some(step) = course.ready().first().cloned() {
+                course.settle(&step, good(&step))
+            } else {
+                let outcome = (protocol.stage(course.stage()).unwrap().outcome)(&course.debate);
+                course.leave(outcome.unwrap());
             }
         }
         course.take_facts();
