@@ -132,7 +132,7 @@ fn the_diagrams_are_those_of_the_protocols() {
         // What leads to questions and back is the same in all.
         let whole = protocol.mermaid();
         let lines = whole.lines().filter(|line| !line.contains("clarification_input"));
-        let diagram: String = lines.map(|line| format!("{line}\n")).collect();
+        let diagram: String = lines.flat_map(|line| [line, "\n"]).collect();
         match drawn.iter_mut().find(|(other, _)| *other == diagram) {
             Some((_, names)) => names.push(protocol.name),
             None => drawn.push((diagram, vec![protocol.name])),

@@ -100,7 +100,7 @@ fn answered(asking: PreparedQuestion, options: DisplayOptions) -> Result<(Debate
         if options.progress == ProgressMode::Live {
             give_way(watchers.messages(), None);
         }
-        let ended = asking.run(cancel.clone()).await;
+        let ended = Box::pin(asking.run(cancel.clone())).await;
         // Whoever watches finds the end: nobody can publish any more.
         watchers.finish(&cancel).await;
         watch.abort();

@@ -22,6 +22,8 @@ pub enum Lens {
 }
 
 impl Lens {
+    /// How many there are.
+    pub const COUNT: u8 = 3;
     /// All, in the order in which they are used.
     pub const ALL: [Self; 3] = [Self::Requirements, Self::Execute, Self::Facts];
 
@@ -58,7 +60,7 @@ impl Lens {
     /// The pass of its call on a draft, counted from 1.
     #[must_use]
     pub fn pass(self, draft: u8) -> u8 {
-        let before = draft.saturating_sub(1).saturating_mul(Self::ALL.len() as u8);
+        let before = draft.saturating_sub(1).saturating_mul(Self::COUNT);
         before.saturating_add(self.number())
     }
 }

@@ -259,7 +259,7 @@ impl DebateSettings {
     /// debates settle long before.
     pub const MOST_ROUNDS: u32 = 100;
     /// [`check`](Self::check) where nothing is configured: every lens there is.
-    pub const DEFAULT_CHECK: u32 = Lens::ALL.len() as u32;
+    pub const DEFAULT_CHECK: u32 = Lens::COUNT as u32;
     /// [`idle_timeout`](Self::idle_timeout) where nothing is configured, and in states of before there was one.
     pub const DEFAULT_IDLE_TIMEOUT: u64 = 60_000;
     /// [`history_limit`](Self::history_limit) where nothing is configured, and in states of before there was one.

@@ -203,9 +203,8 @@ pub(super) fn redrafted(debate: &Debate, solution: impl Fn(&Contribution) -> Sol
     let rethought = debate.newest_draft().filter(|draft| draft.number > 1 && draft.checks.is_empty());
     let rethought = rethought.filter(|_| debate.final_solution.is_none());
     let rethought = rethought.map(|draft| Box::new(solution(draft.text)));
-    let is_new = |solution: &Box<Solution>| debate.draft.as_ref() != Some(solution);
     let drafted = |solution| Event::Drafted { key: None, text: None, solution, call: None };
-    rethought.filter(is_new).map(drafted).into_iter().collect()
+    rethought.filter(|solution| debate.draft.as_ref() != Some(solution)).map(drafted).into_iter().collect()
 }
 
 /// A text of a round as the draft that is read: without its answers, which are on record there.

@@ -62,7 +62,7 @@ impl<'a> Fold<'a> {
         // What is carried over was said, and answered, in its own round.
         if let Some(reading) = one.reading.as_ref().filter(|_| !one.metadata.carried_over) {
             if let Some(target) = &one.target_agent_id {
-                self.criticise(round, one, target, reading, reading.points.iter().flatten())
+                self.criticise(round, one, target, reading, reading.points.iter().flatten());
             } else {
                 for target in targets(reading) {
                     let points = reading.points.iter().flatten();

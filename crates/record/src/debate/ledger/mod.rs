@@ -27,6 +27,7 @@ pub use words::{Found, Point, Response, Standing};
 
 /// A point with all that became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "facts about a point, most of them keys of the record")]
 #[serde(rename_all = "camelCase")]
 pub struct Objection {
     /// Which point.

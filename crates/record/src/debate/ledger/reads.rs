@@ -110,7 +110,7 @@ impl Reads {
                 Some(Self::Review { texts: texts.collect() })
             }
             (_, ResultKind::Check) => {
-                let is_first = Lens::Requirements.number() == (key.pass.max(1) - 1) % Lens::ALL.len() as u8 + 1;
+                let is_first = Lens::Requirements.number() == (key.pass.max(1) - 1) % Lens::COUNT + 1;
                 let ledger = Ledger::of(debate);
                 let accepted = if is_first { ledger.to_verify(debate) } else { Vec::new() };
                 Some(Self::Check { accepted: accepted.into_iter().map(Numbered::of).collect() })

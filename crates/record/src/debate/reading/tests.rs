@@ -13,6 +13,7 @@ fn points(text: &str) -> Vec<(Severity, Option<String>, String, Option<String>)>
     points.into_iter().map(|one| (one.severity, one.about, one.text, one.resolution)).collect()
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it stands where a reading has an option")]
 fn some(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
@@ -64,7 +65,7 @@ fn only_items_at_the_top_are_points() {
     assert_eq!(read.len(), 2, "{read:?}");
     assert_eq!(points("> 1. [major] quoted\n\n```\n1. [major] code\n```\n<!-- 1. hidden -->"), []);
     assert_eq!(points("Major cities have no coverage.\n\n- Blocking is not used."), []);
-    let many: String = (1..=40).map(|number| format!("{number}. [minor] A: b.\n")).collect();
+    let many = (1..=40).map(|number| format!("{number}. [minor] A: b.")).collect::<Vec<_>>().join("\n");
     let read = read_critique(&many, &[]);
     assert_eq!((read.points.unwrap().len(), read.unread), (30, 10));
 }

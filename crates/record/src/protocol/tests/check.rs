@@ -181,7 +181,7 @@ fn a_user_who_stops_the_check_gets_the_draft() {
         while course.stage() != CHECK {
             course.take_facts();
             if let Some(step) = course.ready().first().cloned() {
-                course.settle(&step, good(&step))
+                course.settle(&step, good(&step));
             } else {
                 let outcome = (protocol.stage(course.stage()).unwrap().outcome)(&course.debate);
                 course.leave(outcome.unwrap());

@@ -244,6 +244,7 @@ impl Course {
         self.record(event);
     }
 
+    #[expect(clippy::too_many_lines, reason = "an arm for each kind of reply")]
     fn result(&self, step: &Step, reply: Reply) -> Event {
         let key = step.key.clone();
         let settings = self.debate.settings.as_ref().unwrap();
@@ -362,6 +363,7 @@ impl Course {
         }
     }
 
+    #[expect(clippy::unused_self, reason = "it reads like its neighbours")]
     fn text(&self, step: &Step, content: &str, metadata: Metadata, reading: Option<Reading>) -> Arc<Contribution> {
         Arc::new(Contribution {
             agent_id: step.key.agent_id.clone(),
