@@ -14,11 +14,10 @@ mod matches;
 
 /// Words that are written like a stage and mean something else, with what they mean.
 const NO_STAGES: &[(&str, &str, &str)] = &[
+    ("crates/record/src/store/verify.rs", "check", "a key of the settings"),
     ("crates/record/src/store/older.rs", "evaluation", "a key of a round in states of format 1"),
     ("src/trace/attributes.rs", "verdict", "a key of the attributes of a trace"),
     ("crates/report/src/display/result.rs", "verdict", "what a result is called when its stage is not known"),
-    ("crates/report/src/report/markdown/verdict.rs", "verdict", "what a result is called when its stage is not known"),
-    ("crates/report/src/report/markdown/run.rs", "vote", "what a ballot is called when its stage is not known"),
     ("crates/report/src/report/html/mod.rs", "vote", "the place in the page of the picture of a vote"),
     ("src/trace/attributes.rs", "judgement", "a key of the attributes of a trace"),
     ("crates/report/src/report/html/mod.rs", "judgement", "the place in the page of the verdict"),
@@ -28,7 +27,6 @@ const NO_STAGES: &[(&str, &str, &str)] = &[
     ("crates/record/src/debate/settings.rs", "convergence", "the name of an ending condition"),
     ("crates/record/src/debate/agreement.rs", "rebuttal", "the name of a kind of argument"),
     ("crates/record/src/debate/agreement.rs", "synthesis", "the name of a kind of argument"),
-    ("crates/record/src/debate/reading/points.rs", "critique", "a word that models put over their points"),
     ("crates/engine/src/agent/reply.rs", "evaluation", "the name of a schema in requests"),
     ("src/evaluation/answer.rs", "evaluation", "a key of the answer of `eval`"),
     ("src/evaluation/schema.rs", "evaluation", "a key of the answer of `eval`"),

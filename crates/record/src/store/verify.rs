@@ -242,6 +242,9 @@ fn compare(saved: &ReadState, folded: &Folded, hashes: &[String], flaws: &mut Ve
 /// The key of a point's number in the ledger of a state.
 const NUMBER: &str = "number";
 
+/// Settings of the check, which records of builds without one lack.
+const CHECK: [&str; 2] = ["check", "quick"];
+
 /// Takes out of a fold what builds before did not count, where a saved state is without it.
 fn leave_out_uncounted(fold: &mut Value, saved: &Value) {
     let models = fold.get_mut("usage").and_then(Value::as_object_mut).into_iter().flatten();
@@ -250,6 +253,11 @@ fn leave_out_uncounted(fold: &mut Value, saved: &Value) {
         if let Some(usage) = usage.as_object_mut().filter(|_| !is_counted) {
             usage.remove(SILENT_CALLS);
         }
+    }
+    let rules = fold.pointer_mut("/settings/debate").and_then(Value::as_object_mut);
+    if let Some(rules) = rules {
+        let known = saved.pointer("/settings/debate");
+        rules.retain(|key, _| !CHECK.contains(&key.as_str()) || known.is_some_and(|known| known.get(key).is_some()));
     }
     let points = fold.get_mut("ledger").and_then(Value::as_array_mut).into_iter().flatten();
     for (index, point) in points.enumerate() {
