@@ -190,7 +190,7 @@ fn choices<'a>(schema: &'a Value, node: &'a Value) -> Vec<&'a Value> {
     }
 }
 
-/// The definition behind a reference.
+/// Resolves a reference to its definition.
 pub(super) fn follow<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
     let reference = node.get("$ref").and_then(Value::as_str);
     reference.and_then(|reference| schema.pointer(reference.trim_start_matches('#'))).unwrap_or(node)

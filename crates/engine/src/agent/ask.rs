@@ -364,7 +364,7 @@ impl Ask {
         }
     }
 
-    /// The calls of tools that an earlier run paid for, which stand behind the question then.
+    /// Tool calls that an earlier run paid for. They follow the question.
     fn past_calls(&mut self) -> ToolLog {
         let mut log = ToolLog::default();
         for (reply, record) in std::mem::take(&mut self.past) {

@@ -18,7 +18,7 @@ pub(super) struct RawRuling {
 }
 
 impl RawRuling {
-    /// The rulings of an assessment; what is none is left out, which counts as no ruling.
+    /// Reads the rulings of an assessment. Leaves out entries that are not rulings: those points count as not ruled.
     pub(super) fn read_all(rulings: Option<&Value>) -> Vec<Self> {
         rulings.and_then(Value::as_array).into_iter().flatten().filter_map(|one| Self::read(one.as_object()?)).collect()
     }

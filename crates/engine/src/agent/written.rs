@@ -88,7 +88,7 @@ impl Assessment {
         let unfulfilled = unfulfilled.then(|| "it has no `unfulfilledMajorRequirements`".to_owned());
         let unsure = match (confidence, object.get("confidence")) {
             (Some(_), _) => None,
-            // Whoever says that there is none has not forgotten it.
+            // An abstention is an answer.
             (None, Some(Value::String(word))) if word == "none" => None,
             (None, Some(_)) => Some(format!("`confidence`: {EXPECTED}")),
             (None, None) => Some("it has no `confidence`".to_owned()),

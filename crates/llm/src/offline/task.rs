@@ -9,7 +9,7 @@ use super::text::{
     CHECKED, COLOPHON, DECISIONS, Listed, RESPONSE, listed, numbered, paragraphs, section, solution_in, with_item,
 };
 
-/// Solutions, whoever wrote them.
+/// Solutions by any author.
 pub(super) const TEXTS: [&str; 5] = ["text", "draft", "solution", "proposal", "candidate"];
 /// What no agent wrote as its text.
 const BESIDE: [&str; 8] =

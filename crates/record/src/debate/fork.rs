@@ -80,7 +80,7 @@ pub enum ForkError {
     },
     /// The settings name another protocol.
     #[error(
-        "what is taken over followed another protocol, which has more of it than proposals; fork at `start`, or right behind the proposals of the first round"
+        "the debate followed another protocol, of which only proposals can be kept; fork at `start`, or right after the proposals of the first round"
     )]
     OtherProtocol,
     /// The changed settings have fewer rounds than are taken over.
