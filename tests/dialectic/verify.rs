@@ -159,7 +159,10 @@ fn made_older(sandbox: &Sandbox, id: &str) {
     }
     sandbox.write(journal_path(id), journal);
     let debate = sandbox.debate(id);
-    sandbox.write(format!("debates/{id}.json"), serde_json::to_vec_pretty(&debate).unwrap());
+    sandbox.write(
+        format!("debates/{id}.json"),
+        serde_json::to_vec_pretty(&dialectic_record::debate::DebateFile::of(&debate)).unwrap(),
+    );
 }
 
 #[test]
