@@ -471,31 +471,31 @@ impl Event {
         )
     }
 
-    /// The call that this event ends, and how: the one place that says so.
+    /// The call that this event ends, and its result: the one place that says so.
     #[must_use]
-    pub fn settles(&self) -> Option<(&CallKey, CallStatus)> {
-        match self {
-            Self::QuestionsAsked { key, questions, .. } => {
-                Some((key, if questions.items.is_empty() { CallStatus::Empty } else { CallStatus::Done }))
+    pub fn result(&self) -> Option<(&CallKey, CallResult<'_>)> {
+        Some(match self {
+            Self::QuestionsAsked { key, questions, .. } => (key, CallResult::Questions(questions)),
+            Self::Summarized { key, summary, .. } => (key, CallResult::Summary(summary)),
+            Self::Contributed { key, contribution, call } => {
+                let contribution = match call {
+                    Some(_) => CallResult::Contribution(contribution),
+                    None => CallResult::CarriedOver,
+                };
+                (key, contribution)
             }
-            Self::Summarized { key, .. }
-            | Self::Contributed { key, .. }
-            | Self::Polled { key, .. }
-            | Self::Judged { key, .. }
-            | Self::FollowUpAnswered { key, .. }
-            | Self::Related { key, .. }
-            | Self::Compared { key, .. }
-            | Self::Observed { key, .. }
-            | Self::Drafted { key: Some(key), .. }
-            | Self::Synthesized { key: Some(key), .. } => Some((key, CallStatus::Done)),
-            Self::Challenged { key, challenge, .. } => {
-                Some((key, if challenge.is_empty() { CallStatus::Empty } else { CallStatus::Done }))
+            Self::Polled { key, vote, reason, .. } => (key, CallResult::Vote { vote, reason }),
+            Self::Judged { key, judgement, .. } => (key, CallResult::Judgement(judgement)),
+            Self::FollowUpAnswered { key, answer, .. } => (key, CallResult::FollowUp(answer)),
+            Self::Related { key, relations, .. } => (key, CallResult::Relations(relations)),
+            Self::Compared { key, .. } => (key, CallResult::Similarities),
+            Self::Observed { key, observations, .. } => (key, CallResult::Observations(observations)),
+            Self::Challenged { key, challenge, .. } => (key, CallResult::Challenge(challenge)),
+            Self::Evaluated { key, evaluation, call: Some(_) } => (key, CallResult::Evaluation(evaluation)),
+            Self::Drafted { key: Some(key), solution, .. } | Self::Synthesized { key: Some(key), solution, .. } => {
+                (key, CallResult::Solution(solution))
             }
-            // A score that cannot be read is one that nobody has.
-            Self::Evaluated { key, evaluation, call: Some(_) } => {
-                Some((key, if evaluation.score.is_some() { CallStatus::Done } else { CallStatus::Failed }))
-            }
-            Self::CallFailed { failure, .. } => Some((&failure.key, CallStatus::Failed)),
+            Self::CallFailed { failure, .. } => (&failure.key, CallResult::Failure(failure)),
             Self::Created(_)
             | Self::StageEntered { .. }
             | Self::RoundBegun { .. }
@@ -527,7 +527,78 @@ impl Event {
             | Self::Completed { .. }
             | Self::FollowUpAsked { .. }
             | Self::Rated { .. }
-            | Self::Tagged { .. } => None,
+            | Self::Tagged { .. } => return None,
+        })
+    }
+
+    /// The call that this event ends, and how.
+    #[must_use]
+    pub fn settles(&self) -> Option<(&CallKey, CallStatus)> {
+        self.result().map(|(key, result)| (key, result.status()))
+    }
+}
+
+/// What a call came to.
+#[derive(Debug, Clone, Copy)]
+pub enum CallResult<'a> {
+    /// An agent's new questions.
+    Questions(&'a AgentClarifications),
+    /// A summary.
+    Summary(&'a Summary),
+    /// A text or a ballot.
+    Contribution(&'a Arc<Contribution>),
+    /// An earlier text, which took no call.
+    CarriedOver,
+    /// A listener's vote.
+    Vote {
+        /// What for.
+        vote: &'a str,
+        /// Why.
+        reason: &'a str,
+    },
+    /// The judge's scores of the debaters.
+    Judgement(&'a Judgement),
+    /// The answer to a question about the finished debate.
+    FollowUp(&'a Arc<str>),
+    /// How the decisions of a round relate.
+    Relations(&'a Relations),
+    /// How alike texts are.
+    Similarities,
+    /// The kinds of argument in a round.
+    Observations(&'a [Observation]),
+    /// What stands against an agreement.
+    Challenge(&'a Challenge),
+    /// The score of a round.
+    Evaluation(&'a Evaluation),
+    /// The answer, or a draft of it.
+    Solution(&'a Solution),
+    /// None: the call failed for good.
+    Failure(&'a Failure),
+}
+
+impl CallResult<'_> {
+    /// How the call ended.
+    #[must_use]
+    pub fn status(self) -> CallStatus {
+        match self {
+            Self::Questions(questions) if questions.items.is_empty() => CallStatus::Empty,
+            Self::Challenge(challenge) if challenge.is_empty() => CallStatus::Empty,
+            // A score that cannot be read is one that nobody has.
+            Self::Evaluation(evaluation) if evaluation.score.is_none() => CallStatus::Failed,
+            Self::Failure(_) => CallStatus::Failed,
+            Self::Questions(_)
+            | Self::Summary(_)
+            | Self::Contribution(_)
+            | Self::CarriedOver
+            | Self::Vote { .. }
+            | Self::Judgement(_)
+            | Self::FollowUp(_)
+            | Self::Relations(_)
+            | Self::Similarities
+            | Self::Observations(_)
+            | Self::Challenge(_)
+            | Self::Evaluation(_)
+            | Self::Solution(_) => CallStatus::Done,
         }
     }
 }

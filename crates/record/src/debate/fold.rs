@@ -9,8 +9,9 @@ use dialectic_base::money::Usd;
 use dialectic_base::problem::NO_ANSWER;
 
 use super::{
-    AgentClarifications, AgentId, CallKey, CallStatus, Contribution, CostWarning, Created, CutAnswer, Debate, Event,
-    Extension, Failure, FollowUp, Judgement, ModelUsage, Outcome, Poll, Recorded, ResultKind, Round, Status,
+    AgentClarifications, AgentId, CallKey, CallResult, CallStatus, Contribution, CostWarning, Created, CutAnswer,
+    Debate, Event, Extension, Failure, FollowUp, Judgement, ModelUsage, Outcome, Poll, Recorded, ResultKind, Round,
+    Status,
 };
 
 /// Why a sequence of events is not the record of a debate.
@@ -405,18 +406,22 @@ impl Debate {
     /// The answer that `event` brings and that was cut, if one was; contributions and solutions say so themselves.
     #[must_use]
     pub fn cut_in(&self, event: &Event) -> Option<CutAnswer> {
-        let (key, summary_cut) = match event {
-            Event::Summarized { key, summary, .. } => (key, summary.metadata.cut),
-            Event::QuestionsAsked { key, .. }
-            | Event::Evaluated { key, .. }
-            | Event::Polled { key, .. }
-            | Event::Related { key, .. }
-            | Event::Compared { key, .. }
-            | Event::Challenged { key, .. }
-            | Event::Observed { key, .. }
-            | Event::Judged { key, .. } => (key, None),
-            // Contributions and the solution say so themselves.
-            _ => return None,
+        let (key, result) = event.result()?;
+        let summary_cut = match result {
+            CallResult::Summary(summary) => summary.metadata.cut,
+            CallResult::Questions(_)
+            | CallResult::Evaluation(_)
+            | CallResult::Vote { .. }
+            | CallResult::Relations(_)
+            | CallResult::Similarities
+            | CallResult::Challenge(_)
+            | CallResult::Observations(_)
+            | CallResult::Judgement(_) => None,
+            CallResult::Contribution(_)
+            | CallResult::CarriedOver
+            | CallResult::Solution(_)
+            | CallResult::FollowUp(_)
+            | CallResult::Failure(_) => return None,
         };
         let cut = event.call().and_then(CallRecord::cut).or(summary_cut)?;
         Some(CutAnswer { key: key.clone(), cut })

@@ -65,7 +65,7 @@ pub use check::{CheckPoint, Draft, Lens};
 pub use clarification::{AgentClarifications, Clarification, Question};
 pub use contribution::{Contribution, Metadata};
 pub use defaults::{default_settings, go_offline};
-pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
+pub use event::{CallResult, Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use fold::{FoldError, fold};
 pub use follow_up::FollowUp;
 pub use forecast::{Forecast, Made, PlannedCall, Purchase, Span};

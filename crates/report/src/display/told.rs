@@ -10,8 +10,8 @@ use console::{measure_text_width, truncate_str};
 use dialectic_base::figures::{counted, duration, named_cost, score, sum_of_tokens, thousands};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{
-    AgentId, CallKey, CallStatus, Contribution, Convergence, Decider, Evaluation, Event, PanelInfo, Progress,
-    ResultKind, Signal, Spent, StopReason, Tally, Undecided, Voting,
+    AgentId, CallKey, CallResult, CallStatus, Contribution, Convergence, Decider, Evaluation, Event, PanelInfo,
+    Progress, ResultKind, Signal, Spent, StopReason, Tally, Undecided, Voting,
 };
 
 use super::result::{challenged, observed, related, result, result_line, swayed};
@@ -255,11 +255,13 @@ struct Call<'a> {
 impl<'a> Call<'a> {
     /// The one that `event` ends; nothing where it ends none that was made.
     fn of(panel: &'a PanelInfo, event: &'a Event) -> Option<Self> {
-        let (key, settled) = event.settles()?;
+        let (key, ended) = event.result()?;
         let record = event.call();
         let (mut about, mut text, mut is_quotation) = (key.target_agent_id.as_ref(), None, false);
-        let said = match event {
-            Event::Contributed { contribution, call: Some(_), .. } => {
+        let said = match ended {
+            // What was carried over took no call.
+            CallResult::CarriedOver => return None,
+            CallResult::Contribution(contribution) => {
                 about = about.or(contribution.target_agent_id.as_ref());
                 text = Some(Arc::clone(&contribution.content)).filter(|text| !text.trim().is_empty());
                 if let Some(lens) = contribution.metadata.lens {
@@ -271,26 +273,26 @@ impl<'a> Call<'a> {
                     point_of(contribution)
                 }
             }
-            Event::CallFailed { failure, .. } if failure.attempts > 1 => {
+            CallResult::Failure(failure) if failure.attempts > 1 => {
                 format!("{} (after {} attempts)", failure.error, failure.attempts)
             }
-            Event::CallFailed { failure, .. } => failure.error.clone(),
-            Event::Polled { vote, reason, .. } => format!("{vote}: {}", first_sentence(reason)),
-            Event::Judged { judgement, .. } => {
+            CallResult::Failure(failure) => failure.error.clone(),
+            CallResult::Vote { vote, reason } => format!("{vote}: {}", first_sentence(reason)),
+            CallResult::Judgement(judgement) => {
                 text = Some(judgement.reasoning.as_str().into());
                 result(judgement.winner.as_ref(), &judgement.scores, |id| panel.name(id))
             }
-            Event::Summarized { summary, .. } => {
+            CallResult::Summary(summary) => {
                 text = Some(Arc::clone(&summary.summary));
                 format!("{} characters", thousands(summary.metadata.after_chars as u64))
             }
-            Event::Related { relations, .. } => related(relations),
-            Event::Compared { .. } => "texts compared".to_owned(),
-            Event::Challenged { challenge, .. } => challenged(challenge),
-            Event::Observed { observations, .. } => observed(observations),
-            Event::QuestionsAsked { questions, .. } if questions.items.is_empty() => "all is clear".to_owned(),
-            Event::QuestionsAsked { questions, .. } => counted(questions.items.len() as u64, "question"),
-            Event::Evaluated { evaluation, .. } => match evaluation.score {
+            CallResult::Relations(relations) => related(relations),
+            CallResult::Similarities => "texts compared".to_owned(),
+            CallResult::Challenge(challenge) => challenged(challenge),
+            CallResult::Observations(observations) => observed(observations),
+            CallResult::Questions(questions) if questions.items.is_empty() => "all is clear".to_owned(),
+            CallResult::Questions(questions) => counted(questions.items.len() as u64, "question"),
+            CallResult::Evaluation(evaluation) => match evaluation.score {
                 Some(reached) => {
                     format!(
                         "{} {} ({} are enough)",
@@ -301,7 +303,7 @@ impl<'a> Call<'a> {
                 }
                 None => "the score could not be read".to_owned(),
             },
-            Event::Drafted { solution, .. } | Event::Synthesized { solution, .. } => {
+            CallResult::Solution(solution) => {
                 if let Some(author) = solution.synthesized_by.as_ref().filter(|by| *by != &key.agent_id) {
                     // The text is somebody else's, which was kept as it is: who was called only assessed it.
                     about = Some(author);
@@ -312,43 +314,12 @@ impl<'a> Call<'a> {
                     first_sentence(&solution.description)
                 }
             }
-            Event::FollowUpAnswered { answer, .. } => {
+            CallResult::FollowUp(answer) => {
                 (is_quotation, text) = (true, Some(Arc::clone(answer)));
                 first_sentence(answer)
             }
-            // What was carried over took no call.
-            Event::Contributed { call: None, .. }
-            | Event::Created(_)
-            | Event::CheckForgone
-            | Event::StageEntered { .. }
-            | Event::RoundBegun { .. }
-            | Event::Gathered { .. }
-            | Event::TeamSelected { .. }
-            | Event::Measured { .. }
-            | Event::Extended { .. }
-            | Event::Replied { .. }
-            | Event::QuestionAnswered { .. }
-            | Event::QuestionsEnded
-            | Event::RoundTimedOut { .. }
-            | Event::Voted { .. }
-            | Event::Decided { .. }
-            | Event::Reopened { .. }
-            | Event::CostReserved { .. }
-            | Event::AttemptFailed { .. }
-            | Event::OutputLimited { .. }
-            | Event::CostWarned { .. }
-            | Event::CostAcknowledged
-            | Event::Stopping { .. }
-            | Event::Suspended { .. }
-            | Event::Paused
-            | Event::Resumed
-            | Event::Failed { .. }
-            | Event::Completed { .. }
-            | Event::FollowUpAsked { .. }
-            | Event::Rated { .. }
-            | Event::Tagged { .. } => return None,
         };
-        let went_well = settled != CallStatus::Failed;
+        let went_well = ended.status() != CallStatus::Failed;
         let latency_ms = record.map(|call| call.latency_ms);
         Some(Self { key, about, went_well, latency_ms, said: one_line(&said), is_quotation, text })
     }
