@@ -15,7 +15,9 @@ fn long(request: &Incoming) -> Reply {
 
 fn two_rounds() -> Value {
     let termination = json!({"type": "convergence", "threshold": 99});
-    config(&["architect", "kiss"], &json!({"rounds": 2, "terminationCondition": termination}))
+    let summarization = json!({"enabled": true});
+    let debate = json!({"rounds": 2, "terminationCondition": termination, "summarization": summarization});
+    config(&["architect", "kiss"], &debate)
 }
 
 /// The reasons of the outcome of a debate in which the answers to `purpose` end like that.
@@ -51,8 +53,7 @@ fn whatever_call_it_was() {
             assert!(reasons.iter().any(|reason| reason.starts_with(subject)), "{subject}: {reasons:?}");
             assert_eq!(reasons.len(), count, "{reasons:?}");
         }
-        let mut voting = config(&["architect", "kiss"], &json!({"rounds": 1, "synthesisMethod": "voting"}));
-        voting["debate"]["summarization"] = json!({"enabled": false});
+        let voting = config(&["architect", "kiss"], &json!({"rounds": 1, "synthesisMethod": "voting"}));
         let reasons = reasons(&voting, Purpose::Vote, ending);
         assert!(reasons[0].starts_with("agent-architect's vote in round 1"), "{reasons:?}");
     }

@@ -39,6 +39,7 @@ fn the_default_debate_has_three_rounds_and_34_calls() {
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
     assert_eq!(server.requests().len(), 34);
     assert!(asked(&server, Purpose::Summarize).is_empty());
+    assert!(server.requests().iter().all(|request| !request.text().contains("# Finished rounds")));
     server.assert_clean();
     assert_eq!(sandbox.state(&sandbox.only_debate())["rounds"].as_array().unwrap().len(), 3);
 }
@@ -92,7 +93,9 @@ fn contributions_are_stored_in_the_order_of_the_configuration() {
 #[test]
 fn each_call_holds_what_it_is_to_be_made_from() {
     let server = MockServer::with(|request| match request.purpose {
-        Purpose::Synthesize => short_reply(request),
+        Purpose::Critique => Reply::text(format!("1. [minor] <Critique {:016x}>", request.digest)),
+        // Of the judge, and of the checks.
+        Purpose::Synthesize | Purpose::Text => short_reply(request),
         purpose => Reply::text(format!("<{purpose:?} {:016x}>", request.digest)),
     });
     let sandbox = Sandbox::new().model_server(&server);
@@ -116,7 +119,9 @@ fn each_call_holds_what_it_is_to_be_made_from() {
             asked(&server, Purpose::Refine).into_iter().filter(|request| request.text().contains(&proposal)).collect();
         assert_eq!(refine.len(), 1);
         for critic in agents.into_iter().filter(|critic| *critic != target) {
-            assert!(refine[0].text().contains(&said("critique", critic, Some(target))));
+            let critique = said("critique", critic, Some(target));
+            let point = critique.strip_prefix("1. [minor] ").unwrap();
+            assert!(refine[0].text().contains(point));
         }
     }
     let synthesis = &asked(&server, Purpose::Synthesize)[0];
@@ -130,14 +135,31 @@ fn each_call_holds_what_it_is_to_be_made_from() {
 fn long_reply(request: &Incoming) -> Reply {
     match request.purpose {
         Purpose::Synthesize => default_reply(request),
+        Purpose::Critique => Reply::text(format!("1. [minor] {}", prose(request.digest, 600))),
         purpose => Reply::text(format!("<{purpose:?}> {}", prose(request.digest, 600))),
     }
+}
+
+/// The same, with critiques in which no points can be read: they are shown as texts.
+fn long_prose(request: &Incoming) -> Reply {
+    match request.purpose {
+        Purpose::Critique => Reply::text(format!("<Critique> {}", prose(request.digest, 600))),
+        _ => long_reply(request),
+    }
+}
+
+/// How long summaries are that were cut: a break between words or paragraphs at the end falls away.
+const CUT: std::ops::RangeInclusive<usize> = 2498..=2500;
+
+/// The default debate with histories and summaries, which it has only where they are asked for, and without a check.
+fn summarized() -> Value {
+    json!({"debate": {"includeFullHistory": true, "summarization": {"enabled": true}, "check": 0}})
 }
 
 #[test]
 fn long_histories_are_condensed_and_the_summaries_are_used() {
     let server = MockServer::with(long_reply);
-    let sandbox = Sandbox::new().model_server(&server);
+    let sandbox = Sandbox::new().model_server(&server).config(&summarized());
     sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
     let id = sandbox.only_debate();
     let state = sandbox.state(&id);
@@ -151,10 +173,11 @@ fn long_histories_are_condensed_and_the_summaries_are_used() {
     assert_eq!(summaries.keys().collect::<Vec<_>>(), ["agent-architect", "agent-kiss", "agent-performance"]);
     for (agent, summary) in summaries {
         let text = summary["summary"].as_str().unwrap();
-        assert_eq!(text.chars().count(), 2500, "{agent}'s summary is cut to its limit");
+        let length = text.chars().count();
+        assert!(CUT.contains(&length), "{agent}'s summary is cut to its limit: {length}");
         let metadata = &summary["metadata"];
         assert!(metadata["beforeChars"].as_u64().unwrap() >= 5000);
-        assert_eq!((&metadata["afterChars"], &metadata["method"]), (&json!(2500), &json!("length-based")));
+        assert_eq!((&metadata["afterChars"], &metadata["method"]), (&json!(length), &json!("length-based")));
         assert!(metadata["tokensUsed"].as_u64().unwrap() > 0);
         // Two critiques and a refinement of round 2 show it.
         let holders = server.requests().into_iter().filter(|request| request.text().contains(text));
@@ -164,12 +187,12 @@ fn long_histories_are_condensed_and_the_summaries_are_used() {
 
 #[test]
 fn the_judge_has_the_final_round_in_full_and_its_summary_of_what_came_before() {
-    let server = MockServer::with(long_reply);
-    let sandbox = Sandbox::new().model_server(&server);
+    let server = MockServer::with(long_prose);
+    let sandbox = Sandbox::new().model_server(&server).config(&summarized());
     sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
     let state = sandbox.state(&sandbox.only_debate());
     let summary = state["judgeSummary"]["summary"].as_str().unwrap();
-    assert_eq!(summary.chars().count(), 2500);
+    assert!(CUT.contains(&summary.chars().count()));
     let synthesis = asked(&server, Purpose::Synthesize)[0].text();
     assert!(synthesis.contains(summary));
     for contribution in of_kind(&state["rounds"][1], "refinement") {
@@ -198,8 +221,8 @@ fn the_judge_has_the_final_round_in_full_and_its_summary_of_what_came_before() {
 
 #[test]
 fn without_a_summary_the_judge_is_shown_what_came_before_up_to_a_limit() {
-    let server = MockServer::with(long_reply);
-    let debate = json!({"rounds": 2, "summarization": {"enabled": false}, "historyLimit": 9500});
+    let server = MockServer::with(long_prose);
+    let debate = json!({"rounds": 2, "includeFullHistory": true, "historyLimit": 9500});
     let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
     assert!(asked(&server, Purpose::Summarize).is_empty());
@@ -224,7 +247,7 @@ fn an_agent_is_shown_what_concerns_it_newest_first_up_to_a_limit() {
     };
     let server = MockServer::with(script);
     let roles = ["architect", "kiss", "testing", "security"];
-    let debate = json!({"rounds": 5, "summarization": {"enabled": false}, "historyLimit": 6000});
+    let debate = json!({"rounds": 5, "includeFullHistory": true, "historyLimit": 6000});
     let sandbox = Sandbox::new().model_server(&server).config(&config(&roles, &debate));
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
     let state = sandbox.state(&sandbox.only_debate());
@@ -238,12 +261,11 @@ fn an_agent_is_shown_what_concerns_it_newest_first_up_to_a_limit() {
         assert_eq!(second.contains(&beginning), concerns, "{contribution}");
     }
     let place = |title: &str| second.find(title).unwrap();
-    assert!(place("Round 1: Refinement of agent-kiss") < place("Round 1: Proposal of"), "the newest come first");
+    assert!(place("(refinement)") < place("(proposal)"), "the newest come first");
     // A round costs no more the more was said before it.
     let size = |round: usize| refines[round].text().len();
     assert!(size(4) < size(2) + 6000, "{} after {}", size(4), size(2));
-    let history =
-        |text: String| text[text.find("# Finished rounds").unwrap()..text.find("# Proposal of").unwrap()].len();
+    let history = |text: String| text[text.find("# Finished rounds").unwrap()..text.find("\n# Text ").unwrap()].len();
     for request in &refines[1..] {
         assert!(history(request.text()) < 6000 + 9000, "{}", history(request.text()));
     }
@@ -252,7 +274,7 @@ fn an_agent_is_shown_what_concerns_it_newest_first_up_to_a_limit() {
 #[test]
 fn an_agent_with_a_summary_is_shown_that_and_no_round() {
     let server = MockServer::with(long_reply);
-    let sandbox = Sandbox::new().model_server(&server);
+    let sandbox = Sandbox::new().model_server(&server).config(&summarized());
     sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
     let state = sandbox.state(&sandbox.only_debate());
     let summary = state["rounds"][1]["summaries"]["agent-kiss"]["summary"].as_str().unwrap();
@@ -314,10 +336,11 @@ fn a_server_without_the_responses_api_is_asked_for_it_once() {
     let sandbox = Sandbox::new().model_server(&server);
     sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
     let refused = server.requests().iter().filter(|request| request.api == Some(Api::Responses)).count();
-    assert_eq!((refused, server.requests().len()), (1, 23));
+    // 22 calls, three checks, and the one that was refused.
+    assert_eq!((refused, server.requests().len()), (1, 26));
     server.assert_clean();
     let state = sandbox.state(&sandbox.only_debate());
-    assert_eq!((&state["outcome"]["kind"], &state["usage"]["gpt-5.6-luna"]["requests"]), (&json!("full"), &json!(22)));
+    assert_eq!((&state["outcome"]["kind"], &state["usage"]["gpt-5.6-luna"]["requests"]), (&json!("full"), &json!(25)));
 }
 
 #[test]

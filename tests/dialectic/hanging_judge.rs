@@ -48,6 +48,8 @@ impl ChatModel for Hanging {
                     "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
                 })
                 .to_string(),
+                "critique" => "1. [minor] Speed: a ring is slow. Resolved by: a larger one.".to_owned(),
+                "check" => "No objections.".to_owned(),
                 _ => "A ring is fast.".to_owned(),
             };
             let tokens =

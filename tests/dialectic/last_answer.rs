@@ -33,7 +33,8 @@ impl ChatModel for Interrupting {
             if number == self.at {
                 self.cancel.cancel();
             }
-            Ok(Reply { text: format!("Answer {number}."), ..Reply::default() })
+            // A critique without points would be asked for them once more, and said after that.
+            Ok(Reply { text: format!("1. [minor] Answer {number}."), ..Reply::default() })
         })
     }
 }

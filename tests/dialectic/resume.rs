@@ -247,7 +247,7 @@ fn a_round_that_has_only_begun_does_not_hide_the_one_before() {
         let of_judge = server.requests()[before..].to_vec();
         assert!(of_judge.iter().all(|request| request.model() == "model-judge"));
         let last = of_judge.last().unwrap().text();
-        assert!(last.contains("Refinement of Agent A") || last.contains("All is well."), "{last}");
+        assert!(last.contains("## Text 1 (refinement)") || last.contains("All is well."), "{last}");
     }
 }
 

@@ -111,7 +111,7 @@ fn in_a_dialectic() {
     assert_eq!(shown.len(), 8);
     for prompt in &shown {
         // What was said in earlier rounds stands before it.
-        let (_, body) = prompt.rsplit_once("# Proposal of ").unwrap();
+        let (_, body) = prompt.rsplit_once("\n# Text ").unwrap();
         let is_again = body.contains(" again.\n");
         let author = if body.contains("By model-kiss") { "model-kiss" } else { "model-architect" };
         assert_shows(body, &if is_again { text(&format!("{author} again")) } else { unasked(author) });

@@ -16,21 +16,23 @@ use dialectic_record::debate::{OutcomeKind, Settings, default_settings};
 struct Slow(AtomicU32);
 
 const WORDS: usize = 15 * 60;
+/// What the slow critique is about.
+const PROPOSAL: &str = "A ring of the architect's.";
 
 impl ChatModel for Slow {
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Said, FailedAttempt>> {
         Box::pin(async move {
             let task = in_process::task(request);
-            let first = request.prompt.contains("# Proposal of agent-architect")
-                && request.prompt.contains("# Your role: Simplicity");
-            let is_first_round = !request.prompt.contains("# Finished rounds");
-            let text = if task == "critique" && is_first_round && first {
+            let is_of = |role: &str| request.prompt.contains(&format!("# Your role: {role}"));
+            // Of the first round alone: refinements say something else.
+            let is_slow = task == "critique" && is_of("Simplicity") && request.prompt.contains(PROPOSAL);
+            let text = if is_slow {
                 self.0.fetch_add(1, Ordering::SeqCst);
                 for _ in 0..WORDS {
                     tokio::time::sleep(Duration::from_secs(1)).await;
                     live.listener.on_token("slowly ");
                 }
-                "slowly ".repeat(WORDS)
+                format!("1. [minor] {}", "slowly ".repeat(WORDS))
             } else if task == "synthesise" {
                 let solution = json!({
                     "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
@@ -38,7 +40,13 @@ impl ChatModel for Slow {
                 });
                 format!("Use a ring.\n\n```json\n{solution}\n```")
             } else {
-                "A ring is fast.".to_owned()
+                match task {
+                    "propose" if is_of("Architect") => PROPOSAL,
+                    "critique" => "1. [minor] Speed: a ring is slow. Resolved by: a larger one.",
+                    "check" => "No objections.",
+                    _ => "A ring is fast.",
+                }
+                .to_owned()
             };
             Ok(Said { text, ..Said::default() })
         })
@@ -58,7 +66,7 @@ fn an_answer_of_a_quarter_of_an_hour_is_one_request_and_the_debate_is_full() {
     assert_eq!(debate.outcome.unwrap().kind, OutcomeKind::Full);
     assert!(debate.rounds.iter().all(|round| !round.timed_out));
     let critiques = debate.rounds[0].contributions.iter();
-    assert!(critiques.into_iter().any(|critique| critique.content.len() == 7 * WORDS));
+    assert!(critiques.into_iter().any(|critique| critique.content.len() == "1. [minor] ".len() + 7 * WORDS));
 }
 
 fn of_kiss(request: &Incoming) -> bool {

@@ -14,7 +14,7 @@ fn long(request: &Incoming) -> Reply {
 }
 
 fn two_rounds() -> Value {
-    config(&["architect", "kiss"], &json!({"rounds": 2}))
+    config(&["architect", "kiss"], &json!({"rounds": 2, "summarization": {"enabled": true}}))
 }
 
 /// The ids of the agents with a summary in round 2.
@@ -73,7 +73,9 @@ fn a_summary_that_fails_is_a_warning_and_the_history_is_shown() {
         Purpose::Summarize if request.model() == "model-kiss" => Reply::error(400, "too long"),
         _ => long(request),
     });
-    let sandbox = Sandbox::new().model_server(&server).config(&two_rounds());
+    let mut configured = two_rounds();
+    configured["debate"]["includeFullHistory"] = json!(true);
+    let sandbox = Sandbox::new().model_server(&server).config(&configured);
     let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
     assert!(finished.stderr.contains("warning: agent-kiss failed in the summarization"), "{finished}");
     let state = sandbox.state(&sandbox.only_debate());

@@ -85,7 +85,7 @@ fn serve(stream: &TcpStream, status: &str, sender: &Sender<Delivered>) {
 
 /// A sandbox in which debates are traced to `target`.
 fn traced(target: &str) -> Sandbox {
-    Sandbox::new().config(&json!({"debate": {"trace": target, "traceContent": true, "rounds": 1}}))
+    Sandbox::new().config(&json!({"debate": {"trace": target, "traceContent": true, "rounds": 1, "seed": 7}}))
 }
 
 fn langfuse(url: &str) -> Sandbox {
@@ -245,7 +245,8 @@ fn any_collector_gets_it_by_the_standard_variables() {
 #[test]
 fn a_dead_collector_costs_one_warning() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let plain = Sandbox::new().config(&json!({"debate": {"rounds": 1}}));
+    // The numbers of texts and points are drawn from the seed, and stand in the output.
+    let plain = Sandbox::new().config(&json!({"debate": {"rounds": 1, "seed": 7}}));
     let untraced = debate(&plain).expect_code(0);
     let finished = debate(&langfuse(&format!("http://{address}"))).expect_code(0);
     let [warning] = complaints(&finished)[..] else { panic!("not one warning: {finished}") };

@@ -29,7 +29,7 @@ fn the_built_in_prompt_holds_problem_answers_solution_and_requirements() {
     let prompt = request.prompt();
     for part in [
         "```problem\n\nA network of parcel lockers needs a reservation service.\n",
-        "## Question 3, asked by System Architect\n\n```question\nWhat is constraint 1?\n```\n\n```answer\nNA\n```",
+        "## Question 3\n\n```question\nWhat is constraint 1?\n```\n\n```answer\nNA\n```",
         "```answer\nEU only\n```",
         "```solution\n# Solution\n\nUse a {token} bucket",
     ] {

@@ -20,7 +20,7 @@ pub(crate) enum Purpose {
     Critique,
     Refine,
     Summarize,
-    /// `{"confidence": 0}`
+    /// `{"reason": "", "confidence": 0}`
     Confidence,
     /// `{"reason": "", "choice": "1", "confidence": 0}`
     Vote,

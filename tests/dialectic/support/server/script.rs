@@ -234,7 +234,7 @@ pub(crate) fn default_reply(request: &Incoming) -> Reply {
     let input = request.messages.iter().map(|message| message.text.len() as u64).sum::<u64>() / 4;
     let reply = match request.purpose {
         Purpose::Clarify => Reply::json(json!({"questions": []})),
-        Purpose::Confidence => Reply::json(json!({"confidence": 82})),
+        Purpose::Confidence => Reply::json(json!({"reason": text(8), "confidence": 82})),
         Purpose::Vote => Reply::json(json!({"choice": "1", "confidence": 70, "reason": text(12)})),
         Purpose::Synthesize => Reply::text(solution(request, &text(80))),
         Purpose::Assess => Reply::json(assessment(request)),

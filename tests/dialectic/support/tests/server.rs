@@ -32,12 +32,13 @@ fn the_judge_is_answered_with_json() {
         let answer = ask(&server, Api::Chat, &format!("# Your task\n\n{task}")).json();
         serde_json::from_str::<Value>(text(&answer)).unwrap()
     };
-    assert_eq!(json("`{\"confidence\":0}`"), json!({"confidence": 82}));
+    let score = json("`{\"reason\":\"...\",\"confidence\":0}`");
+    assert_eq!((score["reason"].is_string(), &score["confidence"]), (true, &json!(82)));
     assert_eq!(json("`{\"questions\":[]}`"), json!({"questions": []}));
-    assert_eq!(json("`{\"choice\":\"B\"}`")["choice"], "A");
+    assert_eq!(json("`{\"choice\":\"2\"}`")["choice"], "1");
     assert_eq!(json("- `unfulfilledMajorRequirements`")["confidence"], 82);
     assert_eq!(json("- `unfulfilledMajorRequirements`").get("base"), None);
-    assert_eq!(json("- `base`\n- `unfulfilledMajorRequirements`")["base"], "A");
+    assert_eq!(json("- `base`\n- `unfulfilledMajorRequirements`")["base"], "1");
     assert_eq!(json("{\"functional_completeness\"")["overall_summary"]["overall_score"], 7);
     let purposes: Vec<Purpose> = server.requests().iter().map(|request| request.purpose).collect();
     assert_eq!(purposes[..2], [Purpose::Confidence, Purpose::Clarify]);

@@ -5,12 +5,26 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::time::{Instant, timeout};
 
-use crate::openai::capabilities::PROBE_TIMEOUT;
+use crate::openai::LimitField;
+use crate::openai::capabilities::{KnownCapabilities, PROBE_TIMEOUT, Presumed};
 
 use super::*;
 
 /// In the test suite of a busy machine; far beyond what is waited for.
 const LONG: Duration = Duration::from_secs(20);
+
+/// A client that waits so long for what the first call finds out.
+fn waiting(server: &Server, serves_responses: bool, probe_timeout: Duration) -> OpenAiClient {
+    let presumed = Presumed {
+        api: ApiKind::Auto,
+        limit: LimitField::MaxTokens,
+        streams: false,
+        takes_schemas: true,
+        provider: "local".into(),
+        serves_responses,
+    };
+    OpenAiClient { known: KnownCapabilities::new(presumed, probe_timeout), ..client(server, ApiKind::Auto) }
+}
 
 /// What servers without the Responses API say.
 fn refusals() -> Vec<HttpAnswer> {
@@ -47,7 +61,8 @@ async fn a_server_without_responses_refuses_one_call_only() {
     for refusal in refusals() {
         let said = refusal.clone();
         let server = Server::with(move |seen| if seen.path == RESPONSES { said.clone() } else { regular(CHAT) });
-        let client = client(&server, ApiKind::Auto);
+        // On a busy machine a refusal may take longer than calls to a server on it wait: then others ask as the first did.
+        let client = waiting(&server, false, LONG);
         // Whether they ask the same model or each its own.
         let requests: Vec<Request> = (0..8).map(|index| request_for(&format!("m-{}", index % 3))).collect();
         let replies = join_all(requests.iter().map(|request| complete(&client, request))).await;
@@ -167,18 +182,7 @@ async fn a_server_error_is_repeated_before_the_other_api_is_tried() {
 async fn a_server_that_is_known_to_have_the_api_is_believed() {
     for status in [400, 404, 405, 422, 500, 501] {
         let server = half(answer_text(status, "boom"));
-        let mut client = client(&server, ApiKind::Auto);
-        client.known = crate::openai::capabilities::KnownCapabilities::new(
-            crate::openai::capabilities::Presumed {
-                api: ApiKind::Auto,
-                limit: crate::openai::LimitField::MaxTokens,
-                streams: false,
-                takes_schemas: true,
-                provider: "openai".into(),
-                serves_responses: true,
-            },
-            PROBE_TIMEOUT,
-        );
+        let client = waiting(&server, true, PROBE_TIMEOUT);
         for _ in 0..3 {
             complete(&client, &request()).await.unwrap_err();
         }
@@ -318,7 +322,7 @@ async fn after_a_failed_first_call_the_next_one_finds_out() {
             _ => regular(CHAT),
         }
     });
-    let client = client(&server, ApiKind::Auto);
+    let client = waiting(&server, false, LONG);
     let request = request();
     let replies = join_all((0..8).map(|_| complete(&client, &request))).await;
     assert_eq!(replies.iter().filter(|reply| reply.is_ok()).count(), 7);

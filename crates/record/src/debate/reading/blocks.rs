@@ -101,11 +101,8 @@ fn marker(line: &str, is_paragraph: bool) -> usize {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let digits = line.len() - rest.len();
     let is_number = (1..10).contains(&digits) && (!is_paragraph || &line[..digits] == "1");
-    let after = if digits == 0 {
-        rest.strip_prefix(['-', '*', '+'])
-    } else {
-        rest.strip_prefix(['.', ')']).filter(|_| is_number)
-    };
+    let marks: &[char] = if digits == 0 { &['-', '*', '+'] } else { &['.', ')'] };
+    let after = rest.strip_prefix(marks).filter(|_| digits == 0 || is_number);
     let Some(after) = after.filter(|after| after.is_empty() || after.starts_with([' ', '\t'])) else { return 0 };
     line.len() - after.len() + 1
 }

@@ -112,8 +112,9 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         Some((at, &text[word.len()..]))
     }
 
-    /// The verdict that `text` begins with, and what comes after it.
+    /// The verdict that `text` begins with, `withdrawn` or `is withdrawn`, and what comes after it.
     fn verdict<'t>(&self, text: &'t str) -> Option<(V, &'t str)> {
+        let text = strip_word(text, "is").map_or(text, spoken);
         self.verdicts.iter().find_map(|(words, verdict)| Some((*verdict, strip_word(text, words)?)))
     }
 
@@ -128,19 +129,13 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
     /// `(section): reason`
     fn section_and_reason(&self, range: Range<usize>) -> (Option<String>, Option<String>) {
         let rest = after_separator(&self.page.text[range]);
-        let bracketed = rest.strip_prefix(['(', '[']).and_then(|inner| {
-            let end = closing(inner)?;
-            Some((inner[..end].trim(), &inner[end + 1..]))
-        });
-        let named = || {
-            let inner = strip_word(rest, "in")?;
-            let end = inner.find(':').filter(|end| *end <= 80)?;
-            Some((inner[..end].trim(), &inner[end + 1..]))
-        };
-        let (section, why) = bracketed.or_else(named).map_or((None, rest), |(section, why)| (Some(section), why));
-        let why = tidy(why);
-        let section = section.filter(|section| !section.is_empty()).map(str::to_owned);
-        (section, Some(why).filter(|why| why.contains(char::is_alphanumeric)))
+        let bracketed = rest.strip_prefix(['(', '[']).and_then(|inner| Some((inner, closing(inner)?)));
+        let named =
+            || strip_word(rest, "in").and_then(|inner| Some((inner, inner.find(':').filter(|end| *end <= 80)?)));
+        let section = bracketed.or_else(named);
+        let why = tidy(section.map_or(rest, |(inner, end)| &inner[end + 1..]));
+        let section = section.map(|(inner, end)| inner[..end].trim()).filter(|section| !section.is_empty());
+        (section.map(str::to_owned), Some(why).filter(|why| why.contains(char::is_alphanumeric)))
     }
 }
 
@@ -171,17 +166,12 @@ fn ends_a_verdict(after: &str) -> bool {
 /// The text without a bullet, a number of a list or the marks of a heading.
 pub(super) fn without_bullet(text: &str) -> &str {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || "#>".contains(c));
-    let text = text
-        .strip_prefix(['-', '*', '+', '•', '|'])
-        .filter(|rest| rest.starts_with(char::is_whitespace))
-        .unwrap_or(text);
-    let text = text.trim_start();
+    let bulleted = text.strip_prefix(['-', '*', '+', '•', '|']).filter(|rest| rest.starts_with(char::is_whitespace));
+    let text = bulleted.unwrap_or(text).trim_start();
     let text = text.strip_prefix("[ ]").or_else(|| text.strip_prefix("[x]")).unwrap_or(text);
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    match rest.strip_prefix(['.', ')']) {
-        Some(rest) if rest.starts_with(char::is_whitespace) => rest.trim_start(),
-        Some(_) | None => text.trim_start(),
-    }
+    let unnumbered = rest.strip_prefix(['.', ')']).filter(|rest| rest.starts_with(char::is_whitespace));
+    unnumbered.unwrap_or(text).trim_start()
 }
 
 /// The text from its first word on.
@@ -197,17 +187,11 @@ pub(super) fn strip_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
 
 /// Where the bracket closes that stands before `text`.
 fn closing(text: &str) -> Option<usize> {
-    let mut depth = 0_usize;
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' | '[' => depth += 1,
-            ')' | ']' if depth == 0 => return Some(at),
-            ')' | ']' => depth -= 1,
-            '\n' => return None,
-            _ => {}
-        }
-    }
-    None
+    let mut depth = 0;
+    text.lines().next()?.find(|c| {
+        depth += i32::from("([".contains(c)) - i32::from(")]".contains(c));
+        depth < 0
+    })
 }
 
 /// The text after what stands between a verdict or a tag and it: `** (`, `:** `, ` - `.

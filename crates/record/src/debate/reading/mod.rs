@@ -15,7 +15,7 @@ mod tests;
 use std::ops::Range;
 
 use blocks::{BlockKind, BlockLine, Page};
-use entries::Entries;
+use entries::{Entries, strip_word, without_bullet};
 
 use super::{Found, Point, RecheckStanding, Response};
 
@@ -29,6 +29,8 @@ pub const CHECK_ANSWERS_HEADING: &str = "Response to the check";
 const STANDINGS: &[(&str, RecheckStanding)] = &[
     ("verified", RecheckStanding::Verified),
     ("maintained", RecheckStanding::Maintained),
+    ("I maintain", RecheckStanding::Maintained),
+    ("not withdrawn", RecheckStanding::Maintained),
     ("withdrawn", RecheckStanding::Withdrawn),
 ];
 const FINDINGS: &[(&str, Found)] = &[
@@ -43,6 +45,7 @@ const RESPONSES: &[(&str, Response)] = &[
     ("partly accepted", Response::Partly),
     ("partially accepted", Response::Partly),
     ("accepted", Response::Accepted),
+    ("agreed", Response::Accepted),
     ("partly", Response::Partly),
     ("partially", Response::Partly),
     ("rejected", Response::Rejected),
@@ -180,15 +183,13 @@ fn is_named(page: &Page, line: &BlockLine, name: &str) -> bool {
 /// Whether a line is the title of what is said of a text: `## Text 3`.
 fn is_title_of(page: &Page, line: &BlockLine, number: u32) -> bool {
     let text = page.text[line.start..line.end].trim_start_matches(|c: char| !c.is_alphanumeric());
-    let rest = entries::strip_word(text, "text")
-        .map(str::trim_start)
-        .and_then(|rest| entries::strip_word(rest, &number.to_string()));
+    let rest = strip_word(text, "text").and_then(|rest| strip_word(rest.trim_start(), &number.to_string()));
     title_level(page, line).is_some() && rest.is_some()
 }
 
 /// Whether a line begins with the number of a point, known or not, and a verdict: `2.3 accepted: ...`.
 fn is_on_any_point<V: Copy + PartialEq>(page: &Page, line: &BlockLine, verdicts: &[(&str, V)]) -> bool {
-    let text = entries::without_bullet(&page.text[line.start..line.end]);
+    let text = without_bullet(&page.text[line.start..line.end]);
     let text = text.trim_start_matches(|c: char| "*_`[(".contains(c));
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(text.len());
     let number = text[..end].trim_end_matches('.');

@@ -12,6 +12,12 @@ const MOST: usize = 30;
 /// Characters of the requirement or part that a point is about.
 const ABOUT: usize = 120;
 const RESOLVED_BY: &str = "resolved by";
+/// The words for each severity, where it is named as one.
+const SEVERITIES: [(&str, Severity); 3] = [
+    ("blocking critical high", Severity::Blocking),
+    ("major moderate medium", Severity::Major),
+    ("minor low nits", Severity::Minor),
+];
 /// All that a critique without a point says.
 const NONE: &str = "|no objections|no objection|no further objections|no new objections|no points|no new points|\
     no further points|i have no further points|none|";
@@ -36,7 +42,8 @@ pub(super) struct ReadPoints {
 /// Reads `lines`, those that `is_said` names left out: they are about earlier points.
 pub(super) fn read(page: &Page, lines: &[BlockLine], is_said: impl Fn(&BlockLine) -> bool) -> ReadPoints {
     let mut points: Vec<Point> = Vec::new();
-    let (mut in_section, mut is_aside) = (None, false);
+    // Whether the lines are those of a list of points with bullets, in which a tag may be missing.
+    let (mut in_section, mut is_aside, mut is_list) = (None, false, false);
     let mut rest = String::new();
     let mut at = 0;
     while at < lines.len() {
@@ -48,8 +55,9 @@ pub(super) fn read(page: &Page, lines: &[BlockLine], is_said: impl Fn(&BlockLine
             }
             continue;
         }
-        let lead = lead(page, line, in_section).filter(|_| !is_aside || matches!(line.kind, BlockKind::Heading(_)));
-        let Some((severity, start)) = lead else {
+        let lead = lead(page, line, is_list || in_section.is_some());
+        let Some((severity, start)) = lead.filter(|_| !is_aside || matches!(line.kind, BlockKind::Heading(_))) else {
+            is_list = false;
             if let Some(title) = title(page, line).filter(|title| !is_among(title, NONE)) {
                 (is_aside, in_section) = (is_among(&title, ASIDE), severity_of_title(&title));
             } else if line.kind != BlockKind::Rule {
@@ -59,11 +67,12 @@ pub(super) fn read(page: &Page, lines: &[BlockLine], is_said: impl Fn(&BlockLine
             continue;
         };
         is_aside = false;
+        is_list = line.kind == BlockKind::Item && !after_number(&page.text[line.start..line.end]).0;
         let mut end = line.end;
         while let Some(next) = lines.get(at) {
             let is_more = belongs(line, next) || goes_on(page, line, next);
-            if !is_more || self::lead(page, next, in_section).is_some_and(|_| next.depth <= line.depth) || is_said(next)
-            {
+            let is_next = || self::lead(page, next, is_list || in_section.is_some()).is_some();
+            if !is_more || next.depth <= line.depth && is_next() || is_said(next) {
                 break;
             }
             end = next.end;
@@ -86,15 +95,17 @@ fn goes_on(page: &Page, line: &BlockLine, next: &BlockLine) -> bool {
 }
 
 /// The severity of the point that a line begins, and where its words begin. Every numbered item at the top is one; an
-/// item with a bullet, and a paragraph, where it begins with a tag.
-fn lead(page: &Page, line: &BlockLine, in_section: Option<Severity>) -> Option<(Option<Severity>, usize)> {
+/// item with a bullet, and a paragraph, where it begins with a tag, or is one of a list of points.
+fn lead(page: &Page, line: &BlockLine, is_list: bool) -> Option<(Option<Severity>, usize)> {
     if line.depth > 1 || !line.first || !matches!(line.kind, BlockKind::Item | BlockKind::Text | BlockKind::Heading(_))
     {
         return None;
     }
     let text = &page.text[line.start..line.end];
     let (is_numbered, rest) = after_number(text);
-    let is_item = line.kind == BlockKind::Item && in_section.is_some() || line.kind != BlockKind::Text && is_numbered;
+    let is_named = is_numbered && strip_word(spoken(text), "point").is_some();
+    let is_listed = is_list && line.kind == BlockKind::Item && strip_word(spoken(rest), RESOLVED_BY).is_none();
+    let is_item = is_listed || is_named || line.kind != BlockKind::Text && is_numbered;
     let (severity, rest) = match tag(rest) {
         Some((severity, rest)) => (Some(severity), rest),
         None if is_item => (None, rest),
@@ -109,9 +120,13 @@ fn after_number(text: &str) -> (bool, &str) {
     let marks = |c: char| c.is_whitespace() || "#-*+•".contains(c);
     let rest = text.trim_start_matches(marks);
     let opened = rest.trim_start_matches(['(', '*', '_']);
+    let (opened, ends): (_, &[char]) = match strip_word(opened, "point") {
+        Some(number) => (number.trim_start(), &['.', ')', ':']),
+        None => (opened, &['.', ')']),
+    };
     let after = opened.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_number = after.len() < opened.len();
-    match after.strip_prefix(['.', ')']) {
+    match after.strip_prefix(ends) {
         // `2.7` is the number of an earlier point.
         Some(after) if is_number && !after.starts_with(|c: char| c.is_ascii_digit()) => (true, after.trim_start()),
         // `#1 [major]`
@@ -141,32 +156,31 @@ fn title(page: &Page, line: &BlockLine) -> Option<String> {
         .then(|| text.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase())
 }
 
-/// `Blocking`, `Major points`.
+/// `Blocking`, `Critical issues`.
 fn severity_of_title(title: &str) -> Option<Severity> {
-    Severity::ALL.into_iter().find(|one| {
-        let rest = strip_word(title, one.name()).map(str::trim);
-        rest.is_some_and(|rest| ["", "points", "issues", "objections"].contains(&rest))
+    severities().find_map(|(word, one)| {
+        let rest = strip_word(title, word)?.trim();
+        ["", "points", "issues", "objections"].contains(&rest).then_some(one)
     })
 }
 
-/// The severity that stands behind the title of a point: `Title (minor)`, `Severity: minor`.
+fn severities() -> impl Iterator<Item = (&'static str, Severity)> {
+    SEVERITIES.into_iter().flat_map(|(words, one)| words.split(' ').map(move |word| (word, one)))
+}
+
+/// The severity that stands after the title of a point: `Title (minor)`, `Severity: low`.
 fn tag_within(text: &str) -> Option<Severity> {
     let lower = text.to_ascii_lowercase();
-    let is_tag = |at: usize, name: &str| {
-        let (before, after) = (
-            lower[..at].trim_end_matches(['*', '_', '`']),
-            lower[at + name.len()..].trim_start_matches(['*', '_', '`']),
-        );
-        let is_named = before
-            .trim_end_matches([' ', '*', '_'])
-            .strip_suffix(':')
-            .is_some_and(|name| name.trim_end_matches(['*', '_']).ends_with("severity"));
-        is_named || before.ends_with(['(', '[']) && after.starts_with([')', ']'])
+    let is_tag = |at: usize, word: &str, one: Severity| {
+        let before = lower[..at].trim_end_matches(['*', '_', '`']);
+        let after = lower[at + word.len()..].trim_start_matches(['*', '_', '`']);
+        let label = before.trim_end_matches([' ', '*', '_', ':']);
+        // Other words than ours stand in brackets for many reasons.
+        before[label.len()..].contains(':') && label.ends_with("severity")
+            || word == one.name() && before.ends_with(['(', '[']) && after.starts_with([')', ']'])
     };
-    let places = Severity::ALL
-        .into_iter()
-        .flat_map(|one| lower.match_indices(one.name()).map(move |(at, name)| (at, name, one)));
-    places.filter(|(at, name, _)| is_tag(*at, name)).min_by_key(|(at, ..)| *at).map(|(.., severity)| severity)
+    let places = severities().flat_map(|(word, one)| lower.match_indices(word).map(move |(at, word)| (at, word, one)));
+    places.filter(|(at, word, one)| is_tag(*at, word, *one)).min_by_key(|(at, ..)| *at).map(|(.., severity)| severity)
 }
 
 /// A point, told apart into its parts, each word for word.
@@ -179,11 +193,8 @@ fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -
     if is_cut || !text.contains(char::is_alphanumeric) {
         return None;
     }
-    let (about, text) = match about(&text) {
-        Some((about, rest)) => (Some(about), rest.to_owned()),
-        None => (None, text),
-    };
-    Some(Point { severity, about, text, resolution, target: None })
+    let (about, text) = about(&text).map_or((None, &*text), |(about, rest)| (Some(about), rest));
+    Some(Point { severity, about, text: text.to_owned(), resolution, target: None })
 }
 
 /// The text up to `Resolved by:`, and the remedy.

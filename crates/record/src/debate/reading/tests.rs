@@ -71,6 +71,57 @@ fn only_items_at_the_top_are_points() {
 }
 
 #[test]
+fn a_severity_may_stand_elsewhere_and_a_number_be_named() {
+    for text in [
+        "Point 1: Keys\nSeverity: High\nObjection: one for all.",
+        "**Point 1: Keys** one for all. (blocking)",
+        "## Critical issues\n\n4) Keys: one for all.",
+        "## Critical\n\n- Keys: one for all.\n- Resolved by: one each.",
+        "1. **Keys** one for all.\n   - **Severity:** critical",
+    ] {
+        let read = points(text);
+        assert_eq!(read.len(), 1, "{text}: {read:?}");
+        assert_eq!(read[0].0, Severity::Blocking, "{text}: {read:?}");
+    }
+    // Other words in brackets, and other numbers, say nothing.
+    assert_eq!(points("1. Keys: the risk (high) is known.")[0].0, Severity::Major);
+    for text in ["Point 2.7 (Keys) was a good one.", "Point of order: none.", "Points 1 and 2 stand."] {
+        assert_eq!(points(text), [], "{text}");
+    }
+}
+
+#[test]
+fn in_a_list_of_points_a_tag_may_be_missing() {
+    let read = points("- [minor] Keys: one for all.\n- Clocks: they drift.\n  - by a second\n- [blocking] Disk: full.");
+    let read: Vec<_> = read.iter().map(|one| (one.0, one.1.as_deref())).collect();
+    let expected = [(Severity::Minor, "Keys"), (Severity::Major, "Clocks"), (Severity::Blocking, "Disk")];
+    assert_eq!(read, expected.map(|(severity, about)| (severity, Some(about))));
+    for text in [
+        "- [minor] Keys: one for all.\n- Resolved by: one each.",
+        "1. [minor] Keys: one for all.\n- a detail\n- another",
+        "- [minor] Keys: one for all.\n\nIt is short, and I like\n\n- the names\n- the order",
+        "- It is short.\n- It is plain.\n\n- [minor] Keys: one for all.",
+    ] {
+        assert_eq!(points(text).len(), 1, "{text}");
+    }
+}
+
+#[test]
+fn a_recheck_may_be_a_sentence() {
+    let text = "1. 2.7 (Storage) is withdrawn; it is there.\n2. 2.1 (Keys) is not withdrawn: one for all.\n\
+        3. 2.2 (Clocks) I maintain, as they drift.\n4. 2.10 is verified in Costs: it is there.";
+    let read = read_critique(text, &NUMBERS);
+    let said: Vec<_> = read.said.iter().map(|one| (NUMBERS[one.at], one.verdict)).collect();
+    let expected = [
+        ("2.7", RecheckStanding::Withdrawn),
+        ("2.1", RecheckStanding::Maintained),
+        ("2.2", RecheckStanding::Maintained),
+        ("2.10", RecheckStanding::Verified),
+    ];
+    assert_eq!((said.as_slice(), read.points), (expected.as_slice(), Some(Vec::new())));
+}
+
+#[test]
 fn no_objections_counts_only_where_it_is_all_that_is_said() {
     for text in ["No objections.", "**No objections.**", "## Points\n\nNo objections.", "no objections"] {
         assert_eq!(read_critique(text, &[]).points, Some(Vec::new()), "{text}");
