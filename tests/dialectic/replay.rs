@@ -73,6 +73,12 @@ fn the_event_stream_of_a_replay_is_that_of_the_debate() {
     let of = |name: &str| signals.iter().filter(|signal| signal["signal"] == name).count();
     // The trial of the other API after a refusal belongs to its call.
     let calls = server.requests().iter().filter(|request| request.path.ends_with("/responses")).count();
+    for request in server.requests() {
+        println!("{} {:?} {} {:?}", request.path, request.purpose, request.model(), request.messages.len());
+    }
+    for signal in signals.iter().filter(|signal| signal["signal"] == "call-started") {
+        println!("{}", signal["key"]);
+    }
     assert_eq!((of("call-started"), of("call-ended")), (calls, calls));
     assert_eq!(of("phase-started"), of("phase-ended"));
     for (index, signal) in signals.iter().enumerate().filter(|(_, signal)| signal["signal"] == "call-ended") {

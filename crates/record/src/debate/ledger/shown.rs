@@ -185,13 +185,25 @@ impl Counts {
         if self.bare > 0 {
             say(format_args!("{} {} accepted without a word on what was changed", self.bare, was(self.bare)));
         }
+        if self.verified > 0 {
+            let count = self.verified;
+            say(format_args!("{count} {} verified: somebody other than the author found it in the text", is(count)));
+        }
+        if self.claimed > 0 {
+            let count = self.claimed;
+            say(format_args!(
+                "{count} {} only claimed: nobody but the author says that the text was changed",
+                is(count)
+            ));
+        }
         if self.unchecked > 0 {
             let count = self.unchecked;
             say(format_args!("{count} {} never rechecked: no critic spoke of {} again", was(count), them(count)));
         }
-        if self.met + self.unmet + self.dismissed > 0 {
+        if self.met + self.partly_met + self.unmet + self.dismissed > 0 {
             let rulings = [
                 (self.met, "upheld and met by the solution"),
+                (self.partly_met, "upheld and met in part"),
                 (self.unmet, "upheld and not met"),
                 (self.dismissed, "dismissed"),
             ];
