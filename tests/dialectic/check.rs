@@ -402,8 +402,9 @@ fn a_debate_resumes_behind_the_first_answer_of_a_reviewer_that_is_asked_again() 
 
 #[test]
 fn points_beyond_the_thirtieth_are_said_to_be_unread_whoever_raised_them() {
-    let points =
-        |count: usize| -> String { (1..=count).map(|at| format!("{at}. [minor] Part {at}: it is late.\n")).collect() };
+    let points = |count: usize| {
+        (1..=count).map(|at| format!("{at}. [minor] Part {at}: it is late.")).collect::<Vec<_>>().join("\n")
+    };
     let (of_check, demand) = (points(32), json!({"choice": "rewrite", "confidence": 70, "reason": points(31)}));
     let server = MockServer::with(move |request| match (request.task(), lens(request), request.model()) {
         (_, Some("facts"), _) => Reply::text(&of_check),

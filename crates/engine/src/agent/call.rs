@@ -432,33 +432,31 @@ fn question(
         | OutputSpec::Judgement
         | OutputSpec::Scores(_) => (None, None),
     };
-    let kept = kept.unwrap_or_default();
     let is_solution = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Challenge);
     let criteria = criteria.into_iter().map(str::to_owned).collect();
     let listed = shown.points.as_ref().filter(|_| is_solution).map(|listed| listed.points.clone()).unwrap_or_default();
-    let is_final = step.shows == PromptContext::Draft && step.answer == OutputSpec::Solution(Authorship::Judge);
-    let checked = if is_final { points_of_check(debate) } else { Vec::new() };
     let ShownTexts { labels, length, decisions, requirements, numbered, .. } = shown;
     Ok(Call {
         step: step.clone(),
         request,
         labels,
         length,
-        kept,
+        kept: kept.unwrap_or_default(),
         reads: None,
         decisions,
         requirements,
         numbered,
         criteria,
         listed,
-        checked,
+        checked: points_of_check(debate, step),
         assess,
     })
 }
 
-/// The points that the newest draft was found to have.
-fn points_of_check(debate: &Debate) -> Vec<Objection> {
-    let Some(draft) = debate.newest_draft() else { return Vec::new() };
+/// The points of the newest draft's check, for a final text by the judge, which answers them.
+fn points_of_check(debate: &Debate, step: &Step) -> Vec<Objection> {
+    let is_final = step.shows == PromptContext::Draft && step.answer == OutputSpec::Solution(Authorship::Judge);
+    let Some(draft) = debate.newest_draft().filter(|_| is_final) else { return Vec::new() };
     let mut points = Ledger::of(debate).objections;
     points.retain(|one| one.draft == Some(draft.number.into()));
     points
