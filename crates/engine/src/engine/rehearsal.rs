@@ -31,7 +31,7 @@ const MOST_TRANSITIONS: usize = 10_000;
 
 /// A call that will be made.
 #[derive(Debug, Clone)]
-pub(super) struct PlannedCall {
+pub(super) struct RehearsedCall {
     pub(super) key: CallKey,
     pub(super) cost: BudgetClass,
     /// Whether it is a part of a round.
@@ -61,7 +61,7 @@ pub(super) struct Rehearsal<'a> {
     answers: SampleAnswers<'a>,
     debate: Debate,
     fillers: BTreeMap<usize, Arc<str>>,
-    foreseen: Vec<PlannedCall>,
+    foreseen: Vec<RehearsedCall>,
 }
 
 /// What a stage of a rehearsal leads to.
@@ -85,7 +85,7 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// All calls up to the end of round `until`, or of the last round before it; the closing is not among them.
-    pub(super) fn rounds(&mut self, until: u32) -> Result<Vec<PlannedCall>, EngineError> {
+    pub(super) fn rounds(&mut self, until: u32) -> Result<Vec<RehearsedCall>, EngineError> {
         let closing = self.protocol.closing;
         let mut stage = self.debate.current_stage.unwrap_or(self.protocol.start());
         for _ in 0..MOST_TRANSITIONS {
@@ -108,7 +108,7 @@ impl<'a> Rehearsal<'a> {
 
     /// The calls that bring the debate to its answer from here. `reason` says why it closes before its time, if it
     /// does.
-    pub(super) fn closing(&self, reason: Option<StopReason>) -> Result<Vec<PlannedCall>, EngineError> {
+    pub(super) fn closing(&self, reason: Option<StopReason>) -> Result<Vec<RehearsedCall>, EngineError> {
         let mut closing = Rehearsal {
             protocol: self.protocol,
             panel: self.panel,
@@ -140,7 +140,7 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// The calls of the closing, and whether it leads to another round, which is begun then.
-    pub(super) fn close(&mut self) -> Result<(Vec<PlannedCall>, bool), EngineError> {
+    pub(super) fn close(&mut self) -> Result<(Vec<RehearsedCall>, bool), EngineError> {
         let next = self.bring_to_an_end()?;
         if let Some(next) = next {
             self.apply(Event::RoundBegun { round: self.debate.current_round + 1, stage: next });
@@ -188,7 +188,7 @@ impl<'a> Rehearsal<'a> {
         }
         let mut foresee = |request: &Request, is_second_chance| {
             let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request));
-            self.foreseen.push(PlannedCall { key, cost, in_round, is_second_chance, bytes });
+            self.foreseen.push(RehearsedCall { key, cost, in_round, is_second_chance, bytes });
         };
         foresee(&call.request, false);
         if matches!(step.cost, BudgetClass::Closing | BudgetClass::Check)
