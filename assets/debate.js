@@ -401,10 +401,12 @@ export async function debate(main, { subscribe, go, title }, id) {
                 points.push(h("option", { value: `${round}.${stage.id}` }, `round ${round}, ahead of the ${stage.words.plural}`));
             }
         }
-        const closing = model.stages.filter((one) => one.yields === "solution" && one.isPlace);
+        // A text after a check is written only where that found something.
+        const closing = model.stages.filter((one) => one.yields === "solution" && one.isPlace && model.entered.has(one.id));
         if (model.round) for (const stage of closing) points.splice(1, 0, h("option", { value: `${model.round}.${stage.id}` }, `round ${model.round}, ahead of the ${stage.words.noun}`));
         const at = h("select", { id: "fork-at" }, points);
-        if (points[1]) at.value = points[1].value;
+        if (model.round && closing[0]) at.value = `${model.round}.${closing[0].id}`;
+        else if (points[1]) at.value = points[1].value;
         const rounds = h("input", { id: "fork-rounds", type: "number", min: 1, max: 100, value: model.created.settings.debate.rounds });
         const cost = h("input", { id: "fork-cost", type: "number", min: 0, step: "any", value: model.limit ?? "" });
         const offline = h("input", { type: "checkbox", checked: summary.offline, onchange: () => panel.element.classList.toggle("is-offline", offline.checked) });

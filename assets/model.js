@@ -11,6 +11,7 @@ export class Debate {
         this.rounds = new Map();
         this.round = 0;
         this.current = null;
+        this.entered = new Set();
         this.calls = new Map();
         this.progress = new Map();
         this.questions = [];
@@ -101,6 +102,7 @@ export class Debate {
                 break;
             case "node-entered":
                 this.current = event.node;
+                this.entered.add(event.node);
                 this.goOn(event.at);
                 break;
             case "round-begun":

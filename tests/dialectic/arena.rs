@@ -114,8 +114,8 @@ fn each_path_makes_as_many_calls_as_the_documentation_says() {
         ("converged at once", 1, &[][..]),
         ("converged after `k` revisions", 3, &[]),
         ("voted after `r` rounds", 4, &[]),
-        ("extended behind an agreement, and converged at once", 1, &[GRAVE]),
-        ("extended behind a vote", 4, &[GRAVE]),
+        ("extended after an agreement, and converged at once", 1, &[GRAVE]),
+        ("extended after a vote", 4, &[GRAVE]),
     ] {
         let rounds = AtomicUsize::new(0);
         let server = MockServer::with(move |request| {

@@ -105,6 +105,16 @@ fn a_fault_in_the_draft_alone_is_found_answered_and_gone_and_a_wrong_remedy_chan
             ]
         );
         assert!(description.contains("Nobody has checked what was changed because of D1."), "{description}");
+        // The judge rules on what it rejects; what it accepts stays its claim.
+        let of_check = |number: &str| {
+            let ledger = state["ledger"].as_array().unwrap();
+            ledger.iter().find(|one| one["number"] == number).cloned().unwrap()
+        };
+        let rejected = of_check("D2");
+        assert_eq!((&rejected["open"], &rejected["ruling"]["decision"]), (&json!(false), &json!("dismissed")));
+        assert!(of_check("D1").get("ruling").is_none(), "{state}");
+        let ruled = "- D2 (major), dismissed: Storage: a table is slow.\n  Reason: a table with an index takes 1 ms.\n";
+        assert!(description.contains(ruled), "{description}");
         assert_eq!(state["outcome"]["kind"], "full", "{}", state["outcome"]);
         assert_eq!(server.requests().len(), if protocol == "council" { 11 } else { 17 });
     }
@@ -287,4 +297,183 @@ fn a_fork_of_a_council_takes_its_proposals_into_a_dialectic() {
         all.into_iter().filter(|one| one["type"] == "proposal").map(|one| one["content"].clone()).collect::<Vec<_>>()
     };
     assert_eq!(proposals(&state), proposals(&council));
+}
+
+#[test]
+fn what_the_judge_meets_in_part_or_leaves_unanswered_stays_open() {
+    let server = MockServer::with(|request| match (request.task(), lens(request)) {
+        (_, Some("facts")) => Reply::text("1. [major] Storage: a table is slow.\n2. [minor] Names: `lease` is a verb."),
+        (_, Some(_)) => Reply::text("No objections."),
+        ("finalise", _) => judged(
+            &format!(
+                "# Leases\n\n{MENDED}\n\n## Response to the check\n\n- D1 partly (Storage): writes stay slow.\n- D2 rejected"
+            ),
+            "\"approach\":\"kept\",",
+        ),
+        _ => script(request),
+    });
+    let (_, state) = run(&server, &json!({"check": 3}));
+    let ruled: Vec<Value> =
+        state["ledger"].as_array().unwrap().iter().map(|one| json!([one["open"], one["ruling"]["decision"]])).collect();
+    // A rejection without a reason is no ruling.
+    assert_eq!(ruled, [json!([true, "partly"]), json!([true, "notMet"])], "{}", state["ledger"]);
+    let description = state["finalSolution"]["description"].as_str().unwrap();
+    let remains = "- D1 (major), partly met in Storage: Storage: a table is slow.\n  Remains: writes stay slow.\n";
+    assert!(description.contains(remains) && description.contains("- D2 (minor), not ruled: "), "{description}");
+}
+
+fn is_asked_again(request: &Incoming) -> bool {
+    request.messages.iter().any(|one| one.text.contains("No points can be read"))
+}
+
+#[test]
+fn a_check_without_a_point_is_asked_for_once_more_and_then_unread() {
+    let answering = |second: &'static str| {
+        MockServer::with(move |request| match lens(request) {
+            Some("facts") if is_asked_again(request) => Reply::text(second),
+            Some("facts") => Reply::text("The table worries me."),
+            Some(_) => Reply::text("No objections."),
+            None => script(request),
+        })
+    };
+    let server = answering("1. [major] Storage: a table is slow.");
+    let (_, state) = run(&server, &json!({"check": 3}));
+    assert_eq!((count(&server, "check"), count(&server, "finalise")), (4, 1));
+    assert_eq!((&state["ledger"][0]["number"], &state["outcome"]["kind"]), (&json!("D1"), &json!("full")));
+
+    let server = answering("I told you so.");
+    let (_, state) = run(&server, &json!({"check": 3}));
+    assert_eq!((count(&server, "check"), count(&server, "finalise")), (4, 0));
+    assert_eq!(state["outcome"]["reasons"], json!(["the answer was not checked for facts"]));
+}
+
+/// Reviews of which `model-kiss` demands a rewrite with this reason, and repeats its points like this.
+fn demanding(reason: &str, second: &'static str) -> MockServer {
+    let demand = json!({"choice": "rewrite", "confidence": 70, "reason": reason});
+    MockServer::with(move |request| match (request.task(), request.model()) {
+        ("review", "model-kiss") if is_asked_again(request) => Reply::text(second),
+        ("review", "model-kiss") => Reply::json(demand.clone()),
+        _ => script(request),
+    })
+}
+
+#[test]
+fn a_demand_without_a_point_is_asked_for_once_more_and_then_unread() {
+    let review = json!({"protocol": "review", "rounds": 2, "check": 0});
+    let unread = |state: &Value| state["outcome"]["reasons"].to_string().matches("could not be read").count();
+    let server = demanding("It worries me.", "1. [major] Clocks: they drift.");
+    let (_, state) = run(&server, &review);
+    assert_eq!(count(&server, "review"), 2 * (2 + 1));
+    assert_eq!((&state["ledger"][0]["about"], unread(&state)), (&json!("Clocks"), 0));
+    let said = state["rounds"][0]["contributions"][1]["content"].as_str().unwrap();
+    assert_eq!(said, "It worries me.\n\n1. [major] Clocks: they drift.");
+
+    let server = demanding("It worries me.", "I told you so.");
+    let (sandbox, state) = run(&server, &review);
+    assert!(state.get("ledger").is_none(), "{}", state["ledger"]);
+    assert_eq!(unread(&state), 2);
+    let reason = "agent-kiss's review of agent-architect in round 1 could not be read for points";
+    assert_eq!(state["outcome"]["reasons"][0], reason);
+    assert_eq!(state["rounds"][0]["contributions"][1]["content"], "It worries me.");
+    // Who accepts a text needs no points, and who has given some is not asked again.
+    let server = demanding("1. [major] Clocks: they drift.", "");
+    run(&server, &review);
+    assert_eq!(count(&server, "review"), 2 * 2);
+    drop(sandbox);
+}
+
+#[test]
+fn a_debate_resumes_behind_the_first_answer_of_a_reviewer_that_is_asked_again() {
+    let debate = json!({"protocol": "review", "rounds": 2, "check": 0, "seed": 3});
+    let server = demanding("It worries me.", "1. [major] Clocks: they drift.");
+    let (whole, expected) = run(&server, &debate);
+    let (id, calls) = (whole.only_debate(), server.requests().len());
+    let journal = whole.read(format!("debates/{id}.events.jsonl"));
+    let lines: Vec<&str> = journal.lines().collect();
+    let replied = lines.iter().position(|line| line.contains("\"type\":\"replied\"")).expect("a reply is on record");
+    let server = demanding("It worries me.", "1. [major] Clocks: they drift.");
+    let again = sandbox(&server, &debate);
+    again.write(format!("debates/{id}.events.jsonl"), lines[..=replied].join("\n") + "\n");
+    again.run(["resume", &id, "--quiet"]).expect_code(0);
+    assert_eq!(again.state(&id)["ledger"], expected["ledger"]);
+    let done = lines[..=replied].iter().filter(|line| line.contains("\"call\":{")).count();
+    assert_eq!(server.requests().len(), calls - done);
+}
+
+#[test]
+fn points_beyond_the_thirtieth_are_said_to_be_unread_whoever_raised_them() {
+    let points = |count: usize| {
+        (1..=count).map(|at| format!("{at}. [minor] Part {at}: it is late.")).collect::<Vec<_>>().join("\n")
+    };
+    let (of_check, demand) = (points(32), json!({"choice": "rewrite", "confidence": 70, "reason": points(31)}));
+    let server = MockServer::with(move |request| match (request.task(), lens(request), request.model()) {
+        (_, Some("facts"), _) => Reply::text(&of_check),
+        (_, Some(_), _) => Reply::text("No objections."),
+        ("review", _, "model-kiss") => Reply::json(demand.clone()),
+        ("amend", ..) => Reply::text(format!("# Leases\n\n{MENDED}")),
+        _ => script(request),
+    });
+    let (sandbox, state) = run(&server, &json!({"protocol": "review", "rounds": 2, "check": 3}));
+    let reasons = &state["outcome"]["reasons"];
+    for (place, reason) in [
+        "1 point of agent-kiss's review of agent-architect in round 1 was not read",
+        "1 point of agent-kiss's review of agent-architect in round 2 was not read",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert_eq!(reasons[place], reason);
+    }
+    let check = reasons[2].as_str().unwrap();
+    assert!(check.starts_with("2 points of agent-") && check.ends_with("'s check for facts were not read"), "{check}");
+    let report = sandbox.run(["report", "-d", "latest"]).expect_code(0).stdout;
+    assert!(report.contains("- 1 point more of *agent-kiss* on *agent-architect*, round 1\n"), "{report}");
+    assert!(report.contains(", facts\n"), "{report}");
+}
+
+#[test]
+fn open_points_of_a_first_draft_are_ruled_on_where_the_judge_took_another_approach() {
+    let server = MockServer::with(|request| match (request.task(), lens(request)) {
+        (_, Some("facts")) if request.prompt().contains(FAULT) => {
+            Reply::text("1. [major] Clocks: they drift.\n2. [major] Storage: a table is slow.")
+        }
+        (_, Some("facts")) => Reply::text("1. [major] Names: two leases share one."),
+        (_, Some(_)) => Reply::text("No objections."),
+        ("finalise", _) if request.prompt().contains(FAULT) => judged(
+            "# Locks\n\nNo clocks at all.\n\n## Response to the check\n\n\
+             - D1 partly (Clocks): one is left.\n- D2 rejected: a table with an index takes 1 ms.",
+            "\"approach\":\"changed\",",
+        ),
+        ("finalise", _) => {
+            let prompt = request.prompt();
+            for shown in ["D1 [major] Clocks: they drift.", "D2 [major] Storage: a table is slow.", "rejected: a table"]
+            {
+                assert!(prompt.contains(shown), "{shown}\n{prompt}");
+            }
+            judged(
+                "# Locks\n\nNo clocks at all.\n\n## Response to the check\n\n- D3 accepted (Names): each has its own.",
+                "\"rulings\":[{\"point\":\"D1\",\"decision\":\"met\",\"where\":\"Locks\",\"reason\":\"None is left.\"},\
+                 {\"point\":\"D2\",\"decision\":\"dismissed\",\"reason\":\"It takes 1 ms.\"}],",
+            )
+        }
+        _ => script(request),
+    });
+    let (_, state) = run(&server, &json!({"check": 3}));
+    assert_eq!(count(&server, "finalise"), 2);
+    let fates: Vec<Value> = state["ledger"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| json!([one["number"], one["answer"], one["ruling"]["decision"], one["open"]]))
+        .collect();
+    assert_eq!(
+        fates,
+        [
+            json!(["D1", "partly", "met", false]),
+            json!(["D2", "rejected", "dismissed", false]),
+            json!(["D3", "accepted", null, false])
+        ],
+        "{}",
+        state["ledger"]
+    );
 }

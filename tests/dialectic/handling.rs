@@ -212,7 +212,7 @@ fn nothing_is_removed_that_runs_or_lies_elsewhere() {
     let ids = sandbox.debates();
     let id = ids.iter().find(|id| id.starts_with("deb-")).unwrap();
     for arguments in [vec!["rm", "--yes", id], vec!["tag", id, "x"], vec!["rate", id, "+1"], vec!["ask", id, "Why?"]] {
-        let refused = sandbox.run(&arguments).expect_code(1);
+        let refused = sandbox.run(&arguments).expect_code(75);
         assert!(refused.stderr.contains("is running in another process"), "{refused}");
     }
     assert!(sandbox.debates().contains(id));
@@ -261,6 +261,10 @@ fn two_debates_are_compared_by_what_differs() {
         assert!(shown.lines().all(|line| line.chars().count() <= columns), "{shown}");
         assert!(output.contains('\u{1b}') && shown.contains("debate.rounds"), "{shown}");
     }
-    sandbox.run(["diff", &id]).expect_code(2);
+    // One debate alone is compared with itself: its draft with what the check made of it, where there was one.
+    let checked = sandbox.run(["diff", &id]).expect_code(0).stdout;
+    assert!(checked.lines().any(|line| line.starts_with("- ")) && checked.contains("\n+ "), "{checked}");
+    sandbox.run(["debate", "Design a queue", "--offline", "--quiet", "--check", "0"]).expect_code(0);
+    sandbox.run(["diff", "latest"]).expect_code(2);
     sandbox.run(["diff", &id, "none"]).expect_code(2);
 }

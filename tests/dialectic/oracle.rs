@@ -93,7 +93,7 @@ impl<'a> Mark<'a> {
 impl Call {
     fn of(request: &Incoming) -> Self {
         let prompt = request.prompt();
-        let subject = prompt.rfind("# Proposal of ").and_then(|start| Mark::all(&prompt[start..]).next());
+        let subject = prompt.rfind("\n# Text ").and_then(|start| Mark::all(&prompt[start..]).next());
         let target = |purpose| subject.filter(|_| purpose == Purpose::Critique).map(|mark| mark.agent.to_owned());
         let round = match request.purpose {
             // A refinement is the next round's proposal.
@@ -122,7 +122,8 @@ fn text(request: &Incoming, words: usize) -> Reply {
         Purpose::Refine => "refinement",
         _ => "summary",
     };
-    let text = format!("[{kind} {} {}] {}", call.round, call.agent, prose(call.seed(), words));
+    let point = if call.purpose == Purpose::Critique { "1. [major] " } else { "" };
+    let text = format!("{point}[{kind} {} {}] {}", call.round, call.agent, prose(call.seed(), words));
     let output = text.len() as u64 / 4;
     Reply::text(text).usage(request.text().len() as u64 / 4, 0, output)
 }

@@ -254,10 +254,17 @@ fn a_dry_run_says_what_makes_a_call_uncertain_and_how_many_rounds_that_means() {
         sandbox.run(args).expect_code(0).stdout
     };
     let review = dry("review");
-    assert!(review.contains("(a call with a question mark is made only when the reviews ask for it)"), "{review}");
-    assert!(review.contains("1 to 3 rounds are run, as the reviews decide, and no call is repeated"), "{review}");
+    let by_choice = |deciders: &str| format!("(a call with a question mark is made only when {deciders} ask for it)");
+    assert!(review.contains(&by_choice("the reviews and the checks")), "{review}");
+    assert!(review.contains("1 to 2 rounds are run, as the reviews decide, and no call is repeated"), "{review}");
     for protocol in ["dialectic", "oxford", "roundtable"] {
         let dry = dry(protocol);
-        assert!(dry.contains("every round is run, and no call is repeated") && !dry.contains("question mark"), "{dry}");
+        assert!(dry.contains("every round is run, and no call is repeated"), "{dry}");
+        // What is written after the check depends on what that finds; nothing of a motion is checked.
+        if protocol == "dialectic" {
+            assert!(dry.contains(&by_choice("the checks")), "{dry}");
+        } else {
+            assert!(!dry.contains("question mark"), "{dry}");
+        }
     }
 }

@@ -205,16 +205,16 @@ fn the_end_fits_every_width() {
               confidence 82 · not checked
               dialectic report [id]
             "),
-            80 => insta::assert_snapshot!(end, @r"
+            80 => insta::assert_snapshot!(end, @"
             : 82/100
 
-            ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82
+            ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 · not checked
               dialectic report [id]
             "),
-            _ => insta::assert_snapshot!(end, @r"
+            _ => insta::assert_snapshot!(end, @"
             : 82/100
 
-            ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 · dialectic report [id]
+            ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 · not checked · dialectic report [id]
             "),
         }
         assert!(screen.text().lines().all(|line| line.chars().count() <= columns), "{}", screen.text());

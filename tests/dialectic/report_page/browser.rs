@@ -86,7 +86,7 @@ pub(super) struct Measure {
 /// How many of the elements that a selector fits each page shows, after a link to `fragment` was followed.
 pub(super) fn count_visible(pages: &[&str], selector: &str, fragment: &str) -> Vec<usize> {
     let follow = format!("frame.contentWindow.location.hash = '{fragment}';");
-    let count = format!("[...seen.querySelectorAll('{selector}')].filter(one => one.getClientRects().length).length");
+    let count = format!("[...seen.querySelectorAll({selector:?})].filter(one => one.getClientRects().length).length");
     let frames = framed(pages, 1280, &format!("{follow}\nframe.dataset.shown = {count};"));
     let shown = frames.iter().map(|frame| frame.attribute("data-shown").and_then(|shown| shown.parse().ok()));
     shown.map(|shown| shown.expect("a page was not measured")).collect()

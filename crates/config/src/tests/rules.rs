@@ -120,7 +120,7 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
     let mut warnings = warnings(&config);
     warnings.sort();
     insta::assert_snapshot!(warnings.join("\n"), @r#"
-    unknown key `debate.banana` is ignored (known: `arena`, `attachmentLimit`, `budget`, `callTimeout`, `clarificationsMaxIterations`, `clarificationsMaxPerAgent`, `critics`, `historyLimit`, `idleTimeout`, `includeFullHistory`, `interactiveClarifications`, `maxConcurrency`, `maxRetries`, `memory`, `onAgentFailure`, `orchestratorType`, `protocol`, `rounds`, `seed`, `summarization`, `synthesisMethod`, `terminationCondition`, `timeoutPerRound`, `trace`, `traceContent`)
+    unknown key `debate.banana` is ignored (known: `arena`, `attachmentLimit`, `budget`, `callTimeout`, `check`, `clarificationsMaxIterations`, `clarificationsMaxPerAgent`, `critics`, `historyLimit`, `idleTimeout`, `includeFullHistory`, `interactiveClarifications`, `maxConcurrency`, `maxRetries`, `memory`, `onAgentFailure`, `orchestratorType`, `protocol`, `quick`, `rounds`, `seed`, `summarization`, `synthesisMethod`, `terminationCondition`, `timeoutPerRound`, `trace`, `traceContent`)
     unknown key `debate.summarization.max_length` is ignored (did you mean `maxLength`?)
     unknown key `debate.terminationCondition.treshold` is ignored (did you mean `threshold`?)
     unknown key `debates` is ignored (did you mean `debate`?)
@@ -169,7 +169,7 @@ fn all_problems_are_reported_in_one_go() {
       agents[2].maxTokens (line 5, column 74): must be a whole number of at least 1, not 0
       judge.id (line 7, column 20): `x` is already the id of `agents[1]`
       debate.rounds (line 9, column 15): must be a whole number of at least 1, not 0
-      debate.protocol (line 9, column 30): unknown protocol `dialektic` (did you mean `dialectic`?); known: `dialectic`, `oxford`, `lincoln-douglas`, `roundtable`, `review`, `arena`
+      debate.protocol (line 9, column 30): unknown protocol `dialektic` (did you mean `dialectic`?); known: `dialectic`, `council`, `oxford`, `lincoln-douglas`, `roundtable`, `review`, `arena`
       debate.terminationCondition.threshold (line 9, column 82): must be from 0 to 100, not 101
       debate.budget.maxCostUsd (line 10, column 31): must not be negative: -1
       debate.callTimeout (line 10, column 52): must be a whole number of at least 1, not 0

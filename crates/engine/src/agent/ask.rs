@@ -11,7 +11,7 @@ use dialectic_base::call::{CallRecord, Cut};
 use dialectic_base::tool_call::{ToolCall, ToolResult};
 use dialectic_llm::{Caller, FailedCall, ModelError, Request, Turn};
 use dialectic_record::debate::{
-    AgentId, Challenge, Judgement, Metadata, Observation, Reading, Reads, Relations, Solution, StoredReply,
+    AgentId, Challenge, DEMAND, Judgement, Metadata, Observation, Reading, Reads, Relations, Solution, StoredReply,
 };
 use dialectic_record::prompt::{Fill, NoPoints, NoSolution, PromptError, SecondChance};
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext};
@@ -20,6 +20,9 @@ use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
 use super::reply::{Ballot, Cast, Questions, RawJudgement, RoundScore};
 use super::written::without_approach;
 use super::{AnswerError, Assessment, Call, Written};
+
+/// Why a text is asked for its points once more.
+const NO_POINTS: &str = "it has no points in the form that was asked for";
 
 /// Told of each reply that is paid for but not yet a result, so that it can be kept before anything else happens.
 pub type OnReply = Arc<dyn Fn(StoredReply, CallRecord) + Send + Sync>;
@@ -222,7 +225,7 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult,
         OutputSpec::Questions { .. } => ask.value(Questions::read, Value::Questions).await,
         OutputSpec::Score(_) => ask.value(RoundScore::read, Value::Score).await,
         OutputSpec::Choice => ask.value(|text| Ballot::read(text, labels), Value::Choice).await,
-        OutputSpec::Word(words) => ask.value(|text| Ballot::read_word(text, words), Value::Word).await,
+        OutputSpec::Word(words) => ask.word(words, call.reads.as_ref()).await,
         OutputSpec::Judgement => {
             let (pass, criteria) = (call.step.key.pass, call.criteria.iter().map(String::as_str).collect::<Vec<_>>());
             ask.value(|text| RawJudgement::read(text, labels, &criteria, pass), Value::Judgement).await
@@ -265,13 +268,16 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult,
             let (Solved { mut written, cut }, record) = ask.written(assess, check).await?;
             let text: Arc<str> = written.solution.as_str().into();
             let rethought = written.assessment.rethought && may_rethink(call);
-            let mut reading = None;
+            let (mut reading, mut listed) = (None, Cow::Borrowed(&call.listed));
             if call.step.shows == PromptContext::Draft {
                 let whole = if is_without_solution(written.missing.as_ref()) { "" } else { &*text };
                 match rewritten(call, whole, cut) {
                     Ok((bare, read)) => (written.solution, reading) = (bare, read),
                     Err(error) => return Ok(CallResult::of(Value::Unreadable(error), record)),
                 }
+                // Who writes the final text decides on the points of its check: what is not accepted is ruled on.
+                let answers = reading.as_ref().map_or(&[][..], |reading| &reading.answers);
+                listed.to_mut().extend(written.assessment.rule_by(answers, &call.checked));
             }
             let is_amended = if let Authorship::Based(base) = authorship {
                 let label = labels.iter().find(|(_, author)| **author == base.agent_id);
@@ -281,9 +287,9 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult,
                 is_amended
             };
             let solution = if is_amended {
-                written.into_amended_solution(judge, labels, &call.listed)
+                written.into_amended_solution(judge, labels, &listed)
             } else {
-                written.into_solution(judge, &call.listed)
+                written.into_solution(judge, &listed)
             };
             let delivered = Delivered { solution: Solution { cut, ..solution }, text, rethought };
             let answered = CallResult::of(Value::Solution(Box::new(delivered)), record);
@@ -399,13 +405,11 @@ impl Ask {
                 text: first.text.to_string(),
                 tool_calls: Vec::new(),
                 tool_results: Vec::new(),
-                parse_error: Some("it has no points in the form that was asked for".to_owned()),
+                parse_error: Some(NO_POINTS.to_owned()),
             };
             (self.on_reply)(reply, first.call.clone());
         }
-        // The template is tested; were it defective, the form alone says enough.
-        let again = NoPoints {}.render().unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned());
-        go_on(&mut self.request, &first.text, again);
+        go_on(&mut self.request, &first.text, points_once_more());
         self.request.tools = Arc::new([]);
         let call = match self.caller.call(&self.request).await {
             Ok(second) => {
@@ -450,29 +454,48 @@ impl Ask {
         read: impl Fn(&str) -> Result<T, AnswerError>,
     ) -> Result<(Result<T, Unreadable>, CallRecord), FailedCall> {
         let (mut replies, mut request) = self.replies();
-        let first = replies.next(&request).await?;
-        let error = match read(&first.text) {
-            Ok(value) => return Ok((Ok(value), first.call)),
-            Err(error) => error.of_answer(first.call.cut()),
-        };
-        let raw = first.text.clone();
-        // The template is tested with every value; were it defective, the bare reason says enough.
-        let reason = error.to_string();
-        let again = SecondChance { error: &reason }.render().unwrap_or_else(|_| reason.clone());
-        go_on(&mut request, &first.text, again);
-        replies.keep(first, &error);
-        Ok(match replies.next(&request).await {
-            Ok(second) => {
-                let unreadable = |error: AnswerError| Unreadable { raw, error: error.of_answer(second.call.cut()) };
-                (read(&second.text).map_err(unreadable), second.call)
-            }
-            // What was said is kept: it is asked again when the server is back.
-            Err(failed) if failed.is_server_gone() => return Err(failed),
-            Err(failed) => {
-                let error = AnswerError::NoSecondChance { error: reason, message: failed.error.to_string() };
-                (Err(Unreadable { raw, error }), replies.failed(&request, &failed))
-            }
+        Ok(match replies.json(&mut request, read).await? {
+            Ok((value, spoken)) => (Ok(value), spoken.call),
+            Err((unreadable, call)) => (Err(unreadable), call),
         })
+    }
+
+    /// Asks for one of `words` with a reason, and once more for the points of a demand in which none can be read.
+    /// Whatever becomes of that call, the demand was made and is kept.
+    ///
+    /// # Errors
+    /// When the first call fails for good.
+    async fn word(self, words: &[&'static str], reads: Option<&Reads>) -> Result<CallResult, FailedCall> {
+        let (mut replies, mut request) = self.replies();
+        let (mut cast, spoken) = match replies.json(&mut request, |text| Ballot::read_word(text, words)).await? {
+            Ok(read) => read,
+            Err((unreadable, call)) => return Ok(CallResult::of(Value::Unreadable(unreadable.error), call)),
+        };
+        let lacking = reads.filter(|_| cast.choice == DEMAND).map(|reads| (reads, reads.read(&cast.reason)));
+        let Some((reads, reading)) = lacking.filter(|(reads, reading)| reads.lacks_points(reading)) else {
+            return Ok(CallResult::of(Value::Word(cast), spoken.call));
+        };
+        let first = spoken.call.clone();
+        go_on(&mut request, &spoken.text, points_once_more());
+        request.answer = None;
+        replies.keep(spoken, &NO_POINTS);
+        let (call, reading) = match replies.next(&request).await {
+            Ok(second) => {
+                let more = reads.read(&second.text);
+                let reading = if more.points.is_some() {
+                    cast.reason = format!("{}\n\n{}", cast.reason.trim_end(), second.text.trim());
+                    reading.with_points_of(more)
+                } else {
+                    reading
+                };
+                (second.call, reading)
+            }
+            Err(failed) if failed.is_server_gone() => return Err(failed),
+            Err(failed) => (replies.failed(&request, &failed), reading),
+        };
+        let metadata = Metadata::of_calls([&first, &call]);
+        let reading = Some(reading).filter(Reading::says_something).map(Box::new);
+        Ok(CallResult { value: Value::Word(cast), call, metadata, reading })
     }
 
     /// Asks the judge for a solution with its assessment. Where the solution is missing, for all of it once more;
@@ -589,8 +612,40 @@ impl Replies {
         Ok(SpokenReply { text: answered.reply.text, call: answered.record, is_kept: false })
     }
 
+    /// A reply that `read` understands, asked for once more with the reason where it does not understand the first. The
+    /// other way out is what cannot be read, with the last call.
+    async fn json<T>(
+        &mut self,
+        request: &mut Request,
+        read: impl Fn(&str) -> Result<T, AnswerError>,
+    ) -> Result<Result<(T, SpokenReply), (Unreadable, CallRecord)>, FailedCall> {
+        let first = self.next(request).await?;
+        let error = match read(&first.text) {
+            Ok(value) => return Ok(Ok((value, first))),
+            Err(error) => error.of_answer(first.call.cut()),
+        };
+        let raw = first.text.clone();
+        // The template is tested with every value; were it defective, the bare reason says enough.
+        let reason = error.to_string();
+        let again = SecondChance { error: &reason }.render().unwrap_or_else(|_| reason.clone());
+        go_on(request, &first.text, again);
+        self.keep(first, &error);
+        Ok(match self.next(request).await {
+            Ok(second) => match read(&second.text) {
+                Ok(value) => Ok((value, second)),
+                Err(error) => Err((Unreadable { raw, error: error.of_answer(second.call.cut()) }, second.call)),
+            },
+            // What was said is kept: it is asked again when the server is back.
+            Err(failed) if failed.is_server_gone() => return Err(failed),
+            Err(failed) => {
+                let error = AnswerError::NoSecondChance { error: reason, message: failed.error.to_string() };
+                Err((Unreadable { raw, error }, self.failed(request, &failed)))
+            }
+        })
+    }
+
     /// Sees to it that a reply which is no result yet is on record before the next call is made.
-    fn keep(&self, heard: SpokenReply, error: &AnswerError) {
+    fn keep(&self, heard: SpokenReply, error: &impl ToString) {
         if !heard.is_kept {
             let reply = StoredReply {
                 text: heard.text,
@@ -617,6 +672,12 @@ fn failed_call(caller: &Caller, request: &Request, failed: &FailedCall) -> CallR
         // It was never sent, or what its attempts took is in the books.
         None => unsent,
     }
+}
+
+/// What asks for the points of a text in which none can be read.
+fn points_once_more() -> String {
+    // The template is tested; were it defective, the form alone says enough.
+    NoPoints {}.render().unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())
 }
 
 /// Puts an answer, and what is said to it, behind a question.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dialectic_base::problem::major_requirements;
 use dialectic_llm::{AnswerSchema, Request};
-use dialectic_record::debate::{AgentId, CallKey, Contribution, Debate, Objection, Position, Reads, shuffled};
+use dialectic_record::debate::{AgentId, CallKey, Contribution, Debate, Ledger, Objection, Position, Reads, shuffled};
 use dialectic_record::prompt::{
     self, AnsweredQuestion, Assess, Attached, Authored, Beginning, Candidate, Fill, History, MaterialPart, OwnHistory,
     PromptError, TitledText, Values,
@@ -66,6 +66,8 @@ pub struct Call {
     pub(super) criteria: Vec<String>,
     /// The open points that the judge rules on, in the order of its list.
     pub(super) listed: Vec<Objection>,
+    /// The points of the check that a final text by the judge answers.
+    pub(super) checked: Vec<Objection>,
     /// Makes the request for the assessment alone of a solution that came without one.
     pub(super) assess: Option<MakeAssessment>,
 }
@@ -430,7 +432,6 @@ fn question(
         | OutputSpec::Judgement
         | OutputSpec::Scores(_) => (None, None),
     };
-    let kept = kept.unwrap_or_default();
     let is_solution = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Challenge);
     let criteria = criteria.into_iter().map(str::to_owned).collect();
     let listed = shown.points.as_ref().filter(|_| is_solution).map(|listed| listed.points.clone()).unwrap_or_default();
@@ -440,15 +441,25 @@ fn question(
         request,
         labels,
         length,
-        kept,
+        kept: kept.unwrap_or_default(),
         reads: None,
         decisions,
         requirements,
         numbered,
         criteria,
         listed,
+        checked: points_of_check(debate, step),
         assess,
     })
+}
+
+/// The points of the newest draft's check, for a final text by the judge, which answers them.
+fn points_of_check(debate: &Debate, step: &Step) -> Vec<Objection> {
+    let is_final = step.shows == PromptContext::Draft && step.answer == OutputSpec::Solution(Authorship::Judge);
+    let Some(draft) = debate.newest_draft().filter(|_| is_final) else { return Vec::new() };
+    let mut points = Ledger::of(debate).objections;
+    points.retain(|one| one.draft == Some(draft.number.into()));
+    points
 }
 
 /// What the judge of a step looks at.

@@ -29,6 +29,7 @@ pub use labels::Labels;
 pub use model::{facts_of, limits_of, price_of, timeouts_of};
 pub use panel::{Agent, Panel, PanelError};
 pub use reply::Cast;
+pub use solution::CANDIDATES;
 pub use written::{Assessment, Written};
 
 /// How summaries are made: a second method is a second name here and an arm where they are planned.

@@ -37,8 +37,9 @@ impl ListedPoints {
                 let mut points = ledger.to_decide();
                 // Who writes the final text answers the points of the check, and rules on the others again.
                 let is_answered = matches!(step.answer, OutputSpec::Solution(Authorship::Judge));
-                if step.shows == PromptContext::Draft && is_answered {
-                    points.retain(|one| one.draft.is_none());
+                if let Some(draft) = debate.newest_draft().filter(|_| is_answered && step.shows == PromptContext::Draft)
+                {
+                    points.retain(|one| one.draft != Some(draft.number.into()));
                 }
                 Self::new(&points, to_judge)
             }

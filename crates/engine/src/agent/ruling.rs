@@ -3,7 +3,9 @@
 use serde_json::{Map, Value};
 
 use dialectic_base::severity::Severity;
-use dialectic_record::debate::{Decision, Objection, Ruling};
+use dialectic_record::debate::{Decision, Objection, Reply, Response, Ruling};
+
+use super::Assessment;
 
 /// A ruling as the judge writes it: the point by its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +19,33 @@ pub(super) struct RawRuling {
     reason: String,
 }
 
+impl Assessment {
+    /// Takes the answers that the judge gives to the points of its check for rulings: a rejection with a reason
+    /// dismisses a point, what is accepted in part is met in part. Returns the points on which that is to rule: all but
+    /// those that were accepted, which stay claims.
+    pub(super) fn rule_by(&mut self, answers: &[Reply], points: &[Objection]) -> Vec<Objection> {
+        let answer_to = |point: &Objection| answers.iter().find(|reply| reply.point == point.id);
+        let is_accepted = |point: &&Objection| answer_to(point).is_some_and(|reply| reply.answer == Response::Accepted);
+        let ruled: Vec<Objection> = points.iter().filter(|point| !is_accepted(point)).cloned().collect();
+        let rulings = ruled.iter().filter_map(|point| RawRuling::of(point, answer_to(point)?));
+        self.rulings.extend(rulings);
+        ruled
+    }
+}
+
 impl RawRuling {
+    /// What an answer of the judge decides on a point of the check.
+    fn of(point: &Objection, reply: &Reply) -> Option<Self> {
+        let said = reply.reason.as_deref().unwrap_or_default().trim().to_owned();
+        let (decision, remains, reason) = match reply.answer {
+            Response::Rejected if said.contains(char::is_alphanumeric) => (Decision::Dismissed, String::new(), said),
+            Response::Partly => (Decision::Partly, said, String::new()),
+            Response::Rejected | Response::Accepted => return None,
+        };
+        let section = reply.section.as_deref().unwrap_or_default().trim().to_owned();
+        Some(Self { point: point.number(), is_number: false, decision, section, remains, reason })
+    }
+
     /// Reads the rulings of an assessment. Leaves out entries that are not rulings: those points count as not ruled.
     pub(super) fn read_all(rulings: Option<&Value>) -> Vec<Self> {
         rulings.and_then(Value::as_array).into_iter().flatten().filter_map(|one| Self::read(one.as_object()?)).collect()

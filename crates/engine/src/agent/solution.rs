@@ -15,6 +15,9 @@ const UNFULFILLED_CAP: f64 = 40.0;
 /// So does it with a blocking objection that was maintained, is right, and is met nowhere.
 const UNMET_CAP: f64 = 60.0;
 
+/// The heading of the last section of a solution that amends a candidate.
+pub const CANDIDATES: &str = "### Candidates\n\n";
+
 /// What a number is asked for that cannot be read as a percentage.
 pub(super) const EXPECTED: &str = "expected a number from 0 to 100 (82, not 0.82)";
 
@@ -129,7 +132,7 @@ impl Written {
         if !solution.description.ends_with("\n\n") {
             solution.description.push_str("\n\n");
         }
-        solution.description.push_str("### Candidates\n\n");
+        solution.description.push_str(CANDIDATES);
         for (label, author) in labels.iter() {
             let is_base = if base.as_ref() == Some(author) { " (the base)" } else { "" };
             // Writing to a String cannot fail.

@@ -126,8 +126,13 @@ pub fn forecast(
     let calls: Vec<PlannedCall> = calls.collect();
     let last_round = |calls: &BTreeMap<CallKey, usize>| calls.keys().map(|key| key.round).max().unwrap_or(0);
     let rounds = Span { low: last_round(&short), high: last_round(&long) };
-    let deciders = deciders(protocol, settings, rounds);
-    let mut assumptions = assumptions(settings, gathered, rounds, &list(&deciders));
+    let mut deciders = deciders(protocol, settings, rounds);
+    let mut assumptions = assumptions(settings, gathered, rounds, &list(&or_choices(deciders.clone())));
+    // What the check finds adds no round, only calls.
+    let check = protocol.stages.iter().find(|stage| stage.info.yields == Some(ResultKind::Check));
+    deciders
+        .extend(check.filter(|_| settings.debate.check > 0).map(|stage| format!("the {}", stage.info.words.plural)));
+    let deciders = or_choices(deciders);
     assumptions.extend(outcomes(protocol, settings, &calls, rounds));
     let purchase: Option<Purchase> = purchase(protocol, &panel, &Debate { settings: Some(settings.clone()), ..begun })?;
     Ok(Forecast { calls, deciders, assumptions, purchase })
@@ -144,8 +149,8 @@ fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError>
     Debate::create(&Recorded { seq: 1, at: Timestamp::now(), event })
 }
 
-/// The words for what decides how many calls there are, beside the length of texts: the choices of a round, and the
-/// closing where it leads to further rounds.
+/// The words for what decides how many rounds there are: the choices of a round, and the closing where it leads to
+/// further rounds.
 fn deciders(protocol: &Protocol, settings: &Settings, rounds: Span<u32>) -> Vec<String> {
     let decides = |stage: &&Stage| {
         let info = &stage.info;
@@ -153,8 +158,11 @@ fn deciders(protocol: &Protocol, settings: &Settings, rounds: Span<u32>) -> Vec<
     };
     let closing = protocol.stage(protocol.closing).filter(|_| rounds.high > settings.debate.rounds);
     let deciding = protocol.stages.iter().filter(decides).chain(closing);
-    let words: Vec<String> = deciding.map(|stage| format!("the {}", stage.info.words.plural)).collect();
-    if words.is_empty() { vec!["the choices".to_owned()] } else { words }
+    deciding.map(|stage| format!("the {}", stage.info.words.plural)).collect()
+}
+
+fn or_choices(deciders: Vec<String>) -> Vec<String> {
+    if deciders.is_empty() { vec!["the choices".to_owned()] } else { deciders }
 }
 
 /// What the figures assume of results that decide how many calls there are.

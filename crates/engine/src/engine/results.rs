@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::agent::{Call, CallResult, Delivered, Tools, Value, cut_summary, limits_of};
+use crate::agent::{CANDIDATES, Call, CallResult, Delivered, Tools, Value, cut_summary, limits_of};
 use crate::tools::{ContextDirectory, ToolContext, Toolbox};
 use dialectic_base::call::{CallRecord, Cut};
 use dialectic_base::figures::thousands;
@@ -167,6 +167,7 @@ impl Engine {
             Some(draft) => Solution {
                 base: solution.base.or_else(|| draft.base.clone()),
                 brief: solution.brief.or_else(|| draft.brief.clone()),
+                description: with_candidates_of(draft, step, solution.description),
                 ..solution
             },
             None => solution,
@@ -371,6 +372,17 @@ impl Engine {
         let finished = debate.rounds.iter().filter(|finished| finished.round_number < round);
         let rounds: Vec<Round> = finished.cloned().collect();
         Ok(Some(ToolContext { directory: Arc::new(directory), rounds: rounds.into() }))
+    }
+}
+
+/// The description of the text after a check, with the names behind the numbers that it and its draft mention: the judge
+/// was not shown the candidates again.
+fn with_candidates_of(draft: &Solution, step: &Step, description: String) -> String {
+    let is_amended = draft.base.is_some() && step.answer == OutputSpec::Solution(Authorship::Judge);
+    let named = draft.description.rfind(CANDIDATES).map(|at| &draft.description[at..]);
+    match named.filter(|_| is_amended) {
+        Some(named) => format!("{}\n\n{named}", description.trim_end()),
+        None => description,
     }
 }
 

@@ -9,6 +9,9 @@ use dialectic_base::tool_call::{ToolCall, ToolResult};
 
 use super::{AgentId, Lens, Reading, StageId};
 
+/// The choice of a reviewer that accepts no text yet.
+pub const DEMAND: &str = "rewrite";
+
 /// One contribution of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -31,6 +34,26 @@ pub struct Contribution {
     /// What the text was read to say of objections when it was recorded; absent where nothing was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<Box<Reading>>,
+}
+
+impl Contribution {
+    /// Whether it demands another text, so that it has to say what is wrong with this one.
+    #[must_use]
+    pub fn is_demand(&self) -> bool {
+        self.metadata.choice.as_deref() == Some(DEMAND)
+    }
+
+    /// How many of its points were not read: there were too many.
+    #[must_use]
+    pub fn unread_points(&self) -> usize {
+        self.reading.as_ref().map_or(0, |reading| reading.unread)
+    }
+
+    /// Whether no points could be read in it, not even that there are none.
+    #[must_use]
+    pub fn is_unread(&self) -> bool {
+        self.reading.as_ref().is_none_or(|reading| reading.points.is_none())
+    }
 }
 
 /// How a contribution came about. Everything is optional: older files lack most of it.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use dialectic_base::figures::{list, thousands};
+use dialectic_base::figures::{counted, list, thousands};
 
 use super::{CallKey, Contribution, Debate, ResultKind, Shortened, StageId, StopReason};
 
@@ -154,29 +154,42 @@ impl Outcome {
     }
 }
 
-/// The critiques of which points are missing, since they could not be read or were too many.
+/// The critiques, demands and checks of which points are missing, since they could not be read or were too many. A check
+/// that could not be read at all is none.
 fn unread_critiques(debate: &Debate) -> Vec<String> {
     let mut reasons = Vec::new();
     let all =
         debate.rounds.iter().flat_map(|round| round.contributions.iter().map(move |one| (round.round_number, one)));
-    let is_critique = |one: &Contribution| debate.yield_of(one) == Some(ResultKind::Critique);
+    let is_critique =
+        |one: &Contribution| debate.yield_of(one) == Some(ResultKind::Critique) || one.metadata.choice.is_some();
     for (round, one) in all.filter(|(_, one)| is_critique(one) && !one.metadata.carried_over) {
         let target = one.target_agent_id.as_ref().map(|id| format!(" of {id}")).unwrap_or_default();
         let noun = debate.words(one.stage).noun;
         let which = format!("{}'s {noun}{target} in round {round}", one.agent_id);
-        let reading = one.reading.as_deref();
-        let unread_texts = reading.map_or(0, |reading| reading.unread_texts);
-        if reading.is_none_or(|reading| reading.points.is_none()) {
+        let unread_texts = one.reading.as_ref().map_or(0, |reading| reading.unread_texts);
+        // Who accepts a text needs no points.
+        let has_to_have_points = one.metadata.choice.is_none() || one.is_demand();
+        if one.is_unread() && has_to_have_points {
             reasons.push(format!("{which} could not be read for points"));
         } else if unread_texts > 0 {
             let texts = if unread_texts == 1 { "one text" } else { "some texts" };
             reasons.push(format!("{which} could not be read for points against {texts}"));
         }
-        if let Some(unread) = reading.map(|reading| reading.unread).filter(|unread| *unread > 0) {
-            reasons.push(format!("{unread} points of {which} were not read"));
-        }
+        reasons.extend(too_many(one, &which));
+    }
+    for one in &debate.checks {
+        let Some(lens) = one.metadata.lens else { continue };
+        let which = format!("{}'s {} for {}", one.agent_id, debate.words(one.stage).noun, lens.subject());
+        reasons.extend(too_many(one, &which));
     }
     reasons
+}
+
+/// That a text has more points than are read.
+fn too_many(one: &Contribution, which: &str) -> Option<String> {
+    let unread = one.unread_points();
+    let were = if unread == 1 { "was" } else { "were" };
+    (unread > 0).then(|| format!("{} of {which} {were} not read", counted(unread as u64, "point")))
 }
 
 /// The text that the answer rests on, where one that was to take its place failed; and what that would have been.

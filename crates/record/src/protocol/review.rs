@@ -1,7 +1,8 @@
 //! One writes, the others demand: a draft that is rewritten until its reviewers accept it.
 
 use crate::debate::{
-    AgentSettings, CallKey, CallStatus, Contribution, Debate, Event, ResultKind, Settings, Solution, StageId, StageInfo,
+    AgentSettings, CallKey, CallStatus, Contribution, DEMAND, Debate, Event, ResultKind, Settings, Solution, StageId,
+    StageInfo,
 };
 use crate::prompt::Prompt;
 
@@ -24,9 +25,8 @@ const REWRITE_READY: Trigger = Trigger("REWRITE_READY");
 const MAX_ROUNDS_REACHED: Trigger = Trigger("MAX_ROUNDS_REACHED");
 const AMENDED: Trigger = Trigger("AMENDED");
 
-/// What a reviewer decides.
+/// What a reviewer decides, where it does not demand a rewrite.
 const ACCEPT: &str = "accept";
-const DEMAND: &str = "rewrite";
 
 /// A draft, and at least one chance to mend it.
 const FEWEST_ROUNDS: u32 = 2;

@@ -185,13 +185,25 @@ impl Counts {
         if self.bare > 0 {
             say(format_args!("{} {} accepted without a word on what was changed", self.bare, was(self.bare)));
         }
+        if self.verified > 0 {
+            let count = self.verified;
+            say(format_args!("{count} {} verified: somebody other than the author found it in the text", is(count)));
+        }
+        if self.claimed > 0 {
+            let count = self.claimed;
+            say(format_args!(
+                "{count} {} only claimed: nobody but the author says that the text was changed",
+                is(count)
+            ));
+        }
         if self.unchecked > 0 {
             let count = self.unchecked;
             say(format_args!("{count} {} never rechecked: no critic spoke of {} again", was(count), them(count)));
         }
-        if self.met + self.unmet + self.dismissed > 0 {
+        if self.met + self.partly_met + self.unmet + self.dismissed > 0 {
             let rulings = [
                 (self.met, "upheld and met by the solution"),
+                (self.partly_met, "upheld and met in part"),
                 (self.unmet, "upheld and not met"),
                 (self.dismissed, "dismissed"),
             ];
@@ -223,14 +235,21 @@ fn ruled<const N: usize>(counts: [(usize, &str); N]) -> String {
 mod tests {
     use super::*;
     use crate::debate::fixture::{argued, debate};
+    use crate::debate::{Found, Verification};
 
     #[test]
     fn what_is_said_is_counted() {
         let Shown { ledger, is_derived } = Ledger::shown(&argued());
         assert!(!is_derived);
-        insta::assert_snapshot!(Counts::of(&ledger.objections).sentences(), @"The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 5 were never rechecked: no critic spoke of them again. Of those that the judge had to rule on, 1 was upheld and met by the solution, 2 were upheld and not met.");
+        insta::assert_snapshot!(Counts::of(&ledger.objections).sentences(), @"The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: nobody but the author says that the text was changed. 5 were never rechecked: no critic spoke of them again. Of those that the judge had to rule on, 1 was upheld and met by the solution, 2 were upheld and not met.");
         let one = Counts::of(ledger.objections.iter().take(1));
-        insta::assert_snapshot!(one.sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 was never rechecked: no critic spoke of it again.");
+        insta::assert_snapshot!(one.sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is only claimed: nobody but the author says that the text was changed. 1 was never rechecked: no critic spoke of it again.");
+        let verified = ledger.objections.iter().take(1).map(|one| {
+            let found = Verification { point: one.id.clone(), found: Found::Verified, section: None, reason: None };
+            Objection { check: Some(found), ..one.clone() }
+        });
+        let verified: Vec<_> = verified.collect();
+        insta::assert_snapshot!(Counts::of(&verified).sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is verified: somebody other than the author found it in the text.");
         insta::assert_snapshot!(Counts::default().sentences(), @"The critics raised 0 points: . None is open at the end.");
     }
 

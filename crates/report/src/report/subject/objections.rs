@@ -29,23 +29,23 @@ pub(crate) fn counts<'s>(debate: &'s Debate, shown: &'s Shown) -> Vec<Block<'s>>
     blocks
 }
 
-/// The critiques in which no point could be read, and those of which not all points were.
+/// The critiques, demands and checks in which no point could be read, and those of which not all points were.
 fn unread(debate: &Debate) -> Vec<ListItem<'_>> {
     let rounds = debate.rounds.iter();
-    let all = rounds.flat_map(|round| round.contributions.iter().map(move |one| (round.round_number, one)));
-    let critiques = all.filter(|(_, one)| debate.yield_of(one) == Some(ResultKind::Critique));
-    let unread = critiques.filter_map(|(round, one)| {
-        let reading = one.reading.as_ref();
-        let what = match (reading.and_then(|reading| reading.points.as_ref()), reading.map(|reading| reading.unread)) {
-            (None, _) => "the critique".to_owned(),
-            (Some(_), Some(more @ 1..)) => format!("{} more", counted(more as u64, "point")),
-            (Some(_), _) => return None,
+    let all = rounds
+        .flat_map(|round| round.contributions.iter().map(move |one| (format!(", round {}", round.round_number), one)));
+    let in_rounds = all.filter(|(_, one)| {
+        debate.yield_of(one) == Some(ResultKind::Critique) || one.is_demand() || one.unread_points() > 0
+    });
+    let checks = debate.checks.iter().filter_map(|one| Some((format!(", {}", one.metadata.lens?.subject()), one)));
+    let unread = in_rounds.chain(checks).filter_map(|(place, one)| {
+        let what = match one.unread_points() {
+            0 if one.is_unread() => format!("the {}", debate.words(one.stage).noun),
+            0 => return None,
+            more => format!("{} more", counted(more as u64, "point")),
         };
         let target: Phrase<'_> = one.target_agent_id.as_ref().map(|target| line![" on ", target]).unwrap_or_default();
-        Some(ListItem::of(
-            [line![figure(format!("{what} of ")), &one.agent_id], target, line![figure(format!(", round {round}"))]]
-                .concat(),
-        ))
+        Some(ListItem::of([line![figure(format!("{what} of ")), &one.agent_id], target, line![figure(place)]].concat()))
     });
     unread.collect()
 }
