@@ -40,7 +40,7 @@ pub enum Relevance {
 /// A memory that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Found {
+pub struct MemoryMatch {
     /// The debate's id.
     pub debate: String,
     /// When it ended.
@@ -81,7 +81,7 @@ impl Archive {
         relevance: Relevance,
         with_rehearsals: bool,
         most: usize,
-    ) -> Result<Vec<Found>, ArchiveError> {
+    ) -> Result<Vec<MemoryMatch>, ArchiveError> {
         let words = words(subject);
         let terms = self.telling(&words)?;
         let shared = match relevance {
@@ -104,7 +104,7 @@ impl Archive {
         let query = terms.iter().map(|term| phrase(term)).collect::<Vec<_>>().join(" OR ");
         let limit = i64::try_from(most.saturating_mul(4)).unwrap_or(i64::MAX);
         let mut rows = select.query((&query, with_rehearsals, limit))?;
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<MemoryMatch> = Vec::new();
         while let Some(row) = rows.next()? {
             let (number, debate): (i64, String) = (row.get(0)?, row.get(1)?);
             let is_new = found.iter().all(|other| other.debate != debate);
@@ -113,7 +113,7 @@ impl Archive {
                 let (problem, excerpt): (_, String) =
                     excerpt.query_row((SNIPPET, &query, number), |row| Ok((row.get(0)?, row.get(1)?)))?;
                 let excerpt = excerpt.split_whitespace().collect::<Vec<_>>().join(" ");
-                found.push(Found { debate, finished_at, problem, excerpt });
+                found.push(MemoryMatch { debate, finished_at, problem, excerpt });
             }
         }
         Ok(found)

@@ -27,7 +27,7 @@ use dialectic_record::debate::{Debate, Settings, Status, Timestamp};
 use dialectic_record::store::{Directory, ListedDebate, StoreError, read_state};
 
 pub use known::PastDebates;
-pub use memory::{Found, Memory, Relevance};
+pub use memory::{Memory, MemoryMatch, Relevance};
 pub use ratings::{Player, Rating, RatingStep};
 
 /// The file's name in the directory of the debates.
@@ -117,7 +117,7 @@ pub struct ArchiveUpdate {
 }
 
 /// A state file as it was when it was read.
-struct Read {
+struct StateRead {
     file: ListedDebate,
     debate: Option<Box<Debate>>,
     is_unreadable: bool,
@@ -186,7 +186,7 @@ impl Archive {
             transaction.commit()?;
         }
         for batch in changed.chunks(BATCH) {
-            let read: Vec<Read> = batch.iter().map(|file| self.read(file)).collect();
+            let read: Vec<StateRead> = batch.iter().map(|file| self.read(file)).collect();
             let transaction = write(&mut self.connection)?;
             for one in &read {
                 take(&transaction, one)?;
@@ -226,11 +226,11 @@ impl Archive {
         Ok(files.collect::<rusqlite::Result<_>>()?)
     }
 
-    fn read(&self, file: &ListedDebate) -> Read {
+    fn read(&self, file: &ListedDebate) -> StateRead {
         let debate = read_state(&self.directory.path().join(&file.name));
         let is_unreadable = debate.is_err();
         let finished = debate.ok().filter(|debate| debate.status == Status::Completed);
-        Read { file: file.clone(), debate: finished.map(Box::new), is_unreadable }
+        StateRead { file: file.clone(), debate: finished.map(Box::new), is_unreadable }
     }
 }
 
@@ -276,7 +276,7 @@ fn forget(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn take(transaction: &Transaction<'_>, Read { file, debate, .. }: &Read) -> rusqlite::Result<()> {
+fn take(transaction: &Transaction<'_>, StateRead { file, debate, .. }: &StateRead) -> rusqlite::Result<()> {
     forget(transaction, &file.name)?;
     let (modified, size) = stamp(file);
     let finished_at = debate

@@ -13,7 +13,7 @@ use dialectic_config::SettingChange;
 use dialectic_record::debate::{DebateSettings, ForkPoint, TerminationKind};
 use dialectic_report::display::{ColorMode, Speed};
 
-use super::output::ReportFormat;
+use super::output::ReportFormatArg;
 
 #[cfg(feature = "archive")]
 pub(super) use archive::MemoryCommand;
@@ -445,7 +445,7 @@ pub(super) struct ReportArgs {
 
     /// The form of the report [default: by the file's ending]
     #[arg(long, value_name = "FORM", value_enum)]
-    pub(super) format: Option<ReportFormat>,
+    pub(super) format: Option<ReportFormatArg>,
 
     /// Open the page in a browser; without `--output` it is saved beside the debate
     #[arg(long)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use dialectic_report::display::View;
+use dialectic_report::display::LiveView;
 
 use super::{modes, pager};
 
@@ -15,7 +15,7 @@ const TO_LEAVE: Duration = Duration::from_millis(200);
 const TO_END: Duration = Duration::from_secs(4);
 
 /// The first interrupt pauses the debate, the second ends the program at once, without its block on the screen.
-pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationToken, mut view: View) {
+pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationToken, mut view: LiveView) {
     interrupts.next().await;
     cancel.cancel();
     interrupts.next().await;

@@ -12,14 +12,14 @@ use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Debate, DebateFile, Settings};
 use dialectic_record::protocol::side;
 use dialectic_record::store::{AccessMode, Entry};
-use dialectic_report::report::{Detail, View, decision_record, html, markdown};
+use dialectic_report::report::{ReportDetail, View, decision_record, html, markdown};
 
 use super::target::OutputTarget;
 use super::terminal::Terminal;
 
 /// The form of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum ReportFormat {
+pub(super) enum ReportFormatArg {
     /// Everything that was said
     Markdown,
     /// A decision record to commit (MADR): what was decided and why
@@ -34,16 +34,16 @@ pub(super) enum ReportFormat {
 }
 
 /// What reports end in, and the form that each means.
-const ENDINGS: [(&str, ReportFormat); 6] = [
-    ("md", ReportFormat::Markdown),
-    ("markdown", ReportFormat::Markdown),
-    ("txt", ReportFormat::Markdown),
-    ("html", ReportFormat::Page),
-    ("htm", ReportFormat::Page),
-    ("json", ReportFormat::State),
+const ENDINGS: [(&str, ReportFormatArg); 6] = [
+    ("md", ReportFormatArg::Markdown),
+    ("markdown", ReportFormatArg::Markdown),
+    ("txt", ReportFormatArg::Markdown),
+    ("html", ReportFormatArg::Page),
+    ("htm", ReportFormatArg::Page),
+    ("json", ReportFormatArg::State),
 ];
 
-impl ReportFormat {
+impl ReportFormatArg {
     /// The form that a path asks for by its ending; Markdown where it has none.
     ///
     /// # Errors
@@ -86,33 +86,33 @@ pub(super) fn write_report(
     entry: &Entry,
     configured: Option<&Settings>,
     path: Option<&Path>,
-    detail: Detail,
-    format: Option<ReportFormat>,
+    detail: ReportDetail,
+    format: Option<ReportFormatArg>,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
-    let by_ending = || path.map_or(Ok(ReportFormat::Markdown), |path| ReportFormat::of("--output", path));
+    let by_ending = || path.map_or(Ok(ReportFormatArg::Markdown), |path| ReportFormatArg::of("--output", path));
     let format = format.map_or_else(by_ending, Ok)?;
     let saved = entry.load(match format {
-        ReportFormat::Markdown | ReportFormat::Decision | ReportFormat::State => AccessMode::State,
-        ReportFormat::Page => AccessMode::Events,
+        ReportFormatArg::Markdown | ReportFormatArg::Decision | ReportFormatArg::State => AccessMode::State,
+        ReportFormatArg::Page => AccessMode::Events,
     })?;
     for warning in &saved.warnings {
         terminal.warning(warning);
     }
     let view = View::new(&saved.debate, &saved.events, configured).with_sides(side);
     let write = |out: &mut dyn Write| match format {
-        ReportFormat::Markdown => markdown(&view, detail, out),
-        ReportFormat::Page => out.write_all(html(&view).as_bytes()),
-        ReportFormat::Decision => decision_record(&view, out),
-        ReportFormat::State => {
+        ReportFormatArg::Markdown => markdown(&view, detail, out),
+        ReportFormatArg::Page => out.write_all(html(&view).as_bytes()),
+        ReportFormatArg::Decision => decision_record(&view, out),
+        ReportFormatArg::State => {
             serde_json::to_writer_pretty(&mut *out, &DebateFile::of(&saved.debate))?;
             out.write_all(b"\n")
         }
     };
     let Some(path) = path else {
         return match format {
-            ReportFormat::Markdown | ReportFormat::Decision => terminal.markdown_from(write),
-            ReportFormat::Page | ReportFormat::State => terminal.result_from(write),
+            ReportFormatArg::Markdown | ReportFormatArg::Decision => terminal.markdown_from(write),
+            ReportFormatArg::Page | ReportFormatArg::State => terminal.result_from(write),
         };
     };
     OutputTarget::prepare(path)?.write(write)?;
@@ -121,8 +121,8 @@ pub(super) fn write_report(
 }
 
 /// How much a report says, by `--verbose`.
-pub(super) fn detail(verbose: bool) -> Detail {
-    if verbose { Detail::Verbose } else { Detail::Plain }
+pub(super) fn detail(verbose: bool) -> ReportDetail {
+    if verbose { ReportDetail::Verbose } else { ReportDetail::Plain }
 }
 
 /// Where `--report` writes to: a path without an ending, or one in `.txt`, gets `.md` behind it, as it always did.
@@ -130,7 +130,7 @@ pub(super) fn detail(verbose: bool) -> Detail {
 /// # Errors
 /// When the ending means nothing.
 pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> Result<PathBuf, Error> {
-    ReportFormat::of("--report", path)?;
+    ReportFormatArg::of("--report", path)?;
     if path.extension().is_some() && !has_extension(path, "txt") {
         return Ok(path.to_owned());
     }

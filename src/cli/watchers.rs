@@ -13,14 +13,14 @@ use crate::error::Error;
 use crate::trace::Tracer;
 use dialectic_record::signals::{Followed, Follower, Signals, Words};
 use dialectic_record::store::JournalReader;
-use dialectic_report::display::{DisplayOptions, EventSink, EventStream, Messages, ProgressMode, StreamEnd, View};
+use dialectic_report::display::{DisplayOptions, EventSink, EventStream, LiveView, Messages, ProgressMode, StreamEnd};
 
 /// How long, after an interrupt, whoever watches may take for what is still to be shown.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// What reads the signals of a run.
 pub(super) struct Watchers {
-    view: View,
+    view: LiveView,
     stream: Option<EventStream>,
     tracer: Option<oneshot::Receiver<Tracer>>,
 }
@@ -62,7 +62,7 @@ impl Watchers {
         tracer: Option<Tracer>,
     ) -> Result<Self, Error> {
         let words = if options.progress == ProgressMode::Live { Words::Wanted } else { Words::Unwanted };
-        let view = View::start(signals.subscribe(words), options).map_err(Error::Runtime)?;
+        let view = LiveView::start(signals.subscribe(words), options).map_err(Error::Runtime)?;
         let follow = |words| {
             let journal = JournalReader::open(log.journal).map_err(Error::Runtime)?;
             let (_, subscription) = signals.subscribe(words);
@@ -77,7 +77,7 @@ impl Watchers {
     }
 
     /// What the user sees.
-    pub(super) fn view(&self) -> &View {
+    pub(super) fn view(&self) -> &LiveView {
         &self.view
     }
 

@@ -96,7 +96,7 @@ impl Subject {
         let questions = debate.questions();
         let clarifications: Vec<_> = questions
             .iter()
-            .map(|one| prompt::Clarification {
+            .map(|one| prompt::AnsweredQuestion {
                 question: one.text,
                 answer: one.items.first().map_or(NO_ANSWER, |(_, item)| answer(item)),
             })

@@ -21,7 +21,7 @@ use dialectic_engine::runner::{Controls, SpendingLock};
 use dialectic_record::debate::{AgentId, Debate, DebateFile, DebateId, Event, Status};
 use dialectic_record::protocol::side;
 use dialectic_record::store::{AccessMode, Entry};
-use dialectic_report::report::{Detail, View, decision_record, html, markdown};
+use dialectic_report::report::{ReportDetail, View, decision_record, html, markdown};
 
 use super::catalogue::{DebateRow, Standing, entry_of, row_of};
 use super::problem::{Kind, ProblemDetails};
@@ -603,7 +603,7 @@ fn written(app: &App, id: &str, format: ReportFormat) -> Result<(String, Vec<u8>
     let view = View::new(&saved.debate, &saved.events, None).with_sides(side);
     let mut out = Vec::new();
     let result = match format {
-        ReportFormat::Markdown => markdown(&view, Detail::Plain, &mut out),
+        ReportFormat::Markdown => markdown(&view, ReportDetail::Plain, &mut out),
         ReportFormat::Adr => decision_record(&view, &mut out),
         ReportFormat::Html => {
             out = html(&view).into_bytes();

@@ -32,7 +32,7 @@ pub(super) struct Generation {
 }
 
 /// How a call came back.
-pub(super) enum Ended<'a> {
+pub(super) enum CallEnd<'a> {
     /// With what the signal says.
     Back { latency_ms: u64, tokens: Option<Tokens>, cost: Option<Usd>, error: Option<&'a str> },
     /// With a reply that is no result yet; the same key is called again.
@@ -100,17 +100,17 @@ impl Generation {
     }
 
     /// Whether nothing was called: the result was put together from replies of an earlier run.
-    pub(super) fn is_void(&self, ended: &Ended<'_>) -> bool {
+    pub(super) fn is_void(&self, ended: &CallEnd<'_>) -> bool {
         match ended {
-            Ended::Back { latency_ms, tokens, cost, error } => {
+            CallEnd::Back { latency_ms, tokens, cost, error } => {
                 self.record.is_none() && *latency_ms == 0 && tokens.is_none() && cost.is_none() && error.is_none()
             }
-            Ended::Failed { .. } | Ended::Replied { .. } | Ended::Abandoned => false,
+            CallEnd::Failed { .. } | CallEnd::Replied { .. } | CallEnd::Abandoned => false,
         }
     }
 
     /// The span and its status, but for what all spans carry.
-    pub(super) fn span(self, ended: &Ended<'_>, debate: &Debate) -> (SpanBuilder, Status) {
+    pub(super) fn span(self, ended: &CallEnd<'_>, debate: &Debate) -> (SpanBuilder, Status) {
         let Self { key, model, started, retries, mut record, mut output, choices, asked, is_unreadable } = self;
         let name = match &key.target_agent_id {
             Some(target) => format!("{} of {target}", key.stage),
@@ -138,7 +138,7 @@ impl Generation {
         let mut status = Status::Unset;
         let (mut tokens, mut cost, mut called_tools) = (None, None, false);
         match ended {
-            Ended::Back { tokens: counted, cost: priced, error, .. } => {
+            CallEnd::Back { tokens: counted, cost: priced, error, .. } => {
                 (tokens, cost) = (*counted, *priced);
                 if let Some(error) = error {
                     status = Status::error((*error).to_owned());
@@ -146,7 +146,7 @@ impl Generation {
                     attributes.push(KeyValue::new(names::ERROR_TYPE, kind));
                 }
             }
-            Ended::Replied { reply, call } => {
+            CallEnd::Replied { reply, call } => {
                 record = Some((*call).clone());
                 output = Some(reply.text.clone());
                 called_tools = !reply.tool_calls.is_empty();
@@ -155,7 +155,7 @@ impl Generation {
                     attributes.push(KeyValue::new(names::STATUS_MESSAGE, error.clone()));
                 }
             }
-            Ended::Failed { failure, call } => {
+            CallEnd::Failed { failure, call } => {
                 status = Status::error(failure.error.clone());
                 let kind = failure.kind.clone().unwrap_or_else(|| names::OTHER_ERROR.to_owned());
                 attributes.push(KeyValue::new(names::ERROR_TYPE, kind));
@@ -164,7 +164,7 @@ impl Generation {
                     attributes.push(KeyValue::new(names::ATTEMPTS, i64::from(failure.attempts)));
                 }
             }
-            Ended::Abandoned => {
+            CallEnd::Abandoned => {
                 status = Status::error("abandoned when the debate ended");
                 attributes.push(KeyValue::new(names::ERROR_TYPE, names::ABANDONED));
             }

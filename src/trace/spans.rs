@@ -17,7 +17,7 @@ use dialectic_record::debate::{
 };
 
 use super::attributes as names;
-use super::generation::{Ended, Generation};
+use super::generation::{CallEnd, Generation};
 
 /// The spans of one run of a debate that are open.
 pub(super) struct Spans {
@@ -70,7 +70,7 @@ impl Spans {
             }
             Signal::CallEnded { key, latency_ms, tokens, cost_usd, error, .. } => {
                 let (latency_ms, tokens, cost) = (*latency_ms, *tokens, *cost_usd);
-                self.call_ended(key, &Ended::Back { latency_ms, tokens, cost, error: error.as_deref() }, now);
+                self.call_ended(key, &CallEnd::Back { latency_ms, tokens, cost, error: error.as_deref() }, now);
             }
             Signal::StageStarted { .. }
             | Signal::StageEnded { .. }
@@ -86,7 +86,7 @@ impl Spans {
     pub(super) fn close(mut self, now: SystemTime) {
         while let Some(call) = self.calls.first() {
             let key = call.generation.key.clone();
-            self.call_ended(&key, &Ended::Abandoned, now);
+            self.call_ended(&key, &CallEnd::Abandoned, now);
         }
         self.leave_stage(now);
         let error = self.debate.error.clone().filter(|_| self.debate.status == Status::Failed);
@@ -108,9 +108,9 @@ impl Spans {
         }
         match &recorded.event {
             Event::StageEntered { stage } => self.enter_stage(*stage, now),
-            Event::Replied { key, reply, call } => self.replied(key, &Ended::Replied { reply, call }, now),
+            Event::Replied { key, reply, call } => self.replied(key, &CallEnd::Replied { reply, call }, now),
             Event::CallFailed { failure, call } => {
-                self.call_ended(&failure.key, &Ended::Failed { failure, call: call.as_ref() }, now);
+                self.call_ended(&failure.key, &CallEnd::Failed { failure, call: call.as_ref() }, now);
             }
             Event::Failed { error } => {
                 if let Some(stage) = &mut self.stage {
@@ -171,8 +171,8 @@ impl Spans {
     }
 
     /// One call is over; the next of the same key begins.
-    fn replied(&mut self, key: &CallKey, ended: &Ended<'_>, now: SystemTime) {
-        let Ended::Replied { reply, call } = ended else { return };
+    fn replied(&mut self, key: &CallKey, ended: &CallEnd<'_>, now: SystemTime) {
+        let CallEnd::Replied { reply, call } = ended else { return };
         let Some(place) = self.calls.iter().position(|call| call.generation.key == *key) else { return };
         let stage = self.calls[place].stage;
         let next = self.calls[place].generation.next(reply, now);
@@ -214,7 +214,7 @@ impl Spans {
     }
 
     /// A call that failed is told of twice, by its record and as an end; the second time it is not open any more.
-    fn call_ended(&mut self, key: &CallKey, ended: &Ended<'_>, now: SystemTime) {
+    fn call_ended(&mut self, key: &CallKey, ended: &CallEnd<'_>, now: SystemTime) {
         let Some(place) = self.calls.iter().position(|call| call.generation.key == *key) else { return };
         let CallSpan { generation, stage } = self.calls.remove(place);
         if !generation.is_void(ended) {
@@ -227,7 +227,7 @@ impl Spans {
         self.end_quiet_agents();
     }
 
-    fn emit(&self, generation: Generation, stage: usize, ended: &Ended<'_>, now: SystemTime) {
+    fn emit(&self, generation: Generation, stage: usize, ended: &CallEnd<'_>, now: SystemTime) {
         let parent = self.parent_of(&generation.key.agent_id, stage);
         let (span, status) = generation.span(ended, &self.debate);
         let mut span = self.tracer.build_with_context(span, &parent);

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::{
-    ANSWERS_HEADING, Point, ReadAnswers, ReadCritique, Response, Standing, read_answers, read_critique,
+    ANSWERS_HEADING, Point, ReadAnswers, ReadCritique, RecheckStanding, Response, read_answers, read_critique,
 };
 
 #[derive(Deserialize)]
@@ -52,7 +52,7 @@ struct ExpectedPoint {
 #[derive(Deserialize)]
 struct Recheck {
     point: String,
-    standing: Standing,
+    standing: RecheckStanding,
 }
 
 #[derive(Deserialize)]

@@ -135,16 +135,16 @@ fn add_file(environment: &mut Environment, path: &Path, author: &Author) -> Resu
 }
 
 /// The pairs of an environment file, in their order, and what was odd about it.
-type Read = (Vec<(String, String)>, Vec<String>);
+type EnvPairs = (Vec<(String, String)>, Vec<String>);
 
-fn read(path: &Path) -> Result<Read, EnvError> {
+fn read(path: &Path) -> Result<EnvPairs, EnvError> {
     let bytes = std::fs::read(path).map_err(|source| EnvError::Unreadable { path: path.to_owned(), source })?;
     let text = decode(&bytes).map_err(|fault| EnvError::NotUtf8 { path: path.to_owned(), fault })?;
     Ok(read_text(text, path))
 }
 
 /// Lines that are not `NAME=value` become warnings, not errors: the file may belong to other tools too.
-fn read_text(text: &str, path: &Path) -> Read {
+fn read_text(text: &str, path: &Path) -> EnvPairs {
     let parsed = parse(text);
     // No line is quoted: it may hold a key.
     let warning = |(line, fault)| {

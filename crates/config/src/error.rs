@@ -62,7 +62,7 @@ pub enum ConfigError {
         found: String,
     },
     /// Values that cannot be used, all of them.
-    #[error("the configuration `{}` cannot be used{}", path.display(), Listed(problems))]
+    #[error("the configuration `{}` cannot be used{}", path.display(), ProblemList(problems))]
     Invalid {
         /// The file.
         path: PathBuf,
@@ -179,9 +179,9 @@ impl Diagnostic for ConfigError {
 }
 
 /// One problem in the same line, several in a line each.
-struct Listed<'a>(&'a [ConfigProblem]);
+struct ProblemList<'a>(&'a [ConfigProblem]);
 
-impl fmt::Display for Listed<'_> {
+impl fmt::Display for ProblemList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [problem] = self.0 {
             return write!(f, ": {problem}");

@@ -118,18 +118,18 @@ type ModelTable = HashMap<String, ModelFacts>;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Table {
+struct ModelsFile {
     #[serde(default)]
     as_of: NaiveDate,
     models: HashMap<String, ModelTable>,
 }
 
 /// Read at the first look-up. A table that cannot be read would make everything unknown; a test keeps it readable.
-static TABLE: LazyLock<Table> = LazyLock::new(|| read(TEXT).unwrap_or_default());
+static TABLE: LazyLock<ModelsFile> = LazyLock::new(|| read(TEXT).unwrap_or_default());
 
 const TEXT: &str = include_str!("models.json");
 
-fn read(json: &str) -> Result<Table, serde_json::Error> {
+fn read(json: &str) -> Result<ModelsFile, serde_json::Error> {
     serde_json::from_str(json)
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use console::truncate_str;
 
-use crate::archive::{Archive, ArchiveUpdate, FORGOTTEN, Found, Memory, Relevance};
+use crate::archive::{Archive, ArchiveUpdate, FORGOTTEN, Memory, MemoryMatch, Relevance};
 use crate::cli::args::{MemoryArgs, MemoryCommand};
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
@@ -85,7 +85,7 @@ fn day(at: &str) -> &str {
 }
 
 /// Two lines, neither of them wider than `width`.
-fn listed(names: &ShortNames, one: &Found, width: usize) -> String {
+fn listed(names: &ShortNames, one: &MemoryMatch, width: usize) -> String {
     let id = DebateId::new(&*one.debate);
     let name = names.name(&id);
     let problem = title(&one.problem);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::cli::args::ReportArgs;
-use crate::cli::output::{ReportFormat, detail, open_page, write_report};
+use crate::cli::output::{ReportFormatArg, detail, open_page, write_report};
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
@@ -20,11 +20,11 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
     }
     let format = match (args.format, args.output.as_deref()) {
         (Some(format), _) => format,
-        (None, Some(path)) => ReportFormat::of("--output", path)?,
-        (None, None) if args.open => ReportFormat::Page,
-        (None, None) => ReportFormat::Markdown,
+        (None, Some(path)) => ReportFormatArg::of("--output", path)?,
+        (None, None) if args.open => ReportFormatArg::Page,
+        (None, None) => ReportFormatArg::Markdown,
     };
-    if args.open && format != ReportFormat::Page {
+    if args.open && format != ReportFormatArg::Page {
         let message = "opens a page, but this report is not one: name a file that ends in .html, or drop --format";
         return Err(ConfigError::Argument { option: "--open", message: message.to_owned() }.into());
     }

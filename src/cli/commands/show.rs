@@ -76,7 +76,7 @@ fn follow_ups(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Resu
 fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let shown = Ledger::shown(view.debate);
     if args.json {
-        return terminal.json(&Points::of(&shown));
+        return terminal.json(&PointsJson::of(&shown));
     }
     if shown.ledger.is_empty() {
         terminal.notice("The record has no objections, and none can be read from its texts.");
@@ -88,14 +88,14 @@ fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(
 
 /// What a program is told: the keys are those of the state file.
 #[derive(Serialize)]
-struct Points<'a> {
+struct PointsJson<'a> {
     ledger: &'a [Objection],
     moves: &'a [Move],
     /// Whether the record holds none of this, so that it was just read out of the texts.
     derived: bool,
 }
 
-impl<'a> Points<'a> {
+impl<'a> PointsJson<'a> {
     fn of(Shown { ledger, is_derived }: &'a Shown) -> Self {
         Self { ledger: &ledger.objections, moves: &ledger.moves, derived: *is_derived }
     }

@@ -10,7 +10,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
-use dialectic_record::store::{Entry, Flaw, StateFile, Verification, verify};
+use dialectic_record::store::{Entry, Flaw, StateFileStatus, VerifiedRecord, verify};
 
 pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = debates()?.find(&args.which.debate)?;
@@ -42,13 +42,13 @@ struct VerifyReport {
 }
 
 impl VerifyReport {
-    fn of(entry: &Entry, found: &Verification) -> Self {
+    fn of(entry: &Entry, found: &VerifiedRecord) -> Self {
         let (state, state_events) = match found.state {
-            StateFile::Current => ("current", Some(found.events)),
-            StateFile::Behind { events } => ("behind", Some(events)),
-            StateFile::Missing => ("missing", None),
-            StateFile::Differs => ("differs", None),
-            StateFile::Unknown => ("unknown", None),
+            StateFileStatus::Current => ("current", Some(found.events)),
+            StateFileStatus::Behind { events } => ("behind", Some(events)),
+            StateFileStatus::Missing => ("missing", None),
+            StateFileStatus::Differs => ("differs", None),
+            StateFileStatus::Unknown => ("unknown", None),
         };
         let bad_line = found.flaws.iter().find_map(|flaw| match flaw {
             Flaw::Journal(error) => error.bad_line(),
@@ -68,7 +68,7 @@ impl VerifyReport {
     }
 }
 
-fn text(entry: &Entry, journal: &Path, found: &Verification) -> String {
+fn text(entry: &Entry, journal: &Path, found: &VerifiedRecord) -> String {
     let verdict = if found.is_whole() { "the record is whole" } else { "the record is not whole" };
     let mut lines = vec![format!("{}: {verdict}", entry.id())];
     let is_damaged = found.flaws.iter().any(|flaw| matches!(flaw, Flaw::Journal(_)));
@@ -83,15 +83,15 @@ fn text(entry: &Entry, journal: &Path, found: &Verification) -> String {
         lines.push(format!("           {cut}"));
     }
     let state = match found.state {
-        StateFile::Current => "matches the journal".to_owned(),
-        StateFile::Behind { events } => {
+        StateFileStatus::Current => "matches the journal".to_owned(),
+        StateFileStatus::Behind { events } => {
             let why = if found.running { "the rest follows" } else { "`resume` updates it" };
             format!("matches the first {}; {why}", counted(events as u64, "event"))
         }
-        StateFile::Missing if found.running => "not written yet".to_owned(),
-        StateFile::Missing => "missing; `resume` writes it".to_owned(),
-        StateFile::Differs => "differs from the journal".to_owned(),
-        StateFile::Unknown => "not compared".to_owned(),
+        StateFileStatus::Missing if found.running => "not written yet".to_owned(),
+        StateFileStatus::Missing => "missing; `resume` writes it".to_owned(),
+        StateFileStatus::Differs => "differs from the journal".to_owned(),
+        StateFileStatus::Unknown => "not compared".to_owned(),
     };
     lines.push(format!("  state    {state} ({})", entry.state.display()));
     lines.extend(found.flaws.iter().map(|flaw| format!("  - {}", one_line(&flaw.to_string()))));

@@ -7,7 +7,7 @@ use dialectic_base::problem::major_requirements;
 use dialectic_llm::{AnswerSchema, Request};
 use dialectic_record::debate::{AgentId, CallKey, Contribution, Debate, Objection, Position, Reads, shuffled};
 use dialectic_record::prompt::{
-    self, Assess, Attached, Authored, Beginning, Candidate, Clarification, Fill, History, MaterialPart, OwnHistory,
+    self, AnsweredQuestion, Assess, Attached, Authored, Beginning, Candidate, Fill, History, MaterialPart, OwnHistory,
     PromptError, TitledText, Values,
 };
 use dialectic_record::protocol::motion::debaters;
@@ -83,7 +83,7 @@ impl SharedPrompt {
         let clarifications: Vec<_> = questions
             .iter()
             .filter(|one| !one.answer.is_empty())
-            .map(|one| Clarification { question: one.text, answer: one.answer })
+            .map(|one| AnsweredQuestion { question: one.text, answer: one.answer })
             .collect();
         let context_dir = debate.settings.as_ref().and_then(|settings| settings.context_dir.as_ref());
         let context_dir = context_dir.map(|path| path.display().to_string());

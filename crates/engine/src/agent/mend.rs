@@ -40,7 +40,7 @@ struct Mended {
 
 /// What a reader of JSON knows at a place in it.
 #[derive(Default)]
-struct Reader {
+struct JsonReader {
     /// What has been read, mended on the way.
     out: String,
     /// The brackets that are open.
@@ -60,7 +60,7 @@ struct Reader {
 /// dropped, quotes put around keys that have none and in place of single ones, and what is open at the end is closed. A number that the text ends with is left out: `8` may have been on its way to
 /// become `82`.
 fn mended(text: &str) -> Mended {
-    let mut reader = Reader::default();
+    let mut reader = JsonReader::default();
     let mut chars = text.char_indices();
     let mut is_whole = false;
     while let Some((at, c)) = chars.next() {
@@ -87,7 +87,7 @@ fn is_bare(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '$')
 }
 
-impl Reader {
+impl JsonReader {
     fn is_bare_key(&self) -> bool {
         self.string == Some(false) && self.quote.is_none()
     }

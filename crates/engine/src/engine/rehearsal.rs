@@ -31,7 +31,7 @@ const MOST_TRANSITIONS: usize = 10_000;
 
 /// A call that will be made.
 #[derive(Debug, Clone)]
-pub(super) struct PlannedCall {
+pub(super) struct RehearsedCall {
     pub(super) key: CallKey,
     pub(super) cost: BudgetClass,
     /// Whether it is a part of a round.
@@ -61,7 +61,7 @@ pub(super) struct Rehearsal<'a> {
     answers: SampleAnswers<'a>,
     debate: Debate,
     fillers: BTreeMap<usize, Arc<str>>,
-    foreseen: Vec<PlannedCall>,
+    foreseen: Vec<RehearsedCall>,
     /// Whether another round follows what was foreseen.
     goes_on: bool,
 }
@@ -88,7 +88,7 @@ impl<'a> Rehearsal<'a> {
 
     /// All calls up to the end of round `until`, or of the last round before it; the closing is not among them, nor is
     /// the check where that comes before the closing.
-    pub(super) fn rounds(&mut self, until: u32) -> Result<Vec<PlannedCall>, EngineError> {
+    pub(super) fn rounds(&mut self, until: u32) -> Result<Vec<RehearsedCall>, EngineError> {
         let closing = self.protocol.closing;
         let check = check_before_closing(self.protocol);
         let mut stage = self.debate.current_stage.unwrap_or(self.protocol.start());
@@ -120,7 +120,7 @@ impl<'a> Rehearsal<'a> {
 
     /// The calls that bring the debate to its answer from here, with what `events` change about that: that it closes
     /// before its time, or without its check.
-    pub(super) fn closing(&self, events: impl IntoIterator<Item = Event>) -> Result<Vec<PlannedCall>, EngineError> {
+    pub(super) fn closing(&self, events: impl IntoIterator<Item = Event>) -> Result<Vec<RehearsedCall>, EngineError> {
         let mut closing = Rehearsal {
             protocol: self.protocol,
             panel: self.panel,
@@ -155,7 +155,7 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// The calls of the closing, and whether it leads to another round, which is begun then.
-    pub(super) fn close(&mut self) -> Result<(Vec<PlannedCall>, bool), EngineError> {
+    pub(super) fn close(&mut self) -> Result<(Vec<RehearsedCall>, bool), EngineError> {
         let next = self.bring_to_an_end()?;
         if let Some(next) = next {
             self.apply(Event::RoundBegun { round: self.debate.current_round + 1, stage: next });
@@ -203,7 +203,7 @@ impl<'a> Rehearsal<'a> {
         }
         let mut foresee = |request: &Request, is_second_chance| {
             let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request));
-            self.foreseen.push(PlannedCall { key, cost, in_round, is_second_chance, bytes });
+            self.foreseen.push(RehearsedCall { key, cost, in_round, is_second_chance, bytes });
         };
         foresee(&call.request, false);
         if matches!(step.cost, BudgetClass::Closing | BudgetClass::Check)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::access::{Environment, Trust, endpoint};
 use dialectic_base::provider::OFFLINE;
 use dialectic_llm::ChatModel;
-use dialectic_llm::offline::{Rehearsal, RehearsalOptions};
+use dialectic_llm::offline::{OfflineOptions, OfflineProvider};
 use dialectic_llm::openai::{OpenAiClient, http_client, http_client_under_limit};
 use dialectic_record::debate::ProviderSettings;
 
@@ -38,7 +38,7 @@ impl Models {
                 continue;
             }
             let chat: Arc<dyn ChatModel> = if name == OFFLINE {
-                Arc::new(Rehearsal::new(rehearsal_options(environment)?))
+                Arc::new(OfflineProvider::new(rehearsal_options(environment)?))
             } else {
                 let http = match &http {
                     Some(http) => http,
@@ -70,8 +70,8 @@ impl Models {
     }
 }
 
-fn rehearsal_options(environment: &Environment) -> Result<RehearsalOptions, ServicesError> {
-    Ok(RehearsalOptions {
+fn rehearsal_options(environment: &Environment) -> Result<OfflineOptions, ServicesError> {
+    Ok(OfflineOptions {
         seed: environment.offline_seed()?.unwrap_or_default(),
         latency: environment.offline_latency()?.unwrap_or_default(),
         fail_every: environment

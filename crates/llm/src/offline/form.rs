@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use super::mixed;
 use super::prompt::Fenced;
 use super::script::{part, point_in};
-use super::task::{Agent, TEXTS};
-use super::text::{Listed, listed};
+use super::task::{PlayedAgent, TEXTS};
+use super::text::{ListedPoint, listed};
 
 /// The score that everybody gets where a protocol cannot go on without one.
 const EQUAL: u8 = 50;
 
-impl<'a> Agent<'a> {
+impl<'a> PlayedAgent<'a> {
     /// An instance of `schema`: the values of the task at hand by the names of the properties, neutral ones for the rest.
     pub(super) fn form(&self, schema: &Value) -> Value {
         let (judge, verdict) = (part("Judge"), part("verdict"));
@@ -103,7 +103,7 @@ impl<'a> Agent<'a> {
         assessment
     }
 
-    fn ruling(&self, Listed { number, text }: &Listed, solution: &str) -> Value {
+    fn ruling(&self, ListedPoint { number, text }: &ListedPoint, solution: &str) -> Value {
         let known = point_in(text);
         let get = |name| known.map_or("", |point| point.get(name));
         let [remains, dismissed] = ["remains", "dismiss"].map(get);

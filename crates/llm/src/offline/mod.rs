@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use task::Agent;
+use task::PlayedAgent;
 use tokio::time::{Instant, sleep_until};
 
 use dialectic_base::call::Tokens;
@@ -31,7 +31,7 @@ pub const MODEL: &str = "rehearsal";
 
 /// How the offline provider behaves beside what it says.
 #[derive(Debug, Clone, Default)]
-pub struct RehearsalOptions {
+pub struct OfflineOptions {
     /// Breaks ties in votes and varies the latency.
     pub seed: u64,
     /// How long an answer takes on average; each takes 0.5 to 1.5 times that, the same for the same request.
@@ -42,15 +42,15 @@ pub struct RehearsalOptions {
 
 /// The offline provider.
 #[derive(Debug, Default)]
-pub struct Rehearsal {
-    options: RehearsalOptions,
+pub struct OfflineProvider {
+    options: OfflineOptions,
     requests: AtomicU64,
 }
 
-impl Rehearsal {
+impl OfflineProvider {
     /// A provider that has not been asked yet.
     #[must_use]
-    pub fn new(options: RehearsalOptions) -> Self {
+    pub fn new(options: OfflineOptions) -> Self {
         Self { options, requests: AtomicU64::new(0) }
     }
 
@@ -63,7 +63,7 @@ impl Rehearsal {
             let message = "a failure that was asked for".to_owned();
             return Err(ModelError::ServerFailed { status: 500, retry_after: None, message }.into());
         }
-        let agent = Agent::new(&request.prompt, self.options.seed);
+        let agent = PlayedAgent::new(&request.prompt, self.options.seed);
         let text = match &request.answer {
             Some(answer) => agent.form(&answer.schema).to_string(),
             None => agent.text(),
@@ -86,7 +86,7 @@ impl Rehearsal {
     }
 }
 
-impl ChatModel for Rehearsal {
+impl ChatModel for OfflineProvider {
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
         self.answer(request, live.listener).boxed()
     }

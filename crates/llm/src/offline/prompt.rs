@@ -14,15 +14,15 @@ pub(super) struct Fenced<'a> {
 
 /// A heading of the first two levels and all up to the next one. What stands before the first heading has no title.
 #[derive(Default)]
-pub(super) struct Section<'a> {
+pub(super) struct PromptSection<'a> {
     pub(super) title: &'a str,
     pub(super) whole: &'a str,
     texts: Vec<Fenced<'a>>,
 }
 
 /// The sections of any text, in their order.
-pub(super) fn sections(text: &str) -> Vec<Section<'_>> {
-    let (mut sections, mut section) = (Vec::new(), Section::default());
+pub(super) fn sections(text: &str) -> Vec<PromptSection<'_>> {
+    let (mut sections, mut section) = (Vec::new(), PromptSection::default());
     let (mut at, mut section_starts) = (0, 0);
     let mut open: Option<(&str, &str, usize)> = None;
     for line in text.split_inclusive('\n') {
@@ -41,7 +41,7 @@ pub(super) fn sections(text: &str) -> Vec<Section<'_>> {
             open = Some((marks, info.trim(), at));
         } else if let Some(title) = line.strip_prefix("# ").or_else(|| line.strip_prefix("## ")).map(str::trim) {
             section_starts = line_starts;
-            sections.push(replace(&mut section, Section { title, ..Section::default() }));
+            sections.push(replace(&mut section, PromptSection { title, ..PromptSection::default() }));
         }
         section.whole = &text[section_starts..at];
     }
@@ -50,9 +50,9 @@ pub(super) fn sections(text: &str) -> Vec<Section<'_>> {
 }
 
 /// A prompt, as its sections.
-pub(super) struct Prompt<'a>(pub(super) Vec<Section<'a>>);
+pub(super) struct PromptSections<'a>(pub(super) Vec<PromptSection<'a>>);
 
-impl<'a> Prompt<'a> {
+impl<'a> PromptSections<'a> {
     pub(super) fn texts(&self) -> impl DoubleEndedIterator<Item = Fenced<'a>> {
         self.0.iter().flat_map(|section| section.texts.iter().copied())
     }
@@ -63,7 +63,7 @@ impl<'a> Prompt<'a> {
 
     /// What follows `label` in the last heading that begins with it, and its section; nothing where there is none.
     pub(super) fn named(&self, label: &str) -> (&'a str, &'a str) {
-        let named = |section: &Section<'a>| Some((section.title.strip_prefix(label)?.trim(), section.whole));
+        let named = |section: &PromptSection<'a>| Some((section.title.strip_prefix(label)?.trim(), section.whole));
         self.0.iter().rev().find_map(named).unwrap_or_default()
     }
 }

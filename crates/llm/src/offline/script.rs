@@ -13,7 +13,7 @@ const QUOTED: usize = 120;
 const REQUIREMENTS: usize = 8;
 
 /// A part in the debate, with its lines and the points that it raises; or such a point, from the criticism to the ruling.
-pub(super) struct Part {
+pub(super) struct PreparedPart {
     /// No other has the same.
     pub(super) title: &'static str,
     /// The criticism, from its severity to its remedy.
@@ -21,32 +21,33 @@ pub(super) struct Part {
     /// The section that a point changes, and what is put in there; empty where nothing is.
     pub(super) section: &'static str,
     pub(super) change: &'static str,
-    pub(super) points: Vec<Part>,
+    pub(super) points: Vec<PreparedPart>,
     body: &'static str,
 }
 
 /// Those who write and criticise; the judge and its checkers; the sides of a motion.
-static PARTS: LazyLock<Vec<Part>> =
-    LazyLock::new(|| [DEBATE, MOTION].iter().flat_map(|text| text.split("\n## ").skip(1)).map(Part::read).collect());
+static PARTS: LazyLock<Vec<PreparedPart>> = LazyLock::new(|| {
+    [DEBATE, MOTION].iter().flat_map(|text| text.split("\n## ").skip(1)).map(PreparedPart::read).collect()
+});
 
 /// The part of this title, else one of the debate's that follows from the title.
-pub(super) fn part(title: &str) -> &'static Part {
+pub(super) fn part(title: &str) -> &'static PreparedPart {
     let known = PARTS.iter().position(|part| part.title == title);
     let other = usize::try_from(super::mixed(0, title)).unwrap_or_default() % debaters().count();
     &PARTS[known.unwrap_or(other)]
 }
 
 /// The parts of those who write and criticise.
-pub(super) fn debaters() -> impl Iterator<Item = &'static Part> {
+pub(super) fn debaters() -> impl Iterator<Item = &'static PreparedPart> {
     PARTS.iter().take_while(|part| part.title != "Judge")
 }
 
 /// The point that a line makes or repeats.
-pub(super) fn point_in(line: &str) -> Option<&'static Part> {
+pub(super) fn point_in(line: &str) -> Option<&'static PreparedPart> {
     PARTS.iter().flat_map(|part| &part.points).find(|point| line.contains(&format!("{}: ", point.title)))
 }
 
-impl Part {
+impl PreparedPart {
     fn read(body: &'static str) -> Self {
         let mut parts = body.split("\npoint: ");
         let body = parts.next().unwrap_or_default();
@@ -64,12 +65,12 @@ impl Part {
 }
 
 /// What the texts quote of a problem: its first sentence, and its major requirements.
-pub(super) struct Problem {
+pub(super) struct ProblemWords {
     name: String,
     pub(super) requirements: Vec<String>,
 }
 
-impl Problem {
+impl ProblemWords {
     /// Reads any text.
     pub(super) fn read(text: &str) -> Self {
         let broken = |text: String, end: &str| text.replace(end, &format!("{}\n", end.trim_end()));

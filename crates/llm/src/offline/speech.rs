@@ -1,10 +1,10 @@
 //! Speeches for and against a motion, or of those who take no side: of what the script has, what was not said yet.
 
-use super::script::{Part, debaters, part};
-use super::task::Agent;
+use super::script::{PreparedPart, debaters, part};
+use super::task::PlayedAgent;
 use super::text::{numbered, paragraphs};
 
-impl Agent<'_> {
+impl PlayedAgent<'_> {
     /// What is said in turn.
     pub(super) fn speech(&self) -> String {
         let side = self.prompt.named("Your side").1;
@@ -48,7 +48,7 @@ impl Agent<'_> {
         let line = |name: &str, text: &str| filled(&format!("{} {text}", part("neither").get(name)));
         let (own, last) = (self.part, self.texts().next_back().unwrap_or_default().text);
         let steps = filled(own.get("plan"));
-        let unsaid = |point: &&Part| !self.is_said(&filled(point.change)) && !self.is_said(point.title);
+        let unsaid = |point: &&PreparedPart| !self.is_said(&filled(point.change)) && !self.is_said(point.title);
         match (self.task, own.points.iter().find(unsaid)) {
             ("open", _) => {
                 paragraphs([line("open", own.get("approach")), numbered(steps.split(" | ").map(str::to_owned))])

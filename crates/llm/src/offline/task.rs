@@ -3,10 +3,10 @@
 //! All of it comes down to one question: does a text hold what a point would change in it? A critic raises its points
 //! against a text that lacks the change, an author puts it in or says why not, a check looks whether it is there.
 
-use super::prompt::{Fenced, Prompt, sections};
-use super::script::{Part, Problem, debaters, part, point_in, quotable};
+use super::prompt::{Fenced, PromptSections, sections};
+use super::script::{PreparedPart, ProblemWords, debaters, part, point_in, quotable};
 use super::text::{
-    CHECKED, COLOPHON, DECISIONS, Listed, RESPONSE, listed, numbered, paragraphs, section, solution_in, with_item,
+    CHECKED, COLOPHON, DECISIONS, ListedPoint, RESPONSE, listed, numbered, paragraphs, section, solution_in, with_item,
 };
 
 /// Solutions by any author.
@@ -16,22 +16,22 @@ const BESIDE: [&str; 8] =
     ["problem", "question", "answer", "points", "critique", "attachment", "material", "follow-up"];
 
 /// Who is asked, with all that the prompt gives.
-pub(super) struct Agent<'a> {
-    pub(super) prompt: Prompt<'a>,
+pub(super) struct PlayedAgent<'a> {
+    pub(super) prompt: PromptSections<'a>,
     /// What is to be done, as the prompt's heading says, and all that it says about it.
     pub(super) task: &'a str,
     brief: &'a str,
-    pub(super) problem: Problem,
-    pub(super) part: &'static Part,
+    pub(super) problem: ProblemWords,
+    pub(super) part: &'static PreparedPart,
     /// What breaks ties.
     pub(super) seed: u64,
 }
 
-impl<'a> Agent<'a> {
+impl<'a> PlayedAgent<'a> {
     pub(super) fn new(prompt: &'a str, seed: u64) -> Self {
-        let prompt = Prompt(sections(prompt));
+        let prompt = PromptSections(sections(prompt));
         let (task, brief) = prompt.named("Your task:");
-        let problem = Problem::read(prompt.of_kinds(&["problem"]).next().unwrap_or_default().text);
+        let problem = ProblemWords::read(prompt.of_kinds(&["problem"]).next().unwrap_or_default().text);
         Self { part: part(prompt.named("Your role:").0), prompt, task, brief, problem, seed }
     }
 
@@ -78,18 +78,18 @@ impl<'a> Agent<'a> {
     }
 
     /// The points that the program lists: those that the judge rules on, or those to answer and to look for.
-    pub(super) fn points(&self, are_open: bool) -> Vec<Listed> {
+    pub(super) fn points(&self, are_open: bool) -> Vec<ListedPoint> {
         let points = self.prompt.of_kinds(&["points"]).filter(|points| points.title.starts_with("Open ") == are_open);
         points.flat_map(|points| listed(points.text)).collect()
     }
 
     /// Whether `text` holds what the point would change.
-    pub(super) fn holds(&self, text: &str, point: &Part) -> bool {
+    pub(super) fn holds(&self, text: &str, point: &PreparedPart) -> bool {
         !point.change.is_empty() && text.contains(&self.problem.fill(point.change))
     }
 
     /// `text` with what the point would change: in place of what it replaces, else as an item of its section.
-    fn changed(&self, text: &str, point: &Part) -> String {
+    fn changed(&self, text: &str, point: &PreparedPart) -> String {
         let (replaced, change) = (point.get("replaces"), self.problem.fill(point.change));
         if change.is_empty() || text.contains(&change) {
             text.to_owned()
@@ -107,7 +107,7 @@ impl<'a> Agent<'a> {
     }
 
     /// The text of a part, as it stands at the beginning.
-    fn written(&self, part: &Part) -> String {
+    fn written(&self, part: &PreparedPart) -> String {
         let get = |name| self.problem.fill(part.get(name));
         let met =
             |asked| format!("- “{asked}” (major): the Plan works towards it, and Proof shows whether it holds.\n");
@@ -127,7 +127,7 @@ impl<'a> Agent<'a> {
         if !self.names(DECISIONS) {
             return String::new();
         }
-        let first = |part: &Part| self.problem.fill(part.get("plan").split(" | ").next().unwrap_or_default());
+        let first = |part: &PreparedPart| self.problem.fill(part.get("plan").split(" | ").next().unwrap_or_default());
         let is_shown = |step: &String| *step == first(self.part) || self.texts().any(|text| text.text.contains(step));
         let steps = debaters().map(first).filter(is_shown).take(5);
         let shared = ["Compare both ways on real cases before the switch.", "Keep the present way until then."];
@@ -136,11 +136,11 @@ impl<'a> Agent<'a> {
     }
 
     /// A look at earlier points, or what the part holds against a text: the script has nothing new after that.
-    pub(super) fn criticism(&self, text: &str, earlier: &[Listed]) -> String {
+    pub(super) fn criticism(&self, text: &str, earlier: &[ListedPoint]) -> String {
         if earlier.is_empty() {
             return self.objections(self.part.points.iter().filter(|point| !self.holds(text, point)));
         }
-        let recheck = |Listed { number, text: listed }: &Listed| match point_in(listed) {
+        let recheck = |ListedPoint { number, text: listed }: &ListedPoint| match point_in(listed) {
             Some(point) if self.holds(text, point) && point.get("remains").is_empty() => {
                 format!("- {number} verified ({}): it says so there.", point.section)
             }
@@ -154,7 +154,7 @@ impl<'a> Agent<'a> {
         paragraphs([section("Earlier points", &earlier.join("\n")), section("New points", "No objections.")])
     }
 
-    fn objections(&self, points: impl Iterator<Item = &'static Part>) -> String {
+    fn objections(&self, points: impl Iterator<Item = &'static PreparedPart>) -> String {
         let points = numbered(points.map(|point| self.problem.fill(point.text)));
         if points.is_empty() { "No objections.".to_owned() } else { points }
     }
@@ -163,13 +163,13 @@ impl<'a> Agent<'a> {
     fn check(&self) -> String {
         let draft = self.at_hand().text;
         let lens = self.brief.lines().find_map(|line| line.strip_prefix("Lens: ")).unwrap_or_default().trim();
-        let look = |Listed { number, text }: &Listed| match point_in(text) {
+        let look = |ListedPoint { number, text }: &ListedPoint| match point_in(text) {
             Some(point) if self.holds(draft, point) => format!("- {number} verified ({}): it is there.", point.section),
             Some(_) => format!("- {number} not found: no section says it."),
             None => format!("- {number} moot: nothing was prepared for it in this rehearsal."),
         };
         let accepted: Vec<String> = self.points(false).iter().map(look).collect();
-        let is_seen = |point: &&Part| point.get("lens") == lens && draft.contains(planted());
+        let is_seen = |point: &&PreparedPart| point.get("lens") == lens && draft.contains(planted());
         let found = self.objections(part("Judge").points.iter().filter(is_seen));
         let found = if accepted.is_empty() { found } else { section("New points", &found) };
         paragraphs([section("Accepted points", &accepted.join("\n")), found])
@@ -191,7 +191,7 @@ impl<'a> Agent<'a> {
     /// `text` with what the listed points change, without what it says beside its solution; and an answer to each point.
     fn answered(&self, text: &str) -> (String, String) {
         let mut text = solution_in(text);
-        let answer = |Listed { number, text: listed }: &Listed| {
+        let answer = |ListedPoint { number, text: listed }: &ListedPoint| {
             let Some(point) = point_in(listed) else {
                 return format!("- {number} rejected: nothing was prepared for this point, since this is a rehearsal.");
             };
@@ -219,7 +219,8 @@ impl<'a> Agent<'a> {
         let text = if is_amended { solution_in(base) } else { self.written(part("Judge")) };
         let mut text = with_item(&text, "Proof", planted());
         let listed = self.points(true);
-        let is_right = |point: &Part| !point.get("answer").starts_with("rejected") || point.get("again") == "accepted";
+        let is_right =
+            |point: &PreparedPart| !point.get("answer").starts_with("rejected") || point.get("again") == "accepted";
         for point in debaters().flat_map(|part| &part.points) {
             let is_listed = listed.iter().filter_map(|one| point_in(&one.text)).any(|one| one.title == point.title);
             if is_listed && is_right(point) || self.texts().any(|text| self.holds(text.text, point)) {

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use dialectic_base::markdown::fenced;
 
-use super::script::{Problem, debaters, part};
-use super::task::Agent;
+use super::script::{ProblemWords, debaters, part};
+use super::task::PlayedAgent;
 use super::text::listed;
 
 const EXPORT: &str = "Our nightly export takes five hours. It must be done in one. How?";
@@ -28,11 +28,11 @@ fn prompt(problem: &str, role: &str, task: &str, material: &str) -> String {
 }
 
 fn ask(role: &str, task: &str, material: &str) -> String {
-    Agent::new(&prompt(EXPORT, role, task, material), 0).text()
+    PlayedAgent::new(&prompt(EXPORT, role, task, material), 0).text()
 }
 
 fn fill(role: &str, task: &str, material: &str, schema: &Value) -> Value {
-    Agent::new(&prompt(EXPORT, role, task, material), 0).form(schema)
+    PlayedAgent::new(&prompt(EXPORT, role, task, material), 0).form(schema)
 }
 
 /// The points of a critique as the program lists them, each with what became of it.
@@ -254,8 +254,9 @@ fn an_unknown_task_gets_a_text_that_says_so_and_an_instance_of_its_schema() {
 fn a_choice_follows_from_the_seed_and_all_voters_agree() {
     let texts = ["a", "b"].map(|text| shown(&format!("## Text {text}"), "text", &format!("Use {text}."))).concat();
     let schema = json!({ "type": "object", "properties": { "choice": { "type": "string" } } });
-    let choice = |seed| Agent::new(&prompt(EXPORT, "Testing", "vote", &texts), seed).form(&schema)["choice"].clone();
-    let of_another = Agent::new(&prompt(EXPORT, "Security", "vote", &texts), 1).form(&schema)["choice"].clone();
+    let choice =
+        |seed| PlayedAgent::new(&prompt(EXPORT, "Testing", "vote", &texts), seed).form(&schema)["choice"].clone();
+    let of_another = PlayedAgent::new(&prompt(EXPORT, "Security", "vote", &texts), 1).form(&schema)["choice"].clone();
     assert_eq!(choice(1), of_another);
     let choices: BTreeSet<String> = (0..20).map(|seed| choice(seed).to_string()).collect();
     assert_eq!(choices, BTreeSet::from(["\"a\"", "\"b\""].map(str::to_owned)));
@@ -373,10 +374,10 @@ fn a_problem_is_quoted_by_its_own_words() {
         ("{goal} {% raw %} <b>x</b>", "goal % raw % bx/b", "goal % raw % bx/b"),
         ("...", "the problem", "the problem"),
     ] {
-        let read = Problem::read(problem);
+        let read = ProblemWords::read(problem);
         assert_eq!((read.fill("{problem}"), read.fill("{goal}")), (name.to_owned(), goal.to_owned()), "{problem}");
     }
-    let cut = Problem::read(&long).fill("{problem}");
+    let cut = ProblemWords::read(&long).fill("{problem}");
     assert!(cut.ends_with(" system…") && cut.len() < 130 || cut.ends_with("large…") || cut.ends_with("very…"), "{cut}");
 }
 
@@ -404,8 +405,8 @@ proptest! {
             let material = format!("{}# Your side\n\nYou speak for the motion.\n\n{text}\n\n", shown("# X", kind, &text));
             for task in tasks {
                 let prompt = prompt(&problem, "Simplicity", task, &material);
-                let said = Agent::new(&prompt, 0).text();
-                prop_assert_eq!(&said, &Agent::new(&prompt, 0).text());
+                let said = PlayedAgent::new(&prompt, 0).text();
+                prop_assert_eq!(&said, &PlayedAgent::new(&prompt, 0).text());
                 prop_assert!(!said.is_empty());
             }
             for task in ["clarify", "vote", "poll", "review", "score the consensus", "assess", "judge the debate", ""] {
@@ -413,7 +414,7 @@ proptest! {
                 prop_assert!(form.is_object());
             }
             // A prompt is any text.
-            prop_assert!(!Agent::new(&text, 0).text().is_empty());
+            prop_assert!(!PlayedAgent::new(&text, 0).text().is_empty());
         }
     }
 }

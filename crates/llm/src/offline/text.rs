@@ -9,20 +9,20 @@ pub(super) const RESPONSE: &str = "Response to critiques";
 pub(super) const CHECKED: &str = "Response to the check";
 
 /// A point as a prompt lists it: what an answer calls it, such as `2.7` or `D3`, and what became of it.
-pub(super) struct Listed {
+pub(super) struct ListedPoint {
     pub(super) number: String,
     pub(super) text: String,
 }
 
 /// The points of a list: each begins with its number, `- 2.7 …` or `1. …`, and goes on to the next.
-pub(super) fn listed(text: &str) -> Vec<Listed> {
-    let mut points: Vec<Listed> = Vec::new();
+pub(super) fn listed(text: &str) -> Vec<ListedPoint> {
+    let mut points: Vec<ListedPoint> = Vec::new();
     for line in text.lines() {
         let (mark, rest) = line.trim_start_matches(['-', '*', ' ']).split_once(' ').unwrap_or_default();
         let number = mark.trim_end_matches(['.', ')', ':', '*']);
         let mut parts = number.trim_start_matches(['D', 'P']).split('.');
         if parts.all(|part| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit())) {
-            points.push(Listed { number: number.to_owned(), text: rest.to_owned() });
+            points.push(ListedPoint { number: number.to_owned(), text: rest.to_owned() });
         } else if let Some(point) = points.last_mut() {
             point.text = format!("{} {}", point.text, line.trim());
         }

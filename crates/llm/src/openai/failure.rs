@@ -104,7 +104,7 @@ impl Refusal {
 /// says of itself what it is.
 pub(super) fn error_in(event: &ServerSentEvent<'_>) -> Option<ErrorField> {
     #[derive(Deserialize)]
-    struct Said {
+    struct ErrorBody {
         #[serde(default, deserialize_with = "tolerant")]
         error: Option<ErrorField>,
         #[serde(default, rename = "type", deserialize_with = "tolerant")]
@@ -112,7 +112,7 @@ pub(super) fn error_in(event: &ServerSentEvent<'_>) -> Option<ErrorField> {
         #[serde(default, deserialize_with = "tolerant")]
         object: Option<String>,
     }
-    let said = serde_json::from_str::<Said>(event.data).ok();
+    let said = serde_json::from_str::<ErrorBody>(event.data).ok();
     let is_error = event.name == "error"
         || said.as_ref().is_some_and(|said| [&said.kind, &said.object].contains(&&Some("error".to_owned())));
     if let Some(error) = said.and_then(|said| said.error) {

@@ -50,7 +50,7 @@ use endpoint::Address;
 use failure::{ErrorField, Refusal, excerpt, one_line};
 use lenient::{ReportedUsage, stated_cost, tolerant};
 use reasoning::{Spoken, told_apart};
-use streaming::{Followed, Pieces, StreamEnding, follow, pieces_in};
+use streaming::{Pieces, StreamEnding, StreamOutcome, follow, pieces_in};
 use text::readable;
 use transport::{HttpAnswer, Posted, Transport, broken};
 
@@ -117,8 +117,8 @@ impl OpenAiClient {
             Posted::Streamed(streamed) => streamed,
         };
         match follow::<P>(&mut streamed, live, spoken).await {
-            Followed::Whole(answer) => self.read::<P>(request, &answer),
-            Followed::Pieces(pieces, ended) => {
+            StreamOutcome::Whole(answer) => self.read::<P>(request, &answer),
+            StreamOutcome::Pieces(pieces, ended) => {
                 let (whole, head) = (pieces.into_whole(), streamed.head());
                 // Figures that came before a break say nothing of what came after them.
                 let ending = ended?;
@@ -214,11 +214,11 @@ fn usage_of(read: &impl ApiAnswer, answer: &HttpAnswer) -> StatedUsage {
 /// What a refusal says that it took, where it says so.
 fn usage_in(refusal: &HttpAnswer) -> StatedUsage {
     #[derive(Deserialize)]
-    struct Said {
+    struct RefusalBody {
         #[serde(default, deserialize_with = "tolerant")]
         usage: Option<ReportedUsage>,
     }
-    let usage = serde_json::from_slice::<Said>(&refusal.body).ok().and_then(|said| said.usage);
+    let usage = serde_json::from_slice::<RefusalBody>(&refusal.body).ok().and_then(|said| said.usage);
     StatedUsage {
         tokens: usage.as_ref().and_then(ReportedUsage::tokens),
         cost: stated_cost(usage.as_ref(), &refusal.headers),

@@ -99,7 +99,7 @@ pub(super) enum Completeness {
 }
 
 /// What a server made of the wish for a stream.
-pub(super) enum Followed<P> {
+pub(super) enum StreamOutcome<P> {
     /// Events, and how they ended.
     Pieces(P, Result<StreamEnding, ModelError>),
     /// An answer as a whole, under a false name.
@@ -117,7 +117,7 @@ pub(super) enum StreamEnding {
 
 /// Reads a stream to its end. Until its first token a stream may be silent for as long as the caller waits; from then on
 /// whatever a server sends is a sign of life, comments too: while a model thinks, some send nothing else.
-pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, spoken: Spoken) -> Followed<P> {
+pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, spoken: Spoken) -> StreamOutcome<P> {
     let (mut parser, mut pieces) = (EventParser::default(), P::default());
     let (mut sink, mut mender) = (TextSink::new(Some(live.listener), spoken), Mender::default());
     let (mut is_first, mut idle) = (true, None);
@@ -131,8 +131,8 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
             let text = chunk.trim_ascii_start();
             if text.starts_with(b"{") {
                 return match streamed.rest(chunk.into(), idle).await {
-                    Ok(answer) => Followed::Whole(answer),
-                    Err(error) => Followed::Pieces(pieces, Err(error)),
+                    Ok(answer) => StreamOutcome::Whole(answer),
+                    Err(error) => StreamOutcome::Pieces(pieces, Err(error)),
                 };
             }
             is_first = text.is_empty();
@@ -163,7 +163,7 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
         // What breaks behind the end of the answer breaks nothing of it.
         (Completeness::Complete | Completeness::Closed, Err(_)) => Ok(StreamEnding::Broken),
     };
-    Followed::Pieces(pieces, ended)
+    StreamOutcome::Pieces(pieces, ended)
 }
 
 /// The pieces in a body that came as a whole, where there are any: some servers call a stream something else.

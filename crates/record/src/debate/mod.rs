@@ -74,8 +74,8 @@ pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings}
 pub use id::{AgentId, DebateId};
 pub use known_settings::KnownSettings;
 pub use ledger::{
-    Answered, Change, Counts, Decision, Found, Happened, Incident, Ledger, Move, Objection, Occasion, Point, PointId,
-    Reading, Reads, Recheck, Reply, Response, Ruling, Shown, Standing, Tally, Verification,
+    Answered, AuthorReply, Change, Counts, Decision, Found, Happened, Incident, Ledger, Move, Objection, Occasion,
+    Point, PointId, Reading, Reads, Recheck, RecheckStanding, Response, Ruling, Shown, Tally, Verification,
 };
 pub use order::shuffled;
 pub use outcome::{Outcome, OutcomeKind};
@@ -84,8 +84,8 @@ pub use polls::{PollChoice, Polls};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use reading::{
-    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, ReadAnswers, ReadCritique, Said, read_answers, read_check, read_critique,
-    read_decisions, read_review,
+    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, PointAnswer, ReadAnswers, ReadCritique, read_answers, read_check,
+    read_critique, read_decisions, read_review,
 };
 pub use settings::{
     AgentFailurePolicy, AgentSettings, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,

@@ -84,7 +84,7 @@ pub struct AskedItem<'a> {
 
 /// A question that was put to the user.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Clarification<'a> {
+pub struct AnsweredQuestion<'a> {
     /// The question.
     pub question: &'a str,
     /// The user's answer, `NA` where there is none.

@@ -24,8 +24,8 @@ use std::sync::Arc;
 pub use catalog::{PromptError, Template};
 pub use evaluator::{EvaluatorValues, SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user};
 pub use material::{
-    AskedItem, Asker, Attached, Authored, Candidate, CheckedDraft, Clarification, FocusedRole, MaterialPart, OwnRound,
-    Persona, TitledText,
+    AnsweredQuestion, AskedItem, Asker, Attached, Authored, Candidate, CheckedDraft, FocusedRole, MaterialPart,
+    OwnRound, Persona, TitledText,
 };
 pub use role::{Role, RoleError};
 pub use source::{PromptFileError, read_prompt, read_whole_prompt};

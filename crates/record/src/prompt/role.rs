@@ -183,15 +183,15 @@ impl Role {
 }
 
 /// A section's heading and its text.
-type Section = (&'static str, String);
+type RoleSection = (&'static str, String);
 
 /// The title of a role file, and its sections by their headings as `known` spells them.
-fn sections(text: &str, known: &'static [&'static str]) -> Result<(String, Vec<Section>), RoleError> {
+fn sections(text: &str, known: &'static [&'static str]) -> Result<(String, Vec<RoleSection>), RoleError> {
     let mut lines = text.trim_start_matches('\u{feff}').lines().skip_while(|line| line.trim().is_empty());
     let title = lines.next().and_then(|line| line.strip_prefix("# ")).map(str::trim).filter(|title| !title.is_empty());
     let title = title.ok_or(RoleError::MissingTitle)?.to_owned();
 
-    let mut found: Vec<Section> = Vec::new();
+    let mut found: Vec<RoleSection> = Vec::new();
     let mut in_code = false;
     for line in lines {
         // A heading inside a code block is an example.

@@ -5,7 +5,7 @@ use minijinja::value::Serde;
 use serde::Serialize;
 
 use super::catalog::{PromptError, Template, render};
-use super::material::{Asker, Attached, Candidate, Clarification, OwnRound, Persona, TitledText};
+use super::material::{AnsweredQuestion, Asker, Attached, Candidate, OwnRound, Persona, TitledText};
 
 /// Values that render into the text of one template.
 pub trait Fill: Serialize {
@@ -51,7 +51,7 @@ values! {
         /// What was collected for the debate.
         gathered: &'a [TitledText<'a>],
         /// Questions that the user answered.
-        clarifications: &'a [Clarification<'a>],
+        clarifications: &'a [AnsweredQuestion<'a>],
     }
 }
 
@@ -115,7 +115,7 @@ values! {
     /// The user's answers, in place of `{clarifications}` in an evaluator's prompts.
     EvaluatorClarifications, EvaluatorClarifications {
         /// All questions, answered or not.
-        clarifications: &'a [Clarification<'a>],
+        clarifications: &'a [AnsweredQuestion<'a>],
     }
 }
 

@@ -436,7 +436,7 @@ const MOST_LAST_BYTES: u64 = 2 * MOST_ZEROS as u64;
 /// When it cannot be read.
 pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
     #[derive(Deserialize)]
-    struct Numbered {
+    struct SeqField {
         seq: u64,
     }
     let mut file = open_regular(path)?;
@@ -448,7 +448,7 @@ pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
         file.read_to_end(&mut end)?;
         let mut lines = end.split(|byte| *byte == b'\n').rev();
         // What is behind the last line break is no whole line, and the first may have begun earlier.
-        let numbered = lines.nth(1).and_then(|line| serde_json::from_slice::<Numbered>(line).ok());
+        let numbered = lines.nth(1).and_then(|line| serde_json::from_slice::<SeqField>(line).ok());
         if numbered.is_some() || looked >= length.min(MOST_LAST_BYTES) {
             return Ok(numbered.map(|line| line.seq));
         }

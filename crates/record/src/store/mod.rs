@@ -26,7 +26,7 @@ pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalRe
 pub use record::Record;
 pub use saved::{AccessMode, SavedDebate};
 pub use snapshot::{Readers, write_atomically};
-pub use verify::{Flaw, StateFile, Verification, verify};
+pub use verify::{Flaw, StateFileStatus, VerifiedRecord, verify};
 
 /// What to do about a file of a later version.
 const TAKE_A_NEWER_VERSION: &str = "take a version of the program that is at least as new as the one that wrote it";

@@ -16,7 +16,7 @@ use super::{Entry, JournalError, JournalMark, StateFileError, StoreError};
 
 /// What was found of a debate's files.
 #[derive(Debug)]
-pub struct Verification {
+pub struct VerifiedRecord {
     /// The events before the first flaw of the journal; all of them when it has none.
     pub events: usize,
     /// Set when another process runs the debate right now: then a state file behind its journal is as it should be.
@@ -24,14 +24,14 @@ pub struct Verification {
     /// Set when the last line was cut short, as a crash does; it is no part of the record.
     pub cut_short: bool,
     /// What the state file is to the journal.
-    pub state: StateFile,
+    pub state: StateFileStatus,
     /// Everything that is not as it should be; empty when the record is whole.
     pub flaws: Vec<Flaw>,
 }
 
 /// What a state file is to its journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StateFile {
+pub enum StateFileStatus {
     /// The fold of all events.
     Current,
     /// The fold of the first so many events, as it is while a debate runs and after a kill.
@@ -89,7 +89,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-impl Verification {
+impl VerifiedRecord {
     /// Whether nothing is wrong.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -109,7 +109,7 @@ struct ReadState {
 ///
 /// # Errors
 /// When the journal cannot be read at all. Everything else that is wrong is among the flaws.
-pub fn verify(entry: &Entry, journal: &Path) -> Result<Verification, StoreError> {
+pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreError> {
     // The state first: a debate that runs is ahead of it then, never behind.
     let saved = read_saved(&entry.state);
     let file = open_journal(journal)?;
@@ -117,11 +117,11 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<Verification, StoreError>
     // Nobody is to be kept from resuming the debate. Where this fails, the end of the reading does it.
     drop(file.unlock());
     let (contents, damage) = scan(&file, journal)?;
-    let mut found = Verification {
+    let mut found = VerifiedRecord {
         events: contents.events.len(),
         running,
         cut_short: contents.cut_short,
-        state: StateFile::Unknown,
+        state: StateFileStatus::Unknown,
         flaws: Vec::new(),
     };
     let journal_is_whole = damage.is_none();
@@ -129,7 +129,7 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<Verification, StoreError>
     let saved = match saved {
         Ok(saved) => Some(saved),
         Err(error) if error.is_missing() => {
-            found.state = StateFile::Missing;
+            found.state = StateFileStatus::Missing;
             // Killed before its first save, a debate has none yet; one that ended by itself had saved it.
             let of_run =
                 contents.events.iter().map(|recorded| &recorded.event).rfind(|event| !event.is_about_the_record());
@@ -216,11 +216,11 @@ fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<Folded, FoldE
     known.or_else(|| debate.map(all)).ok_or(FoldError::Empty)
 }
 
-fn compare(saved: &ReadState, folded: &Folded, hashes: &[String], flaws: &mut Vec<Flaw>) -> StateFile {
+fn compare(saved: &ReadState, folded: &Folded, hashes: &[String], flaws: &mut Vec<Flaw>) -> StateFileStatus {
     if let Some(mark) = &saved.mark {
         if mark.events > folded.of as u64 {
             flaws.push(Flaw::EndMissing { saved: mark.events, last: folded.of });
-            return StateFile::Differs;
+            return StateFileStatus::Differs;
         }
         let line = folded.events.checked_sub(1).and_then(|index| hashes.get(index));
         if mark.events != folded.events as u64 || line != Some(&mark.sha256) {
@@ -232,10 +232,10 @@ fn compare(saved: &ReadState, folded: &Folded, hashes: &[String], flaws: &mut Ve
     match first_difference(&saved.value, &fold, &KeyPath::root()) {
         Some(key) => {
             flaws.push(Flaw::StateDiffers { key });
-            StateFile::Differs
+            StateFileStatus::Differs
         }
-        None if folded.events == folded.of => StateFile::Current,
-        None => StateFile::Behind { events: folded.events },
+        None if folded.events == folded.of => StateFileStatus::Current,
+        None => StateFileStatus::Behind { events: folded.events },
     }
 }
 

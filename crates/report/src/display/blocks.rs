@@ -17,7 +17,7 @@ use crate::report::{View, subject};
 use super::comparison::compared;
 use super::markdown::rendered_after;
 use super::table::{Cell, Table, TableColumn};
-use super::wrap::{Span, wrap};
+use super::wrap::{StyledSpan, wrap};
 
 /// Narrower than this, text falls to pieces: the terminal may wrap such lines itself.
 const NARROWEST: usize = 30;
@@ -84,7 +84,7 @@ impl TerminalPage<'_> {
             Block::Table(table) => self.table(table, indent),
             Block::Text(text) => self.prose(Vec::new(), text, indent),
             Block::Said(line, Some(text)) => {
-                let label = self.spans(line, Style::new()).into_iter().chain([Span::new(": ", Style::new())]);
+                let label = self.spans(line, Style::new()).into_iter().chain([StyledSpan::new(": ", Style::new())]);
                 self.prose(label.collect(), text, indent);
             }
             Block::Said(line, None) => {
@@ -157,7 +157,7 @@ impl TerminalPage<'_> {
     }
 
     /// A text of a model, as Markdown, behind a label.
-    fn prose(&mut self, label: Vec<Span>, text: &str, indent: usize) {
+    fn prose(&mut self, label: Vec<StyledSpan>, text: &str, indent: usize) {
         let lines = rendered_after(label, text, self.room(indent + INDENT), self.layout.color);
         self.lines(lines, indent, INDENT);
     }
@@ -182,7 +182,7 @@ impl TerminalPage<'_> {
         self.layout.width.map_or(usize::MAX, |width| width.max(NARROWEST).saturating_sub(indent))
     }
 
-    fn spans(&self, line: &[Piece<'_>], style: Style) -> Vec<Span> {
+    fn spans(&self, line: &[Piece<'_>], style: Style) -> Vec<StyledSpan> {
         let mut spans = Vec::new();
         for piece in line {
             let (text, style) = match piece {
@@ -197,7 +197,7 @@ impl TerminalPage<'_> {
                 }
                 Piece::Bar(..) => continue,
             };
-            spans.push(Span::new(text, if self.layout.color { style } else { Style::new() }));
+            spans.push(StyledSpan::new(text, if self.layout.color { style } else { Style::new() }));
         }
         spans
     }

@@ -84,7 +84,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::display::{ColorMode, Detail, DisplayOptions, ProgressMode, View};
+    use crate::display::{ColorMode, Detail, DisplayOptions, LiveView, ProgressMode};
     use dialectic_record::debate::fixture::{PROPOSAL, SUMMARIZATION, panel, warning, words};
     use dialectic_record::debate::{Event, Recorded, Signal, Timestamp};
     use dialectic_record::signals::{EventLog, Signals, Words};
@@ -140,7 +140,7 @@ mod tests {
     fn messages(signals: &Signals) -> Messages {
         let options =
             DisplayOptions { progress: ProgressMode::Quiet, detail: Detail::Compact, color: ColorMode::Never };
-        View::start(signals.subscribe(Words::Unwanted), options).unwrap().messages()
+        LiveView::start(signals.subscribe(Words::Unwanted), options).unwrap().messages()
     }
 
     fn record(signals: &Signals, journal: &Journal, round: u32) {

@@ -8,7 +8,7 @@ use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{Forecast, Made, PlannedCall, Purchase, Span, StageInfo};
 
-use super::table::{Column, table};
+use super::table::{ColumnFit, table};
 
 /// The widest that an id or a model is shown.
 const NAME_WIDTH: usize = 48;
@@ -24,19 +24,19 @@ pub fn forecast(forecast: &Forecast, stages: &[StageInfo]) -> String {
     let mut rows = Vec::new();
     let flush = |text: &mut String, rows: &mut Vec<[String; 6]>| {
         let columns = [
-            Column::Left(STAGE_WIDTH),
-            Column::Left(2 * NAME_WIDTH),
-            Column::Left(NAME_WIDTH),
-            Column::Right,
-            Column::Right,
-            Column::Right,
+            ColumnFit::Left(STAGE_WIDTH),
+            ColumnFit::Left(2 * NAME_WIDTH),
+            ColumnFit::Left(NAME_WIDTH),
+            ColumnFit::Right,
+            ColumnFit::Right,
+            ColumnFit::Right,
         ];
         text.push_str(&table(2, columns, rows));
         rows.clear();
     };
     // Writing to a String cannot fail.
     for call in &forecast.calls {
-        let its = Part::of(call, stages);
+        let its = ForecastPart::of(call, stages);
         if part != Some(its) {
             flush(&mut text, &mut rows);
             let _ = writeln!(text, "\n{}", its.title());
@@ -80,13 +80,13 @@ pub fn purchase(purchase: &Purchase) -> String {
 
 /// Where in the debate a call belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum ForecastPart {
     Opening,
     Round(u32),
     Closing,
 }
 
-impl Part {
+impl ForecastPart {
     fn of(call: &PlannedCall, stages: &[StageInfo]) -> Self {
         let place = stages.iter().position(|stage| stage.id == call.key.stage);
         match place.and_then(|place| stages.get(place..)) {
@@ -133,8 +133,11 @@ fn totals(forecast: &Forecast) -> String {
     if several {
         rows.push(sum("together".to_owned(), &calls.iter().collect::<Vec<_>>()));
     }
-    let mut text =
-        table(2, [Column::Left(NAME_WIDTH), Column::Left(24), Column::Right, Column::Right, Column::Right], &rows);
+    let mut text = table(
+        2,
+        [ColumnFit::Left(NAME_WIDTH), ColumnFit::Left(24), ColumnFit::Right, ColumnFit::Right, ColumnFit::Right],
+        &rows,
+    );
     let reasons = [
         (Made::ByLength, "when texts have grown long".to_owned()),
         (Made::ByChoice, format!("when {} ask for it", one_line(&list(deciders)))),

@@ -18,7 +18,7 @@ use dialectic_record::debate::{
 
 use super::plan::Plan;
 use super::screen::{Screen, SharedWriter, WIDEST};
-use super::told::{Part, fitting, style_of};
+use super::told::{LinePart, fitting, style_of};
 use super::words::last_words;
 
 /// Between two frames.
@@ -98,7 +98,7 @@ impl LiveBlock {
 
 /// What the block shows beside the debate: what the user has set in train.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Controls {
+pub(super) struct PendingControls {
     /// Whether keys are heard.
     pub(super) has_keys: bool,
     /// Whether it says which keys there are.
@@ -112,7 +112,7 @@ pub(super) struct Controls {
 pub(super) fn block(
     progress: &Progress,
     plan: &Plan,
-    controls: Controls,
+    controls: PendingControls,
     now: Instant,
     size: TerminalSize,
 ) -> Vec<String> {
@@ -201,8 +201,8 @@ enum Stands {
 }
 
 /// `Round 2/3 · 0:42 · $0.0421, likely $0.21 in the end · 12,345 tokens · ? for keys`
-fn status(progress: &Progress, plan: &Plan, controls: Controls, now: Instant, columns: usize) -> String {
-    let part = |text: String, rank| Part { text, rank };
+fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Instant, columns: usize) -> String {
+    let part = |text: String, rank| LinePart { text, rank };
     let spent = progress.spent();
     let mut parts = Vec::new();
     if controls.is_held {
@@ -365,7 +365,7 @@ mod tests {
         for signal in signals {
             progress.see(signal, begun);
         }
-        let controls = Controls { has_keys: true, ..Controls::default() };
+        let controls = PendingControls { has_keys: true, ..PendingControls::default() };
         block(
             &progress,
             &Plan::default(),

@@ -1,6 +1,6 @@
 //! What a user sees of a debate while it runs.
 //!
-//! The consumers of a debate's signals (`dialectic_record::signals`) are here: [`View`] shows them on standard error, as a live
+//! The consumers of a debate's signals (`dialectic_record::signals`) are here: [`LiveView`] shows them on standard error, as a live
 //! block on a terminal and as plain lines elsewhere, and [`EventStream`] writes them as NDJSON for programs. Each works
 //! on a thread of its own, since whoever reads may stop reading: that thread alone waits then. The module knows the
 //! record (`dialectic_record::debate`) and nothing else of the program: it never reads the environment, never ends the process, and
@@ -41,4 +41,4 @@ pub use notice::{ColorMode, Notices};
 pub use replay::{Speed, play};
 pub use summary::{participants, summary};
 pub use table::{Cell, Table, TableColumn};
-pub use view::{Detail, DisplayOptions, KeysMeaning, Messages, ProgressMode, View};
+pub use view::{Detail, DisplayOptions, KeysMeaning, LiveView, Messages, ProgressMode};

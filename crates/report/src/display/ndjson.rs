@@ -26,7 +26,7 @@ enum EventTarget {
 
 /// The line that stands for signals that are left out.
 #[derive(Serialize)]
-struct Gap {
+struct GapLine {
     signal: &'static str,
     missed: u64,
 }
@@ -63,7 +63,7 @@ pub fn event_line(signal: &Signal) -> serde_json::Result<String> {
 /// # Errors
 /// None.
 pub fn gap_line(missed: u64) -> serde_json::Result<String> {
-    as_line(&Gap { signal: "gap", missed })
+    as_line(&GapLine { signal: "gap", missed })
 }
 
 fn as_line(line: &impl Serialize) -> serde_json::Result<String> {
@@ -108,7 +108,7 @@ impl EventSink {
     /// # Errors
     /// As [`Self::write`].
     pub fn write_gap(&mut self, missed: u64) -> Result<(), EventSinkError> {
-        self.line(&Gap { signal: "gap", missed })
+        self.line(&GapLine { signal: "gap", missed })
     }
 
     fn line(&mut self, line: &impl Serialize) -> Result<(), EventSinkError> {

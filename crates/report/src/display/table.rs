@@ -4,14 +4,14 @@ use anstyle::Style;
 use console::{Alignment, measure_text_width, pad_str, truncate_str};
 
 use super::blocks::Layout;
-use super::wrap::{Span, fit, wrap};
+use super::wrap::{StyledSpan, fit, wrap};
 
 /// Between two columns.
 const GAP: usize = 2;
 
 /// How a column of a small table is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Column {
+pub(super) enum ColumnFit {
     /// Flush left; a cell wider than this many columns is cut.
     Left(usize),
     /// Flush right, never cut: for figures.
@@ -19,14 +19,14 @@ pub(super) enum Column {
 }
 
 /// `rows` with their cells in `columns`, each row a line with `indent` spaces before it.
-pub(super) fn table<const N: usize>(indent: usize, columns: [Column; N], rows: &[[String; N]]) -> String {
-    let cut = |cell: &str, column: Column| match column {
-        Column::Left(most) => truncate_str(cell, most, "…").into_owned(),
-        Column::Right => cell.to_owned(),
+pub(super) fn table<const N: usize>(indent: usize, columns: [ColumnFit; N], rows: &[[String; N]]) -> String {
+    let cut = |cell: &str, column: ColumnFit| match column {
+        ColumnFit::Left(most) => truncate_str(cell, most, "…").into_owned(),
+        ColumnFit::Right => cell.to_owned(),
     };
     let mut table = Table::new(columns.map(|column| match column {
-        Column::Left(_) => TableColumn::text(""),
-        Column::Right => TableColumn::figure(""),
+        ColumnFit::Left(_) => TableColumn::text(""),
+        ColumnFit::Right => TableColumn::figure(""),
     }));
     for row in rows {
         table.row(row.iter().zip(columns).map(|(cell, column)| Cell::plain(cut(cell, column))));
@@ -165,7 +165,7 @@ impl Table {
                     let is_plain = style == Style::new() || text.is_empty();
                     return vec![if is_plain { text } else { format!("{style}{text}{style:#}") }];
                 }
-                wrap(&[Span::new(&*cell.text, style)], *width)
+                wrap(&[StyledSpan::new(&*cell.text, style)], *width)
             })
             .collect();
         for at in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
@@ -241,9 +241,9 @@ mod tests {
     #[test]
     fn cells_line_up_whatever_they_are_made_of() {
         let rows = [["東京", "1", "end"], ["architect", "1,434", "x"]].map(|row| row.map(str::to_owned));
-        let drawn = table(2, [Column::Left(6), Column::Right, Column::Left(9)], &rows);
+        let drawn = table(2, [ColumnFit::Left(6), ColumnFit::Right, ColumnFit::Left(9)], &rows);
         assert_eq!(drawn, "  東京        1  end\n  archi…  1,434  x\n");
-        assert_eq!(table(0, [Column::Right], &[]), "");
+        assert_eq!(table(0, [ColumnFit::Right], &[]), "");
     }
 
     fn debates() -> Table {

@@ -12,7 +12,7 @@ use dialectic_record::debate::fixture::pitching;
 use dialectic_record::protocol::DIALECTIC;
 
 use super::EventSink;
-use super::live::{Controls, TerminalSize, block};
+use super::live::{PendingControls, TerminalSize, block};
 use super::plain::PlainLines;
 use super::plan::Plan;
 use super::told::Teller;
@@ -109,7 +109,7 @@ fn the_live_block_has_the_words_of_the_protocol() {
     let (plan, mut lines) = (Plan::default(), Vec::<String>::new());
     for signal in pitching::scene() {
         progress.see(&signal, now);
-        for line in block(&progress, &plan, Controls::default(), now, TerminalSize { columns: 80, rows: 24 }) {
+        for line in block(&progress, &plan, PendingControls::default(), now, TerminalSize { columns: 80, rows: 24 }) {
             let line = strip_str(&line).to_string();
             if !lines.contains(&line) {
                 lines.push(line);

@@ -102,7 +102,7 @@ impl Teller {
 
     fn tell_event(&mut self, progress: &Progress, event: &Event, columns: usize, quotes: bool) -> Told {
         let panel = progress.panel();
-        if let Some(call) = Call::of(panel, event) {
+        if let Some(call) = EndedCall::of(panel, event) {
             if let Event::Evaluated { evaluation, .. } = event {
                 self.evaluation = Some(evaluation.clone());
             }
@@ -162,25 +162,25 @@ impl Teller {
     }
 
     /// What the rule at the end of a round says, what matters most last.
-    fn rule(&self, progress: &Progress, points: Option<&Tally>) -> Vec<Part> {
+    fn rule(&self, progress: &Progress, points: Option<&Tally>) -> Vec<LinePart> {
         let Spent { tokens: all, silent_calls, cost } = progress.spent();
         let used = all.saturating_sub(self.before.tokens);
         let cost = cost.zip(self.before.cost).map(|(all, before)| all.saturating_sub(before));
         let mut parts = Vec::new();
         if let Some(Evaluation { kind, score: reached, .. }) = &self.evaluation {
             let reached = reached.map_or_else(|| "not readable".to_owned(), score);
-            parts.push(Part { text: format!("{} {reached}", kind.name()), rank: 1 });
+            parts.push(LinePart { text: format!("{} {reached}", kind.name()), rank: 1 });
         }
         if let Some(points) = points {
             for (place, part) in points.to_string().split(" · ").enumerate() {
-                parts.push(Part { text: part.to_owned(), rank: if place == 0 { 2 } else { 4 } });
+                parts.push(LinePart { text: part.to_owned(), rank: if place == 0 { 2 } else { 4 } });
             }
         }
         if used > 0 {
             let silent = silent_calls.saturating_sub(self.before.silent_calls);
-            parts.push(Part { text: sum_of_tokens(used, silent), rank: 3 });
+            parts.push(LinePart { text: sum_of_tokens(used, silent), rank: 3 });
         }
-        parts.push(Part { text: named_cost(cost), rank: 0 });
+        parts.push(LinePart { text: named_cost(cost), rank: 0 });
         parts
     }
 }
@@ -191,7 +191,7 @@ fn note(text: &str, columns: usize) -> Told {
 
 /// Something that a line says if there is room.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct LinePart {
     pub(super) text: String,
     /// The higher, the sooner it is left out.
     pub(super) rank: u8,
@@ -199,8 +199,8 @@ pub(super) struct Part {
 
 /// The parts that fit into so many columns, with what separates them; those of the highest rank go first, the last of
 /// them before the others. One part always stays.
-pub(super) fn fitting(mut parts: Vec<Part>, columns: usize) -> Vec<String> {
-    let width = |parts: &[Part]| {
+pub(super) fn fitting(mut parts: Vec<LinePart>, columns: usize) -> Vec<String> {
+    let width = |parts: &[LinePart]| {
         parts.iter().map(|part| measure_text_width(&part.text)).sum::<usize>() + 3 * parts.len().saturating_sub(1)
     };
     while parts.len() > 1 && width(&parts) > columns {
@@ -211,8 +211,8 @@ pub(super) fn fitting(mut parts: Vec<Part>, columns: usize) -> Vec<String> {
 }
 
 /// `── Round 1/3 · 12 points · 7 accepted · 12,345 tokens · $0.0421 ─────`
-fn rule(title: &str, mut parts: Vec<Part>, columns: usize) -> String {
-    parts.insert(0, Part { text: title.to_owned(), rank: 0 });
+fn rule(title: &str, mut parts: Vec<LinePart>, columns: usize) -> String {
+    parts.insert(0, LinePart { text: title.to_owned(), rank: 0 });
     let text = truncate_str(&fitting(parts, columns.saturating_sub(6)).join(" · "), columns.saturating_sub(4), "…")
         .into_owned();
     let rest = columns.saturating_sub(measure_text_width(&text) + 4);
@@ -241,7 +241,7 @@ fn counted_votes(panel: &PanelInfo, voting: &Voting) -> String {
 }
 
 /// A call that has come to its end.
-struct Call<'a> {
+struct EndedCall<'a> {
     key: &'a CallKey,
     about: Option<&'a AgentId>,
     went_well: bool,
@@ -252,7 +252,7 @@ struct Call<'a> {
     text: Option<Arc<str>>,
 }
 
-impl<'a> Call<'a> {
+impl<'a> EndedCall<'a> {
     /// The one that `event` ends; nothing where it ends none that was made.
     fn of(panel: &'a PanelInfo, event: &'a Event) -> Option<Self> {
         let (key, settled) = event.settles()?;
@@ -567,7 +567,7 @@ mod tests {
             let event =
                 Event::Synthesized { key: Some(key), text: None, solution: Box::new(solution), call: Some(call) };
             let panel = fixture::panel();
-            let lines = Call::of(&panel, &event).unwrap().lines(&panel, 120, true);
+            let lines = EndedCall::of(&panel, &event).unwrap().lines(&panel, 120, true);
             anstream::adapter::strip_str(&lines.join("\n")).to_string()
         };
         assert_eq!(line("judge"), "✓ r1 synthesis Judge · 1.2 s · “We use a queue.”");
@@ -594,7 +594,7 @@ mod tests {
             let key = fixture::key(dialectic_record::debate::StageId::new("check"), "agent-kiss", Some("judge"));
             let event =
                 Event::Contributed { key, contribution: contribution(reading), call: Some(fixture::call(None)) };
-            let lines = Call::of(&panel, &event).unwrap().lines(&panel, columns, false);
+            let lines = EndedCall::of(&panel, &event).unwrap().lines(&panel, columns, false);
             anstream::adapter::strip_str(&lines.join("\n")).to_string()
         };
         let points = serde_json::json!({"points": [
@@ -622,7 +622,7 @@ mod tests {
     fn what_matters_least_is_left_out_first() {
         let parts =
             [("Round 1/3", 0), ("quality 72", 1), ("3 points", 2), ("2 accepted", 4), ("9 tokens", 3), ("$0.01", 0)];
-        let parts = parts.map(|(text, rank)| Part { text: text.to_owned(), rank }).to_vec();
+        let parts = parts.map(|(text, rank)| LinePart { text: text.to_owned(), rank }).to_vec();
         let rule = |columns| anstream::adapter::strip_str(&rule("", parts.clone(), columns)).to_string();
         assert!(rule(80).contains("quality 72 · 3 points · 2 accepted · 9 tokens · $0.01 ──"), "{}", rule(80));
         assert!(rule(50).contains("Round 1/3 · quality 72 · 3 points · $0.01"), "{}", rule(50));

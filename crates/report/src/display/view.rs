@@ -18,7 +18,7 @@ use dialectic_base::sanitize::sanitize;
 use dialectic_record::debate::{Event, Forecast, Progress, Signal};
 use dialectic_record::signals::{Subscription, Update, now};
 
-use super::live::{Controls, FRAME_INTERVAL, LiveBlock, TerminalSize, block};
+use super::live::{FRAME_INTERVAL, LiveBlock, PendingControls, TerminalSize, block};
 use super::markdown::render_markdown;
 use super::ndjson::EventSinkError;
 use super::notice::{ColorMode, Notices};
@@ -68,7 +68,7 @@ pub struct DisplayOptions {
 
 /// What shows a running debate on standard error. It ends when the last signal is shown; its block is gone then.
 #[derive(Debug, Clone)]
-pub struct View {
+pub struct LiveView {
     messages: Messages,
     leave: CancellationToken,
     ended: watch::Receiver<()>,
@@ -77,10 +77,10 @@ pub struct View {
 /// Where those who have something to say to the user while a debate is shown say it: all of standard error goes through
 /// the view then, in one order, and none of them waits for a terminal that is stopped.
 #[derive(Debug, Clone)]
-pub struct Messages(UnboundedSender<Message>);
+pub struct Messages(UnboundedSender<ViewMessage>);
 
 #[derive(Debug)]
-enum Message {
+enum ViewMessage {
     Text { text: String, shown: oneshot::Sender<()> },
     Error(EventSinkError),
     Forecast(Box<Forecast>),
@@ -107,34 +107,34 @@ impl Messages {
     pub fn say(&self, text: &str) -> impl Future<Output = ()> + use<> {
         let (shown, told) = oneshot::channel();
         // A view that has ended shows nothing, and nobody has to wait for it.
-        drop(self.0.send(Message::Text { text: sanitize(text).into_owned(), shown }));
+        drop(self.0.send(ViewMessage::Text { text: sanitize(text).into_owned(), shown }));
         async move { drop(told.await) }
     }
 
     pub(super) fn error(&self, error: EventSinkError) {
-        drop(self.0.send(Message::Error(error)));
+        drop(self.0.send(ViewMessage::Error(error)));
     }
 
     /// Shows what is still to come: stages, and what the debate will probably cost.
     pub fn expect(&self, forecast: Forecast) {
-        drop(self.0.send(Message::Forecast(Box::new(forecast))));
+        drop(self.0.send(ViewMessage::Forecast(Box::new(forecast))));
     }
 
     /// Shows what a key stands for.
     pub fn key(&self, meaning: KeysMeaning) {
-        drop(self.0.send(Message::Keys(meaning)));
+        drop(self.0.send(ViewMessage::Keys(meaning)));
     }
 
     /// Takes the block off the screen, as long as somebody else has the terminal, or puts it back. What comes back is
     /// ready when that is done, which may be never.
     pub fn hide(&self, is_hidden: bool) -> impl Future<Output = ()> + use<> {
         let (shown, told) = oneshot::channel();
-        drop(self.0.send(Message::Hidden { is_hidden, shown }));
+        drop(self.0.send(ViewMessage::Hidden { is_hidden, shown }));
         async move { drop(told.await) }
     }
 }
 
-impl View {
+impl LiveView {
     /// Shows what comes through `signals` from where `progress` stands, on a thread of its own.
     ///
     /// # Errors
@@ -176,7 +176,7 @@ impl View {
 
 async fn show(
     mut signals: Subscription,
-    mut messages: UnboundedReceiver<Message>,
+    mut messages: UnboundedReceiver<ViewMessage>,
     mut progress: Progress,
     mut reporter: Reporter,
 ) {
@@ -236,15 +236,15 @@ fn painted(colors: ColorChoice, line: String) -> String {
 struct Reporter {
     out: SharedWriter,
     colors: ColorChoice,
-    form: Form,
+    form: ViewForm,
     detail: Detail,
     teller: Teller,
     plan: Plan,
-    controls: Controls,
+    controls: PendingControls,
     is_hidden: bool,
 }
 
-enum Form {
+enum ViewForm {
     Live { block: LiveBlock, size: fn() -> TerminalSize },
     Plain(PlainLines),
     Quiet,
@@ -259,20 +259,20 @@ impl Reporter {
         progress: &Progress,
     ) -> Self {
         let form = match options.progress {
-            ProgressMode::Live => Form::Live { block: LiveBlock::new(out.clone()), size },
-            ProgressMode::Plain => Form::Plain(PlainLines::default()),
-            ProgressMode::Quiet => Form::Quiet,
+            ProgressMode::Live => ViewForm::Live { block: LiveBlock::new(out.clone()), size },
+            ProgressMode::Plain => ViewForm::Plain(PlainLines::default()),
+            ProgressMode::Quiet => ViewForm::Quiet,
         };
-        let (plan, controls, is_hidden) = (Plan::default(), Controls::default(), false);
+        let (plan, controls, is_hidden) = (Plan::default(), PendingControls::default(), false);
         Self { out, colors, form, detail: options.detail, teller: Teller::new(progress), plan, controls, is_hidden }
     }
 
     fn is_live(&self) -> bool {
-        matches!(self.form, Form::Live { .. })
+        matches!(self.form, ViewForm::Live { .. })
     }
 
     fn draw(&mut self, progress: &Progress, now: std::time::Instant) {
-        if let Form::Live { block: live, size } = &mut self.form {
+        if let ViewForm::Live { block: live, size } = &mut self.form {
             let size = size();
             let shown = if self.is_hidden { Vec::new() } else { block(progress, &self.plan, self.controls, now, size) };
             let lines: Vec<String> = shown.into_iter().map(|line| painted(self.colors, line)).collect();
@@ -282,7 +282,7 @@ impl Reporter {
 
     /// Tells above the block what stays.
     fn tell_signal(&mut self, progress: &Progress, signal: &Signal) {
-        let Form::Live { size, .. } = &self.form else { return };
+        let ViewForm::Live { size, .. } = &self.form else { return };
         if let Signal::Recorded(recorded) = signal {
             self.plan.see(&recorded.event, progress.panel());
             if matches!(recorded.event, Event::Resumed) {
@@ -312,7 +312,7 @@ impl Reporter {
             }
         }
         self.tell_signal(progress, signal);
-        if let Form::Plain(plain) = &mut self.form {
+        if let ViewForm::Plain(plain) = &mut self.form {
             let mut lines: String = plain.lines(progress, signal).into_iter().map(|line| line + "\n").collect();
             if let (Detail::Full, Signal::Recorded(recorded)) = (self.detail, signal)
                 && let Event::Contributed { contribution, call: Some(_), .. } = &recorded.event
@@ -329,9 +329,9 @@ impl Reporter {
     /// Shows where the debate stands behind signals that are left out, and the warnings among them.
     fn skip<'a>(&mut self, progress: &Progress, warnings: impl Iterator<Item = &'a Arc<Signal>>) {
         let left_out = match &mut self.form {
-            Form::Plain(plain) => Some(plain.gap(progress)),
-            Form::Live { .. } => Some(GAP.to_owned()),
-            Form::Quiet => None,
+            ViewForm::Plain(plain) => Some(plain.gap(progress)),
+            ViewForm::Live { .. } => Some(GAP.to_owned()),
+            ViewForm::Quiet => None,
         };
         if let Some(line) = left_out {
             self.print((line + "\n").as_bytes());
@@ -343,20 +343,20 @@ impl Reporter {
         }
     }
 
-    fn tell(&mut self, message: Message, progress: &Progress) {
+    fn tell(&mut self, message: ViewMessage, progress: &Progress) {
         match message {
-            Message::Text { text, shown } => {
+            ViewMessage::Text { text, shown } => {
                 self.print(text.as_bytes());
                 self.flush();
                 // Nobody may wait for it.
                 let _ = shown.send(());
             }
-            Message::Error(error) => self.say(|notices| notices.error(&error, None)),
-            Message::Forecast(forecast) => self.plan.expect(&forecast, progress.panel()),
-            Message::Keys(KeysMeaning::Heard) => self.controls.has_keys = true,
-            Message::Keys(KeysMeaning::Help) => self.controls.shows_help ^= true,
-            Message::Keys(KeysMeaning::Held(is_held)) => self.controls.is_held = is_held,
-            Message::Keys(KeysMeaning::MoreOrLess) => {
+            ViewMessage::Error(error) => self.say(|notices| notices.error(&error, None)),
+            ViewMessage::Forecast(forecast) => self.plan.expect(&forecast, progress.panel()),
+            ViewMessage::Keys(KeysMeaning::Heard) => self.controls.has_keys = true,
+            ViewMessage::Keys(KeysMeaning::Help) => self.controls.shows_help ^= true,
+            ViewMessage::Keys(KeysMeaning::Held(is_held)) => self.controls.is_held = is_held,
+            ViewMessage::Keys(KeysMeaning::MoreOrLess) => {
                 self.detail = match self.detail {
                     Detail::Compact => Detail::Full,
                     Detail::Full => Detail::Compact,
@@ -366,7 +366,7 @@ impl Reporter {
                     Detail::Full => b"(from here on whole texts)\n",
                 });
             }
-            Message::Hidden { is_hidden, shown } => {
+            ViewMessage::Hidden { is_hidden, shown } => {
                 self.is_hidden = is_hidden;
                 self.draw(progress, now());
                 // Nobody may wait for it.
@@ -384,8 +384,8 @@ impl Reporter {
 
     fn print(&self, text: &[u8]) {
         match &self.form {
-            Form::Live { block, .. } => block.print_above(text),
-            Form::Plain(_) | Form::Quiet => {
+            ViewForm::Live { block, .. } => block.print_above(text),
+            ViewForm::Plain(_) | ViewForm::Quiet => {
                 self.out.clone().write_all(text).ok();
             }
         }

@@ -7,25 +7,25 @@ use console::measure_text_width;
 
 /// A run of text in one style. `\n` in it is a line break.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct StyledSpan {
     pub text: String,
     pub style: Style,
 }
 
-impl Span {
+impl StyledSpan {
     pub(super) fn new(text: impl Into<String>, style: Style) -> Self {
         Self { text: text.into(), style }
     }
 }
 
 /// The columns that `spans` take on one line.
-pub(super) fn width_of(spans: &[Span]) -> usize {
+pub(super) fn width_of(spans: &[StyledSpan]) -> usize {
     spans.iter().map(|span| measure_text_width(&span.text)).sum()
 }
 
 /// `spans` in lines of at most `width` columns. Lines break between words; a word that is wider than a line is broken.
 /// Each line closes the styles that it opens.
-pub(super) fn wrap(spans: &[Span], width: usize) -> Vec<String> {
+pub(super) fn wrap(spans: &[StyledSpan], width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Lines::default();
     for span in spans {
@@ -41,7 +41,7 @@ pub(super) fn wrap(spans: &[Span], width: usize) -> Vec<String> {
                     lines.end_word(width);
                     rest = rest.trim_start();
                 } else {
-                    lines.word.push(Span::new(word, span.style));
+                    lines.word.push(StyledSpan::new(word, span.style));
                     rest = &rest[word.len()..];
                 }
             }
@@ -69,7 +69,7 @@ struct Lines {
     /// Columns of `line`.
     used: usize,
     /// The word that has no place yet, which may have several styles.
-    word: Vec<Span>,
+    word: Vec<StyledSpan>,
 }
 
 impl Lines {
@@ -91,7 +91,7 @@ impl Lines {
     }
 
     /// Appends a part of a word, broken where the line is full.
-    fn push(&mut self, span: &Span, width: usize) {
+    fn push(&mut self, span: &StyledSpan, width: usize) {
         let mut rest = span.text.as_str();
         while !rest.is_empty() {
             let whole = measure_text_width(rest);
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     fn plain(text: &str, width: usize) -> Vec<String> {
-        wrap(&[Span::new(text, Style::new())], width)
+        wrap(&[StyledSpan::new(text, Style::new())], width)
     }
 
     #[test]
@@ -164,9 +164,10 @@ mod tests {
     #[test]
     fn a_word_of_several_styles_stays_together_and_each_line_closes_its_styles() {
         let bold = Style::new().bold();
-        let spans = [Span::new("ab ", Style::new()), Span::new("cd", bold), Span::new("e fg", Style::new())];
+        let spans =
+            [StyledSpan::new("ab ", Style::new()), StyledSpan::new("cd", bold), StyledSpan::new("e fg", Style::new())];
         assert_eq!(wrap(&spans, 5), ["ab", "\u{1b}[1mcd\u{1b}[0me", "fg"]);
-        assert_eq!(wrap(&[Span::new("ab cd", bold)], 2), ["\u{1b}[1mab\u{1b}[0m", "\u{1b}[1mcd\u{1b}[0m"]);
+        assert_eq!(wrap(&[StyledSpan::new("ab cd", bold)], 2), ["\u{1b}[1mab\u{1b}[0m", "\u{1b}[1mcd\u{1b}[0m"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use dialectic_base::money::Usd;
 use dialectic_record::debate::{Debate, DebateId, Decision, Ledger, Objection, Settings};
 
 use super::decision::without_assessment;
-use super::difference::{Part, parts, words};
+use super::difference::{DiffPart, parts, words};
 use super::subject;
 
 /// Longer texts are not compared: it would take too long, and nobody would read it.
@@ -256,7 +256,7 @@ pub(crate) fn changed(old: &str, new: &str) -> Option<Vec<Line>> {
     }
     let [old, new] = [old, new].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
     let mut compared = Vec::new();
-    for Part { old: gone, new: come, stayed } in parts(old.iter(), new.iter()) {
+    for DiffPart { old: gone, new: come, stayed } in parts(old.iter(), new.iter()) {
         if stayed {
             compared.extend(lines(Side::Both, std::iter::once((false, new[come].concat()))));
         } else {
@@ -300,7 +300,7 @@ fn reworded(old: &str, new: &str) -> Vec<Line> {
     let parts = parts(old.iter(), new.iter());
     let stayed: usize = parts.iter().filter(|part| part.stayed).map(|part| part.new.len()).sum();
     let is_alike = 4 * stayed > old.len() + new.len();
-    let piece = |words: &[&str], part: &Part| (is_alike && !part.stayed, words.concat());
+    let piece = |words: &[&str], part: &DiffPart| (is_alike && !part.stayed, words.concat());
     let first = parts.iter().map(|part| piece(&old[part.old.clone()], part));
     let second = parts.iter().map(|part| piece(&new[part.new.clone()], part));
     [lines(Side::First, first), lines(Side::Second, second)].concat()

@@ -19,7 +19,7 @@ use super::block::Block;
 use super::markdown::blocks::for_readers;
 use super::prose::{RENDERED_BYTES, gist, leads, options as markdown_options, plain};
 use super::stages::said_in;
-use super::{Participant, View, subject};
+use super::{ParticipantView, View, subject};
 
 /// What the judge's assessment begins with, behind the solution's own text; its lists have places of their own here.
 const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment";
@@ -76,7 +76,7 @@ pub fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<(
 
 /// What MADR keeps ahead of the text, as YAML: its values are strings in quotation marks, which nothing can break out of.
 fn front_matter(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-    let quoted = |one: &Participant| {
+    let quoted = |one: &ParticipantView| {
         let model = if view.debate.is_offline() { "no model" } else { one.model.as_str() };
         serde_json::to_string(&one_line(&format!("{} ({model})", one.name))).unwrap_or_default()
     };
@@ -125,10 +125,10 @@ fn list(out: &mut dyn io::Write, title: &str, items: impl Iterator<Item = String
 fn options(view: &View<'_>) -> Vec<String> {
     let debate = view.debate;
     let texts = || debate.rounds.iter().flat_map(|round| &round.contributions);
-    let of = |agent: &Participant, yields| {
+    let of = |agent: &ParticipantView, yields| {
         texts().filter(|one| one.agent_id == agent.id && debate.yield_of(one) == Some(yields)).collect::<Vec<_>>()
     };
-    let option = |agent: &Participant| {
+    let option = |agent: &ParticipantView| {
         let (proposals, speeches) = (of(agent, ResultKind::Proposal), of(agent, ResultKind::Speech));
         // What is addressed to somebody asks or answers, and is not the speaker's own case.
         let case = speeches.iter().find(|one| one.target_agent_id.is_none());

@@ -7,7 +7,7 @@ use imara_diff::{Algorithm, Diff, InternedInput, Interner};
 
 /// A part of two sequences: the same in both, or something else in either.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct DiffPart {
     /// Where it is in the old one; empty where it was inserted.
     pub(super) old: Range<usize>,
     /// Where it is in the new one; empty where it was deleted.
@@ -16,7 +16,7 @@ pub(super) struct Part {
 }
 
 /// The parts of two sequences in their order. What changed is never followed by what changed.
-pub(super) fn parts<T: Eq + Hash>(old: impl IntoIterator<Item = T>, new: impl IntoIterator<Item = T>) -> Vec<Part> {
+pub(super) fn parts<T: Eq + Hash>(old: impl IntoIterator<Item = T>, new: impl IntoIterator<Item = T>) -> Vec<DiffPart> {
     let mut input = InternedInput { before: Vec::new(), after: Vec::new(), interner: Interner::new(64) };
     input.update_before(old.into_iter());
     input.update_after(new.into_iter());
@@ -24,16 +24,16 @@ pub(super) fn parts<T: Eq + Hash>(old: impl IntoIterator<Item = T>, new: impl In
     diff.postprocess_no_heuristic(&input);
     let mut parts = Vec::new();
     let (mut old, mut new) = (0, 0);
-    let mut stay = |parts: &mut Vec<Part>, until: [usize; 2], next: [usize; 2]| {
+    let mut stay = |parts: &mut Vec<DiffPart>, until: [usize; 2], next: [usize; 2]| {
         if old < until[0] {
-            parts.push(Part { old: old..until[0], new: new..until[1], stayed: true });
+            parts.push(DiffPart { old: old..until[0], new: new..until[1], stayed: true });
         }
         [old, new] = next;
     };
     for hunk in diff.hunks() {
         let [before, after] = [hunk.before, hunk.after].map(|range| range.start as usize..range.end as usize);
         stay(&mut parts, [before.start, after.start], [before.end, after.end]);
-        parts.push(Part { old: before, new: after, stayed: false });
+        parts.push(DiffPart { old: before, new: after, stayed: false });
     }
     let ends = [input.before.len(), input.after.len()];
     stay(&mut parts, ends, ends);
@@ -83,7 +83,7 @@ mod tests {
         fn the_parts_are_the_whole(old in "[ab \n]{0,40}", new in "[ab \n]{0,40}") {
             let (old_words, new_words) = (words(&old), words(&new));
             let parts = parts(old_words.clone(), new_words.clone());
-            let join = |words: &[&str], range: fn(&Part) -> Range<usize>| -> String {
+            let join = |words: &[&str], range: fn(&DiffPart) -> Range<usize>| -> String {
                 parts.iter().map(|part| words[range(part)].concat()).collect()
             };
             prop_assert_eq!(join(&old_words, |part| part.old.clone()), old.as_str());

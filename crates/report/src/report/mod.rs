@@ -20,11 +20,11 @@ pub(crate) use compare::excerpt;
 pub use compare::{Comparison, Decided, Figures, Line, Setting, Side, draft_and_final};
 pub use decision::decision_record;
 pub use html::html;
-pub use markdown::{Detail, markdown};
+pub use markdown::{ReportDetail, markdown};
 pub use overview::overview;
 pub use said::{Said, readable, said};
 pub(crate) use stages::preposition;
-pub use view::{Participant, View};
+pub use view::{ParticipantView, View};
 
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ const DEEPEST: usize = 6;
 
 /// What a line of a rendered text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub(super) enum LineKind {
     /// The heading of what follows.
     Heading,
     /// A paragraph, a row of a table.
@@ -26,8 +26,8 @@ pub(super) enum Kind {
 
 /// A line of a rendered text, as a reader sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Line {
-    pub(super) kind: Kind,
+pub(super) struct ProseLine {
+    pub(super) kind: LineKind,
     pub(super) text: String,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn options() -> Options<'static> {
 }
 
 /// The lines of a text.
-pub(super) fn lines(text: &str) -> Vec<Line> {
+pub(super) fn lines(text: &str) -> Vec<ProseLine> {
     if text.len() > RENDERED_BYTES {
         return written(text);
     }
@@ -50,27 +50,27 @@ pub(super) fn lines(text: &str) -> Vec<Line> {
 }
 
 /// The lines of a text that is not rendered.
-pub(super) fn written(text: &str) -> Vec<Line> {
+pub(super) fn written(text: &str) -> Vec<ProseLine> {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
-    lines.map(|line| Line { kind: Kind::Prose, text: line.trim_end().to_owned() }).collect()
+    lines.map(|line| ProseLine { kind: LineKind::Prose, text: line.trim_end().to_owned() }).collect()
 }
 
 /// The lines of a text that was parsed.
-pub(super) fn lines_of(document: Node<'_>) -> Vec<Line> {
-    let mut reader = Reader::default();
+pub(super) fn lines_of(document: Node<'_>) -> Vec<ProseLine> {
+    let mut reader = ProseReader::default();
     for edge in document.traverse() {
         match edge {
             NodeEdge::Start(node) => reader.enter(&node.data().value),
             NodeEdge::End(node) => reader.leave(&node.data().value),
         }
     }
-    reader.end_line(Kind::Prose);
+    reader.end_line(LineKind::Prose);
     reader.lines
 }
 
 #[derive(Default)]
-struct Reader {
-    lines: Vec<Line>,
+struct ProseReader {
+    lines: Vec<ProseLine>,
     line: String,
     /// The mark of the item that the next line begins.
     mark: Option<String>,
@@ -78,11 +78,11 @@ struct Reader {
     lists: Vec<Option<usize>>,
 }
 
-impl Reader {
+impl ProseReader {
     fn enter(&mut self, node: &NodeValue) {
         match node {
             NodeValue::List(list) => {
-                self.end_line(Kind::Prose);
+                self.end_line(LineKind::Prose);
                 self.lists.push((list.list_type == ListType::Ordered).then_some(list.start));
             }
             NodeValue::Item(_) => {
@@ -102,7 +102,7 @@ impl Reader {
             NodeValue::Code(code) => self.line.push_str(&code.literal),
             NodeValue::HtmlInline(markup) => self.line.push_str(markup),
             NodeValue::SoftBreak => self.line.push(' '),
-            NodeValue::LineBreak => self.end_line(Kind::Prose),
+            NodeValue::LineBreak => self.end_line(LineKind::Prose),
             NodeValue::CodeBlock(block) => self.block(&block.literal),
             NodeValue::HtmlBlock(block) => self.block(&block.literal),
             _ => {}
@@ -114,9 +114,9 @@ impl Reader {
             NodeValue::List(_) => {
                 self.lists.pop();
             }
-            NodeValue::Heading(_) => self.end_line(Kind::Heading),
+            NodeValue::Heading(_) => self.end_line(LineKind::Heading),
             NodeValue::Paragraph | NodeValue::TableRow(_) | NodeValue::Item(_) | NodeValue::TaskItem(_) => {
-                self.end_line(Kind::Prose);
+                self.end_line(LineKind::Prose);
             }
             NodeValue::TableCell => self.line.push_str("   "),
             _ => {}
@@ -124,21 +124,21 @@ impl Reader {
     }
 
     fn block(&mut self, literal: &str) {
-        self.end_line(Kind::Prose);
+        self.end_line(LineKind::Prose);
         let code = literal.lines().filter(|line| !line.trim().is_empty());
-        self.lines.extend(code.map(|line| Line { kind: Kind::Code, text: line.trim_end().to_owned() }));
+        self.lines.extend(code.map(|line| ProseLine { kind: LineKind::Code, text: line.trim_end().to_owned() }));
     }
 
-    fn end_line(&mut self, kind: Kind) {
+    fn end_line(&mut self, kind: LineKind) {
         let said = self.line.trim();
         if !said.is_empty() {
             let mark = self.mark.take();
             let depth = self.lists.len().saturating_sub(1).min(DEEPEST);
-            let kind = if mark.is_some() && kind == Kind::Prose { Kind::Item } else { kind };
+            let kind = if mark.is_some() && kind == LineKind::Prose { LineKind::Item } else { kind };
             let mut text = "  ".repeat(depth);
             text.push_str(mark.as_deref().unwrap_or_default());
             text.push_str(said);
-            self.lines.push(Line { kind, text });
+            self.lines.push(ProseLine { kind, text });
         }
         self.line.clear();
     }
@@ -156,8 +156,8 @@ pub(super) fn plain(text: &str) -> String {
 /// characters; where it has no paragraph, its first item or heading.
 pub(super) fn gist(text: &str, chars: usize) -> String {
     let lines = lines(truncate(text, RENDERED_BYTES / 4));
-    let of = |kind: Kind| lines.iter().find(|line| line.kind == kind).map(|line| line.text.trim());
-    let said = of(Kind::Prose).or_else(|| of(Kind::Item)).or_else(|| of(Kind::Heading)).unwrap_or_default();
+    let of = |kind: LineKind| lines.iter().find(|line| line.kind == kind).map(|line| line.text.trim());
+    let said = of(LineKind::Prose).or_else(|| of(LineKind::Item)).or_else(|| of(LineKind::Heading)).unwrap_or_default();
     // What was cut out of a longer text may have lost one of a pair.
     sentences(&said.trim_start_matches("• ").replace("**", ""), chars)
 }

@@ -55,7 +55,7 @@ pub(super) enum Period {
 }
 
 /// The contributions of one stage in a round.
-pub(super) struct Section<'v> {
+pub(super) struct StageSection<'v> {
     /// Its heading.
     pub(super) title: String,
     /// What is said where there are none.
@@ -140,7 +140,7 @@ impl Period {
 
 /// The contributions of a round by stage, in the order of the stages; last those of stages that the record does not
 /// know. Speeches answer each other: they stay in the order in which they were held.
-pub(super) fn sections<'v>(debate: &'v Debate, round: &'v Round) -> Vec<Section<'v>> {
+pub(super) fn sections<'v>(debate: &'v Debate, round: &'v Round) -> Vec<StageSection<'v>> {
     let all = || round.contributions.iter().map(Arc::as_ref);
     let mut sections = Vec::new();
     let mut done = Vec::new();
@@ -170,11 +170,11 @@ pub(super) fn sections<'v>(debate: &'v Debate, round: &'v Round) -> Vec<Section<
     sections
 }
 
-fn section<'v>(plural: &str, contributions: Vec<&'v Contribution>) -> Section<'v> {
-    Section { title: capitalized(plural), empty: format!("No {plural} in this round."), contributions }
+fn section<'v>(plural: &str, contributions: Vec<&'v Contribution>) -> StageSection<'v> {
+    StageSection { title: capitalized(plural), empty: format!("No {plural} in this round."), contributions }
 }
 
-fn held<'v>(debate: &Debate, turn: &[&'v Contribution]) -> Section<'v> {
+fn held<'v>(debate: &Debate, turn: &[&'v Contribution]) -> StageSection<'v> {
     let words = turn.first().map(|one| debate.words(one.stage));
     let name = words.map(|words| if turn.len() == 1 { words.noun } else { words.plural }).unwrap_or_default();
     section(&name, turn.to_vec())

@@ -34,7 +34,7 @@ fn journal(texts: &[Value]) -> Vec<Recorded> {
 /// The Markdown from the given line on.
 fn markdown_from(debate: &Debate, line: &str) -> String {
     let mut report = Vec::new();
-    markdown(&View::new(debate, &[], None), Detail::Plain, &mut report).unwrap();
+    markdown(&View::new(debate, &[], None), ReportDetail::Plain, &mut report).unwrap();
     let report = String::from_utf8(report).unwrap();
     let from = report.find(&format!("\n{line}\n")).unwrap_or_else(|| panic!("{line} is not in\n{report}"));
     report[from + 1..].to_owned()

@@ -25,16 +25,16 @@ pub struct View<'a> {
     /// The events of its journal, empty where it has none.
     pub events: &'a [Recorded],
     /// The agents: in configuration order where settings are known, else as they first spoke.
-    pub agents: Vec<Participant>,
+    pub agents: Vec<ParticipantView>,
     /// The judge.
-    pub judge: Participant,
+    pub judge: ParticipantView,
     /// On which side of the motion agents were.
     sides: BTreeMap<AgentId, Position>,
 }
 
 /// An agent or the judge, from settings or put together from what the state says.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Participant {
+pub struct ParticipantView {
     /// Its id.
     pub id: AgentId,
     /// What people call it.
@@ -63,16 +63,16 @@ impl<'a> View<'a> {
             agents.find(|agent| agent.id == *id)
         };
         let agents = members(debate).into_iter().map(|(id, role)| match known(id) {
-            Some(agent) => Participant::configured(agent),
-            None => Participant::reconstructed(id, role),
+            Some(agent) => ParticipantView::configured(agent),
+            None => ParticipantView::reconstructed(id, role),
         });
         let agents = agents.collect();
         let own_judge = own.map(|settings| &settings.judge);
         let configured_judge = configured.map(|settings| &settings.judge);
         let judge = match (configured_judge, own_judge) {
-            (Some(configured), Some(own)) if configured.id != own.id => Participant::configured(own),
-            (Some(judge), _) | (None, Some(judge)) => Participant::configured(judge),
-            (None, None) => Participant::reconstructed_judge(debate),
+            (Some(configured), Some(own)) if configured.id != own.id => ParticipantView::configured(own),
+            (Some(judge), _) | (None, Some(judge)) => ParticipantView::configured(judge),
+            (None, None) => ParticipantView::reconstructed_judge(debate),
         };
         let given = own.into_iter().flat_map(|settings| &settings.agents);
         let sides = given.filter_map(|agent| Some((agent.id.clone(), agent.position?))).collect();
@@ -185,7 +185,7 @@ fn members(debate: &Debate) -> Vec<(&AgentId, &str)> {
     settled.chain(spoke).filter(|(id, _)| seen.insert(*id)).collect()
 }
 
-impl Participant {
+impl ParticipantView {
     fn configured(settings: &AgentSettings) -> Self {
         Self {
             id: settings.id.clone(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
 use crate::agent::price_of;
-use crate::engine::rehearsal::PlannedCall;
+use crate::engine::rehearsal::RehearsedCall;
 use dialectic_base::call::CallRecord;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::figures::list;
@@ -247,8 +247,8 @@ impl Planned {
     /// The same calls as they are foreseen with short texts and with long ones. One that only texts of some length
     /// bring about counts in any case.
     pub(super) fn merge<'a>(
-        least: impl IntoIterator<Item = &'a PlannedCall>,
-        full: impl IntoIterator<Item = &'a PlannedCall>,
+        least: impl IntoIterator<Item = &'a RehearsedCall>,
+        full: impl IntoIterator<Item = &'a RehearsedCall>,
     ) -> Vec<Self> {
         let mut short: BTreeMap<(&CallKey, bool), usize> =
             least.into_iter().map(|call| ((&call.key, call.is_second_chance), call.bytes)).collect();
@@ -279,7 +279,7 @@ impl Budget {
         let rounds = least.rounds.iter().zip(&full.rounds).map(|(least, full)| cost(&Planned::merge(least, full)));
         let rounds: Vec<Usd> = rounds.collect();
         let further = rounds.last().map_or(Usd::ZERO, |last| last.times(f64::from(full.further)));
-        let beside = |of: fn(&Outlook) -> &Vec<PlannedCall>| cost(&Planned::merge(of(least), of(full)));
+        let beside = |of: fn(&Outlook) -> &Vec<RehearsedCall>| cost(&Planned::merge(of(least), of(full)));
         let beside = beside(|view| &view.around)
             + beside(|view| &view.closing_checked)
             + beside(|view| &view.decisions)
@@ -313,9 +313,9 @@ mod tests {
     use dialectic_record::debate::StageId;
     use dialectic_record::protocol::BudgetClass;
 
-    fn foreseen(agent: &str, bytes: usize) -> PlannedCall {
+    fn foreseen(agent: &str, bytes: usize) -> RehearsedCall {
         let key = CallKey::new(1, StageId::new("proposal"), &AgentId::from(agent));
-        PlannedCall { key, cost: BudgetClass::Round, in_round: true, is_second_chance: false, bytes }
+        RehearsedCall { key, cost: BudgetClass::Round, in_round: true, is_second_chance: false, bytes }
     }
 
     fn payee(least: u32, most: u32) -> Payee {
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_call_that_comes_twice_is_planned_twice_and_one_of_short_texts_too() {
-        let second = |bytes| PlannedCall { is_second_chance: true, ..foreseen("judge", bytes) };
+        let second = |bytes| RehearsedCall { is_second_chance: true, ..foreseen("judge", bytes) };
         let least = [foreseen("judge", 10), second(20), foreseen("short", 5)];
         let full = [foreseen("judge", 100), second(200), foreseen("long", 50)];
         let mut planned: Vec<_> = Planned::merge(&least, &full)

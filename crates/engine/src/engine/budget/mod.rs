@@ -28,7 +28,7 @@ use dialectic_record::debate::{
 use dialectic_record::protocol::{Authorship, BudgetClass, OutputSpec, Protocol, Step};
 use dialectic_record::store::StoreError;
 
-use super::rehearsal::{PlannedCall, Rehearsal, SampleAnswers};
+use super::rehearsal::{Rehearsal, RehearsedCall, SampleAnswers};
 use super::{Engine, EngineError, check_before_closing};
 
 pub use ledger::CostLedger as Books;
@@ -484,21 +484,21 @@ const MOST_ROUNDS: u32 = 10;
 #[derive(Debug, Default)]
 pub(super) struct Outlook {
     /// The calls of each round.
-    rounds: Vec<Vec<PlannedCall>>,
+    rounds: Vec<Vec<RehearsedCall>>,
     /// Rounds beyond those.
     further: u32,
     /// Whether the debate has rounds after all of these.
     goes_on: bool,
     /// Calls ahead of and behind the rounds.
-    around: Vec<PlannedCall>,
+    around: Vec<RehearsedCall>,
     /// The calls that bring it to its answer without a check, also when it is told to close.
-    closing: Vec<PlannedCall>,
+    closing: Vec<RehearsedCall>,
     /// The same with its check, which they may have to read.
-    closing_checked: Vec<PlannedCall>,
+    closing_checked: Vec<RehearsedCall>,
     /// What is decided beside those, when it is not told to.
-    decisions: Vec<PlannedCall>,
+    decisions: Vec<RehearsedCall>,
     /// What checks the answer.
-    check: Vec<PlannedCall>,
+    check: Vec<RehearsedCall>,
 }
 
 impl Outlook {
@@ -537,7 +537,7 @@ impl Outlook {
             }
         }
         outlook.goes_on = rehearsal.goes_on();
-        let of = |calls: Vec<PlannedCall>, class| calls.into_iter().filter(move |call| call.cost == class);
+        let of = |calls: Vec<RehearsedCall>, class| calls.into_iter().filter(move |call| call.cost == class);
         let regular = rehearsal.closing([])?;
         outlook.decisions.extend(of(regular.clone(), BudgetClass::Decision));
         outlook.check.extend(of(regular, BudgetClass::Check));
@@ -551,17 +551,17 @@ impl Outlook {
         Ok(outlook)
     }
 
-    fn before_closing(&self) -> impl Iterator<Item = &PlannedCall> {
+    fn before_closing(&self) -> impl Iterator<Item = &RehearsedCall> {
         self.rounds.iter().flatten().chain(&self.around)
     }
 
     /// What the debate needs before it closes.
-    fn needed(&self) -> Vec<&PlannedCall> {
+    fn needed(&self) -> Vec<&RehearsedCall> {
         self.before_closing().filter(|call| call.cost != BudgetClass::Extra).collect()
     }
 
     /// What it could do without.
-    fn spare(&self) -> Vec<&PlannedCall> {
+    fn spare(&self) -> Vec<&RehearsedCall> {
         self.before_closing().filter(|call| call.cost == BudgetClass::Extra).collect()
     }
 }
@@ -593,7 +593,7 @@ impl Views {
         self.least.goes_on || self.full.goes_on
     }
 
-    fn merged(&self, calls: impl Fn(&Outlook) -> Vec<&PlannedCall>) -> Vec<Planned> {
+    fn merged(&self, calls: impl Fn(&Outlook) -> Vec<&RehearsedCall>) -> Vec<Planned> {
         Planned::merge(calls(&self.least), calls(&self.full))
     }
 

@@ -2,7 +2,7 @@
 
 use crate::agent::{Panel, SharedPrompt};
 use crate::engine::EngineError;
-use crate::engine::rehearsal::PlannedCall;
+use crate::engine::rehearsal::RehearsedCall;
 use dialectic_record::debate::{Debate, Purchase};
 use dialectic_record::protocol::{BudgetClass, Protocol};
 
@@ -71,7 +71,7 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
 fn bought(budget: &Budget, all: &Views, current: u32, rounds: u32) -> u32 {
     let upto = |view: &Outlook, rounds: usize, is_whole: bool| {
         let needed =
-            |calls: &Vec<PlannedCall>| calls.iter().filter(|call| call.cost != BudgetClass::Extra).cloned().collect();
+            |calls: &Vec<RehearsedCall>| calls.iter().filter(|call| call.cost != BudgetClass::Extra).cloned().collect();
         Outlook {
             rounds: view.rounds.iter().take(rounds).map(needed).collect(),
             further: u32::try_from(rounds.saturating_sub(view.rounds.len())).unwrap_or(u32::MAX),

@@ -15,7 +15,7 @@ impl Listener for Heard {
     }
 }
 
-async fn followed(model: &Rehearsal) -> (Result<Reply, FailedAttempt>, Vec<(u128, String)>, u128) {
+async fn followed(model: &OfflineProvider) -> (Result<Reply, FailedAttempt>, Vec<(u128, String)>, u128) {
     let heard = Heard(Mutex::default(), Instant::now());
     let request = Request {
         model: MODEL.into(),
@@ -34,7 +34,7 @@ async fn followed(model: &Rehearsal) -> (Result<Reply, FailedAttempt>, Vec<(u128
 
 #[tokio::test(start_paused = true)]
 async fn words_are_spread_over_the_time_that_an_answer_takes() {
-    let model = Rehearsal::new(RehearsalOptions { latency: Duration::from_secs(4), ..RehearsalOptions::default() });
+    let model = OfflineProvider::new(OfflineOptions { latency: Duration::from_secs(4), ..OfflineOptions::default() });
     let latency = model.latency(PROMPT).as_millis();
     let (reply, heard, took) = followed(&model).await;
     assert!(took.abs_diff(latency) <= 1, "{took} {latency}");
@@ -46,11 +46,11 @@ async fn words_are_spread_over_the_time_that_an_answer_takes() {
 
 #[tokio::test(start_paused = true)]
 async fn at_once_is_at_once_and_a_failure_says_nothing() {
-    let (reply, heard, took) = followed(&Rehearsal::default()).await;
+    let (reply, heard, took) = followed(&OfflineProvider::default()).await;
     assert!(reply.is_ok_and(|reply| !reply.text.is_empty()));
     assert_eq!((heard.len(), took), (0, 0));
-    let failing = RehearsalOptions { latency: Duration::from_secs(1), fail_every: NonZeroU32::new(1), seed: 0 };
-    let (reply, heard, _) = followed(&Rehearsal::new(failing)).await;
+    let failing = OfflineOptions { latency: Duration::from_secs(1), fail_every: NonZeroU32::new(1), seed: 0 };
+    let (reply, heard, _) = followed(&OfflineProvider::new(failing)).await;
     assert!(matches!(reply.unwrap_err().error, ModelError::ServerFailed { status: 500, .. }));
     assert!(heard.is_empty());
 }
@@ -58,7 +58,7 @@ async fn at_once_is_at_once_and_a_failure_says_nothing() {
 #[tokio::test(start_paused = true)]
 async fn latency_and_failures_are_as_asked() {
     let latency = Duration::from_millis(200);
-    let model = Rehearsal::new(RehearsalOptions { latency, fail_every: NonZeroU32::new(2), seed: 7 });
+    let model = OfflineProvider::new(OfflineOptions { latency, fail_every: NonZeroU32::new(2), seed: 7 });
     let mut took = Vec::new();
     for number in 1..=4 {
         let (reply, _, time) = followed(&model).await;

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::debate::{AgentId, Contribution, Debate, Found, Lens, Point, Response, ResultKind, Solution, Standing};
+use crate::debate::{
+    AgentId, Contribution, Debate, Found, Lens, Point, RecheckStanding, Response, ResultKind, Solution,
+};
 
 use super::reads::lines;
-use super::{Answered, Happened, Incident, Ledger, Move, Objection, Occasion, PointId, Reading, Reply};
+use super::{Answered, AuthorReply, Happened, Incident, Ledger, Move, Objection, Occasion, PointId, Reading};
 
 /// By which a text is known again: all of its lines but those of its answers to critics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,19 +174,19 @@ impl<'a> Fold<'a> {
         for recheck in &reading.rechecks {
             let Some(objection) = objections.iter_mut().find(|known| known.id.is(&recheck.point)) else { continue };
             let (section, reason) = (recheck.section.as_deref(), recheck.reason.as_deref());
-            if recheck.standing == Standing::Verified && (text.is_none() || text == objection.text) {
+            if recheck.standing == RecheckStanding::Verified && (text.is_none() || text == objection.text) {
                 objection.story.push(speaker.says(Happened::Unchanged, section, reason));
                 continue;
             }
             let is_first = objection.checked_in < round;
             objection.story.push(speaker.says(Happened::Rechecked(recheck.standing), section, reason));
             // One who maintains it outweighs any who take it back in the same round.
-            if is_first || recheck.standing == Standing::Maintained {
+            if is_first || recheck.standing == RecheckStanding::Maintained {
                 objection.critic = Some(recheck.standing);
                 objection.critic_section.clone_from(&recheck.section);
                 objection.critic_reason.clone_from(&recheck.reason);
                 objection.checked_in = round;
-                objection.open = recheck.standing == Standing::Maintained;
+                objection.open = recheck.standing == RecheckStanding::Maintained;
                 objection.text = text;
                 objection.is_of_earlier_text = false;
             }
@@ -226,7 +228,7 @@ impl<'a> Fold<'a> {
         self.reply(Speaker { at: Occasion::Round(round), by: Some(author) }, &reading.answers);
     }
 
-    fn reply(&mut self, speaker: Speaker<'_>, replies: &[Reply]) {
+    fn reply(&mut self, speaker: Speaker<'_>, replies: &[AuthorReply]) {
         for reply in replies {
             let known = self.ledger.objections.iter_mut().find(|known| known.id.is(&reply.point));
             let Some(objection) = known else { continue };
@@ -236,7 +238,7 @@ impl<'a> Fold<'a> {
             objection.was_passed_over = false;
             objection.was_answered_last = speaker.at == Occasion::Final;
             // What its critic took back or found met is settled, whatever its author makes of it.
-            let is_over = matches!(objection.critic, Some(Standing::Withdrawn | Standing::Verified));
+            let is_over = matches!(objection.critic, Some(RecheckStanding::Withdrawn | RecheckStanding::Verified));
             if !is_over || objection.was_answered_last {
                 objection.open = objection.answer != Answered::Accepted || objection.is_bare_acceptance();
             }

@@ -20,10 +20,10 @@ mod words;
 pub(super) use fold::Fold;
 pub use moves::{Move, Tally};
 pub use reads::Reads;
-pub use said::{Answered, Change, Decision, PointId, Reading, Recheck, Reply, Ruling, Verification};
+pub use said::{Answered, AuthorReply, Change, Decision, PointId, Reading, Recheck, Ruling, Verification};
 pub use shown::{Counts, Shown};
 pub use story::{Happened, Incident, Occasion};
-pub use words::{Found, Point, Response, Standing};
+pub use words::{Found, Point, RecheckStanding, Response};
 
 /// A point with all that became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ pub struct Objection {
     pub reason: Option<String>,
     /// What its critic made of it in a later round; absent until one spoke of it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub critic: Option<Standing>,
+    pub critic: Option<RecheckStanding>,
     /// Where the critic found it met.
     #[serde(default, rename = "criticWhere", skip_serializing_if = "Option::is_none")]
     pub critic_section: Option<String>,
@@ -112,7 +112,7 @@ impl Objection {
     /// which its critic took no offence in a later round.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        let is_closed = matches!(self.critic, Some(Standing::Withdrawn | Standing::Verified));
+        let is_closed = matches!(self.critic, Some(RecheckStanding::Withdrawn | RecheckStanding::Verified));
         !self.open && (is_closed || self.was_passed_over)
     }
 
@@ -128,14 +128,14 @@ impl Objection {
     pub fn is_verified(&self) -> bool {
         match &self.check {
             Some(check) => check.found == Found::Verified,
-            None => self.critic == Some(Standing::Verified),
+            None => self.critic == Some(RecheckStanding::Verified),
         }
     }
 
     /// Whether its author accepted it, and nobody has confirmed or denied the change since.
     #[must_use]
     pub fn is_claimed(&self) -> bool {
-        let is_settled = self.is_verified() || self.critic == Some(Standing::Withdrawn);
+        let is_settled = self.is_verified() || self.critic == Some(RecheckStanding::Withdrawn);
         let is_checked = self.check.is_some() && !self.was_answered_last;
         self.answer == Answered::Accepted && !self.open && !is_settled && !is_checked
     }
@@ -145,7 +145,7 @@ impl Objection {
     pub fn is_maintained(&self) -> bool {
         match &self.check {
             Some(check) => check.found == Found::NotFound,
-            None => self.critic == Some(Standing::Maintained),
+            None => self.critic == Some(RecheckStanding::Maintained),
         }
     }
 
@@ -228,9 +228,9 @@ impl Ledger {
             let is_waiting = one.round == round && !moves.iter().any(|moved| moved.names(&one.id));
             tally.waiting += usize::from(is_waiting);
             if one.checked_in == round {
-                tally.withdrawn += usize::from(one.critic == Some(Standing::Withdrawn));
-                tally.maintained += usize::from(one.critic == Some(Standing::Maintained));
-                tally.verified += usize::from(one.critic == Some(Standing::Verified));
+                tally.withdrawn += usize::from(one.critic == Some(RecheckStanding::Withdrawn));
+                tally.maintained += usize::from(one.critic == Some(RecheckStanding::Maintained));
+                tally.verified += usize::from(one.critic == Some(RecheckStanding::Verified));
             }
         }
         (tally != Tally::default()).then_some(tally)

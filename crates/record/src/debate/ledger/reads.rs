@@ -6,11 +6,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::debate::{
-    ANSWERS_HEADING, AgentId, CHECK_ANSWERS_HEADING, CallKey, Contribution, Debate, Lens, ReadAnswers, ReadCritique,
-    ResultKind, Said, read_answers, read_check, read_critique, read_decisions, read_review,
+    ANSWERS_HEADING, AgentId, CHECK_ANSWERS_HEADING, CallKey, Contribution, Debate, Lens, PointAnswer, ReadAnswers,
+    ReadCritique, ResultKind, read_answers, read_check, read_critique, read_decisions, read_review,
 };
 
-use super::{Answered, Change, Ledger, Objection, Point, PointId, Reading, Recheck, Reply, Standing, Verification};
+use super::{
+    Answered, AuthorReply, Change, Ledger, Objection, Point, PointId, Reading, Recheck, RecheckStanding, Verification,
+};
 
 /// What a text is to be read for, and what it may refer to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +83,8 @@ impl Ledger {
         let base = debate.draft.as_ref().and_then(|draft| draft.base.as_ref());
         let is_of_base = |one: &&Objection| base.is_none_or(|base| one.target_id == *base);
         let is_accepted = |one: &&Objection| {
-            matches!(one.answer, Answered::Accepted | Answered::Partly) && one.critic != Some(Standing::Withdrawn)
+            matches!(one.answer, Answered::Accepted | Answered::Partly)
+                && one.critic != Some(RecheckStanding::Withdrawn)
         };
         self.objections.iter().filter(|one| one.draft.is_none()).filter(is_of_base).filter(is_accepted).collect()
     }
@@ -178,8 +181,8 @@ impl Reads {
         match self {
             Self::Critique { earlier } => {
                 let ReadCritique { points, unread, said: rechecks } = read_critique(text, &numbers(earlier));
-                let recheck = |said: Said<_>| {
-                    let Said { at, verdict, section, reason } = said;
+                let recheck = |said: PointAnswer<_>| {
+                    let PointAnswer { at, verdict, section, reason } = said;
                     Some(Recheck { point: earlier.get(at)?.id.clone(), standing: verdict, section, reason })
                 };
                 let rechecks = rechecks.into_iter().filter_map(recheck).collect();
@@ -188,8 +191,8 @@ impl Reads {
             Self::Review { texts } => review(text, texts),
             Self::Check { accepted } => {
                 let read = read_check(text, &numbers(accepted));
-                let verification = |said: Said<_>| {
-                    let Said { at, verdict, section, reason } = said;
+                let verification = |said: PointAnswer<_>| {
+                    let PointAnswer { at, verdict, section, reason } = said;
                     Some(Verification { point: accepted.get(at)?.id.clone(), found: verdict, section, reason })
                 };
                 let verifications = read.said.into_iter().filter_map(verification).collect();
@@ -250,10 +253,10 @@ fn review(text: &str, texts: &[(u32, AgentId)]) -> Reading {
 }
 
 fn answered(read: ReadAnswers, points: &[Numbered]) -> Reading {
-    let reply = |said: Said<_>| {
-        let Said { at, verdict, section, reason } = said;
+    let reply = |said: PointAnswer<_>| {
+        let PointAnswer { at, verdict, section, reason } = said;
         let section = Some(section.unwrap_or_default());
-        Some(Reply { point: points.get(at)?.id.clone(), answer: verdict, section, reason })
+        Some(AuthorReply { point: points.get(at)?.id.clone(), answer: verdict, section, reason })
     };
     let answers = read.answers.into_iter().filter_map(reply).collect();
     Reading { answers, answers_at: read.section, ..Reading::default() }

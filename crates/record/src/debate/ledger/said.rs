@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::debate::AgentId;
 
-use super::{Found, Point, Response, Standing};
+use super::{Found, Point, RecheckStanding, Response};
 
 use super::reads::without;
 
@@ -71,7 +71,7 @@ pub struct Reading {
     pub verifications: Vec<Verification>,
     /// What a proposal answers to points that were raised against the one before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub answers: Vec<Reply>,
+    pub answers: Vec<AuthorReply>,
     /// Where in the text the section of answers stands, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers_at: Option<Range<usize>>,
@@ -116,7 +116,7 @@ pub struct Recheck {
     /// Which.
     pub point: PointId,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: RecheckStanding,
     /// Where the text meets it, where the critic says so.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
@@ -142,7 +142,7 @@ pub struct Verification {
 
 /// An author's answer to a point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reply {
+pub struct AuthorReply {
     /// Which.
     pub point: PointId,
     /// The answer.

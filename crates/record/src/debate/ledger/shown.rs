@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::debate::{Debate, Standing};
+use crate::debate::{Debate, RecheckStanding};
 use dialectic_base::severity::Severity;
 
 use super::{Answered, Decision, Ledger, Objection, Ruling};
@@ -99,7 +99,7 @@ impl Objection {
     /// What the critics of a later round made of it.
     #[must_use]
     pub fn recheck_in_words(&self) -> &'static str {
-        self.critic.map_or("never rechecked", Standing::name)
+        self.critic.map_or("never rechecked", RecheckStanding::name)
     }
 
     /// What the judge decided; none where it was not asked.
@@ -123,9 +123,9 @@ impl Counts {
                 Answered::Unanswered => counts.unanswered += 1,
             }
             match one.critic {
-                Some(Standing::Withdrawn) => counts.withdrawn += 1,
-                Some(Standing::Maintained) => counts.maintained += 1,
-                Some(Standing::Verified) => {}
+                Some(RecheckStanding::Withdrawn) => counts.withdrawn += 1,
+                Some(RecheckStanding::Maintained) => counts.maintained += 1,
+                Some(RecheckStanding::Verified) => {}
                 None => counts.unchecked += usize::from(one.check.is_none()),
             }
             match one.ruling.as_ref().map(|ruling| (ruling.decision, ruling.is_unmet())) {

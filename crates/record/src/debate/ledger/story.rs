@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::debate::{AgentId, Found, Response, Standing};
+use crate::debate::{AgentId, Found, RecheckStanding, Response};
 
 use super::{Objection, Ruling};
 
@@ -42,7 +42,7 @@ pub enum Happened {
     /// The author answered it.
     Answered(Response),
     /// A critic looked at it again.
-    Rechecked(Standing),
+    Rechecked(RecheckStanding),
     /// A critic or a checker called it verified, but the text is the same as before.
     Unchanged,
     /// A checker looked for the accepted change.

@@ -44,7 +44,7 @@ fn rechecks(given: &[(&str, &str)]) -> Value {
 /// The points with answer, critic and whether they are open.
 fn lives(ledger: &Ledger) -> Vec<String> {
     let life = |one: &Objection| {
-        let critic = one.critic.map_or("-", Standing::name);
+        let critic = one.critic.map_or("-", RecheckStanding::name);
         format!("{} {} {critic} {}", one.id, one.answer.name(), if one.open { "open" } else { "closed" })
     };
     ledger.objections.iter().map(life).collect()

@@ -88,7 +88,7 @@ impl Found {
 /// What a critic makes of a point that was raised before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Standing {
+pub enum RecheckStanding {
     /// It still holds.
     Maintained,
     /// It is taken back.
@@ -97,7 +97,7 @@ pub enum Standing {
     Verified,
 }
 
-impl Standing {
+impl RecheckStanding {
     /// The name on the wire and in messages.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -6,7 +6,7 @@ use std::ops::Range;
 const AROUND_A_FENCE: usize = 400;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BlockKind {
     Heading(u8),
     /// The first line of a list item.
     Item,
@@ -20,8 +20,8 @@ pub(super) enum Kind {
 
 /// A line of a text that says something.
 #[derive(Debug, Clone)]
-pub(super) struct Line {
-    pub(super) kind: Kind,
+pub(super) struct BlockLine {
+    pub(super) kind: BlockKind,
     /// How many list items it stands in.
     pub(super) depth: usize,
     pub(super) start: usize,
@@ -34,7 +34,7 @@ pub(super) struct Line {
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) text: String,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<BlockLine>,
 }
 
 impl Page {
@@ -45,8 +45,8 @@ impl Page {
     }
 }
 
-fn lines(text: &str) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
+fn lines(text: &str) -> Vec<BlockLine> {
+    let mut lines: Vec<BlockLine> = Vec::new();
     // The columns at which the contents of the open list items begin, and the fence of the code that is open.
     let (mut items, mut fence): (Vec<usize>, Option<&str>) = (Vec::new(), None);
     let (mut is_after_blank, mut at) = (true, 0);
@@ -60,36 +60,36 @@ fn lines(text: &str) -> Vec<Line> {
             continue;
         }
         let is_paragraph =
-            !is_after_blank && lines.last().is_some_and(|last| matches!(last.kind, Kind::Text | Kind::Item));
+            !is_after_blank && lines.last().is_some_and(|last| matches!(last.kind, BlockKind::Text | BlockKind::Item));
         let marker = if fence.is_some() { 0 } else { marker(bare, is_paragraph && items.is_empty()) };
         let kind = if let Some(open) = fence {
             fence = fence.filter(|_| !(bare.starts_with(open) && bare.trim_start_matches(&open[..1]).is_empty()));
-            Kind::Quoted
+            BlockKind::Quoted
         } else if let Some(open) = fence_of(bare) {
             fence = Some(open);
-            Kind::Quoted
+            BlockKind::Quoted
         } else if bare.starts_with('>') {
-            Kind::Quoted
+            BlockKind::Quoted
         } else if let Some(level) = level(bare) {
-            Kind::Heading(level)
+            BlockKind::Heading(level)
         } else if is_rule(bare) {
-            Kind::Rule
+            BlockKind::Rule
         } else if marker > 0 {
-            Kind::Item
+            BlockKind::Item
         } else if bare.starts_with('|') && bare.len() > 1 {
-            Kind::Row
+            BlockKind::Row
         } else {
-            Kind::Text
+            BlockKind::Text
         };
         // What is indented less than an item's contents ends the item, unless it goes on with a paragraph.
-        if kind != Kind::Text || !is_paragraph {
+        if kind != BlockKind::Text || !is_paragraph {
             items.truncate(items.partition_point(|content| *content <= column));
         }
-        if kind == Kind::Item {
+        if kind == BlockKind::Item {
             items.push(column + marker);
         }
-        let first = kind != Kind::Text || !is_paragraph;
-        lines.push(Line { kind, depth: items.len(), start, end: start + bare.len(), first });
+        let first = kind != BlockKind::Text || !is_paragraph;
+        lines.push(BlockLine { kind, depth: items.len(), start, end: start + bare.len(), first });
         is_after_blank = false;
     }
     lines

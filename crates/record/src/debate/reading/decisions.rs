@@ -1,6 +1,6 @@
 //! What a text decides: the list under its last heading `Decisions`.
 
-use super::blocks::{Kind, Line, Page};
+use super::blocks::{BlockKind, BlockLine, Page};
 use super::entries::without_bullet;
 use super::is_named;
 
@@ -14,27 +14,32 @@ const HEADINGS: [&str; 6] =
 #[must_use]
 pub fn read_decisions(text: &str) -> Vec<String> {
     let page = Page::new(text);
-    let is_heading = |line: &Line| HEADINGS.iter().any(|name| is_named(&page, line, name));
+    let is_heading = |line: &BlockLine| HEADINGS.iter().any(|name| is_named(&page, line, name));
     let Some(heading) = page.lines.iter().rposition(is_heading) else { return Vec::new() };
-    let section = page.lines[heading + 1..].iter().take_while(|line| !matches!(line.kind, Kind::Heading(_)));
+    let section = page.lines[heading + 1..].iter().take_while(|line| !matches!(line.kind, BlockKind::Heading(_)));
     let mut decisions: Vec<String> = Vec::new();
     let mut is_within = false;
     for line in section {
         let words = &page.text[line.start..line.end];
         match line.kind {
-            Kind::Item if line.depth <= 1 => {
+            BlockKind::Item if line.depth <= 1 => {
                 decisions.push(without_bullet(words).to_owned());
                 is_within = true;
             }
             // A decision may go on over several lines; what is listed below it explains it.
-            Kind::Text if is_within && line.depth == 1 && !line.first => {
+            BlockKind::Text if is_within && line.depth == 1 && !line.first => {
                 if let Some(last) = decisions.last_mut() {
                     last.push(' ');
                     last.push_str(words.trim());
                 }
             }
-            Kind::Text if line.depth == 0 => is_within = false,
-            Kind::Item | Kind::Text | Kind::Heading(_) | Kind::Row | Kind::Rule | Kind::Quoted => {}
+            BlockKind::Text if line.depth == 0 => is_within = false,
+            BlockKind::Item
+            | BlockKind::Text
+            | BlockKind::Heading(_)
+            | BlockKind::Row
+            | BlockKind::Rule
+            | BlockKind::Quoted => {}
         }
     }
     decisions.retain(|decision| decision.chars().any(char::is_alphanumeric));

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::Said;
-use super::blocks::{Kind, Line, Page};
+use super::PointAnswer;
+use super::blocks::{BlockKind, BlockLine, Page};
 
 /// What is said of points that have `numbers`, in the words of `verdicts`.
 pub(super) struct Entries<'a, V> {
@@ -27,8 +27,8 @@ struct Lead<V> {
 
 impl<V: Copy + PartialEq> Entries<'_, V> {
     /// All entries of these lines; of several on one point the last counts.
-    pub(super) fn read(&self, lines: &[Line]) -> Vec<Said<V>> {
-        let mut entries: Vec<Said<V>> = Vec::new();
+    pub(super) fn read(&self, lines: &[BlockLine]) -> Vec<PointAnswer<V>> {
+        let mut entries: Vec<PointAnswer<V>> = Vec::new();
         let mut at = 0;
         while at < lines.len() {
             let Some((lead, end)) = self.entry(lines, at) else {
@@ -40,7 +40,7 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
                 let (section, reason) = self.section_and_reason(lead.rest..until);
                 for point in lead.points {
                     entries.retain(|known| known.at != point);
-                    entries.push(Said { at: point, verdict, section: section.clone(), reason: reason.clone() });
+                    entries.push(PointAnswer { at: point, verdict, section: section.clone(), reason: reason.clone() });
                 }
             }
             at = end;
@@ -49,7 +49,7 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
     }
 
     /// The entry that begins with a line, and the line after it.
-    fn entry(&self, lines: &[Line], at: usize) -> Option<(Lead<V>, usize)> {
+    fn entry(&self, lines: &[BlockLine], at: usize) -> Option<(Lead<V>, usize)> {
         let line = &lines[at];
         let mut lead = self.lead(line)?;
         let mut end = at + 1;
@@ -66,12 +66,12 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
     }
 
     /// Whether a line begins with a number that is known, whatever is said of it.
-    pub(super) fn is_entry(&self, line: &Line) -> bool {
+    pub(super) fn is_entry(&self, line: &BlockLine) -> bool {
         self.lead(line).is_some()
     }
 
-    fn lead(&self, line: &Line) -> Option<Lead<V>> {
-        if matches!(line.kind, Kind::Quoted | Kind::Rule) {
+    fn lead(&self, line: &BlockLine) -> Option<Lead<V>> {
+        if matches!(line.kind, BlockKind::Quoted | BlockKind::Rule) {
             return None;
         }
         let text = &self.page.text[line.start..line.end];
@@ -118,7 +118,7 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
     }
 
     /// The verdict of a line such as `Decision: accepted` below a number, and where the rest begins.
-    fn verdict_below(&self, line: &Line) -> Option<(V, usize)> {
+    fn verdict_below(&self, line: &BlockLine) -> Option<(V, usize)> {
         let text = spoken(without_bullet(&self.page.text[line.start..line.end]));
         let named = text.split_once(':').filter(|(name, _)| name.split_whitespace().count() <= 2);
         let (verdict, after) = self.verdict(spoken(named.map_or(text, |(_, after)| after)))?;
@@ -145,15 +145,17 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
 }
 
 /// Whether `next` goes on with the entry or point that `line` begins.
-pub(super) fn belongs(line: &Line, next: &Line) -> bool {
-    let is_nested = next.depth > line.depth && !matches!(next.kind, Kind::Heading(_));
-    let is_wrapped = next.kind == Kind::Text && !next.first && next.depth == line.depth;
+pub(super) fn belongs(line: &BlockLine, next: &BlockLine) -> bool {
+    let is_nested = next.depth > line.depth && !matches!(next.kind, BlockKind::Heading(_));
+    let is_wrapped = next.kind == BlockKind::Text && !next.first && next.depth == line.depth;
     match line.kind {
         // All below a heading is about it, up to the next.
-        Kind::Heading(_) => !matches!(next.kind, Kind::Heading(_) | Kind::Rule),
-        Kind::Text => is_wrapped || is_nested && next.kind != Kind::Item,
-        Kind::Item => is_nested || next.depth == line.depth && !matches!(next.kind, Kind::Item | Kind::Heading(_)),
-        Kind::Row | Kind::Rule | Kind::Quoted => false,
+        BlockKind::Heading(_) => !matches!(next.kind, BlockKind::Heading(_) | BlockKind::Rule),
+        BlockKind::Text => is_wrapped || is_nested && next.kind != BlockKind::Item,
+        BlockKind::Item => {
+            is_nested || next.depth == line.depth && !matches!(next.kind, BlockKind::Item | BlockKind::Heading(_))
+        }
+        BlockKind::Row | BlockKind::Rule | BlockKind::Quoted => false,
     }
 }
 

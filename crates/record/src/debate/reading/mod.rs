@@ -14,10 +14,10 @@ mod tests;
 
 use std::ops::Range;
 
-use blocks::{Kind, Line, Page};
+use blocks::{BlockKind, BlockLine, Page};
 use entries::Entries;
 
-use super::{Found, Point, Response, Standing};
+use super::{Found, Point, RecheckStanding, Response};
 
 pub use decisions::read_decisions;
 
@@ -26,8 +26,11 @@ pub const ANSWERS_HEADING: &str = "Response to critiques";
 /// The one for the answers of the text after the check.
 pub const CHECK_ANSWERS_HEADING: &str = "Response to the check";
 
-const STANDINGS: &[(&str, Standing)] =
-    &[("verified", Standing::Verified), ("maintained", Standing::Maintained), ("withdrawn", Standing::Withdrawn)];
+const STANDINGS: &[(&str, RecheckStanding)] = &[
+    ("verified", RecheckStanding::Verified),
+    ("maintained", RecheckStanding::Maintained),
+    ("withdrawn", RecheckStanding::Withdrawn),
+];
 const FINDINGS: &[(&str, Found)] = &[
     ("verified", Found::Verified),
     ("not found", Found::NotFound),
@@ -47,7 +50,7 @@ const RESPONSES: &[(&str, Response)] = &[
 
 /// What a text says of one point that has a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said<V> {
+pub struct PointAnswer<V> {
     /// The place of the number among those that the text may name.
     pub at: usize,
     /// The verdict.
@@ -67,14 +70,14 @@ pub struct ReadCritique<V> {
     /// Points beyond those that are read.
     pub unread: usize,
     /// What it says of points that it was shown, each once.
-    pub said: Vec<Said<V>>,
+    pub said: Vec<PointAnswer<V>>,
 }
 
 /// The answers of an author, read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReadAnswers {
     /// The answers, each point once: the last word counts.
-    pub answers: Vec<Said<Response>>,
+    pub answers: Vec<PointAnswer<Response>>,
     /// Where in the text the section of answers stands, in bytes: under the heading that was asked for, with an answer
     /// in it. Answers that stand elsewhere are part of the text.
     pub section: Option<Range<usize>>,
@@ -82,7 +85,7 @@ pub struct ReadAnswers {
 
 /// Reads a critique that was shown points with these numbers.
 #[must_use]
-pub fn read_critique(text: &str, numbers: &[&str]) -> ReadCritique<Standing> {
+pub fn read_critique(text: &str, numbers: &[&str]) -> ReadCritique<RecheckStanding> {
     let page = Page::new(text);
     said_and_points(&page, &page.lines, numbers, STANDINGS)
 }
@@ -97,13 +100,13 @@ pub fn read_check(text: &str, numbers: &[&str]) -> ReadCritique<Found> {
 /// Reads a review of several texts: what it says under the heading of each, by the numbers of the texts. A text without
 /// a section, or with one that cannot be read, has no points there.
 #[must_use]
-pub fn read_review(text: &str, texts: &[u32]) -> Vec<ReadCritique<Standing>> {
+pub fn read_review(text: &str, texts: &[u32]) -> Vec<ReadCritique<RecheckStanding>> {
     let page = Page::new(text);
     let read = |number: &u32| {
         let from = page.lines.iter().position(|line| is_title_of(&page, line, *number));
         let lines = from.map(|from| section(&page, from)).unwrap_or_default();
         // The next text ends a section, also under a heading of another level.
-        let is_other = |line: &Line| texts.iter().any(|other| is_title_of(&page, line, *other));
+        let is_other = |line: &BlockLine| texts.iter().any(|other| is_title_of(&page, line, *other));
         let end = lines.iter().position(is_other).unwrap_or(lines.len());
         said_and_points(&page, &lines[..end], &[], STANDINGS)
     };
@@ -135,47 +138,47 @@ pub fn read_answers(text: &str, heading: &str, numbers: &[&str]) -> ReadAnswers 
 /// to be asked for them once more; one that only speaks of earlier points has none.
 fn said_and_points<V: Copy + PartialEq>(
     page: &Page,
-    lines: &[Line],
+    lines: &[BlockLine],
     numbers: &[&str],
     verdicts: &[(&str, V)],
 ) -> ReadCritique<V> {
     let entries = Entries { page, numbers, verdicts };
     let said = entries.read(lines);
     // Numbers that it was not shown are those of others' points.
-    let is_said = |line: &Line| entries.is_entry(line) || is_on_any_point(page, line, verdicts);
-    let points::Points { read, unread, says_none, is_silent } = points::read(page, lines, is_said);
+    let is_said = |line: &BlockLine| entries.is_entry(line) || is_on_any_point(page, line, verdicts);
+    let points::ReadPoints { read, unread, says_none, is_silent } = points::read(page, lines, is_said);
     let is_read = !read.is_empty() || says_none || !said.is_empty() && is_silent;
     ReadCritique { points: is_read.then_some(read), unread, said }
 }
 
 /// What stands below the title at `from`, up to the next one of its level.
-fn section(page: &Page, from: usize) -> &[Line] {
+fn section(page: &Page, from: usize) -> &[BlockLine] {
     let level = title_level(page, &page.lines[from]);
-    let ends = |line: &Line| title_level(page, line).is_some_and(|other| level.is_none_or(|level| other <= level));
+    let ends = |line: &BlockLine| title_level(page, line).is_some_and(|other| level.is_none_or(|level| other <= level));
     let below = &page.lines[from + 1..];
     &below[..below.iter().position(ends).unwrap_or(below.len())]
 }
 
 /// How high a title stands: a line in bold below all headings.
-fn title_level(page: &Page, line: &Line) -> Option<u8> {
-    if let Kind::Heading(level) = line.kind {
+fn title_level(page: &Page, line: &BlockLine) -> Option<u8> {
+    if let BlockKind::Heading(level) = line.kind {
         return Some(level);
     }
     let text = page.text[line.start..line.end].trim_end_matches(':');
     let inner = |mark| text.strip_prefix(mark)?.strip_suffix(mark);
     let is_bold = ["**", "__"].into_iter().filter_map(inner).any(|inner: &str| !inner.contains("**"));
-    (line.kind == Kind::Text && line.first && line.depth == 0 && is_bold).then_some(7)
+    (line.kind == BlockKind::Text && line.first && line.depth == 0 && is_bold).then_some(7)
 }
 
 /// Whether a line is a title of this name, with a number or a colon or without.
-fn is_named(page: &Page, line: &Line, name: &str) -> bool {
+fn is_named(page: &Page, line: &BlockLine, name: &str) -> bool {
     let text = page.text[line.start..line.end].trim_matches(|c: char| c.is_whitespace() || "#*_:".contains(c));
     let unnumbered = text.trim_start_matches(|c: char| c.is_ascii_digit() || ".)".contains(c)).trim_start();
     unnumbered.trim_start_matches(['*', '_']).eq_ignore_ascii_case(name) && title_level(page, line).is_some()
 }
 
 /// Whether a line is the title of what is said of a text: `## Text 3`.
-fn is_title_of(page: &Page, line: &Line, number: u32) -> bool {
+fn is_title_of(page: &Page, line: &BlockLine, number: u32) -> bool {
     let text = page.text[line.start..line.end].trim_start_matches(|c: char| !c.is_alphanumeric());
     let rest = entries::strip_word(text, "text")
         .map(str::trim_start)
@@ -184,7 +187,7 @@ fn is_title_of(page: &Page, line: &Line, number: u32) -> bool {
 }
 
 /// Whether a line begins with the number of a point, known or not, and a verdict: `2.3 accepted: ...`.
-fn is_on_any_point<V: Copy + PartialEq>(page: &Page, line: &Line, verdicts: &[(&str, V)]) -> bool {
+fn is_on_any_point<V: Copy + PartialEq>(page: &Page, line: &BlockLine, verdicts: &[(&str, V)]) -> bool {
     let text = entries::without_bullet(&page.text[line.start..line.end]);
     let text = text.trim_start_matches(|c: char| "*_`[(".contains(c));
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(text.len());

@@ -2,7 +2,7 @@
 
 use dialectic_base::severity::Severity;
 
-use super::blocks::{Kind, Line, Page};
+use super::blocks::{BlockKind, BlockLine, Page};
 use super::entries::{after_separator, belongs, spoken, strip_word, tidy};
 use super::title_level;
 use crate::debate::Point;
@@ -24,7 +24,7 @@ fn is_among(words: &str, list: &str) -> bool {
 }
 
 /// The points of a critique, and how many more it has.
-pub(super) struct Points {
+pub(super) struct ReadPoints {
     pub(super) read: Vec<Point>,
     pub(super) unread: usize,
     /// Whether all that it says, beside what it says of earlier points, is that there is none.
@@ -34,7 +34,7 @@ pub(super) struct Points {
 }
 
 /// Reads `lines`, those that `is_said` names left out: they are about earlier points.
-pub(super) fn read(page: &Page, lines: &[Line], is_said: impl Fn(&Line) -> bool) -> Points {
+pub(super) fn read(page: &Page, lines: &[BlockLine], is_said: impl Fn(&BlockLine) -> bool) -> ReadPoints {
     let mut points: Vec<Point> = Vec::new();
     let (mut in_section, mut is_aside) = (None, false);
     let mut rest = String::new();
@@ -48,11 +48,11 @@ pub(super) fn read(page: &Page, lines: &[Line], is_said: impl Fn(&Line) -> bool)
             }
             continue;
         }
-        let lead = lead(page, line, in_section).filter(|_| !is_aside || matches!(line.kind, Kind::Heading(_)));
+        let lead = lead(page, line, in_section).filter(|_| !is_aside || matches!(line.kind, BlockKind::Heading(_)));
         let Some((severity, start)) = lead else {
             if let Some(title) = title(page, line).filter(|title| !is_among(title, NONE)) {
                 (is_aside, in_section) = (is_among(&title, ASIDE), severity_of_title(&title));
-            } else if line.kind != Kind::Rule {
+            } else if line.kind != BlockKind::Rule {
                 rest.push_str(&page.text[line.start..line.end]);
                 rest.push('\n');
             }
@@ -75,31 +75,32 @@ pub(super) fn read(page: &Page, lines: &[Line], is_said: impl Fn(&Line) -> bool)
     points.truncate(MOST);
     let bare = rest.trim().trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
     let says_none = is_among(&bare, NONE);
-    Points { says_none: says_none && points.is_empty(), is_silent: bare.is_empty(), read: points, unread }
+    ReadPoints { says_none: says_none && points.is_empty(), is_silent: bare.is_empty(), read: points, unread }
 }
 
 /// Whether a line outside an item of a list belongs to the point above all the same: its remedy, or a list of details.
-fn goes_on(page: &Page, line: &Line, next: &Line) -> bool {
+fn goes_on(page: &Page, line: &BlockLine, next: &BlockLine) -> bool {
     let text = spoken(&page.text[next.start..next.end]);
-    let is_remedy = matches!(next.kind, Kind::Text | Kind::Item) && strip_word(text, RESOLVED_BY).is_some();
-    is_remedy || next.kind == Kind::Item && (line.kind != Kind::Item || line.depth == next.depth)
+    let is_remedy = matches!(next.kind, BlockKind::Text | BlockKind::Item) && strip_word(text, RESOLVED_BY).is_some();
+    is_remedy || next.kind == BlockKind::Item && (line.kind != BlockKind::Item || line.depth == next.depth)
 }
 
 /// The severity of the point that a line begins, and where its words begin. Every numbered item at the top is one; an
 /// item with a bullet, and a paragraph, where it begins with a tag.
-fn lead(page: &Page, line: &Line, in_section: Option<Severity>) -> Option<(Option<Severity>, usize)> {
-    if line.depth > 1 || !line.first || !matches!(line.kind, Kind::Item | Kind::Text | Kind::Heading(_)) {
+fn lead(page: &Page, line: &BlockLine, in_section: Option<Severity>) -> Option<(Option<Severity>, usize)> {
+    if line.depth > 1 || !line.first || !matches!(line.kind, BlockKind::Item | BlockKind::Text | BlockKind::Heading(_))
+    {
         return None;
     }
     let text = &page.text[line.start..line.end];
     let (is_numbered, rest) = after_number(text);
-    let is_item = line.kind == Kind::Item && in_section.is_some() || line.kind != Kind::Text && is_numbered;
+    let is_item = line.kind == BlockKind::Item && in_section.is_some() || line.kind != BlockKind::Text && is_numbered;
     let (severity, rest) = match tag(rest) {
         Some((severity, rest)) => (Some(severity), rest),
         None if is_item => (None, rest),
         None => return None,
     };
-    let is_title = matches!(line.kind, Kind::Heading(_)) && !is_numbered && rest.trim().is_empty();
+    let is_title = matches!(line.kind, BlockKind::Heading(_)) && !is_numbered && rest.trim().is_empty();
     (!is_title).then_some((severity, line.end - rest.len()))
 }
 
@@ -133,9 +134,9 @@ fn tag(text: &str) -> Option<(Severity, &str)> {
 }
 
 /// The words of a line that is a title, in lower case: a heading, a line in bold, or one that ends with a colon.
-fn title(page: &Page, line: &Line) -> Option<String> {
+fn title(page: &Page, line: &BlockLine) -> Option<String> {
     let text = &page.text[line.start..line.end];
-    let is_label = line.kind == Kind::Text && line.first && text.ends_with(':') && text.len() <= ABOUT;
+    let is_label = line.kind == BlockKind::Text && line.first && text.ends_with(':') && text.len() <= ABOUT;
     (is_label || title_level(page, line).is_some())
         .then(|| text.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase())
 }

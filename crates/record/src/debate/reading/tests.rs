@@ -98,14 +98,15 @@ fn rechecks_name_the_section_and_are_no_points() {
         write carries it.\n- `2.2`: **withdrawn** — true.\n- 9.9 verified (x): unknown.\n- 2.10 verified in Costs: now there.\n\n\
         ## New points\n\n1. [major] Clocks: they drift.";
     let ReadCritique { points, said: rechecks, unread: 0 } = read_critique(text, &NUMBERS) else { panic!() };
-    let said = |one: &Said<Standing>| (NUMBERS[one.at], one.verdict, one.section.clone(), one.reason.clone());
+    let said =
+        |one: &PointAnswer<RecheckStanding>| (NUMBERS[one.at], one.verdict, one.section.clone(), one.reason.clone());
     assert_eq!(
         rechecks.iter().map(said).collect::<Vec<_>>(),
         [
-            ("2.7", Standing::Verified, some("Storage, step 3"), some("the `token` is checked.")),
-            ("2.1", Standing::Maintained, None, some("no\nwrite carries it.")),
-            ("2.2", Standing::Withdrawn, None, some("true.")),
-            ("2.10", Standing::Verified, some("Costs"), some("now there.")),
+            ("2.7", RecheckStanding::Verified, some("Storage, step 3"), some("the `token` is checked.")),
+            ("2.1", RecheckStanding::Maintained, None, some("no\nwrite carries it.")),
+            ("2.2", RecheckStanding::Withdrawn, None, some("true.")),
+            ("2.10", RecheckStanding::Verified, some("Costs"), some("now there.")),
         ]
     );
     assert_eq!(points.unwrap().len(), 1);

@@ -124,7 +124,7 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample>
         "points",
     ]
     .map(&text);
-    let clarifications = [Clarification { question: &question, answer: &answer }];
+    let clarifications = [AnsweredQuestion { question: &question, answer: &answer }];
     let items = vec![AskedItem { id: "q1", question: &question, answer: &answer }];
     let groups = [Asker { agent: "asker", role: "role", items }];
     let attachments = [Attached { name: "notes.md", sha256: "abcd", text: &attached }];

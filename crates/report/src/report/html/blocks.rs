@@ -59,11 +59,11 @@ fn list(items: &[ListItem<'_>], participants: &Participants<'_>, top: u8) -> Mar
 fn table(table: &TableBlock<'_>, participants: &Participants<'_>) -> Markup {
     let kept = table.columns.iter().enumerate().filter(|(_, column)| column.audience != Audience::Programs);
     let kept: Vec<(usize, bool)> = kept.map(|(place, column)| (place, column.is_figure)).collect();
-    let columns: Vec<elements::Column> = kept
+    let columns: Vec<elements::ColumnHeading> = kept
         .iter()
         .map(|(place, is_figure)| {
             let title = line(&table.columns[*place].title, participants);
-            if *is_figure { elements::Column::number(title) } else { elements::Column::words(title) }
+            if *is_figure { elements::ColumnHeading::number(title) } else { elements::ColumnHeading::words(title) }
         })
         .collect();
     let row = |row: &Vec<Phrase<'_>>| {

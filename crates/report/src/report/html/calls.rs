@@ -8,12 +8,12 @@ use dialectic_base::figures::{cost, counted, duration, thousands};
 use dialectic_record::debate::{AgentId, CallKey, CallStatus, Debate, Event, Failure, Recorded, StageId, Timestamp};
 
 use super::critiques::beginning;
-use super::elements::{Column, table, time};
+use super::elements::{ColumnHeading, table, time};
 use super::participants::Participants;
 use super::text::{name, noun};
 
 /// One call of a model that came back or was given up.
-pub(super) struct Call<'v> {
+pub(super) struct CallEntry<'v> {
     /// Who was called.
     pub(super) agent: &'v AgentId,
     /// What for.
@@ -42,7 +42,7 @@ pub(super) enum End {
 }
 
 /// The calls in the order in which they were recorded.
-pub(super) fn calls<'v>(view: &'v View<'_>) -> Vec<Call<'v>> {
+pub(super) fn calls<'v>(view: &'v View<'_>) -> Vec<CallEntry<'v>> {
     let mut round = 0;
     let mut calls = Vec::new();
     // What was asked behind the end is told in a section of its own.
@@ -57,10 +57,10 @@ pub(super) fn calls<'v>(view: &'v View<'_>) -> Vec<Call<'v>> {
     calls
 }
 
-fn call<'v>(view: &'v View<'_>, recorded: &'v Recorded, last: u32) -> Option<Call<'v>> {
+fn call<'v>(view: &'v View<'_>, recorded: &'v Recorded, last: u32) -> Option<CallEntry<'v>> {
     let (event, at) = (&recorded.event, recorded.at);
     let record = event.call();
-    let made = |key: &'v CallKey, end| Call {
+    let made = |key: &'v CallKey, end| CallEntry {
         agent: &key.agent_id,
         stage: key.stage,
         round: key.round,
@@ -74,7 +74,7 @@ fn call<'v>(view: &'v View<'_>, recorded: &'v Recorded, last: u32) -> Option<Cal
         // A ballot is about the one whom it is for, which is known when it is cast.
         (Event::Contributed { contribution, .. }, Some((key, _))) => {
             let target = contribution.target_agent_id.as_ref();
-            record.map(|_| Call { target, ..made(key, End::Result) })
+            record.map(|_| CallEntry { target, ..made(key, End::Result) })
         }
         (Event::CallFailed { .. }, Some((key, _))) => Some(made(key, End::Failed)),
         (_, Some((key, settled))) => {
@@ -84,13 +84,13 @@ fn call<'v>(view: &'v View<'_>, recorded: &'v Recorded, last: u32) -> Option<Cal
         // Older versions did not say which call the casting vote was.
         (Event::Voted { .. }, None) => {
             let (stage, agent) = (stages::voting(view.debate)?.id, &view.judge.id);
-            record.map(|_| Call { agent, stage, round: last, target: None, at, record, end: End::Result })
+            record.map(|_| CallEntry { agent, stage, round: last, target: None, at, record, end: End::Result })
         }
         (_, None) => None,
     }
 }
 
-impl Call<'_> {
+impl CallEntry<'_> {
     /// What it was for: `critique of Simplicity Advocate`.
     fn purpose(&self, debate: &Debate, participants: &Participants<'_>) -> String {
         let noun = noun(debate, self.stage);
@@ -109,11 +109,12 @@ impl Call<'_> {
 }
 
 /// The calls as a table, folded away: for those who cannot see the chart or want the figures.
-pub(super) fn call_table(debate: &Debate, participants: &Participants<'_>, calls: &[Call<'_>]) -> Markup {
-    let before = ["Came back", "Who", "What"].map(Column::words);
-    let numbers = ["Took", "Attempts", "Tokens", "Cost"].map(Column::number);
-    let model = [Column::number("Round"), Column::words("Model")];
-    let columns: Vec<Column> = before.into_iter().chain(model).chain(numbers).chain([Column::words("End")]).collect();
+pub(super) fn call_table(debate: &Debate, participants: &Participants<'_>, calls: &[CallEntry<'_>]) -> Markup {
+    let before = ["Came back", "Who", "What"].map(ColumnHeading::words);
+    let numbers = ["Took", "Attempts", "Tokens", "Cost"].map(ColumnHeading::number);
+    let model = [ColumnHeading::number("Round"), ColumnHeading::words("Model")];
+    let columns: Vec<ColumnHeading> =
+        before.into_iter().chain(model).chain(numbers).chain([ColumnHeading::words("End")]).collect();
     let rows = html! { @for call in calls { (row(debate, participants, call)) } };
     html! {
         details {
@@ -123,7 +124,7 @@ pub(super) fn call_table(debate: &Debate, participants: &Participants<'_>, calls
     }
 }
 
-fn row(debate: &Debate, participants: &Participants<'_>, call: &Call<'_>) -> Markup {
+fn row(debate: &Debate, participants: &Participants<'_>, call: &CallEntry<'_>) -> Markup {
     let record = call.record;
     let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
     let tokens = record.and_then(|record| record.tokens);

@@ -9,8 +9,8 @@ use dialectic_base::figures::counted;
 use dialectic_record::debate::{AgentId, Answered, Contribution, Counts, Ledger, Objection, ResultKind};
 
 use super::contributions::folded;
-use super::elements::{Column, table};
-use super::participants::{Member, Participants};
+use super::elements::{ColumnHeading, table};
+use super::participants::{PanelMember, Participants};
 use super::text::{plain, words};
 
 /// Characters of a critique that are shown while it is folded.
@@ -25,7 +25,7 @@ struct Critique<'v> {
 }
 
 impl Critique<'_> {
-    fn is_by(&self, member: &Member<'_>) -> bool {
+    fn is_by(&self, member: &PanelMember<'_>) -> bool {
         self.contribution.agent_id == *member.id
     }
 
@@ -39,14 +39,14 @@ impl Critique<'_> {
         ledger.objections.iter().filter(of).collect()
     }
 
-    fn is_about(&self, member: &Member<'_>) -> bool {
+    fn is_about(&self, member: &PanelMember<'_>) -> bool {
         self.contribution.target_agent_id.as_ref() == Some(member.id)
     }
 }
 
 /// What became of points, as the colour of an edge says it. Words beside it say more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Outcome {
+pub(super) enum PointOutcome {
     /// All are settled.
     Settled,
     /// Of an open one the author says that it is met.
@@ -59,7 +59,7 @@ pub(super) enum Outcome {
     Rejected,
 }
 
-impl Outcome {
+impl PointOutcome {
     /// Of points: what is worst among those that are open.
     pub(super) fn of<'a>(points: impl IntoIterator<Item = &'a Objection>) -> Self {
         let outcomes = points.into_iter().filter(|one| one.open).map(|one| match one.answer {
@@ -124,7 +124,7 @@ pub(super) fn critiques(view: &View<'_>, participants: &Participants<'_>, ledger
 fn matrix(participants: &Participants<'_>, critiques: &[Critique<'_>], ledger: &Ledger) -> Markup {
     let members = participants.members().iter();
     let critics = members.clone().filter(|member| critiques.iter().any(|critique| critique.is_by(member)));
-    let targets: Vec<&Member<'_>> =
+    let targets: Vec<&PanelMember<'_>> =
         members.filter(|member| critiques.iter().any(|critique| critique.is_about(member))).collect();
     if targets.is_empty() {
         return Markup::default();
@@ -137,8 +137,8 @@ fn matrix(participants: &Participants<'_>, critiques: &[Critique<'_>], ledger: &
             }
         }
     };
-    let names = targets.iter().map(|target| Column::words(target.chip()));
-    let columns: Vec<Column> = [Column::words("")].into_iter().chain(names).collect();
+    let names = targets.iter().map(|target| ColumnHeading::words(target.chip()));
+    let columns: Vec<ColumnHeading> = [ColumnHeading::words("")].into_iter().chain(names).collect();
     let caption = "Who wrote about whose text: a row for each critic, a column for each author, with rounds and words";
     html! {
         (legend(critiques, ledger))
@@ -149,7 +149,7 @@ fn matrix(participants: &Participants<'_>, critiques: &[Critique<'_>], ledger: &
 /// What the edges in the matrix mean, those that there are.
 fn legend(critiques: &[Critique<'_>], ledger: &Ledger) -> Markup {
     let points = critiques.iter().map(|critique| critique.points(ledger)).filter(|points| !points.is_empty());
-    let outcomes: BTreeSet<Outcome> = points.map(Outcome::of).collect();
+    let outcomes: BTreeSet<PointOutcome> = points.map(PointOutcome::of).collect();
     html! {
         @if !outcomes.is_empty() {
             ul.legend {
@@ -159,7 +159,7 @@ fn legend(critiques: &[Critique<'_>], ledger: &Ledger) -> Markup {
     }
 }
 
-fn cell(critic: &Member<'_>, target: &Member<'_>, critiques: &[Critique<'_>], ledger: &Ledger) -> Markup {
+fn cell(critic: &PanelMember<'_>, target: &PanelMember<'_>, critiques: &[Critique<'_>], ledger: &Ledger) -> Markup {
     let mut fitting =
         critiques.iter().filter(|critique| critique.is_by(critic) && critique.is_about(target)).peekable();
     if fitting.peek().is_some() {
@@ -181,7 +181,7 @@ fn cell(critic: &Member<'_>, target: &Member<'_>, critiques: &[Critique<'_>], le
 fn entry(critique: &Critique<'_>, ledger: &Ledger) -> Markup {
     let Critique { round, number, contribution } = critique;
     let points = critique.points(ledger);
-    let class = (!points.is_empty()).then(|| format!("edge {}", Outcome::of(points.iter().copied()).class()));
+    let class = (!points.is_empty()).then(|| format!("edge {}", PointOutcome::of(points.iter().copied()).class()));
     let counts = Counts::of(points);
     html! {
         li class=[class] {

@@ -6,8 +6,8 @@ use std::slice::from_ref;
 
 use maud::{Markup, html};
 
-use crate::report::difference::{Part, parts, words as split};
-use crate::report::prose::{Kind, Line};
+use crate::report::difference::{DiffPart, parts, words as split};
+use crate::report::prose::{LineKind, ProseLine};
 
 use super::text::words;
 
@@ -40,12 +40,12 @@ pub(super) enum Difference {
 }
 
 /// Compares two texts, as a reader sees them: what only their Markdown says otherwise is no change.
-pub(super) fn difference(old: &[Line], new: &[Line]) -> Difference {
+pub(super) fn difference(old: &[ProseLine], new: &[ProseLine]) -> Difference {
     if old == new {
         return Difference::None;
     }
-    let bytes = |lines: &[Line]| lines.iter().map(|line| line.text.len() + 1).sum::<usize>();
-    let too_long = |lines: &[Line]| lines.len() > COMPARED_LINES || bytes(lines) > COMPARED_BYTES;
+    let bytes = |lines: &[ProseLine]| lines.iter().map(|line| line.text.len() + 1).sum::<usize>();
+    let too_long = |lines: &[ProseLine]| lines.len() > COMPARED_LINES || bytes(lines) > COMPARED_BYTES;
     if too_long(old) || too_long(new) {
         return Difference::TooLong;
     }
@@ -69,12 +69,12 @@ pub(super) fn difference(old: &[Line], new: &[Line]) -> Difference {
 }
 
 /// The class of a line in the stylesheet, which shows headings, items and code as what they are.
-fn class(line: &Line) -> Option<&'static str> {
+fn class(line: &ProseLine) -> Option<&'static str> {
     match line.kind {
-        Kind::Heading => Some("heading"),
-        Kind::Item => Some("item"),
-        Kind::Code => Some("code"),
-        Kind::Prose => None,
+        LineKind::Heading => Some("heading"),
+        LineKind::Item => Some("item"),
+        LineKind::Code => Some("code"),
+        LineKind::Prose => None,
     }
 }
 
@@ -100,7 +100,7 @@ fn share_phrases(old: &str, new: &str) -> bool {
 struct Passage<'a> {
     old: Vec<&'a str>,
     new: Vec<&'a str>,
-    parts: Vec<Part>,
+    parts: Vec<DiffPart>,
 }
 
 impl<'a> Passage<'a> {
@@ -126,7 +126,7 @@ struct Changes {
 
 impl Changes {
     /// Lines that stayed: those next to a change are shown, the others counted.
-    fn keep(&mut self, lines: &[Line], is_first: bool, is_last: bool) {
+    fn keep(&mut self, lines: &[ProseLine], is_first: bool, is_last: bool) {
         let before = if is_first { 0 } else { AROUND };
         let after = if is_last { 0 } else { AROUND };
         let skipped = lines.len().saturating_sub(before + after);
@@ -139,28 +139,28 @@ impl Changes {
         self.same(lines.get(before + skipped..).unwrap_or_default());
     }
 
-    fn same(&mut self, lines: &[Line]) {
+    fn same(&mut self, lines: &[ProseLine]) {
         for line in lines {
             let kind = class(line).map_or("same".to_owned(), |kind| format!("same {kind}"));
             self.shown.push(html! { p class=(kind) { (line.text) } });
         }
     }
 
-    fn delete(&mut self, lines: &[Line]) {
+    fn delete(&mut self, lines: &[ProseLine]) {
         for line in lines {
             self.deleted += words(&line.text);
             self.shown.push(html! { p class=[class(line)] { del { (line.text) } } });
         }
     }
 
-    fn insert(&mut self, lines: &[Line]) {
+    fn insert(&mut self, lines: &[ProseLine]) {
         for line in lines {
             self.inserted += words(&line.text);
             self.shown.push(html! { p class=[class(line)] { ins { (line.text) } } });
         }
     }
 
-    fn replace(&mut self, old: &[Line], new: &[Line]) {
+    fn replace(&mut self, old: &[ProseLine], new: &[ProseLine]) {
         // Lines of which as many went as came are mostly the same ones, reworded: each is shown as what it is.
         if old.len() == new.len() && old.len() > 1 {
             for (old, new) in old.iter().zip(new) {
@@ -168,7 +168,7 @@ impl Changes {
             }
             return;
         }
-        let joined = |lines: &[Line]| lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");
+        let joined = |lines: &[ProseLine]| lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");
         let (before, after) = (joined(old), joined(new));
         let counts = (words(&before), words(&after));
         let few = counts.0 <= COMPARED_WORDS && counts.1 <= COMPARED_WORDS;

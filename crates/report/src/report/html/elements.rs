@@ -5,12 +5,12 @@ use maud::{Markup, Render, html};
 use dialectic_record::debate::Timestamp;
 
 /// The heading of a column.
-pub(super) struct Column {
+pub(super) struct ColumnHeading {
     heading: Markup,
     class: &'static str,
 }
 
-impl Column {
+impl ColumnHeading {
     /// A column of words.
     pub(super) fn words(heading: impl Render) -> Self {
         Self { heading: heading.render(), class: "" }
@@ -26,7 +26,7 @@ impl Column {
 pub(super) fn table(
     class: &'static str,
     caption: &str,
-    columns: &[Column],
+    columns: &[ColumnHeading],
     rows: &Markup,
     foot: Option<&Markup>,
 ) -> Markup {
@@ -36,7 +36,7 @@ pub(super) fn table(
             caption { span { (caption) } }
             thead {
                 tr {
-                    @for Column { heading, class } in columns {
+                    @for ColumnHeading { heading, class } in columns {
                         @if heading.0.is_empty() { td {} }
                         @else { th scope="col" class=[attribute(class)] { (heading) } }
                     }

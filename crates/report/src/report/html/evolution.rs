@@ -3,13 +3,13 @@
 use maud::{Markup, html};
 
 use crate::report::View;
-use crate::report::prose::Line;
+use crate::report::prose::ProseLine;
 use dialectic_base::figures::{counted, thousands};
 use dialectic_record::debate::{Contribution, ResultKind};
 
 use super::contributions::{cut, figures};
 use super::diff::{Difference, difference};
-use super::participants::{Member, Participants};
+use super::participants::{PanelMember, Participants};
 use super::text::{markdown_and_lines, noun, words};
 
 /// A text of an agent in its round.
@@ -18,7 +18,7 @@ struct Version<'v> {
     contribution: &'v Contribution,
     /// The text as HTML, and its lines.
     whole: Markup,
-    lines: Vec<Line>,
+    lines: Vec<ProseLine>,
 }
 
 /// The section.
@@ -44,7 +44,7 @@ pub(super) fn evolution(view: &View<'_>, participants: &Participants<'_>) -> Mar
 }
 
 /// All that an agent wrote about its own position, but for what it carried over unchanged.
-fn versions<'v>(view: &'v View<'_>, member: &Member<'_>) -> Vec<Version<'v>> {
+fn versions<'v>(view: &'v View<'_>, member: &PanelMember<'_>) -> Vec<Version<'v>> {
     let mut versions = Vec::new();
     for round in &view.debate.rounds {
         let own = round.contributions.iter().filter(|one| one.agent_id == *member.id);

@@ -6,7 +6,7 @@ use crate::report::View;
 use dialectic_base::figures::{cost, duration, score, thousands};
 use dialectic_record::debate::{Debate, OutcomeKind, Status};
 
-use super::calls::Call;
+use super::calls::CallEntry;
 use super::elements::time;
 use super::page::title;
 use super::spending::Amounts;
@@ -16,7 +16,7 @@ use super::text::name;
 const REASONS: usize = 2;
 
 /// The header of the page.
-pub(super) fn header(view: &View<'_>, calls: &[Call<'_>]) -> Markup {
+pub(super) fn header(view: &View<'_>, calls: &[CallEntry<'_>]) -> Markup {
     let debate = view.debate;
     html! {
         header {
@@ -106,7 +106,7 @@ fn agents(view: &View<'_>) -> Markup {
     html! { (team) @if team < all { " " small { "of " (all) } } }
 }
 
-fn facts(view: &View<'_>, calls: &[Call<'_>]) -> Markup {
+fn facts(view: &View<'_>, calls: &[CallEntry<'_>]) -> Markup {
     let debate = view.debate;
     let all = Amounts::of_debate(view, calls);
     let is_paid = !debate.is_offline();

@@ -29,7 +29,7 @@ mod vote;
 use dialectic_base::sanitize::sanitize;
 use dialectic_record::debate::{Ledger, ResultKind};
 
-use self::page::{Part, Section, page};
+use self::page::{PagePart, PageSection, page};
 use self::participants::Participants;
 use super::block::Block;
 use super::stages::{self, capitalized};
@@ -47,47 +47,62 @@ pub fn html(view: &View<'_>) -> String {
     };
     let of = |said: &[Block<'_>]| blocks::blocks(said, &participants, 3);
     let sections = [
-        Section::new("solution", &solution::title(debate), Part::Answer, solution::solution(view, &participants)),
-        Section::new("follow-ups", "Follow-ups", Part::Answer, follow_ups::follow_ups(view)),
-        Section::new("problem", "Problem", Part::Answer, problem::problem(view)),
-        Section::new("participants", "Participants", Part::Answer, participants::section(view, &participants)),
-        Section::new("story", "In short", Part::Debate, story::story(view, &participants, &shown)),
-        Section::new("team", "Team", Part::Debate, of(&subject::team(debate))),
-        Section::new("material", "Material", Part::Debate, of(&subject::material(debate))),
-        Section::new("timeline", "Timeline", Part::Debate, timeline::timeline(view, &participants, &calls)),
-        Section::new("clarifications", "Clarifications", Part::Debate, problem::clarifications(view, &participants)),
-        Section::new(
+        PageSection::new(
+            "solution",
+            &solution::title(debate),
+            PagePart::Answer,
+            solution::solution(view, &participants),
+        ),
+        PageSection::new("follow-ups", "Follow-ups", PagePart::Answer, follow_ups::follow_ups(view)),
+        PageSection::new("problem", "Problem", PagePart::Answer, problem::problem(view)),
+        PageSection::new("participants", "Participants", PagePart::Answer, participants::section(view, &participants)),
+        PageSection::new("story", "In short", PagePart::Debate, story::story(view, &participants, &shown)),
+        PageSection::new("team", "Team", PagePart::Debate, of(&subject::team(debate))),
+        PageSection::new("material", "Material", PagePart::Debate, of(&subject::material(debate))),
+        PageSection::new("timeline", "Timeline", PagePart::Debate, timeline::timeline(view, &participants, &calls)),
+        PageSection::new(
+            "clarifications",
+            "Clarifications",
+            PagePart::Debate,
+            problem::clarifications(view, &participants),
+        ),
+        PageSection::new(
             "proposals",
             &title(ResultKind::Proposal, "proposals"),
-            Part::Debate,
+            PagePart::Debate,
             evolution::evolution(view, &participants),
         ),
-        Section::new(
+        PageSection::new(
             "critiques",
             &title(ResultKind::Critique, "critiques"),
-            Part::Debate,
+            PagePart::Debate,
             critiques::critiques(view, &participants, &shown.ledger),
         ),
-        Section::new("answer-check", "Check of the answer", Part::Debate, of(&subject::check(debate))),
-        Section::new("objections", "Objections", Part::Debate, objections::objections(view, &participants, &shown)),
-        Section::new("speeches", "Speeches", Part::Debate, speeches::speeches(view, &participants)),
-        Section::new("others", "Other texts", Part::Debate, speeches::others(view, &participants)),
-        Section::new("scores", "Scores", Part::Debate, scores::scores(view, &participants)),
-        Section::new(
+        PageSection::new("answer-check", "Check of the answer", PagePart::Debate, of(&subject::check(debate))),
+        PageSection::new(
+            "objections",
+            "Objections",
+            PagePart::Debate,
+            objections::objections(view, &participants, &shown),
+        ),
+        PageSection::new("speeches", "Speeches", PagePart::Debate, speeches::speeches(view, &participants)),
+        PageSection::new("others", "Other texts", PagePart::Debate, speeches::others(view, &participants)),
+        PageSection::new("scores", "Scores", PagePart::Debate, scores::scores(view, &participants)),
+        PageSection::new(
             "agreement",
             "Agreement",
-            Part::Debate,
+            PagePart::Debate,
             of(&subject::agreement(&debate.rounds, &debate.extensions)),
         ),
-        Section::new("arguments", "Kinds of argument", Part::Debate, of(&subject::arguments(&debate.rounds))),
-        Section::new("vote", &vote::title(debate), Part::Debate, vote::vote(view, &participants)),
-        Section::new("polls", "Polls", Part::Debate, of(&subject::polls(debate))),
-        Section::new("judgement", "Judgement", Part::Debate, of(&subject::verdict(view))),
-        Section::new("summaries", "Summaries", Part::Debate, contributions::summaries(view, &participants)),
-        Section::new("tools", "Tools", Part::Debate, contributions::tools(view, &participants)),
-        Section::new("usage", "Cost and tokens", Part::Run, usage::usage(view, &participants, &calls)),
-        Section::new("failures", "Failures", Part::Run, calls::failures(view, &participants)),
-        Section::new("settings", "Settings", Part::Run, of(&subject::settings(debate))),
+        PageSection::new("arguments", "Kinds of argument", PagePart::Debate, of(&subject::arguments(&debate.rounds))),
+        PageSection::new("vote", &vote::title(debate), PagePart::Debate, vote::vote(view, &participants)),
+        PageSection::new("polls", "Polls", PagePart::Debate, of(&subject::polls(debate))),
+        PageSection::new("judgement", "Judgement", PagePart::Debate, of(&subject::verdict(view))),
+        PageSection::new("summaries", "Summaries", PagePart::Debate, contributions::summaries(view, &participants)),
+        PageSection::new("tools", "Tools", PagePart::Debate, contributions::tools(view, &participants)),
+        PageSection::new("usage", "Cost and tokens", PagePart::Run, usage::usage(view, &participants, &calls)),
+        PageSection::new("failures", "Failures", PagePart::Run, calls::failures(view, &participants)),
+        PageSection::new("settings", "Settings", PagePart::Run, of(&subject::settings(debate))),
     ];
     let page = page(view, &header::header(view, &calls), &sections);
     // All of it at once, so that nothing is left out: escaping keeps texts from being markup, this from steering.

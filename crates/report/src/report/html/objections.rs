@@ -9,7 +9,7 @@ use dialectic_base::severity::Severity;
 use dialectic_record::debate::{Counts, Objection, Shown};
 
 use super::blocks::{anchor, blocks, pill};
-use super::critiques::{Outcome, beginning, numbers};
+use super::critiques::{PointOutcome, beginning, numbers};
 use super::participants::Participants;
 
 /// The section.
@@ -67,7 +67,7 @@ fn point(one: &Objection, critique: Option<usize>, participants: &Participants<'
                 summary {
                     span { (number) " " (pill(one.point.severity)) }
                     " " (participants.chip(&one.critic_id)) " on " (participants.chip(&one.target_id)) ": "
-                    span.edge.(Outcome::of([one]).class()) { (subject::course(one)) }
+                    span.edge.(PointOutcome::of([one]).class()) { (subject::course(one)) }
                     @if one.open { " " strong { "open" } } @else { " settled" }
                     // What is unfolded begins with the same words.
                     " " span.beginning { bdi { (beginning(&one.point.in_words())) } }
@@ -168,12 +168,12 @@ mod tests {
     #[test]
     fn an_edge_shows_the_worst_of_what_is_open() {
         let ledger = Ledger::of(&argued());
-        let outcomes = ledger.objections.iter().map(|one| Outcome::of([one]).class());
+        let outcomes = ledger.objections.iter().map(|one| PointOutcome::of([one]).class());
         let wanted = ["settled", "settled", "rejected", "settled", "partly", "open", "unanswered", "unanswered"];
         assert_eq!(outcomes.collect::<Vec<_>>(), wanted);
-        assert_eq!(Outcome::of(&ledger.objections), Outcome::Rejected);
-        assert_eq!(Outcome::of(&ledger.objections[4..]), Outcome::Unanswered);
-        assert_eq!(Outcome::of([]), Outcome::Settled);
+        assert_eq!(PointOutcome::of(&ledger.objections), PointOutcome::Rejected);
+        assert_eq!(PointOutcome::of(&ledger.objections[4..]), PointOutcome::Unanswered);
+        assert_eq!(PointOutcome::of([]), PointOutcome::Settled);
     }
 
     #[test]

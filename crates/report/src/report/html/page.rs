@@ -12,16 +12,16 @@ const TITLE_CHARS: usize = 140;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A section of the page.
-pub(super) struct Section {
+pub(super) struct PageSection {
     id: &'static str,
     title: String,
-    part: Part,
+    part: PagePart,
     body: Markup,
 }
 
 /// The parts that the sections are grouped into, in their order.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum PagePart {
     /// What came out.
     Answer,
     /// How it came about.
@@ -30,7 +30,7 @@ pub(super) enum Part {
     Run,
 }
 
-impl Part {
+impl PagePart {
     fn title(self) -> &'static str {
         match self {
             Self::Answer => "The answer",
@@ -40,9 +40,9 @@ impl Part {
     }
 }
 
-impl Section {
+impl PageSection {
     /// A section that is left out when its body is empty.
-    pub(super) fn new(id: &'static str, title: &str, part: Part, body: Markup) -> Self {
+    pub(super) fn new(id: &'static str, title: &str, part: PagePart, body: Markup) -> Self {
         Self { id, title: plain(title, SHORT), part, body }
     }
 }
@@ -58,12 +58,12 @@ pub(super) fn is_whole_title(view: &View<'_>) -> bool {
 }
 
 /// The whole page.
-pub(super) fn page(view: &View<'_>, header: &Markup, sections: &[Section]) -> String {
+pub(super) fn page(view: &View<'_>, header: &Markup, sections: &[PageSection]) -> String {
     // A checkout may have changed the line breaks; the hash is over what a browser makes of them.
     let style = include_str!("page.css").replace("\r\n", "\n");
     let policy =
         format!("default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'", hash(&style));
-    let shown: Vec<&Section> = sections.iter().filter(|section| !section.body.0.is_empty()).collect();
+    let shown: Vec<&PageSection> = sections.iter().filter(|section| !section.body.0.is_empty()).collect();
     let parts = shown.chunk_by(|one, next| one.part == next.part);
     let page = html! {
         (DOCTYPE)
@@ -97,20 +97,20 @@ pub(super) fn page(view: &View<'_>, header: &Markup, sections: &[Section]) -> St
 }
 
 /// The part of the navigation that leads to these sections, all of one part.
-fn links(sections: &[&Section]) -> Markup {
+fn links(sections: &[&PageSection]) -> Markup {
     html! {
         @if let Some(first) = sections.first() { p { (first.part.title()) } }
         ul {
-            @for Section { id, title, .. } in sections { li { a href={ "#" (id) } { (title) } } }
+            @for PageSection { id, title, .. } in sections { li { a href={ "#" (id) } { (title) } } }
         }
     }
 }
 
-fn part_of_page(sections: &[&Section]) -> Markup {
-    let named = sections.first().filter(|first| first.part != Part::Answer);
+fn part_of_page(sections: &[&PageSection]) -> Markup {
+    let named = sections.first().filter(|first| first.part != PagePart::Answer);
     html! {
         @if let Some(first) = named { p.part { (first.part.title()) } }
-        @for Section { id, title, body, .. } in sections {
+        @for PageSection { id, title, body, .. } in sections {
             section id=(id) aria-labelledby={ (id) "-title" } {
                 h2 id={ (id) "-title" } { (title) }
                 (body)

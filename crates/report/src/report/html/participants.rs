@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use maud::{Markup, html};
 
 use crate::report::block::Block;
-use crate::report::{Participant, View, subject};
+use crate::report::{ParticipantView, View, subject};
 use dialectic_record::debate::AgentId;
 
 use super::blocks::blocks;
@@ -16,12 +16,12 @@ const COLOURS: usize = 8;
 
 /// Everybody who takes part.
 pub(super) struct Participants<'v> {
-    members: Vec<Member<'v>>,
+    members: Vec<PanelMember<'v>>,
     places: HashMap<&'v AgentId, usize>,
 }
 
 /// An agent or the judge.
-pub(super) struct Member<'v> {
+pub(super) struct PanelMember<'v> {
     /// Its id.
     pub(super) id: &'v AgentId,
     /// What people call it, cut where that is absurdly long.
@@ -45,7 +45,7 @@ impl<'v> Participants<'v> {
             participants.add_agent(id, None);
         }
         participants.places.entry(&view.judge.id).or_insert(participants.members.len());
-        participants.members.push(Member {
+        participants.members.push(PanelMember {
             id: &view.judge.id,
             name: plain(&view.judge.name, SHORT),
             badge: "J".to_owned(),
@@ -54,13 +54,13 @@ impl<'v> Participants<'v> {
         participants
     }
 
-    fn add_agent(&mut self, id: &'v AgentId, participant: Option<&'v Participant>) {
+    fn add_agent(&mut self, id: &'v AgentId, participant: Option<&'v ParticipantView>) {
         let place = self.members.len();
         if self.places.contains_key(id) {
             return;
         }
         self.places.insert(id, place);
-        self.members.push(Member {
+        self.members.push(PanelMember {
             id,
             name: plain(participant.map_or(id.as_str(), |participant| &participant.name), SHORT),
             badge: (place + 1).to_string(),
@@ -69,7 +69,7 @@ impl<'v> Participants<'v> {
     }
 
     /// Agents, then the judge.
-    pub(super) fn members(&self) -> &[Member<'v>] {
+    pub(super) fn members(&self) -> &[PanelMember<'v>] {
         &self.members
     }
 
@@ -79,13 +79,13 @@ impl<'v> Participants<'v> {
     }
 
     /// An agent or the judge.
-    pub(super) fn find(&self, id: &AgentId) -> Option<&Member<'v>> {
+    pub(super) fn find(&self, id: &AgentId) -> Option<&PanelMember<'v>> {
         self.members.get(self.place(id)?)
     }
 
     /// An agent or the judge with badge and name; a bare id where it is neither.
     pub(super) fn chip(&self, id: &AgentId) -> Markup {
-        self.find(id).map_or_else(|| name(id.as_str()), Member::chip)
+        self.find(id).map_or_else(|| name(id.as_str()), PanelMember::chip)
     }
 
     /// What people call an agent or the judge.
@@ -94,7 +94,7 @@ impl<'v> Participants<'v> {
     }
 }
 
-impl Member<'_> {
+impl PanelMember<'_> {
     /// Badge and name.
     pub(super) fn chip(&self) -> Markup {
         html! {

@@ -7,7 +7,7 @@ use dialectic_base::figures::thousands;
 use dialectic_base::money::Usd;
 use dialectic_record::debate::AgentId;
 
-use super::calls::Call;
+use super::calls::CallEntry;
 use super::participants::Participants;
 
 /// What some calls took.
@@ -46,7 +46,7 @@ impl Amounts {
     }
 
     /// Of the whole debate: what the state's usage says, else what the calls or the results add up to.
-    pub(super) fn of_debate(view: &View<'_>, calls: &[Call<'_>]) -> Self {
+    pub(super) fn of_debate(view: &View<'_>, calls: &[CallEntry<'_>]) -> Self {
         let usage = view.debate.usage.values().map(|usage| Self {
             calls: Some(usage.requests),
             known_tokens: usage.input_tokens.saturating_add(usage.output_tokens),
@@ -84,7 +84,7 @@ impl Amounts {
 
 impl Spending {
     /// From the calls of the journal, or where there is none from what the results say of themselves.
-    pub(super) fn of(view: &View<'_>, participants: &Participants<'_>, calls: &[Call<'_>]) -> Self {
+    pub(super) fn of(view: &View<'_>, participants: &Participants<'_>, calls: &[CallEntry<'_>]) -> Self {
         let mut spending = Self { entries: Vec::new() };
         for call in calls {
             spending.add(

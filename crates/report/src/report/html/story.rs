@@ -12,8 +12,8 @@ use crate::report::{View, subject};
 use dialectic_base::figures::{counted, list, thousands};
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::{
-    AgentId, Answered, Contribution, Counts, Debate, Ledger, Objection, Polls, ResultKind, Shown, StageId, Standing,
-    Status,
+    AgentId, Answered, Contribution, Counts, Debate, Ledger, Objection, Polls, RecheckStanding, ResultKind, Shown,
+    StageId, Status,
 };
 
 use super::blocks::{anchor, blocks, line};
@@ -155,7 +155,7 @@ struct Fought<'l> {
 
 /// How much a point was fought over; nothing where its author gave way at once.
 fn heat(one: &Objection) -> u8 {
-    let critics = if one.critic == Some(Standing::Maintained) { 3 } else { 0 };
+    let critics = if one.critic == Some(RecheckStanding::Maintained) { 3 } else { 0 };
     let judge = u8::from(one.ruling.as_ref().is_some_and(|ruling| !ruling.missing)) * 2;
     let author = match one.answer {
         Answered::Rejected => 2,

@@ -8,7 +8,7 @@ use comrak::options::Plugins;
 use comrak::{Arena, parse_document};
 use maud::{Markup, PreEscaped, html};
 
-use crate::report::prose::{self, Line, RENDERED_BYTES};
+use crate::report::prose::{self, ProseLine, RENDERED_BYTES};
 use dialectic_record::debate::{Debate, StageId};
 
 /// Characters of a name and of what else has to stay short, whatever a record holds.
@@ -76,7 +76,7 @@ pub(super) fn words(text: &str) -> u64 {
 }
 
 /// Markdown of a model, and its lines as a reader sees them.
-pub(super) fn markdown_and_lines(text: &str, top: u8) -> (Markup, Vec<Line>) {
+pub(super) fn markdown_and_lines(text: &str, top: u8) -> (Markup, Vec<ProseLine>) {
     let mut lines = None;
     let shown = shown(text, top, Breaks::Soft, &mut |document| lines = Some(prose::lines_of(document)));
     (shown, lines.unwrap_or_else(|| prose::written(text)))

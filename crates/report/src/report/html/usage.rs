@@ -7,13 +7,13 @@ use crate::report::{View, subject};
 use dialectic_base::figures::cost;
 
 use super::blocks::blocks;
-use super::calls::Call;
-use super::elements::{Column, bar, table};
-use super::participants::{Member, Participants};
+use super::calls::CallEntry;
+use super::elements::{ColumnHeading, bar, table};
+use super::participants::{PanelMember, Participants};
 use super::spending::{Amounts, Spending};
 
 /// The section.
-pub(super) fn usage(view: &View<'_>, participants: &Participants<'_>, calls: &[Call<'_>]) -> Markup {
+pub(super) fn usage(view: &View<'_>, participants: &Participants<'_>, calls: &[CallEntry<'_>]) -> Markup {
     let spending = Spending::of(view, participants, calls);
     html! {
         @if !spending.periods().is_empty() {
@@ -51,9 +51,9 @@ fn by_agent(participants: &Participants<'_>, spending: &Spending) -> Markup {
             td.number.total { (figures(&spending.sum(|_, _| true))) }
         }
     };
-    let labels = periods.iter().map(|period| Column::number(label(*period)));
-    let columns: Vec<Column> =
-        [Column::words("Who")].into_iter().chain(labels).chain([Column::number("All")]).collect();
+    let labels = periods.iter().map(|period| ColumnHeading::number(label(*period)));
+    let columns: Vec<ColumnHeading> =
+        [ColumnHeading::words("Who")].into_iter().chain(labels).chain([ColumnHeading::number("All")]).collect();
     table("usage", "Tokens and cost by agent and round; bars compare tokens", &columns, &rows, Some(&foot))
 }
 
@@ -65,7 +65,7 @@ fn label(period: Period) -> String {
     }
 }
 
-fn cell(amounts: Option<Amounts>, member: &Member<'_>, most: u64) -> Markup {
+fn cell(amounts: Option<Amounts>, member: &PanelMember<'_>, most: u64) -> Markup {
     html! {
         td.number {
             @if let Some(amounts) = amounts {

@@ -22,7 +22,7 @@ use super::{View, subject};
 
 /// How much a report says of each contribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
+pub enum ReportDetail {
     /// Who said what.
     Plain,
     /// What it took, too: latency and tokens.
@@ -34,7 +34,7 @@ pub enum Detail {
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn markdown(view: &View<'_>, detail: Detail, out: &mut dyn io::Write) -> io::Result<()> {
+pub fn markdown(view: &View<'_>, detail: ReportDetail, out: &mut dyn io::Write) -> io::Result<()> {
     let mut out = Document { out, written: Ok(()), reader: None };
     head(&mut out, view);
     participants(&mut out, "## Agents", &subject::agents(view));

@@ -5,10 +5,10 @@ use dialectic_base::markdown::{heading, inline};
 use dialectic_record::debate::{Contribution, Debate, ResultKind};
 
 use super::super::View;
-use super::super::stages::{Section, sections};
-use super::{Detail, Document, id};
+use super::super::stages::{StageSection, sections};
+use super::{Document, ReportDetail, id};
 
-pub(super) fn write(out: &mut Document<'_>, view: &View<'_>, detail: Detail) {
+pub(super) fn write(out: &mut Document<'_>, view: &View<'_>, detail: ReportDetail) {
     out.line("## Rounds\n");
     if view.debate.rounds.is_empty() {
         out.line("No rounds yet.\n");
@@ -21,7 +21,7 @@ pub(super) fn write(out: &mut Document<'_>, view: &View<'_>, detail: Detail) {
     }
 }
 
-fn write_section(out: &mut Document<'_>, debate: &Debate, section: &Section<'_>, detail: Detail) {
+fn write_section(out: &mut Document<'_>, debate: &Debate, section: &StageSection<'_>, detail: ReportDetail) {
     out.line(format_args!("#### {}", heading(&section.title)));
     if section.contributions.is_empty() {
         out.line(format_args!("{}\n", inline(&section.empty)));
@@ -55,13 +55,13 @@ fn who(debate: &Debate, contribution: &Contribution) -> String {
     }
 }
 
-fn took(contribution: &Contribution, detail: Detail) -> String {
+fn took(contribution: &Contribution, detail: ReportDetail) -> String {
     let known =
         |figure: Option<u64>, unit: &str| figure.map_or_else(|| UNKNOWN.to_owned(), |figure| format!("{figure}{unit}"));
     let metadata = &contribution.metadata;
     match detail {
-        Detail::Plain => String::new(),
-        Detail::Verbose => {
+        ReportDetail::Plain => String::new(),
+        ReportDetail::Verbose => {
             format!(" (latency={}, tokens={})", known(metadata.latency_ms, "ms"), known(metadata.tokens_used, ""))
         }
     }

@@ -109,7 +109,7 @@ fn debate(text: &str) -> Debate {
     .unwrap()
 }
 
-fn report_on(debate: &Debate, detail: Detail) -> String {
+fn report_on(debate: &Debate, detail: ReportDetail) -> String {
     let mut report = Vec::new();
     markdown(&View::new(debate, &[], None), detail, &mut report).unwrap();
     String::from_utf8(report).unwrap()
@@ -330,7 +330,7 @@ fn text_of<'a>(node: &'a AstNode<'a>) -> String {
 fn no_text_changes_the_structure_of_a_report() {
     for text in hostile() {
         let debate = debate(&text);
-        let report = report_on(&debate, Detail::Verbose);
+        let report = report_on(&debate, ReportDetail::Verbose);
         let (found, expected) = (outline(&report), expected(&text));
         let sample: String = text.chars().take(80).collect();
         for (found, expected) in found.iter().zip(&expected) {
@@ -399,7 +399,7 @@ fn objections_stay_in_their_section_whatever_they_say() {
             format!("row 1 ¦ {two} ¦ - ¦ - ¦ {point} ¦ - ¦ 1 ¦ 2"),
         ];
         let expected: Vec<String> = expected.iter().map(|line| one_spaced(line)).collect();
-        let found = outline(&report_on(&debate, Detail::Plain));
+        let found = outline(&report_on(&debate, ReportDetail::Plain));
         let from = found.iter().position(|block| block == "h2 Objections").unwrap();
         let sample: String = text.chars().take(80).collect();
         assert_eq!(found[from..], expected, "of {sample:?}");
@@ -409,7 +409,7 @@ fn objections_stay_in_their_section_whatever_they_say() {
 #[test]
 #[expect(clippy::too_many_lines, reason = "it is the section, line by line")]
 fn objections_are_reported_with_all_that_became_of_them() {
-    let report = report_on(&dialectic_record::debate::fixture::argued(), Detail::Plain);
+    let report = report_on(&dialectic_record::debate::fixture::argued(), ReportDetail::Plain);
     let from = report.find("\n## Objections\n").unwrap();
     insta::assert_snapshot!(report[from..], @r"
     ## Objections
@@ -606,7 +606,7 @@ fn a_debate_whose_record_holds_no_readings_is_reported_as_ever() {
         let one = std::sync::Arc::make_mut(one);
         (one.reading, one.content) = (None, "1. [blocking] It is lost.".into());
     }
-    let report = report_on(&debate, Detail::Plain);
+    let report = report_on(&debate, ReportDetail::Plain);
     assert!(report.ends_with("### Final Synthesis\n```text\nOne store, one leader.\n```\n"), "{report}");
 }
 
@@ -617,7 +617,7 @@ fn a_line_of_200_kilobytes_is_a_line() {
     debate.problem = long.as_str().into();
     debate.failures[0].error.clone_from(&long);
     debate.final_solution.as_mut().unwrap().description.clone_from(&long);
-    let report = report_on(&debate, Detail::Verbose);
+    let report = report_on(&debate, ReportDetail::Verbose);
     let (found, flat) = (outline(&report), one_spaced(&long));
     assert_eq!(found.len(), expected("word").len());
     assert_eq!(found[0], format!("h1 Debate: {flat}"));
@@ -637,7 +637,7 @@ fn the_test_sees_what_an_unescaped_text_would_do() {
 #[test]
 fn an_error_of_the_stream_is_handed_on() {
     let mut room = [0; 100];
-    let written = markdown(&View::new(&debate("word"), &[], None), Detail::Plain, &mut room.as_mut_slice());
+    let written = markdown(&View::new(&debate("word"), &[], None), ReportDetail::Plain, &mut room.as_mut_slice());
     assert_eq!(written.unwrap_err().kind(), io::ErrorKind::WriteZero);
 }
 
@@ -648,7 +648,7 @@ fn a_debate_that_says_next_to_nothing_has_a_report() {
     ]}]});
     let mut debate: Debate = serde_json::from_value(state).unwrap();
     upgrade_state(&mut debate);
-    insta::assert_snapshot!(report_on(&debate, Detail::Plain), @r"
+    insta::assert_snapshot!(report_on(&debate, ReportDetail::Plain), @r"
     # Debate: 
     Time: N/A
 

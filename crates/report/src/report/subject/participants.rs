@@ -6,7 +6,7 @@ use dialectic_base::figures::UNKNOWN;
 use dialectic_record::debate::{AgentSettings, Position, SummarizationSettings};
 
 use crate::report::block::{Audience, Phrase, Piece, TableBlock, TableHead, figure, foreign, line};
-use crate::report::{Participant, View};
+use crate::report::{ParticipantView, View};
 
 /// The agents.
 pub(crate) fn agents<'v>(view: &'v View<'_>) -> TableBlock<'v> {
@@ -24,7 +24,7 @@ pub(crate) fn everybody<'v>(view: &'v View<'_>) -> TableBlock<'v> {
 }
 
 /// The column of the sides comes last, after those that older reports have.
-fn table<'v>(view: &'v View<'_>, members: Vec<&'v Participant>, has_sides: bool) -> TableBlock<'v> {
+fn table<'v>(view: &'v View<'_>, members: Vec<&'v ParticipantView>, has_sides: bool) -> TableBlock<'v> {
     let shown = ["Name", "Id"].map(|title| TableHead::words(title).only(Audience::People));
     let written = ["ID", "Name"].map(|title| TableHead::words(title).only(Audience::Programs));
     let columns = ["Role", "Model", "Provider"].map(TableHead::words);
@@ -44,7 +44,7 @@ fn table<'v>(view: &'v View<'_>, members: Vec<&'v Participant>, has_sides: bool)
     TableBlock::new("participants", "Agents and judge, with their number and colour on this page", columns, rows)
 }
 
-fn row(member: &Participant, is_judge: bool) -> [Phrase<'_>; 12] {
+fn row(member: &ParticipantView, is_judge: bool) -> [Phrase<'_>; 12] {
     let settings = member.settings.as_ref();
     let path = |of: fn(&AgentSettings) -> &Option<PathBuf>| {
         let path = settings.and_then(|settings| of(settings).as_ref());

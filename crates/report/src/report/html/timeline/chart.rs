@@ -7,11 +7,11 @@ use maud::{Markup, html};
 use crate::report::stages::{Mark, Marks};
 use dialectic_base::figures::duration;
 
-use super::super::calls::{Call, End};
+use super::super::calls::{CallEntry, End};
 use super::super::elements::{as_f64, px};
-use super::super::participants::Member;
+use super::super::participants::PanelMember;
 use super::timescale::{Scale, Timescale};
-use super::{Bar, Row};
+use super::{AgentRow, Bar};
 
 /// Width of the chart, the column of badges, and the axis on top, in units of the drawing.
 const WIDTH: f64 = 960.0;
@@ -23,7 +23,7 @@ const ROW_GAP: f64 = 10.0;
 const MANY_LANES: usize = 40;
 
 /// The chart as SVG. Colours come from the stylesheet; the policy of the page forbids styles of its own.
-pub(super) fn chart(rows: &[Row<'_, '_>], scale: &Scale, marks: &Marks) -> Markup {
+pub(super) fn chart(rows: &[AgentRow<'_, '_>], scale: &Scale, marks: &Marks) -> Markup {
     let lanes: usize = rows.iter().map(|row| row.lanes).sum();
     // Rows of one lane have room to spare.
     let lane = match lanes {
@@ -81,7 +81,7 @@ pub(super) fn chart(rows: &[Row<'_, '_>], scale: &Scale, marks: &Marks) -> Marku
 }
 
 /// A call as a bar: its stage as colour and letter, a cross when it failed, a dashed edge when it was repeated.
-fn draw(bar: &Bar<'_, '_>, mark: &Mark, member: &Member<'_>, x: f64, width: f64, y: f64, height: f64) -> Markup {
+fn draw(bar: &Bar<'_, '_>, mark: &Mark, member: &PanelMember<'_>, x: f64, width: f64, y: f64, height: f64) -> Markup {
     let call = bar.call;
     let is_lost = matches!(call.end, End::Failed);
     let corners = (!is_lost).then_some("2");
@@ -106,7 +106,7 @@ fn cross(x: f64, top: f64, height: f64) -> String {
 }
 
 /// `, round 1, 3.2 s, 2 attempts`
-fn note(call: &Call<'_>) -> String {
+fn note(call: &CallEntry<'_>) -> String {
     let round = if call.round == 0 { String::new() } else { format!(", round {}", call.round) };
     let took = call.record.map(|record| format!(", {}", duration(record.latency_ms))).unwrap_or_default();
     let attempts = call.record.map_or(1, |record| record.attempts);
@@ -120,7 +120,7 @@ fn note(call: &Call<'_>) -> String {
 }
 
 /// The first call of each round.
-fn round_starts(rows: &[Row<'_, '_>], scale: &Scale) -> Vec<(u32, f64)> {
+fn round_starts(rows: &[AgentRow<'_, '_>], scale: &Scale) -> Vec<(u32, f64)> {
     let mut starts = BTreeMap::new();
     for bar in rows.iter().flat_map(|row| &row.bars).filter(|bar| bar.call.round > 0) {
         let start = starts.entry(bar.call.round).or_insert(bar.from);

@@ -12,9 +12,9 @@ use dialectic_record::debate::StageId;
 
 use self::chart::chart;
 use self::timescale::{Scale, Timescale};
-use super::calls::{Call, End, call_table};
+use super::calls::{CallEntry, End, call_table};
 use super::elements::scrolling;
-use super::participants::{Member, Participants};
+use super::participants::{PanelMember, Participants};
 use super::text::name;
 
 /// Calls that ran for less than this, all together, in milliseconds, are drawn one beside the other: to scale they would
@@ -23,7 +23,7 @@ const TOO_SHORT: i64 = 1_000;
 
 /// A call on the chart: between two times in milliseconds, or two places in the order of the calls.
 struct Bar<'c, 'v> {
-    call: &'c Call<'v>,
+    call: &'c CallEntry<'v>,
     from: i64,
     to: i64,
     /// The line of its row that it stands in, so that no two overlap.
@@ -31,14 +31,14 @@ struct Bar<'c, 'v> {
 }
 
 /// All calls of one agent or the judge.
-struct Row<'c, 'v> {
-    member: &'c Member<'v>,
+struct AgentRow<'c, 'v> {
+    member: &'c PanelMember<'v>,
     bars: Vec<Bar<'c, 'v>>,
     lanes: usize,
 }
 
 /// The section. Without a journal it says that there is none.
-pub(super) fn timeline(view: &View<'_>, participants: &Participants<'_>, calls: &[Call<'_>]) -> Markup {
+pub(super) fn timeline(view: &View<'_>, participants: &Participants<'_>, calls: &[CallEntry<'_>]) -> Markup {
     if calls.is_empty() {
         return html! {
             p.note { "There is no journal of this debate, so when each call was made is not known." }
@@ -78,7 +78,11 @@ pub(super) fn timeline(view: &View<'_>, participants: &Participants<'_>, calls: 
     }
 }
 
-fn rows<'c, 'v>(view: &View<'_>, participants: &'c Participants<'v>, calls: &'c [Call<'v>]) -> Vec<Row<'c, 'v>> {
+fn rows<'c, 'v>(
+    view: &View<'_>,
+    participants: &'c Participants<'v>,
+    calls: &'c [CallEntry<'v>],
+) -> Vec<AgentRow<'c, 'v>> {
     let earliest = view.debate.created_at.map_or(i64::MIN, |at| at.utc().timestamp_millis());
     let rows = participants.members().iter().enumerate().map(|(place, member)| {
         let own = calls.iter().filter(|call| participants.place(call.agent) == Some(place));
@@ -99,14 +103,14 @@ fn rows<'c, 'v>(view: &View<'_>, participants: &'c Participants<'v>, calls: &'c 
                 None => ends.push(bar.to),
             }
         }
-        Row { member, bars, lanes: ends.len() }
+        AgentRow { member, bars, lanes: ends.len() }
     });
     rows.filter(|row| !row.bars.is_empty()).collect()
 }
 
 /// Gives each bar a place of its own in the order of the calls: the stages of a round behind each other, and in each
 /// stage the calls of an agent side by side. Returns how many places there are.
-fn in_order(rows: &mut [Row<'_, '_>], calls: &[Call<'_>]) -> i64 {
+fn in_order(rows: &mut [AgentRow<'_, '_>], calls: &[CallEntry<'_>]) -> i64 {
     let mut groups: Vec<(u32, StageId)> = Vec::new();
     for call in calls {
         let group = (call.round, call.stage);
@@ -131,7 +135,7 @@ fn in_order(rows: &mut [Row<'_, '_>], calls: &[Call<'_>]) -> i64 {
     next.max(1)
 }
 
-fn legend(marks: &Marks, calls: &[Call<'_>]) -> Markup {
+fn legend(marks: &Marks, calls: &[CallEntry<'_>]) -> Markup {
     html! {
         ul.legend {
             @for mark in marks.legend(calls.iter().map(|call| call.stage)) {
@@ -140,7 +144,7 @@ fn legend(marks: &Marks, calls: &[Call<'_>]) -> Markup {
             @if calls.iter().any(|call| matches!(call.end, End::Failed)) {
                 li { span.key.lost aria-hidden="true" { "×" } " failed" }
             }
-            @if calls.iter().any(Call::is_repeated) {
+            @if calls.iter().any(CallEntry::is_repeated) {
                 li { span.key.repeated aria-hidden="true" {} " repeated" }
             }
         }

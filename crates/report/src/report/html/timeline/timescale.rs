@@ -51,7 +51,7 @@ struct Stretch {
 }
 
 /// Time that was cut out.
-pub(super) struct Cut {
+pub(super) struct OmittedTime {
     /// The middle of the gap on the scale.
     pub(super) at: f64,
     /// How long it was, in milliseconds.
@@ -103,12 +103,12 @@ impl Timescale {
     }
 
     /// What was cut out.
-    pub(super) fn cuts(&self) -> impl Iterator<Item = Cut> {
+    pub(super) fn cuts(&self) -> impl Iterator<Item = OmittedTime> {
         self.stretches.windows(2).filter_map(|pair| {
             let [before, after] = pair else { return None };
             let end = before.place.saturating_add(before.to.saturating_sub(before.from));
             let at = f64::midpoint(self.share(end), self.share(after.place));
-            Some(Cut { at, millis: after.from.saturating_sub(before.to).unsigned_abs() })
+            Some(OmittedTime { at, millis: after.from.saturating_sub(before.to).unsigned_abs() })
         })
     }
 
