@@ -28,7 +28,8 @@ fn a_debate_closes_before_it_costs_more_than_its_limit() {
         Purpose::Synthesize => default_reply(request).usage(900, 0, 500),
         _ => default_reply(request).usage(900, 0, 900),
     });
-    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({"rounds": 9})));
+    let debate = json!({"rounds": 9, "check": 3});
+    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &debate));
     let finished = sandbox.run(["debate", "--max-cost", "0.70", "Design a queue"]).expect_code(0);
     assert!(finished.stderr.contains("the cost limit of $0.7000 has no room for more"), "{finished}");
     assert!(finished.stderr.contains("this debate ended stopped"), "{finished}");
@@ -36,6 +37,7 @@ fn a_debate_closes_before_it_costs_more_than_its_limit() {
     assert_eq!(state["outcome"]["kind"], "stopped");
     let rounds = state["rounds"].as_array().unwrap().len();
     assert!((1..9).contains(&rounds), "{rounds} rounds");
+    assert_eq!(state["checks"].as_array().map(Vec::len), Some(1 + 3), "the draft and its checks: {finished}");
     assert!(cost(&state) <= 0.7, "{}", cost(&state));
     assert!(state["finalSolution"]["description"].as_str().is_some_and(|text| !text.is_empty()));
     let asked: Vec<_> = server.requests().iter().map(|request| request.max_tokens()).collect();

@@ -414,6 +414,11 @@ fn holds_of(protocol: &'static str, cases: u32) {
         prop_assert_eq!(ending, RunEnding::Completed, "{:?}", debate.error);
         prop_assert!(debate.final_solution.as_ref().is_some_and(|solution| !solution.description.is_empty()));
         prop_assert!(is_disturbed || has_whole_round(&debate, graph.agents), "no whole round");
+        // No further round is worth more than the check of what comes of them.
+        prop_assert!(
+            is_disturbed || debate.rounds.len() < 2 || !debate.check_forgone,
+            "a round took the check's money"
+        );
         let stopped = debate.outcome.as_ref().is_some_and(|outcome| outcome.kind == OutcomeKind::Stopped);
         prop_assert_eq!(stopped, debate.stop_reason.is_some());
         seen.held += usize::from(debate.output_limit.is_some());

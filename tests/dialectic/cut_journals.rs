@@ -118,7 +118,7 @@ fn behind_every_line_a_debate_with_a_cost_limit_keeps_to_it() {
         (Purpose::Refine, "model-kiss") => default_reply(request).without_usage(),
         _ => default_reply(request).usage(900, 0, 900),
     });
-    let debate = json!({"rounds": 9, "budget": {"maxCostUsd": 0.7}});
+    let debate = json!({"rounds": 9, "check": 3, "budget": {"maxCostUsd": 0.6}});
     let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &debate));
     sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
     let id = sandbox.only_debate();
@@ -140,7 +140,7 @@ fn behind_every_line_a_debate_with_a_cost_limit_keeps_to_it() {
         let events = lines.iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let calls = events.filter(|event| event["call"].is_object());
         let most = calls.map(|event| event["call"]["costUsd"].as_f64().unwrap_or(0.04096)).sum::<f64>();
-        assert!(most <= 0.7, "${most} behind line {length}: {last}");
+        assert!(most <= 0.6, "${most} behind line {length}: {last}");
         if length > stopped {
             let made = server.requests().len() - before;
             assert_eq!(made, paid(&journal) - paid(&journal[..length]), "behind line {length}: {last}");

@@ -67,7 +67,8 @@ fn newest(sandbox: &Sandbox) -> String {
 #[test]
 fn found_prices_do_not_void_a_limit() {
     let server = server();
-    let sandbox = Sandbox::new().model_server(&server).file("debate-config.json", found(&json!({}), prices(0.0, 0.0)));
+    let checked = json!({"check": 3});
+    let sandbox = Sandbox::new().model_server(&server).file("debate-config.json", found(&checked, prices(0.0, 0.0)));
     for arguments in [&["debate", "--max-cost", "0.05", "x"][..], &["debate", "--dry-run", "--max-cost", "0.05", "x"]] {
         let refused = sandbox.run(arguments).expect_code(4);
         assert!(refused.stderr.contains("no price is known of model-architect"), "{refused}");
@@ -82,6 +83,7 @@ fn found_prices_do_not_void_a_limit() {
     assert!(billed(&server) <= 0.70, "${}", billed(&server));
     assert!((recorded(&state) - billed(&server)).abs() < 1e-9, "{} of {}", recorded(&state), billed(&server));
     assert_eq!(state["outcome"]["kind"], "stopped");
+    assert_eq!(state["checks"].as_array().map(Vec::len), Some(1 + 3), "the draft and its checks");
     // A file that the user names is the user's.
     sandbox.remove(USERS);
     sandbox.run(["debate", "-r", "1", "--max-cost", "0.05", "-c", "debate-config.json", "x"]).expect_code(0);

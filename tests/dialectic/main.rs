@@ -13,6 +13,7 @@ mod bad_input;
 mod budget;
 mod budget_property;
 mod check;
+mod check_limit;
 mod clarify;
 mod config_command;
 mod cut_answers;

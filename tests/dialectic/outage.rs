@@ -313,8 +313,11 @@ impl ChatModel for Away {
                 "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
                 "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
             });
-            let is_solution = in_process::task(request) == "synthesise";
-            let text = if is_solution { solution.to_string() } else { "A ring is fast.".to_owned() };
+            let text = match in_process::task(request) {
+                "synthesise" => solution.to_string(),
+                "critique" | "check" => "No objections.".to_owned(),
+                _ => "A ring is fast.".to_owned(),
+            };
             Ok(dialectic_llm::Reply { text, finish: FinishReason::Complete, ..dialectic_llm::Reply::default() })
         })
     }

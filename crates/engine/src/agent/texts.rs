@@ -239,8 +239,10 @@ pub(super) fn anonymous_transcript<'a>(debate: &'a Debate, labels: &Labels) -> V
 
 /// Sorts texts by their numbers: critiques by the text that they are about, then by their authors'.
 fn sort_by_number(debate: &Debate, texts: &mut [&Contribution]) {
-    let target = |one: &Contribution| one.target_agent_id.as_ref().and_then(|id| debate.text_number(id));
-    texts.sort_by_key(|one| (target(one), debate.text_number(&one.agent_id)));
+    // Drawn once: each comparison would draw the order anew.
+    let numbers = debate.in_order_of_numbers();
+    let number = |id: &AgentId| numbers.iter().position(|known| *known == id);
+    texts.sort_by_key(|one| (one.target_agent_id.as_ref().and_then(number), number(&one.agent_id)));
 }
 
 /// Who took part, a line each: with the text that each wrote, or the side that each took.

@@ -688,11 +688,8 @@ impl Engine {
     /// Where a debate goes that closes. What a cost limit has set aside for the check of what is there is spent on it,
     /// also where that comes before the closing.
     fn wound_up_in(&self) -> StageId {
-        let (debate, protocol) = (self.debate(), self.protocol);
-        let is_wanted = self.is_out_of_money() && !debate.lenses().is_empty() && debate.final_round().is_some();
-        let before = protocol.stages.iter().take_while(|stage| stage.info.id != protocol.closing);
-        let check = before.into_iter().find(|stage| stage.info.yields == Some(ResultKind::Check));
-        check.filter(|_| is_wanted).map_or(protocol.closing, |stage| stage.info.id)
+        let is_wanted = self.is_out_of_money() && has_something_to_check(self.debate());
+        check_before_closing(self.protocol).filter(|_| is_wanted).unwrap_or(self.protocol.closing)
     }
 
     /// Whether the debate is being closed, and nothing is to be done after that.
@@ -900,6 +897,17 @@ impl Engine {
     fn is_round_over_time(&self) -> bool {
         self.silence.as_ref().is_some_and(|silence| silence.is_too_long())
     }
+}
+
+/// The stage in which the answer is checked, where that comes before the closing.
+fn check_before_closing(protocol: &Protocol) -> Option<StageId> {
+    let mut before = protocol.stages.iter().take_while(|stage| stage.info.id != protocol.closing);
+    before.find(|stage| stage.info.yields == Some(ResultKind::Check)).map(|stage| stage.info.id)
+}
+
+/// Whether there is a text whose check is wanted.
+fn has_something_to_check(debate: &Debate) -> bool {
+    !debate.lenses().is_empty() && debate.final_round().is_some()
 }
 
 /// Whether two names that a server gave the model that is configured as `asked` are of two models. Streams and whole

@@ -11,12 +11,12 @@ use dialectic_llm::{Request, Turn, request_bytes};
 use dialectic_record::debate::{
     Advice, AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Debate, Evaluation, Event,
     Judgement, Metadata, Point, Reading, Recorded, RelatedPair, Relation, Relations, ResultKind, Solution, StageId,
-    StopReason, Summary, SummaryMetadata, Timestamp,
+    Summary, SummaryMetadata, Timestamp,
 };
 use dialectic_record::protocol::{BudgetClass, Delivery, Next, OutputSpec, Protocol, Stage, Step};
 
-use super::EngineError;
 use super::results::contribution;
+use super::{EngineError, check_before_closing, has_something_to_check};
 
 /// What is said when an answer could not be read, with the reason, in bytes.
 const SECOND_CHANCE_BYTES: usize = 1000;
@@ -62,6 +62,8 @@ pub(super) struct Rehearsal<'a> {
     debate: Debate,
     fillers: BTreeMap<usize, Arc<str>>,
     foreseen: Vec<RehearsedCall>,
+    /// Whether another round follows what was foreseen.
+    goes_on: bool,
 }
 
 /// What a stage of a rehearsal leads to.
@@ -81,20 +83,25 @@ impl<'a> Rehearsal<'a> {
         answers: SampleAnswers<'a>,
     ) -> Self {
         let (debate, fillers) = (debate.clone(), BTreeMap::new());
-        Self { protocol, panel, shared, answers, debate, fillers, foreseen: Vec::new() }
+        Self { protocol, panel, shared, answers, debate, fillers, foreseen: Vec::new(), goes_on: false }
     }
 
-    /// All calls up to the end of round `until`, or of the last round before it; the closing is not among them.
+    /// All calls up to the end of round `until`, or of the last round before it; the closing is not among them, nor is
+    /// the check where that comes before the closing.
     pub(super) fn rounds(&mut self, until: u32) -> Result<Vec<RehearsedCall>, EngineError> {
         let closing = self.protocol.closing;
+        let check = check_before_closing(self.protocol);
         let mut stage = self.debate.current_stage.unwrap_or(self.protocol.start());
         for _ in 0..MOST_TRANSITIONS {
-            if stage == closing {
+            if stage == closing || Some(stage) == check {
                 break;
             }
             stage = match self.visit(stage)? {
                 Ahead::Stage(next) => next,
-                Ahead::Round(_) if self.debate.current_round >= until => break,
+                Ahead::Round(_) if self.debate.current_round >= until => {
+                    self.goes_on = true;
+                    break;
+                }
                 Ahead::Round(next) => {
                     self.apply(Event::RoundBegun { round: self.debate.current_round + 1, stage: next });
                     next
@@ -106,9 +113,14 @@ impl<'a> Rehearsal<'a> {
         Ok(std::mem::take(&mut self.foreseen))
     }
 
-    /// The calls that bring the debate to its answer from here. `reason` says why it closes before its time, if it
-    /// does.
-    pub(super) fn closing(&self, reason: Option<StopReason>) -> Result<Vec<RehearsedCall>, EngineError> {
+    /// Whether another round follows those that were rehearsed.
+    pub(super) fn goes_on(&self) -> bool {
+        self.goes_on
+    }
+
+    /// The calls that bring the debate to its answer from here, with what `events` change about that: that it closes
+    /// before its time, or without its check.
+    pub(super) fn closing(&self, events: impl IntoIterator<Item = Event>) -> Result<Vec<RehearsedCall>, EngineError> {
         let mut closing = Rehearsal {
             protocol: self.protocol,
             panel: self.panel,
@@ -117,9 +129,10 @@ impl<'a> Rehearsal<'a> {
             debate: self.debate.clone(),
             fillers: self.fillers.clone(),
             foreseen: Vec::new(),
+            goes_on: false,
         };
-        if let Some(reason) = reason {
-            closing.apply(Event::Stopping { reason });
+        for event in events {
+            closing.apply(event);
         }
         closing.bring_to_an_end()?;
         Ok(closing.foreseen)
@@ -127,7 +140,9 @@ impl<'a> Rehearsal<'a> {
 
     /// Closes the debate, its check included. Returns the stage with which another round begins, where it leads to one.
     fn bring_to_an_end(&mut self) -> Result<Option<StageId>, EngineError> {
-        let mut stage = self.protocol.closing;
+        let is_reached = self.debate.current_stage == Some(self.protocol.closing);
+        let check = check_before_closing(self.protocol).filter(|_| !is_reached && has_something_to_check(&self.debate));
+        let mut stage = check.unwrap_or(self.protocol.closing);
         for _ in 0..MOST_TRANSITIONS {
             self.apply(Event::StageEntered { stage });
             match self.visit(stage)? {

@@ -281,7 +281,7 @@ impl Budget {
         let further = rounds.last().map_or(Usd::ZERO, |last| last.times(f64::from(full.further)));
         let beside = |of: fn(&Outlook) -> &Vec<RehearsedCall>| cost(&Planned::merge(of(least), of(full)));
         let beside = beside(|view| &view.around)
-            + beside(|view| &view.closing)
+            + beside(|view| &view.closing_checked)
             + beside(|view| &view.decisions)
             + beside(|view| &view.check);
         rounds.into_iter().sum::<Usd>() + further + beside
@@ -303,9 +303,7 @@ impl Budget {
     pub(super) fn whole_cost(&self, near: &Views, all: &Views, level: Level) -> Usd {
         let likely = self.likely_cost(&all.least, &all.full, level) + self.margin_of_closing(all, level);
         let kept = [near.merged(Outlook::needed), near.merged(Outlook::spare)].concat();
-        let closing = Planned::merge(&near.least.closing, &near.full.closing);
-        let check = Planned::merge(&near.least.check, &near.full.check);
-        likely.max(self.need(kept.iter().chain(&closing).chain(&check), level, None))
+        likely.max(self.need(kept.iter().chain(&near.closing(true)).chain(&near.check()), level, None))
     }
 }
 

@@ -29,7 +29,7 @@ use dialectic_record::protocol::{Authorship, BudgetClass, OutputSpec, Protocol, 
 use dialectic_record::store::StoreError;
 
 use super::rehearsal::{Rehearsal, RehearsedCall, SampleAnswers};
-use super::{Engine, EngineError};
+use super::{Engine, EngineError, check_before_closing};
 
 pub use ledger::CostLedger as Books;
 
@@ -48,6 +48,8 @@ pub(super) struct Budget {
     closing: Vec<Planned>,
     /// The calls that check the answer; none where the limit does not buy all of them.
     check: Vec<Planned>,
+    /// Whether a round lies ahead that is worth less than the check, which the limit does not buy.
+    is_round_too_dear: bool,
     /// The calls until then that the debate could do without, where the limit buys them.
     spare: Vec<Planned>,
     /// How long answers may be, so that all of the debate is likely to fit.
@@ -130,6 +132,7 @@ impl Budget {
             rest: Vec::new(),
             closing: Vec::new(),
             check: Vec::new(),
+            is_round_too_dear: false,
             spare: Vec::new(),
             level: Level::FULL,
             written: Level::LEAST,
@@ -211,7 +214,7 @@ impl Budget {
         }
         let model = |key: &CallKey| self.payees.get(&key.agent_id).map(|payee| &payee.model);
         let known: Vec<_> = views.full.needed().into_iter().filter_map(|call| model(&call.key)).collect();
-        let mut closing = Planned::merge(&views.least.closing, &views.full.closing);
+        let mut closing = views.closing(true);
         closing.retain(|call| model(&call.key).is_some_and(|model| !known.contains(&model)));
         let need = self.payees.need(&self.ledger, closing.iter(), read, |_| false);
         need.saturating_sub(self.likely(&closing, read, Level::LEAST))
@@ -286,11 +289,15 @@ impl Budget {
     /// they may be. `spares` says whether the limit buys what the debate could do without, too.
     fn plan(&mut self, near: &Views, spares: bool, is_first_round: bool) {
         self.rest = near.merged(Outlook::needed);
-        self.closing = Planned::merge(&near.least.closing, &near.full.closing);
-        self.check = near.merged(|view| view.check.iter().collect());
-        if !self.is_check_affordable(is_first_round) {
+        self.closing = near.closing(true);
+        self.check = near.check();
+        let is_affordable = self.is_check_affordable(is_first_round);
+        if !is_affordable {
             self.check.clear();
+            self.closing = near.closing(false);
         }
+        // What the rest takes less than it can may still buy the check, but not beside another round.
+        self.is_round_too_dear = !is_affordable && !is_first_round;
         self.spare = if spares { near.merged(Outlook::spare) } else { Vec::new() };
         self.written = Level::LEAST;
     }
@@ -302,9 +309,10 @@ impl Budget {
         self.need(calls, Level::LEAST, None) <= self.room()
     }
 
-    /// Whether what is needed fits.
+    /// Whether what is needed fits, the check included but for the first round.
     fn is_need_met(&self) -> bool {
-        self.need(self.rest.iter().chain(&self.closing).chain(&self.check), Level::LEAST, None) <= self.room()
+        !self.is_round_too_dear
+            && self.need(self.rest.iter().chain(&self.closing).chain(&self.check), Level::LEAST, None) <= self.room()
     }
 }
 
@@ -384,7 +392,8 @@ impl Engine {
         let views = |until| Views::of(self.protocol, &self.panel, budget, &shared, debate, until);
         let near = views(until)?;
         let last = self.debate().known_settings().debate.rounds.max(until);
-        let further = if self.is_stopping() || last == until { None } else { Some(views(last)?) };
+        // Where no further round follows, it would be the same.
+        let further = if self.is_stopping() || !near.goes_on() { None } else { Some(views(last)?) };
         let all = further.as_ref().unwrap_or(&near);
         let level = budget.highest_level(&near, all);
         let mut left_out = if level.is_some() { Vec::new() } else { all.dispensable(debate) };
@@ -393,7 +402,8 @@ impl Engine {
         if let Some(budget) = &mut self.budget {
             budget.plan(&near, level.is_some(), debate.current_round <= 1);
             budget.level = level.unwrap_or(Level::LEAST);
-            if budget.check.is_empty() {
+            // Whether it is left out after the first round is seen when it is due.
+            if budget.check.is_empty() && debate.current_round <= 1 {
                 left_out.extend(near.checking(debate));
             }
         }
@@ -477,10 +487,14 @@ pub(super) struct Outlook {
     rounds: Vec<Vec<RehearsedCall>>,
     /// Rounds beyond those.
     further: u32,
+    /// Whether the debate has rounds after all of these.
+    goes_on: bool,
     /// Calls ahead of and behind the rounds.
     around: Vec<RehearsedCall>,
-    /// The calls that bring it to its answer, also when it is told to close.
+    /// The calls that bring it to its answer without a check, also when it is told to close.
     closing: Vec<RehearsedCall>,
+    /// The same with its check, which they may have to read.
+    closing_checked: Vec<RehearsedCall>,
     /// What is decided beside those, when it is not told to.
     decisions: Vec<RehearsedCall>,
     /// What checks the answer.
@@ -507,7 +521,10 @@ impl Outlook {
         for call in rehearsal.rounds(last)? {
             match call.cost {
                 // Some of it may be made beside the last round.
-                BudgetClass::Closing => outlook.closing.push(call),
+                BudgetClass::Closing => {
+                    outlook.closing.push(call.clone());
+                    outlook.closing_checked.push(call);
+                }
                 BudgetClass::Check => outlook.check.push(call),
                 BudgetClass::Round | BudgetClass::Decision | BudgetClass::Extra if call.in_round => {
                     let place = call.key.round.saturating_sub(first) as usize;
@@ -519,11 +536,18 @@ impl Outlook {
                 BudgetClass::Extra | BudgetClass::Round | BudgetClass::Decision => outlook.around.push(call),
             }
         }
-        let regular = rehearsal.closing(None)?;
-        outlook.decisions.extend(regular.iter().filter(|call| call.cost == BudgetClass::Decision).cloned());
-        outlook.check.extend(regular.into_iter().filter(|call| call.cost == BudgetClass::Check));
-        let early = rehearsal.closing(Some(StopReason::Budget))?;
-        outlook.closing.extend(early.into_iter().filter(|call| call.cost == BudgetClass::Closing));
+        outlook.goes_on = rehearsal.goes_on();
+        let of = |calls: Vec<RehearsedCall>, class| calls.into_iter().filter(move |call| call.cost == class);
+        let regular = rehearsal.closing([])?;
+        outlook.decisions.extend(of(regular.clone(), BudgetClass::Decision));
+        outlook.check.extend(of(regular, BudgetClass::Check));
+        let stopping = || Event::Stopping { reason: StopReason::Budget };
+        outlook.closing_checked.extend(of(rehearsal.closing([stopping()])?, BudgetClass::Closing));
+        if check_before_closing(protocol).is_some() {
+            outlook.closing.extend(of(rehearsal.closing([stopping(), Event::CheckForgone])?, BudgetClass::Closing));
+        } else {
+            outlook.closing = outlook.closing_checked.clone();
+        }
         Ok(outlook)
     }
 
@@ -564,8 +588,23 @@ impl Views {
         Ok(Self { least: at(Level::LEAST)?, full: at(Level::FULL)? })
     }
 
+    /// Whether the debate has rounds after all of these.
+    fn goes_on(&self) -> bool {
+        self.least.goes_on || self.full.goes_on
+    }
+
     fn merged(&self, calls: impl Fn(&Outlook) -> Vec<&RehearsedCall>) -> Vec<Planned> {
         Planned::merge(calls(&self.least), calls(&self.full))
+    }
+
+    /// What closes the debate, with its check or without.
+    fn closing(&self, is_checked: bool) -> Vec<Planned> {
+        self.merged(|view| if is_checked { &view.closing_checked } else { &view.closing }.iter().collect())
+    }
+
+    /// What checks the answer.
+    fn check(&self) -> Vec<Planned> {
+        self.merged(|view| view.check.iter().collect())
     }
 
     /// What the debate could do without before it closes, in the words of its stages.

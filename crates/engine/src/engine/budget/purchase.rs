@@ -35,22 +35,21 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
     let has_round = contributions.any(|one| Some(one.stage) == last_of_round);
     let until = if has_round { 0 } else { debate.current_round.max(1) };
     let first = Views::of(protocol, panel, &budget, &shared, debate, until)?;
-    let closing = Planned::merge(&first.least.closing, &first.full.closing);
-    let check = Planned::merge(&first.least.check, &first.full.check);
-    let one_round = [first.merged(Outlook::needed), closing].concat();
-    let checked = budget.need(one_round.iter().chain(&check), Level::LEAST, None);
+    let checked = [first.merged(Outlook::needed), first.closing(true), first.check()].concat();
+    let is_checked = budget.need(checked.iter(), Level::LEAST, None) <= budget.limit;
+    let one_round = [first.merged(Outlook::needed), first.closing(false)].concat();
     let likely: Vec<Planned> = one_round.iter().filter(|call| !call.is_second_chance).cloned().collect();
     let likely_round = budget.likely(&likely, Level::LEAST, Level::LEAST).rounded_up();
     let one_round = budget.need(one_round.iter(), Level::LEAST, None).rounded_up();
-    let all = Views::of(protocol, panel, &budget, &shared, debate, rounds)?;
-    let whole = budget.whole_cost(&first, &all, Level::LEAST);
+    let further = first.goes_on().then(|| Views::of(protocol, panel, &budget, &shared, debate, rounds)).transpose()?;
+    let all = further.as_ref().unwrap_or(&first);
+    let whole = budget.whole_cost(&first, all, Level::LEAST);
     let mut left_out = if whole <= budget.limit { Vec::new() } else { all.dispensable(debate) };
-    let is_checked = checked <= budget.limit;
     if !is_checked {
         left_out.extend(first.checking(debate));
     }
-    let level = budget.highest_level(&first, &all).unwrap_or(Level::LEAST);
-    let bought = bought(&budget, &all, debate.current_round.max(1), rounds, is_checked);
+    let level = budget.highest_level(&first, all).unwrap_or(Level::LEAST);
+    let bought = bought(&budget, all, debate.current_round.max(1), rounds);
     let answer_limit = budget.payees.lowered(panel.agents.iter().map(|agent| &agent.settings.id), level);
     let all_rounds = whole.rounded_up().max(one_round);
     let likely_all = budget.likely_cost(&all.least, &all.full, Level::LEAST).rounded_up().max(likely_round);
@@ -67,9 +66,9 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
     }))
 }
 
-/// How many rounds fit, with the closing and with answers as short as they may be, without what the debate could do
-/// without. The first is not in doubt here.
-fn bought(budget: &Budget, all: &Views, current: u32, rounds: u32, is_checked: bool) -> u32 {
+/// How many rounds fit, with the closing, the check and with answers as short as they may be, without what the debate
+/// could do without. The first is not in doubt here, and no other is worth more than the check.
+fn bought(budget: &Budget, all: &Views, current: u32, rounds: u32) -> u32 {
     let upto = |view: &Outlook, rounds: usize, is_whole: bool| {
         let needed =
             |calls: &Vec<RehearsedCall>| calls.iter().filter(|call| call.cost != BudgetClass::Extra).cloned().collect();
@@ -77,9 +76,11 @@ fn bought(budget: &Budget, all: &Views, current: u32, rounds: u32, is_checked: b
             rounds: view.rounds.iter().take(rounds).map(needed).collect(),
             further: u32::try_from(rounds.saturating_sub(view.rounds.len())).unwrap_or(u32::MAX),
             around: if is_whole { needed(&view.around) } else { Vec::new() },
-            closing: view.closing.clone(),
+            goes_on: view.goes_on,
+            closing: Vec::new(),
+            closing_checked: view.closing_checked.clone(),
             decisions: if is_whole { view.decisions.clone() } else { Vec::new() },
-            check: if is_checked { view.check.clone() } else { Vec::new() },
+            check: view.check.clone(),
         }
     };
     let first_answers = budget.margin_of_closing(all, Level::LEAST);

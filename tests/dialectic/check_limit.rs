@@ -1,0 +1,127 @@
+//! The check under a cost limit: bought whole or not at all, set aside before a second round, given up before the first.
+
+use serde_json::{Value, json};
+
+use crate::budget::priced;
+use crate::support::{Incoming, MockServer, Reply, Sandbox, answer, default_reply};
+
+fn assessed(text: &str) -> Reply {
+    let assessment = json!({
+        "approach": "kept", "tradeoffs": [], "recommendations": [], "unfulfilledMajorRequirements": [],
+        "partlyFulfilled": [], "openQuestions": [], "title": "Leases", "confidence": 80,
+    });
+    Reply::text(answer(text, &assessment))
+}
+
+/// Every lens finds something grave, so that the answer is written anew; every reviewer demands another text. No answer
+/// is short.
+fn script(request: &Incoming) -> Reply {
+    let reply = match request.task() {
+        "check" => Reply::text("1. [major] Clocks: they drift. Resolved by: the store's time."),
+        "finalise" => assessed("# The final text\n\n## Response to the check\n\n- D1 accepted (Clocks): done."),
+        "amend" => Reply::text(
+            "# The final text\n\n## Requirements Coverage\n\nAll.\n\n## Response to the check\n\n- D1 accepted (Clocks): done.",
+        ),
+        "review" => Reply::json(json!({"choice": "rewrite", "confidence": 70, "reason": "Clocks drift."})),
+        "review the texts" => Reply::text("## Text 1\n\nNo objections.\n\n## Text 2\n\nNo objections.\n"),
+        _ => default_reply(request),
+    };
+    reply.usage(900, 0, 900)
+}
+
+/// A server that asks four times the list price for each answer.
+fn dear_server() -> MockServer {
+    MockServer::with(|request| script(request).header("x-litellm-response-cost", "0.0396"))
+}
+
+fn sandbox(server: &MockServer, debate: &Value) -> Sandbox {
+    Sandbox::new().model_server(server).config(&priced(&["architect", "kiss"], debate))
+}
+
+/// What a debate is said to cost at most: one round and the answer, and all of it.
+fn prices(server: &MockServer, debate: &Value) -> (f64, f64, String) {
+    let refused = sandbox(server, debate).run(["debate", "--max-cost", "0.0001", PROBLEM]).expect_code(2).stderr;
+    let amounts: Vec<f64> = refused.split('$').skip(1).map(|text| text[..6].parse().unwrap()).collect();
+    let [_, _, one, _, all] = amounts[..] else { panic!("{refused}") };
+    (one, all, refused)
+}
+
+const PROBLEM: &str = "Design a lock service";
+
+/// A debate within a limit: its state, what stands under `checks`, and what was said on the way.
+fn run(server: &MockServer, debate: &Value, limit: f64) -> (Value, Vec<String>, String) {
+    server.forget();
+    let sandbox = sandbox(server, debate);
+    let told = sandbox.run(["debate", "--max-cost", &format!("{limit:.4}"), PROBLEM]).expect_code(0).stderr;
+    let id = sandbox.only_debate();
+    sandbox.assert_state_is_the_fold(&id);
+    let state = sandbox.state(&id);
+    let paid: f64 = state["usage"].as_object().unwrap().values().map(|model| model["costUsd"].as_f64().unwrap()).sum();
+    assert!(paid <= limit, "${paid} of ${limit}");
+    let kinds = state["checks"].as_array().expect("there is a draft").iter();
+    let kinds = kinds.map(|one| one["type"].as_str().unwrap().to_owned()).collect();
+    (state, kinds, told)
+}
+
+#[test]
+fn a_limit_that_buys_all_but_the_check_delivers_the_draft_and_says_so() {
+    let server = dear_server();
+    for (protocol, calls) in [("dialectic", 7), ("council", 5)] {
+        let debate = json!({"protocol": protocol, "rounds": 1, "check": 3});
+        let (one, ..) = prices(&server, &debate);
+        let (state, kinds, told) = run(&server, &debate, one);
+        assert_eq!((kinds, server.requests().len()), (vec!["synthesis".to_owned()], calls), "{told}");
+        assert_eq!(state["outcome"]["kind"], "degraded", "{told}");
+        let reason = "the answer was not checked: the cost limit had no room for that";
+        assert!(state["outcome"]["reasons"].to_string().contains(reason), "{}", state["outcome"]);
+        assert!(told.contains("has no room for the check of the answer: it stands as it is"), "{told}");
+        let description = state["finalSolution"]["description"].as_str().unwrap();
+        assert!(description.contains("Nobody has checked this answer but who wrote it."), "{description}");
+    }
+}
+
+/// Of limits between what buys a round and what buys everything, those that buy little buy the check before they buy
+/// another round, with all that belongs to it.
+#[test]
+fn the_check_is_bought_whole_and_before_a_second_round() {
+    let server = dear_server();
+    for (protocol, written) in [("dialectic", "final"), ("review", "amend")] {
+        let debate = json!({"protocol": protocol, "rounds": 2, "check": 3});
+        let (one, all, _) = prices(&server, &debate);
+        let mut seen = Vec::new();
+        for step in 0..=12 {
+            let limit = one + (1.4 * all - one) * f64::from(step) / 12.0;
+            let (state, kinds, told) = run(&server, &debate, limit);
+            let rounds = state["rounds"].as_array().unwrap().len();
+            let is_checked = kinds.len() > 1;
+            if is_checked {
+                assert_eq!(kinds[1..], ["check", "check", "check", written], "${limit}: {told}");
+            }
+            let reasons = state["outcome"]["reasons"].to_string();
+            assert_eq!(reasons.contains("the answer was not checked"), !is_checked, "${limit}: {reasons}");
+            seen.push((rounds, is_checked));
+        }
+        assert!(seen.is_sorted(), "{protocol}: a higher limit buys less: {seen:?}");
+        seen.dedup();
+        assert_eq!(seen, [(1, false), (1, true), (2, true)], "{protocol}");
+    }
+}
+
+#[test]
+fn what_is_foreseen_of_a_limit_counts_the_check_and_what_is_written_after_it() {
+    let server = MockServer::with(script);
+    for (protocol, words) in [("dialectic", "checks and final texts"), ("review", "checks and amendments")] {
+        let debate = json!({"protocol": protocol, "rounds": 2, "check": 3});
+        let (one, all, refused) = prices(&server, &debate);
+        assert!(refused.contains(&format!("all 2 rounds with {words}: likely $")), "{refused}");
+        for (limit, is_bought) in [(one, false), (all - 0.0001, false), (all, true)] {
+            let dry = ["debate", "--dry-run", "--max-cost", &format!("{limit:.4}"), PROBLEM];
+            let dry = sandbox(&server, &debate).run(dry).expect_code(0).stderr;
+            assert_eq!(dry.contains(&format!("without {words}; all of it can take ${all:.4}")), !is_bought, "{dry}");
+        }
+        let (state, kinds, told) = run(&server, &debate, all);
+        assert_eq!((state["rounds"].as_array().unwrap().len(), kinds.len()), (2, 5), "{told}");
+        assert_eq!(state["outcome"]["kind"], "full", "{told}");
+        assert!(!told.contains("no room"), "{told}");
+    }
+}
