@@ -91,12 +91,9 @@ impl Sandbox {
         let mut booked = 0.0;
         for event in journal.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
             let (kind, usd) = (event["type"].as_str().unwrap_or_default(), event["usd"].as_f64());
-            match (kind, usd) {
-                ("cost-reserved", Some(usd)) => {
-                    let factor = event["factor"].as_f64().unwrap_or(1.0).max(1.0);
-                    aside.insert(event["seq"].as_u64().unwrap_or_default(), (usd, factor));
-                }
-                _ => {}
+            if let ("cost-reserved", Some(usd)) = (kind, usd) {
+                let factor = event["factor"].as_f64().unwrap_or(1.0).max(1.0);
+                aside.insert(event["seq"].as_u64().unwrap_or_default(), (usd, factor));
             }
             let call = &event["call"];
             if call["copied"] == true {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use dialectic_base::severity::Severity;
-use dialectic_record::debate::{Decision, Objection, Reply, Response, Ruling};
+use dialectic_record::debate::{AuthorReply, Decision, Objection, Response, Ruling};
 
 use super::Assessment;
 
@@ -23,7 +23,7 @@ impl Assessment {
     /// Takes the answers that the judge gives to the points of its check for rulings: a rejection with a reason
     /// dismisses a point, what is accepted in part is met in part. Returns the points on which that is to rule: all but
     /// those that were accepted, which stay claims.
-    pub(super) fn rule_by(&mut self, answers: &[Reply], points: &[Objection]) -> Vec<Objection> {
+    pub(super) fn rule_by(&mut self, answers: &[AuthorReply], points: &[Objection]) -> Vec<Objection> {
         let answer_to = |point: &Objection| answers.iter().find(|reply| reply.point == point.id);
         let is_accepted = |point: &&Objection| answer_to(point).is_some_and(|reply| reply.answer == Response::Accepted);
         let ruled: Vec<Objection> = points.iter().filter(|point| !is_accepted(point)).cloned().collect();
@@ -35,7 +35,7 @@ impl Assessment {
 
 impl RawRuling {
     /// What an answer of the judge decides on a point of the check.
-    fn of(point: &Objection, reply: &Reply) -> Option<Self> {
+    fn of(point: &Objection, reply: &AuthorReply) -> Option<Self> {
         let said = reply.reason.as_deref().unwrap_or_default().trim().to_owned();
         let (decision, remains, reason) = match reply.answer {
             Response::Rejected if said.contains(char::is_alphanumeric) => (Decision::Dismissed, String::new(), said),
