@@ -74,8 +74,8 @@ pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings}
 pub use id::{AgentId, DebateId};
 pub use known_settings::KnownSettings;
 pub use ledger::{
-    Answered, Change, Counts, Decision, Found, Happened, Incident, Ledger, Move, Objection, Occasion, Point, PointId,
-    Reading, Reads, Recheck, Reply, Response, Ruling, Shown, Standing, Tally, Verification,
+    Answered, Change, Counts, Decision, Found, GivenUp, Happened, Incident, Ledger, Move, Objection, Occasion, Point,
+    PointId, Reading, Reads, Recheck, Reply, Response, Ruling, Shown, Standing, Tally, Verification,
 };
 pub use order::shuffled;
 pub use outcome::{Outcome, OutcomeKind};
@@ -85,7 +85,7 @@ pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFa
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use reading::{
     ANSWERS_HEADING, CHECK_ANSWERS_HEADING, ReadAnswers, ReadCritique, Said, read_answers, read_check, read_critique,
-    read_decisions, read_review,
+    read_decisions, read_given_up, read_review,
 };
 pub use settings::{
     AgentFailurePolicy, AgentSettings, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,
