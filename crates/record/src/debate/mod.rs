@@ -94,7 +94,7 @@ pub use settings::{
 };
 pub use signal::{CallDescription, RoundInProgress, Signal};
 pub use similarity::Lexicon;
-pub use solution::{Brief, PartlyFulfilled, Shortened, Solution};
+pub use solution::{Brief, PartlyFulfilled, Shortened, Solution, limited_confidence};
 pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,

@@ -71,13 +71,7 @@ impl Solution {
     /// major requirement is not fulfilled`.
     #[must_use]
     pub fn limited_confidence(&self) -> Option<String> {
-        let stated = self.stated_confidence?;
-        let why = if self.unfulfilled_major_requirements.is_empty() {
-            "a blocking point that was maintained is not met"
-        } else {
-            "a major requirement is not fulfilled"
-        };
-        Some(format!("the judge said {}; limited because {why}", score(stated)))
+        limited_confidence(self.stated_confidence, !self.unfulfilled_major_requirements.is_empty())
     }
 
     /// With what of it is unverified, there and at the end of what the user reads.
@@ -91,6 +85,17 @@ impl Solution {
         }
         self
     }
+}
+
+/// Why a confidence that the judge stated counts for less; nothing where it does not.
+#[must_use]
+pub fn limited_confidence(stated: Option<f64>, is_unfulfilled: bool) -> Option<String> {
+    let why = if is_unfulfilled {
+        "a major requirement is not fulfilled"
+    } else {
+        "a blocking point that was maintained is not met"
+    };
+    Some(format!("the judge said {}; limited because {why}", score(stated?)))
 }
 
 /// What the texts of a debate come to, in a sentence each.
