@@ -199,6 +199,10 @@ impl Renderer<'_> {
             match edge {
                 NodeEdge::Start(node) => match &node.data().value {
                     NodeValue::Text(text) => spans.push(self.span(text, style)),
+                    // Without colours the marks alone tell code from words.
+                    NodeValue::Code(code) if !self.color => {
+                        spans.push(self.span(&format!("`{}`", code.literal), style));
+                    }
                     NodeValue::Code(code) => {
                         spans.push(self.span(&code.literal, style.fg_color(Some(AnsiColor::Cyan.into()))));
                     }
