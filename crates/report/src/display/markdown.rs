@@ -200,7 +200,7 @@ impl Renderer<'_> {
                 NodeEdge::Start(node) => match &node.data().value {
                     NodeValue::Text(text) => spans.push(self.span(text, style)),
                     // Without colours the marks alone tell code from words.
-                    NodeValue::Code(code) if !self.color => {
+                    NodeValue::Code(code) if !self.colored => {
                         spans.push(self.span(&format!("`{}`", code.literal), style));
                     }
                     NodeValue::Code(code) => {

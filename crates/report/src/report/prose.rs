@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn a_brief_keeps_code_and_ends_between_words() {
         let text = "**At each search** the `_source` is\nread, and *all* of a_b.";
-        assert_eq!(brief(text, 200), "At each search the `_source` is read, and \\*all\\* of a\\_b.");
+        assert_eq!(brief(text, 200), "At each search the `_source` is read, and \\*all\\* of a_b.");
         assert_eq!(brief(text, 30), "At each search the `_source`…");
         assert_eq!(brief("an open ` mark <b>", 100), "an open  mark \\<b>");
         assert_eq!(brief("", 10), "");
