@@ -402,8 +402,9 @@ fn a_debate_resumes_behind_the_first_answer_of_a_reviewer_that_is_asked_again() 
 
 #[test]
 fn points_beyond_the_thirtieth_are_said_to_be_unread_whoever_raised_them() {
-    let points =
-        |count: usize| -> String { (1..=count).map(|at| format!("{at}. [minor] Part {at}: it is late.\n")).collect() };
+    let points = |count: usize| {
+        (1..=count).map(|at| format!("{at}. [minor] Part {at}: it is late.")).collect::<Vec<_>>().join("\n")
+    };
     let (of_check, demand) = (points(32), json!({"choice": "rewrite", "confidence": 70, "reason": points(31)}));
     let server = MockServer::with(move |request| match (request.task(), lens(request), request.model()) {
         (_, Some("facts"), _) => Reply::text(&of_check),
@@ -428,4 +429,51 @@ fn points_beyond_the_thirtieth_are_said_to_be_unread_whoever_raised_them() {
     let report = sandbox.run(["report", "-d", "latest"]).expect_code(0).stdout;
     assert!(report.contains("- 1 point more of *agent-kiss* on *agent-architect*, round 1\n"), "{report}");
     assert!(report.contains(", facts\n"), "{report}");
+}
+
+#[test]
+fn open_points_of_a_first_draft_are_ruled_on_where_the_judge_took_another_approach() {
+    let server = MockServer::with(|request| match (request.task(), lens(request)) {
+        (_, Some("facts")) if request.prompt().contains(FAULT) => {
+            Reply::text("1. [major] Clocks: they drift.\n2. [major] Storage: a table is slow.")
+        }
+        (_, Some("facts")) => Reply::text("1. [major] Names: two leases share one."),
+        (_, Some(_)) => Reply::text("No objections."),
+        ("finalise", _) if request.prompt().contains(FAULT) => judged(
+            "# Locks\n\nNo clocks at all.\n\n## Response to the check\n\n\
+             - D1 partly (Clocks): one is left.\n- D2 rejected: a table with an index takes 1 ms.",
+            "\"approach\":\"changed\",",
+        ),
+        ("finalise", _) => {
+            let prompt = request.prompt();
+            for shown in ["D1 [major] Clocks: they drift.", "D2 [major] Storage: a table is slow.", "rejected: a table"]
+            {
+                assert!(prompt.contains(shown), "{shown}\n{prompt}");
+            }
+            judged(
+                "# Locks\n\nNo clocks at all.\n\n## Response to the check\n\n- D3 accepted (Names): each has its own.",
+                "\"rulings\":[{\"point\":\"D1\",\"decision\":\"met\",\"where\":\"Locks\",\"reason\":\"None is left.\"},\
+                 {\"point\":\"D2\",\"decision\":\"dismissed\",\"reason\":\"It takes 1 ms.\"}],",
+            )
+        }
+        _ => script(request),
+    });
+    let (_, state) = run(&server, &json!({"check": 3}));
+    assert_eq!(count(&server, "finalise"), 2);
+    let fates: Vec<Value> = state["ledger"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| json!([one["number"], one["answer"], one["ruling"]["decision"], one["open"]]))
+        .collect();
+    assert_eq!(
+        fates,
+        [
+            json!(["D1", "partly", "met", false]),
+            json!(["D2", "rejected", "dismissed", false]),
+            json!(["D3", "accepted", null, false])
+        ],
+        "{}",
+        state["ledger"]
+    );
 }

@@ -483,7 +483,7 @@ impl Ask {
         let first = spoken.call.clone();
         go_on(&mut request, &spoken.text, points_once_more());
         request.answer = None;
-        replies.keep(spoken, NO_POINTS);
+        replies.keep(spoken, &NO_POINTS);
         let (call, reading) = match replies.next(&request).await {
             Ok(second) => {
                 let more = reads.read(&second.text);
@@ -650,7 +650,7 @@ impl Replies {
     }
 
     /// Sees to it that a reply which is no result yet is on record before the next call is made.
-    fn keep(&self, heard: SpokenReply, error: impl ToString) {
+    fn keep(&self, heard: SpokenReply, error: &impl ToString) {
         if !heard.is_kept {
             let reply = StoredReply {
                 text: heard.text,

@@ -445,12 +445,10 @@ fn question(
         | OutputSpec::Judgement
         | OutputSpec::Scores(_) => (None, None),
     };
-    let kept = kept.unwrap_or_default();
     let is_solution = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Challenge);
     let criteria = criteria.into_iter().map(str::to_owned).collect();
     let listed = shown.points.as_ref().filter(|_| is_solution).map(|listed| listed.points.clone()).unwrap_or_default();
     let is_final = step.shows == PromptContext::Draft && step.answer == OutputSpec::Solution(Authorship::Judge);
-    let checked = if is_final { points_of_check(debate) } else { Vec::new() };
     let standing = debate.draft.iter().filter(|_| is_final).flat_map(|draft| &draft.rulings).cloned().collect();
     let ShownTexts { labels, length, decisions, requirements, numbered, .. } = shown;
     Ok(Call {
@@ -458,23 +456,25 @@ fn question(
         request,
         labels,
         length,
-        kept,
+        kept: kept.unwrap_or_default(),
         reads: None,
         decisions,
         requirements,
         numbered,
         criteria,
         listed,
-        checked,
+        checked: points_of_check(debate, step),
         standing,
         assess,
     })
 }
 
-/// The points that the newest draft was found to have, or to lack the change for.
-fn points_of_check(debate: &Debate) -> Vec<Objection> {
-    let Some(draft) = debate.newest_draft() else { return Vec::new() };
-    answered_at_the_end(&Ledger::of(debate), &draft)
+/// The points of the newest draft's check and the accepted ones that it did not find, for a final text by the judge, which
+/// answers them.
+fn points_of_check(debate: &Debate, step: &Step) -> Vec<Objection> {
+    let is_final = step.shows == PromptContext::Draft && step.answer == OutputSpec::Solution(Authorship::Judge);
+    let draft = debate.newest_draft().filter(|_| is_final);
+    draft.map(|draft| answered_at_the_end(&Ledger::of(debate), &draft)).unwrap_or_default()
 }
 
 /// What the judge of a step looks at.

@@ -264,7 +264,7 @@ mod tests {
         Title
         ═════
 
-        Some bold and code in a paragraph that
+        Some bold and `code` in a paragraph that
         is long enough to wrap.
 
         • one
@@ -282,7 +282,7 @@ mod tests {
     fn only_our_own_escapes_are_in_it() {
         let hostile = "**a\u{1b}[2Jb** \u{9b}31m `\u{1b}]0;x\u{7}`";
         let plain = render_markdown(hostile, 80, ColorChoice::Never);
-        assert_eq!(plain, "a[2Jb 31m ]0;x\n");
+        assert_eq!(plain, "a[2Jb 31m `]0;x`\n");
         let colored = render_markdown(hostile, 80, ColorChoice::Always);
         assert!(colored.contains("\u{1b}[1m") && colored.contains("\u{1b}[36m"), "{colored:?}");
         assert!(!colored.contains("\u{1b}[2J") && !colored.contains("\u{1b}]"), "{colored:?}");
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn escapes_are_not_shown() {
         let text = r"*a\_b* &rarr; \<c> \\ \| d\.e `\. &rarr;`";
-        assert_eq!(render_markdown(text, 60, ColorChoice::Never), "a_b → <c> \\ | d.e \\. &rarr;\n");
+        assert_eq!(render_markdown(text, 60, ColorChoice::Never), "a_b → <c> \\ | d.e `\\. &rarr;`\n");
         assert_eq!(
             render_markdown("| a\\_b \\| c |\n|---|\n| d |", 40, ColorChoice::Never).lines().next(),
             Some("│ a_b | c │")
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_character_reference_is_text_like_any_other() {
-        assert_eq!(render_markdown("a&#27;[31mb `&#27;`", 40, ColorChoice::Never), "a[31mb &#27;\n");
+        assert_eq!(render_markdown("a&#27;[31mb `&#27;`", 40, ColorChoice::Never), "a[31mb `&#27;`\n");
         assert_eq!(render_markdown("[x](http://y/&#27;z)", 40, ColorChoice::Never), "x (http://y/z)\n");
     }
 
