@@ -447,7 +447,8 @@ fn open_points_of_a_first_draft_are_ruled_on_where_the_judge_took_another_approa
         ),
         ("finalise", _) => {
             let prompt = request.prompt();
-            for shown in ["D1 [major] Clocks: they drift.", "D2 [major] Storage: a table is slow.", "rejected: a table"]
+            for shown in
+                ["D1 [major] Clocks: they drift.", "D2 [major] Storage: a table is slow.", "dismissed; reason: a table"]
             {
                 assert!(prompt.contains(shown), "{shown}\n{prompt}");
             }

@@ -102,7 +102,7 @@ fn a_script_gives_its_ledger_and_the_judge_rules_on_what_is_open() {
     insta::assert_snapshot!(lives.join("\n"), @r"
     r1/agent-architect/agent-kiss/1: blocking, rejected, maintained, open true, notMet
     r1/agent-architect/agent-kiss/2: major, rejected, withdrawn, open false, no ruling
-    r1/agent-architect/agent-kiss/3: minor, unanswered, never rechecked, open true, no ruling
+    r1/agent-architect/agent-kiss/3: minor, unanswered, never rechecked, open true, notMet
     r2/agent-architect/agent-kiss/1: major, partly, never rechecked, open true, notMet
     ");
     let first = &state["ledger"][0];
@@ -231,7 +231,9 @@ fn resolved_ends_the_debate_in_the_round_in_which_nothing_grave_is_open_and_asks
     assert_eq!(server.requests().len(), 2 + 2 * 4 + 1);
     assert!(state["rounds"].as_array().unwrap().iter().all(|round| round.get("evaluation").is_none()));
     let judge = &prompts(&server, Purpose::Synthesize, "model-judge")[0];
-    assert!(!judge.contains("# Open points") && !judge.contains("rulings"), "{judge}");
+    let listed =
+        judge.split("# Open points").nth(1).unwrap_or_default().split("# Your role").next().unwrap_or_default();
+    assert!(!listed.contains("[blocking]") && !listed.contains("[major]"), "{judge}");
     assert_eq!(state["finalSolution"]["confidence"], 90);
 
     let server = MockServer::with(script);
