@@ -124,7 +124,10 @@ fn a_script_gives_its_ledger_and_the_judge_rules_on_what_is_open() {
     let judge = &prompts(&server, Purpose::Synthesize, "model-judge")[0];
     let number = state["ledger"][0]["number"].as_str().unwrap();
     let text = number.strip_suffix(".1").unwrap();
-    assert!(description.contains("### Open Points") && description.contains(&format!("{number} (blocking), not met")));
+    assert!(
+        description.contains("### What Remains of the Objections")
+            && description.contains(&format!("{number} (blocking), not met"))
+    );
     assert!(description.contains("Remains: the check") && description.contains("(major), not ruled"), "{description}");
     let list = &judge[judge.find("# Open points").unwrap()..];
     assert!(list.contains(&format!("{number} [blocking]")) && list.contains(&format!("{text}.4 [major]")), "{list}");
