@@ -141,7 +141,11 @@ pub(super) fn unmet<'a>(listed: &'a [Objection], rulings: &[Ruling]) -> Vec<(&'a
 
 /// What stands under the solution of the points on which the judge ruled: how many there are of each kind, and an item
 /// for each that is not met. Nothing where there is none.
-pub(super) fn under_the_solution(listed: &[Objection], rulings: &[Ruling]) -> Option<(String, Vec<String>)> {
+pub(super) fn under_the_solution(
+    listed: &[Objection],
+    rulings: &[Ruling],
+    is_assessed: bool,
+) -> Option<(String, Vec<String>)> {
     let count = |words: &str| rulings.iter().filter(|ruling| ruling.in_words() == words).count();
     let kinds = ["met", "partly met", "not met", "not ruled", "dismissed"];
     let counts = kinds.map(|words| (count(words), words)).into_iter().filter(|(count, _)| *count > 0);
@@ -162,5 +166,7 @@ pub(super) fn under_the_solution(listed: &[Objection], rulings: &[Ruling]) -> Op
         item
     };
     let remaining = listed.iter().zip(rulings).filter(|(_, ruling)| ruling.decision != Decision::Met);
-    (!rulings.is_empty()).then(|| (line, remaining.map(item).collect()))
+    // Where the judge ruled on nothing at all, the outcome says that its assessment is missing.
+    let has_ruled = rulings.iter().any(|ruling| !ruling.missing);
+    (has_ruled || is_assessed && !rulings.is_empty()).then(|| (line, remaining.map(item).collect()))
 }

@@ -88,7 +88,7 @@ impl Written {
         let stated_confidence = confidence.filter(|stated| *stated > cap);
         let confidence = confidence.map(|confidence| confidence.min(cap));
         let partly = partly_fulfilled.iter().map(in_words).collect();
-        let (ruled, remaining) = under_the_solution(listed, &rulings).unzip();
+        let (ruled, remaining) = under_the_solution(listed, &rulings, missing.is_none()).unzip();
         let remaining = remaining.unwrap_or_default();
         let lists = [
             ("⚠️ Unfulfilled Major Requirements", &unfulfilled_major_requirements),
