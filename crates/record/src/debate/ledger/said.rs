@@ -104,7 +104,7 @@ impl Reading {
         let rechecks = if more.rechecks.is_empty() { self.rechecks } else { more.rechecks };
         let verifications = if more.verifications.is_empty() { self.verifications } else { more.verifications };
         let given_up = if more.given_up.is_empty() { self.given_up } else { more.given_up };
-        Self { rechecks, verifications, given_up, ..more }
+        Self { given_up, rechecks, verifications, ..more }
     }
 
     /// Whether anything was read at all.

@@ -208,7 +208,7 @@ fn leaves(value: &Value, found: &mut Vec<String>) {
         Value::String(text) => found.push(text.clone()),
         Value::Array(values) => values.iter().for_each(|value| leaves(value, found)),
         Value::Object(values) => values.values().for_each(|value| leaves(value, found)),
-        other => found.push(other.to_string()),
+        Value::Number(number) => found.push(number.to_string()),
     }
 }
 
