@@ -351,6 +351,7 @@ pub fn prepare(
 }
 
 /// The call that asks what a step's prompt says.
+#[expect(clippy::too_many_lines, reason = "a line for each value of a prompt and each kind of answer")]
 fn question(
     panel: &Panel,
     agent: &Agent,
