@@ -104,7 +104,7 @@ fn a_fault_in_the_draft_alone_is_found_answered_and_gone_and_a_wrong_remedy_chan
                 r#""D2" "rejected" "a table with an index takes 1 ms.""#
             ]
         );
-        assert!(description.contains("Nobody has checked what was changed because of D1."), "{description}");
+        assert!(description.contains("Nobody has checked what was changed because of D1 (Clocks)."), "{description}");
         // The judge rules on what it rejects; what it accepts stays its claim.
         let of_check = |number: &str| {
             let ledger = state["ledger"].as_array().unwrap();
@@ -185,7 +185,8 @@ fn a_lens_that_fails_degrades_and_so_does_a_final_text_that_is_cut() {
     assert_eq!(state["outcome"]["kind"], "degraded");
     let description = state["finalSolution"]["description"].as_str().unwrap();
     assert!(
-        description.contains(FAULT) && description.contains("Nothing was changed because of D1 and D2."),
+        description.contains(FAULT)
+            && description.contains("Nothing was changed because of D1 (Clocks) and D2 (Storage)."),
         "{description}"
     );
 }
@@ -446,7 +447,8 @@ fn open_points_of_a_first_draft_are_ruled_on_where_the_judge_took_another_approa
         ),
         ("finalise", _) => {
             let prompt = request.prompt();
-            for shown in ["D1 [major] Clocks: they drift.", "D2 [major] Storage: a table is slow.", "rejected: a table"]
+            for shown in
+                ["D1 [major] Clocks: they drift.", "D2 [major] Storage: a table is slow.", "dismissed; reason: a table"]
             {
                 assert!(prompt.contains(shown), "{shown}\n{prompt}");
             }
@@ -476,4 +478,95 @@ fn open_points_of_a_first_draft_are_ruled_on_where_the_judge_took_another_approa
         "{}",
         state["ledger"]
     );
+}
+
+/// A judge's answer with an assessment of its own.
+fn assessed(text: &str, assessment: &Value) -> Reply {
+    Reply::text(format!("{text}\n\n```json\n{assessment}\n```"))
+}
+
+#[test]
+fn rulings_of_a_council_stand_in_its_final_text_unless_that_alters_them() {
+    let server = MockServer::with(|request| match (request.task(), lens(request)) {
+        ("review the texts", _) => {
+            let prompt = request.prompt();
+            let own = prompt.split("## Your own text (Text ").nth(1).expect("reviewers see their own text");
+            let own = own.split(')').next().unwrap();
+            let others = ["1", "2", "3"].into_iter().filter(|number| *number != own);
+            let sections = others.map(|number| {
+                format!("## Text {number}\n\n1. [blocking] Clocks: they drift.\n2. [minor] Names: long.\n\n")
+            });
+            Reply::text(format!(
+                "{}## Approach to give up\n\n- Text {own}: no lock lasts. Instead: leases.",
+                sections.collect::<String>()
+            ))
+        }
+        ("synthesise", _) => {
+            let prompt = request.prompt();
+            assert_eq!(prompt.matches("gives up its own approach: Text ").count(), 3, "{prompt}");
+            assert!(prompt.contains("In this debate their authors do not answer."), "{prompt}");
+            assert_eq!(prompt.matches(" [minor] Names: long.").count(), 6, "minor points are ruled on too");
+            assert!(!prompt.contains("not answered") && !prompt.contains("not rechecked"), "{prompt}");
+            let rulings = json!([
+                {"point": "1.1, 2.1, 3.1", "where": "Clocks", "remains": "", "reason": "So.", "decision": "met"},
+                {"point": "1.2", "where": "", "remains": "", "reason": "It is no fault.", "decision": "dismissed"},
+                {"point": "1.3", "where": "Clocks", "remains": "leap seconds", "reason": "", "decision": "met"},
+                {"point": "2.2; 3.2, 3.3", "where": "Names", "remains": "nothing", "reason": "So.", "decision": "met"},
+            ]);
+            let assessment = json!({"tradeoffs": [], "recommendations": ["Measure it."],
+                "unfulfilledMajorRequirements": ["No outage: it stops."], "partlyFulfilled": [], "openQuestions": [],
+                "rulings": rulings, "title": "Leases", "confidence": 72});
+            assessed(&format!("# Leases\n\n## Clocks\n\n{FAULT}\n\n{REST}"), &assessment)
+        }
+        ("check", _) => {
+            assert!(request.prompt().contains("Major requirements not fulfilled:\n- No outage: it stops."));
+            if lens(request) == Some("execute") {
+                return Reply::text("1. [blocking] Clocks: they drift. Resolved by: the store's time.");
+            }
+            Reply::text("No objections.")
+        }
+        ("finalise", _) => {
+            let prompt = request.prompt();
+            assert!(prompt.contains("# Your rulings") && prompt.contains("- Measure it."), "{prompt}");
+            assert!(prompt.contains("partly met (Clocks); remains: leap seconds"), "{prompt}");
+            assert!(!prompt.contains("# Open points"), "{prompt}");
+            let rulings = json!([{"point": "2.1", "where": "", "remains": "all", "reason": "", "decision": "notMet"}]);
+            let assessment = json!({"approach": "kept", "tradeoffs": [], "recommendations": [],
+                "unfulfilledMajorRequirements": ["No outage: it stops."], "partlyFulfilled": [], "openQuestions": [],
+                "rulings": rulings, "title": "Leases", "confidence": 72});
+            let answers = "## Response to the check\n\n- D1 accepted (Clocks): the store says it.";
+            assessed(&format!("# Leases\n\n## Clocks\n\n{MENDED}\n\n{REST}\n\n{answers}"), &assessment)
+        }
+        _ => script(request),
+    });
+    let (sandbox, state) = run(&server, &json!({"protocol": "council", "check": 3, "seed": 1}));
+    let ledger = state["ledger"].as_array().unwrap();
+    let ruled = |number: &str| {
+        let one = ledger.iter().find(|one| one["number"] == number).unwrap();
+        (one["ruling"]["decision"].as_str().unwrap_or("none").to_owned(), one["open"].as_bool().unwrap())
+    };
+    assert_eq!(ruled("1.1"), ("met".to_owned(), false));
+    assert_eq!(ruled("2.1"), ("notMet".to_owned(), true));
+    assert_eq!(ruled("3.1"), ("met".to_owned(), false));
+    assert_eq!(ruled("1.2"), ("dismissed".to_owned(), false));
+    assert_eq!(ruled("1.3"), ("partly".to_owned(), true));
+    assert_eq!(ruled("3.3"), ("met".to_owned(), false));
+    assert_eq!(ruled("D1"), ("none".to_owned(), false));
+    let solution = &state["finalSolution"];
+    assert_eq!((&solution["confidence"], &solution["statedConfidence"]), (&json!(40), &json!(72)));
+    let description = solution["description"].as_str().unwrap();
+    let score =
+        "**Confidence Score**: 40/100 (the judge said 72; limited because a major requirement is not fulfilled)";
+    assert!(description.contains(score), "{description}");
+    assert!(description.contains("### What Remains of the Objections\n\nBy the judge's ruling, of 12 points: "));
+    assert!(!description.contains("- 1.1 (") && description.contains("- 2.1 (blocking), not met: "), "{description}");
+    let shown = sandbox.run(["show", "latest", "points"]).expect_code(0).stdout;
+    assert!(!shown.contains("did not answer") && !shown.contains("ever rechecked"), "{shown}");
+    assert!(shown.contains("gives up its own approach"), "{shown}");
+    let overview = sandbox.run(["show", "latest"]).expect_code(0).stdout;
+    assert!(overview.contains("1 said to be met, not rechecked"), "{overview}");
+    let report = sandbox.run(["report", "latest", "-o", "report.md"]).expect_code(0);
+    drop(report);
+    let report = sandbox.read("report.md");
+    assert!(report.contains("### Approaches to give up") && !report.contains("&rarr; N/A"), "{report}");
 }

@@ -347,11 +347,18 @@ fn an_unfulfilled_requirement_bounds_the_confidence() {
 
     ## Judge Assessment
 
-    **Confidence Score**: 40/100
+    **Confidence Score**: 40/100 (the judge said 95; limited because a major requirement is not fulfilled)
 
     ### ⚠️ Unfulfilled Major Requirements
 
     - It must fly
+
+    ### What Remains of the Objections
+
+    By the judge's ruling, of 2 points: 2 not ruled.
+
+    - 1.1 (minor), not ruled: Account operator account lease account budget.
+    - 2.1 (minor), not ruled: Delivery account queue message deadline recovery.
 
     ### Open Questions
 

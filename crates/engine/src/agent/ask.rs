@@ -252,8 +252,11 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult,
             };
             let written = Written { solution: call.kept.to_string(), assessment, missing };
             let author = Some(key.agent_id.clone());
-            let solution =
-                Solution { base: author.clone(), synthesized_by: author, ..written.into_solution(judge, &call.listed) };
+            let solution = Solution {
+                base: author.clone(),
+                synthesized_by: author,
+                ..written.into_solution(judge, &call.listed, &[])
+            };
             let delivered = Delivered { solution, text: Arc::clone(&call.kept), rethought: false };
             Ok(CallResult::of(Value::Solution(Box::new(delivered)), record))
         }
@@ -279,6 +282,8 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult,
                 let answers = reading.as_ref().map_or(&[][..], |reading| &reading.answers);
                 listed.to_mut().extend(written.assessment.rule_by(answers, &call.checked));
             }
+            // What was ruled on a draft says nothing of a text that goes another way.
+            let standing = if rethought { &[][..] } else { &call.standing };
             let is_amended = if let Authorship::Based(base) = authorship {
                 let label = labels.iter().find(|(_, author)| **author == base.agent_id);
                 written.assessment.base = label.map(|(label, _)| label.to_owned());
@@ -287,9 +292,9 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult,
                 is_amended
             };
             let solution = if is_amended {
-                written.into_amended_solution(judge, labels, &listed)
+                written.into_amended_solution(judge, labels, &listed, standing)
             } else {
-                written.into_solution(judge, &listed)
+                written.into_solution(judge, &listed, standing)
             };
             let delivered = Delivered { solution: Solution { cut, ..solution }, text, rethought };
             let answered = CallResult::of(Value::Solution(Box::new(delivered)), record);

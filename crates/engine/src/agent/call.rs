@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use dialectic_base::problem::major_requirements;
 use dialectic_llm::{AnswerSchema, Request};
-use dialectic_record::debate::{AgentId, CallKey, Contribution, Debate, Ledger, Objection, Position, Reads, shuffled};
+use dialectic_record::debate::{
+    AgentId, CallKey, Contribution, Debate, GivenUp, Ledger, Objection, Position, Reads, Ruling, shuffled,
+};
 use dialectic_record::prompt::{
     self, AnsweredQuestion, Assess, Attached, Authored, Beginning, Candidate, Fill, History, MaterialPart, OwnHistory,
     PromptError, TitledText, Values,
@@ -17,11 +19,11 @@ use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
 use super::dispute::dispute;
 use super::draft::DraftTexts;
 use super::excerpt::{Titled, bounded, length, shorten, total};
-use super::points::ListedPoints;
+use super::points::{ListedPoints, answered_at_the_end};
 use super::reply::{self, Ballot, Questions, RawJudgement, RoundScore};
 use super::texts::{
     Earlier, anonymous_transcript, earlier_answers, earlier_texts, final_texts, has_points, history, material,
-    newest_summary, number, own_rounds, speeches, transcript, wants_histories, who_is_who, whole_length,
+    newest_summary, number, own_rounds, speeches, text_label, transcript, wants_histories, who_is_who, whole_length,
 };
 use super::{Agent, Labels, Panel};
 
@@ -66,8 +68,10 @@ pub struct Call {
     pub(super) criteria: Vec<String>,
     /// The open points that the judge rules on, in the order of its list.
     pub(super) listed: Vec<Objection>,
-    /// The points of the check that a final text by the judge answers.
+    /// The points of the check that a final text by the judge answers, and accepted ones that were not found.
     pub(super) checked: Vec<Objection>,
+    /// What the judge ruled on the draft that its final text takes the place of.
+    pub(super) standing: Vec<Ruling>,
     /// Makes the request for the assessment alone of a solution that came without one.
     pub(super) assess: Option<MakeAssessment>,
 }
@@ -97,7 +101,7 @@ impl SharedPrompt {
         let material = material(debate);
         let gathered: Vec<_> = material.iter().map(Titled::entry).collect();
         let beginning = Beginning {
-            problem: &debate.problem,
+            problem: debate.problem.trim_end(),
             attachments: &attachments,
             context_dir: context_dir.as_deref(),
             gathered: &gathered,
@@ -140,6 +144,8 @@ impl SharedPrompt {
 struct ShownTexts<'a> {
     inputs: Vec<&'a Arc<Contribution>>,
     points: Option<ListedPoints>,
+    claims: String,
+    approaches: String,
     labels: Labels,
     candidates: Vec<Titled<'a>>,
     own_summary: Option<&'a str>,
@@ -202,8 +208,8 @@ impl<'a> ShownTexts<'a> {
                 let mut candidates: Vec<_> = named.map(|(label, one)| Titled::new(label, &*one.content)).collect();
                 let length = total(&candidates);
                 shorten(&mut candidates, room);
-                let points = points();
-                Self { points, labels, candidates, length, ..Self::default() }
+                let (points, claims) = (points(), claims(debate, step));
+                Self { points, claims, labels, candidates, length, ..Self::default() }
             }
             PromptContext::OwnTexts => {
                 let rounds = own_rounds(debate, agent, round, numbers);
@@ -233,8 +239,9 @@ impl<'a> ShownTexts<'a> {
                 Self { entries, length: debate.earlier_text_length(), ..Self::default() }
             }
             PromptContext::WholeDebate => {
-                let points = points();
-                Self { points, parts: whole_debate(debate, room), length: whole_length(debate), ..Self::default() }
+                let (points, claims, approaches) = (points(), claims(debate, step), approaches(debate));
+                let (parts, length) = (whole_debate(debate, room), whole_length(debate));
+                Self { points, claims, approaches, parts, length, ..Self::default() }
             }
             PromptContext::Record => Self::of_record(debate, step, room),
         })
@@ -269,18 +276,22 @@ impl<'a> ShownTexts<'a> {
         Self { decisions, requirements: major_requirements(&debate.problem), length, ..Self::default() }
     }
 
-    /// The inputs of a step under their numbers in the debate, without their authors.
+    /// The inputs of a step under their numbers in the debate, without their authors; the agent's own apart from the
+    /// others.
     fn of_texts(debate: &'a Debate, step: &Step, room: usize) -> Self {
-        let there = step.inputs.iter().filter_map(|key| debate.contribution(key));
+        let is_own = |one: &&Arc<Contribution>| one.agent_id == step.key.agent_id;
+        let (inputs, there): (Vec<_>, Vec<_>) =
+            step.inputs.iter().filter_map(|key| debate.contribution(key)).partition(is_own);
         let number = |one: &Contribution| debate.text_number(&one.agent_id).unwrap_or_default();
-        let mut numbered: Vec<_> = there.map(|one| (number(one), one)).collect();
+        let mut numbered: Vec<_> = there.into_iter().map(|one| (number(one), one)).collect();
         numbered.sort_by_key(|(number, _)| *number);
         let titled =
             |(number, one): (u32, &'a Arc<Contribution>)| Titled::new(format!("Text {number}"), one.without_answers());
         let mut entries: Vec<_> = numbered.into_iter().map(titled).collect();
-        let length = total(&entries);
-        shorten(&mut entries, room);
-        Self { entries, length, ..Self::default() }
+        let own: usize = inputs.iter().map(|one| length(&one.content)).sum();
+        let length = total(&entries) + own;
+        shorten(&mut entries, room.saturating_sub(own));
+        Self { inputs, entries, length, ..Self::default() }
     }
 
     /// The inputs of a step under numbers.
@@ -340,6 +351,7 @@ pub fn prepare(
 }
 
 /// The call that asks what a step's prompt says.
+#[expect(clippy::too_many_lines, reason = "a line for each value of a prompt and each kind of answer")]
 fn question(
     panel: &Panel,
     agent: &Agent,
@@ -375,6 +387,8 @@ fn question(
             .map(|(heading, texts)| MaterialPart { heading, entries: texts.iter().map(Titled::entry).collect() })
             .collect(),
         points: shown.listed(),
+        claims: Some(shown.claims.as_str()).filter(|claims| !claims.is_empty()),
+        approaches: Some(shown.approaches.as_str()).filter(|approaches| !approaches.is_empty()),
         draft: shown.draft.as_ref().map(DraftTexts::shown),
         quick: debate.settings.as_ref().is_some_and(|settings| settings.debate.quick),
         question: shown.question,
@@ -435,6 +449,8 @@ fn question(
     let is_solution = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Challenge);
     let criteria = criteria.into_iter().map(str::to_owned).collect();
     let listed = shown.points.as_ref().filter(|_| is_solution).map(|listed| listed.points.clone()).unwrap_or_default();
+    let is_final = step.shows == PromptContext::Draft && step.answer == OutputSpec::Solution(Authorship::Judge);
+    let standing = debate.draft.iter().filter(|_| is_final).flat_map(|draft| &draft.rulings).cloned().collect();
     let ShownTexts { labels, length, decisions, requirements, numbered, .. } = shown;
     Ok(Call {
         step: step.clone(),
@@ -449,17 +465,17 @@ fn question(
         criteria,
         listed,
         checked: points_of_check(debate, step),
+        standing,
         assess,
     })
 }
 
-/// The points of the newest draft's check, for a final text by the judge, which answers them.
+/// The points of the newest draft's check and the accepted ones that it did not find, for a final text by the judge, which
+/// answers them.
 fn points_of_check(debate: &Debate, step: &Step) -> Vec<Objection> {
     let is_final = step.shows == PromptContext::Draft && step.answer == OutputSpec::Solution(Authorship::Judge);
-    let Some(draft) = debate.newest_draft().filter(|_| is_final) else { return Vec::new() };
-    let mut points = Ledger::of(debate).objections;
-    points.retain(|one| one.draft == Some(draft.number.into()));
-    points
+    let draft = debate.newest_draft().filter(|_| is_final);
+    draft.map(|draft| answered_at_the_end(&Ledger::of(debate), &draft)).unwrap_or_default()
 }
 
 /// What the judge of a step looks at.
@@ -495,6 +511,29 @@ fn whole_debate(debate: &Debate, room: usize) -> Vec<(&'static str, Vec<Titled<'
     parts
 }
 
+/// The points that were accepted in the last round and rechecked by nobody, as far as the writer of a solution is to
+/// know.
+fn claims(debate: &Debate, step: &Step) -> String {
+    if !matches!(step.answer, OutputSpec::Solution(_)) {
+        return String::new();
+    }
+    let ledger = Ledger::of(debate);
+    ledger.claimed_last(debate).into_iter().map(Objection::with_place).collect::<Vec<_>>().join(", ")
+}
+
+/// What reviewers say of whole approaches, an item for each.
+fn approaches(debate: &Debate) -> String {
+    let item = |(by, one): &(&AgentId, &GivenUp)| {
+        let whose = match &one.target {
+            Some(target) if target == *by => "gives up its own approach".to_owned(),
+            Some(target) => format!("gives up the approach of {}", text_label(debate, target)),
+            None => "gives up an approach".to_owned(),
+        };
+        format!("- The author of {} {whose}: {}", text_label(debate, by), one.reason.replace('\n', "\n  "))
+    };
+    Ledger::given_up(debate).iter().map(item).collect::<Vec<_>>().join("\n")
+}
+
 /// The texts of a step without the critiques whose points stand in a list of its prompt.
 fn unread(mut inputs: Vec<&Arc<Contribution>>) -> Vec<&Arc<Contribution>> {
     inputs.retain(|one| one.target_agent_id.is_none() || !has_points(one));
@@ -514,7 +553,8 @@ fn assessing(shared: &SharedPrompt, agent: &Agent, authorship: &Authorship, show
     let labels = if is_amended { shown.labels.clone() } else { Labels::default() };
     let texts: Vec<String> = shown.candidates.iter().map(|one| one.text.clone().into_owned()).collect();
     let points = shown.listed().map(str::to_owned);
-    Arc::new(move |solution| assess(&shared, &agent, solution, &labels, &texts, points.as_deref()))
+    let answered = shown.points.as_ref().is_none_or(|listed| !listed.points.iter().any(Objection::is_final_word));
+    Arc::new(move |solution| assess(&shared, &agent, solution, &labels, &texts, (points.as_deref(), answered)))
 }
 
 /// Asks for an assessment of `solution`, which may amend one of `candidates`.
@@ -524,10 +564,10 @@ fn assess(
     solution: &str,
     labels: &Labels,
     candidates: &[String],
-    points: Option<&str>,
+    (points, answered): (Option<&str>, bool),
 ) -> Result<Request, PromptError> {
     let candidates: Vec<_> =
         labels.iter().zip(candidates).map(|((label, _), text)| Candidate { label, text }).collect();
-    let body = Assess { candidates: &candidates, points, solution, role: judge.role.persona() }.render()?;
+    let body = Assess { candidates: &candidates, points, answered, solution, role: judge.role.persona() }.render()?;
     Ok(shared.request(judge, None, &body, Some(reply::assessment(!candidates.is_empty(), points.is_some()))))
 }

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use dialectic_record::debate::{CheckPoint, Debate, Draft, Found, Ledger, Lens, Objection, Point, Verification};
+use dialectic_record::debate::{
+    CheckPoint, Debate, Draft, Found, Ledger, Lens, Objection, PartlyFulfilled, Point, Solution, Verification,
+};
 use dialectic_record::prompt::CheckedDraft;
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, Step};
 
@@ -13,6 +15,7 @@ use super::excerpt::length;
 #[derive(Debug, Clone, Default)]
 pub(super) struct DraftTexts {
     text: String,
+    assessment: String,
     lens: Option<Lens>,
     accepted: String,
     points: String,
@@ -25,7 +28,8 @@ impl DraftTexts {
     pub(super) fn of(debate: &Debate, step: &Step) -> Option<Self> {
         let draft = debate.newest_draft()?;
         let text = draft.text.without_answers().into_owned();
-        let shown = Self { text, ..Self::default() };
+        let assessment = debate.draft.as_ref().map(assessment).unwrap_or_default();
+        let shown = Self { text, assessment, ..Self::default() };
         Some(match &step.answer {
             OutputSpec::Check(lens) => {
                 let accepted = if *lens == Lens::Requirements { accepted(debate) } else { String::new() };
@@ -35,7 +39,7 @@ impl DraftTexts {
                 let Some(kept) = debate.contribution(key) else { return Some(shown) };
                 let text = kept.without_answers().into_owned();
                 let changed = if Arc::ptr_eq(kept, draft.text) { Vec::new() } else { changed(&shown.text, &text) };
-                Self { text, points: points(debate, &draft), changed, ..shown }
+                Self { text, points: points(debate, &draft), changed, assessment: String::new(), ..shown }
             }
             OutputSpec::Amendment | OutputSpec::Solution(_) => {
                 let demands = demands(debate, step);
@@ -63,13 +67,14 @@ impl DraftTexts {
     }
 
     pub(super) fn length(&self) -> usize {
-        [&self.text, &self.accepted, &self.points].into_iter().map(|text| length(text)).sum()
+        [&self.text, &self.assessment, &self.accepted, &self.points].into_iter().map(|text| length(text)).sum()
     }
 
     /// As it stands in a prompt.
     pub(super) fn shown(&self) -> CheckedDraft<'_> {
         CheckedDraft {
             text: &self.text,
+            assessment: Some(&*self.assessment).filter(|list| !list.is_empty()),
             lens: self.lens.map_or("", Lens::name),
             accepted: Some(&*self.accepted).filter(|list| !list.is_empty()),
             points: Some(&*self.points).filter(|list| !list.is_empty()),
@@ -77,6 +82,27 @@ impl DraftTexts {
             changed: &self.changed,
         }
     }
+}
+
+/// What the writer of a draft says of it, as lists.
+fn assessment(draft: &Solution) -> String {
+    let partly = draft.partly_fulfilled.iter().map(|one| {
+        let PartlyFulfilled { requirement, holds, fails } = one;
+        format!("{requirement} | holds: {holds} | fails: {fails}")
+    });
+    let lists = [
+        ("Major requirements not fulfilled", draft.unfulfilled_major_requirements.clone()),
+        ("Major requirements fulfilled in part", partly.collect()),
+        ("Open questions", draft.open_questions.clone()),
+        ("Recommendations", draft.recommendations.clone()),
+        ("Trade-offs", draft.tradeoffs.clone()),
+    ];
+    let lists = lists.into_iter().filter(|(_, items)| !items.is_empty());
+    let list = |(title, items): (&str, Vec<String>)| {
+        let items: Vec<String> = items.iter().map(|item| format!("- {}", flat(item))).collect();
+        format!("{title}:\n{}", items.join("\n"))
+    };
+    lists.map(list).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The points of the debate that were accepted, whole, each with what its author says was changed.

@@ -1,14 +1,19 @@
 //! Points of critics as prompts list them: under their numbers for life, word for word, each with what became of it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use dialectic_base::markdown::truncate;
 use dialectic_record::debate::{
-    AgentId, Answered, Debate, Found, Happened, Incident, Ledger, Objection, ResultKind, Settings,
+    AgentId, Answered, Debate, Decision, Draft, Found, Happened, Incident, Ledger, Objection, ResultKind, Ruling,
+    Settings,
 };
 use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step};
 
 /// Characters of a list at most: what a call costs must not grow with all that was ever said.
 const LIST: usize = 24_000;
+/// Characters of a point on which the judge has ruled before.
+const BRIEF: usize = 160;
 
 /// Points that a prompt lists.
 #[derive(Debug, Clone, Default)]
@@ -34,12 +39,11 @@ impl ListedPoints {
             }
             (OutputSpec::Solution(_), ..) => {
                 let ledger = Ledger::of(debate);
-                let mut points = ledger.to_decide();
-                // Who writes the final text answers the points of the check, and rules on the others again.
+                let points = ledger.to_rule(debate);
                 let is_answered = matches!(step.answer, OutputSpec::Solution(Authorship::Judge));
                 if let Some(draft) = debate.newest_draft().filter(|_| is_answered && step.shows == PromptContext::Draft)
                 {
-                    points.retain(|one| one.draft != Some(draft.number.into()));
+                    return Self::ruled(debate, &ledger, &draft);
                 }
                 Self::new(&points, to_judge)
             }
@@ -74,6 +78,23 @@ impl ListedPoints {
         (!listed.points.is_empty()).then_some(listed)
     }
 
+    /// The points on which the judge ruled when it wrote a draft, or should have, each with that ruling. Those that the
+    /// final text answers are not among them.
+    fn ruled(debate: &Debate, ledger: &Ledger, draft: &Draft<'_>) -> Option<Self> {
+        let answered = answered_at_the_end(ledger, draft);
+        let rulings = debate.draft.iter().flat_map(|draft| &draft.rulings);
+        let standing: BTreeMap<_, _> = rulings.map(|ruling| (&ruling.point, ruling)).collect();
+        let is_meant = |one: &&Objection| {
+            (one.open || standing.contains_key(&one.id)) && !answered.iter().any(|other| other.id == one.id)
+        };
+        let mut points: Vec<&Objection> = ledger.objections.iter().filter(is_meant).collect();
+        points.sort_by_key(|one| (one.draft, debate.text_number(&one.target_id), one.point.severity));
+        let shown = Self::new(&points, |one| with_ruling(one, standing.get(&one.id).copied()));
+        // What does not fit stands as it was ruled.
+        let points: Vec<Objection> = points.into_iter().cloned().collect();
+        (!points.is_empty()).then_some(Self { points, ..shown })
+    }
+
     /// As many as fit, the gravest and newest of them, in the order in which they were given.
     fn new(points: &[&Objection], entry: impl Fn(&Objection) -> String) -> Self {
         let mut by_weight: Vec<usize> = (0..points.len()).collect();
@@ -105,9 +126,44 @@ fn told(one: &Objection) -> String {
     entry
 }
 
+/// The points that the text after a check answers: those of the check, and accepted ones that it did not find.
+pub(super) fn answered_at_the_end(ledger: &Ledger, draft: &Draft<'_>) -> Vec<Objection> {
+    let readings = draft.checks.iter().filter_map(|one| one.reading.as_ref());
+    let found: Vec<_> = readings.flat_map(|reading| &reading.verifications).collect();
+    let is_missing =
+        |one: &Objection| found.iter().any(|found| found.found == Found::NotFound && found.point == one.id);
+    let is_answered = |one: &&Objection| one.draft == Some(draft.number.into()) || is_missing(one);
+    ledger.objections.iter().filter(is_answered).cloned().collect()
+}
+
+/// A point in brief, and what the judge ruled on it.
+fn with_ruling(one: &Objection, ruling: Option<&Ruling>) -> String {
+    let words = on_one_line(&one.point.in_words());
+    let shown = truncate(&words, BRIEF);
+    let more = if shown.len() < words.len() { "…" } else { "" };
+    let mut entry = format!("{} [{}] {}{more}", one.number(), one.point.severity.name(), shown.trim_end());
+    // Writing to a String cannot fail.
+    let _ = write!(entry, "\n   {}", ruling.map_or("not ruled", Ruling::in_words));
+    if let Some(ruling) = ruling {
+        if !ruling.place().is_empty() {
+            let _ = write!(entry, " ({})", on_one_line(ruling.place()));
+        }
+        for (what, said) in [("remains", &ruling.remains), ("reason", &ruling.reason)] {
+            // Why something is met shows in the draft.
+            if !said.is_empty() && (what == "remains" || ruling.decision != Decision::Met) {
+                let _ = write!(entry, "; {what}: {}", on_one_line(said));
+            }
+        }
+    }
+    entry
+}
+
 /// The same for the judge, who is told also what nobody said.
 fn to_judge(one: &Objection) -> String {
     let mut entry = told(one);
+    if one.is_final_word() {
+        return entry;
+    }
     if one.answer == Answered::Unanswered {
         entry.push_str("\n   not answered");
     } else if one.critic.is_none() && one.check.is_none() {

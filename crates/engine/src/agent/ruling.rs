@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use dialectic_base::figures::{counted, list};
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::{AuthorReply, Decision, Objection, Response, Ruling};
 
@@ -10,7 +11,8 @@ use super::Assessment;
 /// A ruling as the judge writes it: the point by its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RawRuling {
-    point: String,
+    /// The numbers of the points: alike ones may share a ruling.
+    points: Vec<String>,
     /// Whether the number was written as one of JSON, in which `2.10` is `2.1`.
     is_number: bool,
     decision: Decision,
@@ -43,7 +45,7 @@ impl RawRuling {
             Response::Rejected | Response::Accepted => return None,
         };
         let section = reply.section.as_deref().unwrap_or_default().trim().to_owned();
-        Some(Self { point: point.number(), is_number: false, decision, section, remains, reason })
+        Some(Self { points: vec![point.number()], is_number: false, decision, section, remains, reason })
     }
 
     /// Reads the rulings of an assessment. Leaves out entries that are not rulings: those points count as not ruled.
@@ -53,10 +55,11 @@ impl RawRuling {
 
     fn read(ruling: &Map<String, Value>) -> Option<Self> {
         let text = |key: &str| ruling.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
-        let (point, is_number) = match ruling.get("point")? {
-            Value::Number(number) => (number.to_string(), true),
-            Value::String(text) => (bare_number(text).to_owned(), false),
-            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
+        let (points, is_number) = match ruling.get("point").or_else(|| ruling.get("points"))? {
+            Value::Number(number) => (vec![number.to_string()], true),
+            Value::String(text) => (bare_numbers(text), false),
+            Value::Array(all) => (all.iter().filter_map(Value::as_str).flat_map(bare_numbers).collect(), false),
+            Value::Null | Value::Bool(_) | Value::Object(_) => return None,
         };
         let decision = text("decision").to_lowercase();
         let decision = match decision.chars().filter(char::is_ascii_alphabetic).collect::<String>().as_str() {
@@ -71,15 +74,21 @@ impl RawRuling {
         if decision == Decision::Dismissed && !reason.contains(char::is_alphanumeric) {
             return None;
         }
-        Some(Self { point, is_number, decision, section: text("where"), remains: text("remains"), reason })
+        let remains = text("remains");
+        // What leaves something is not met.
+        let leaves = remains.contains(char::is_alphanumeric) && !is_nothing(&remains);
+        let decision = if decision == Decision::Met && leaves { Decision::Partly } else { decision };
+        Some(Self { points, is_number, decision, section: text("where"), remains, reason })
     }
 
-    /// A ruling on each of the points that were listed, also where the judge said nothing of it.
-    pub(super) fn on(rulings: &[Self], listed: &[Objection]) -> Vec<Ruling> {
+    /// A ruling on each of the points that were listed, also where the judge said nothing of it: then that of `standing`
+    /// stands.
+    pub(super) fn on(rulings: &[Self], listed: &[Objection], standing: &[Ruling]) -> Vec<Ruling> {
         let ruling = |point: &Objection| {
-            let found = rulings.iter().find(|one| one.point_of(listed) == Some(point));
+            let found = rulings.iter().find(|one| one.is_on(point, listed));
+            let stands = || standing.iter().find(|ruling| ruling.point == point.id).cloned();
             found.map_or_else(
-                || Ruling::missing(point.id.clone()),
+                || stands().unwrap_or_else(|| Ruling::missing(point.id.clone())),
                 |one| Ruling {
                     decision: one.decision,
                     section: one.section.clone(),
@@ -93,26 +102,31 @@ impl RawRuling {
         listed.iter().map(ruling).collect()
     }
 
-    /// The one of the listed points that it is on.
-    fn point_of<'a>(&self, listed: &'a [Objection]) -> Option<&'a Objection> {
-        let is_it = |one: &&Objection| {
-            let number = one.number();
-            if self.is_number {
-                number.trim_end_matches('0') == self.point
-            } else {
-                number.eq_ignore_ascii_case(&self.point)
-            }
-        };
-        let mut fitting = listed.iter().filter(is_it);
-        // Which of `2.1` and `2.10` a JSON number means, nobody knows where both are listed.
-        fitting.next().filter(|_| fitting.next().is_none())
+    /// Whether it is on this one of the listed points.
+    fn is_on(&self, point: &Objection, listed: &[Objection]) -> bool {
+        self.points.iter().any(|named| {
+            let is_it = |one: &&Objection| {
+                let number = one.number();
+                if self.is_number { number.trim_end_matches('0') == named } else { number.eq_ignore_ascii_case(named) }
+            };
+            let mut fitting = listed.iter().filter(is_it);
+            // Which of `2.1` and `2.10` a JSON number means, nobody knows where both are listed.
+            fitting.next() == Some(point) && fitting.next().is_none()
+        })
     }
 }
 
-/// `2.7` of `Point 2.7:`.
-fn bare_number(text: &str) -> &str {
-    let word = text.split_whitespace().find(|word| word.contains(|c: char| c.is_ascii_digit())).unwrap_or(text);
-    word.trim_matches(|c: char| !c.is_ascii_alphanumeric())
+/// `2.7` and `D3` of `Points 2.7, D3:`.
+fn bare_numbers(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| c.is_whitespace() || ",;/&+".contains(c));
+    let words = words.filter(|word| word.contains(|c: char| c.is_ascii_digit()));
+    words.map(|word| word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned()).collect()
+}
+
+/// Words for that nothing remains.
+fn is_nothing(remains: &str) -> bool {
+    let bare = remains.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    matches!(bare.as_str(), "nothing" | "none" | "no" | "n/a" | "na" | "nothing remains")
 }
 
 /// The blocking points that are right and that the solution does not meet: those that count against the judge's
@@ -125,8 +139,19 @@ pub(super) fn unmet<'a>(listed: &'a [Objection], rulings: &[Ruling]) -> Vec<(&'a
     told.map(|(point, _)| (point, point.is_maintained())).collect()
 }
 
-/// What stands under the solution of the points on which the judge ruled, an item for each.
-pub(super) fn under_the_solution(listed: &[Objection], rulings: &[Ruling]) -> Vec<String> {
+/// What stands under the solution of the points on which the judge ruled: how many there are of each kind, and an item
+/// for each that is not met. Nothing where there is none.
+pub(super) fn under_the_solution(
+    listed: &[Objection],
+    rulings: &[Ruling],
+    is_assessed: bool,
+) -> Option<(String, Vec<String>)> {
+    let count = |words: &str| rulings.iter().filter(|ruling| ruling.in_words() == words).count();
+    let kinds = ["met", "partly met", "not met", "not ruled", "dismissed"];
+    let counts = kinds.map(|words| (count(words), words)).into_iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, words)| format!("{count} {words}")).collect();
+    let points = counted(rulings.len() as u64, "point");
+    let line = format!("By the judge's ruling, of {points}: {}.", list(&counts));
     let item = |(point, ruling): (&Objection, &Ruling)| {
         let mut item = format!("{} ({}), {}", point.number(), point.point.severity.name(), ruling.in_words());
         if !ruling.place().is_empty() {
@@ -140,5 +165,8 @@ pub(super) fn under_the_solution(listed: &[Objection], rulings: &[Ruling]) -> Ve
         }
         item
     };
-    listed.iter().zip(rulings).map(item).collect()
+    let remaining = listed.iter().zip(rulings).filter(|(_, ruling)| ruling.decision != Decision::Met);
+    // Where the judge ruled on nothing at all, the outcome says that its assessment is missing.
+    let has_ruled = rulings.iter().any(|ruling| !ruling.missing);
+    (has_ruled || is_assessed && !rulings.is_empty()).then(|| (line, remaining.map(item).collect()))
 }

@@ -5,7 +5,9 @@ use std::fmt::Write;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use dialectic_record::debate::{AgentId, Objection, PartlyFulfilled, Solution, clean_title};
+use dialectic_record::debate::{
+    AgentId, Objection, PartlyFulfilled, Ruling, Solution, clean_title, limited_confidence,
+};
 
 use super::ruling::{RawRuling, under_the_solution, unmet};
 use super::{Assessment, Labels, Written};
@@ -15,6 +17,8 @@ const UNFULFILLED_CAP: f64 = 40.0;
 /// So does it with a blocking objection that was maintained, is right, and is met nowhere.
 const UNMET_CAP: f64 = 60.0;
 
+/// The heading of what remains of the points on which the judge ruled.
+const REMAINS: &str = "What Remains of the Objections";
 /// The heading of the last section of a solution that amends a candidate.
 pub const CANDIDATES: &str = "### Candidates\n\n";
 
@@ -48,9 +52,9 @@ pub(super) fn percentage_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> R
 
 impl Written {
     /// The solution, with the judge's assessment behind it as far as there is one. `listed` are the points that it was
-    /// to rule on.
+    /// to rule on, `standing` what it ruled on them before.
     #[must_use]
-    pub fn into_solution(self, judge: &AgentId, listed: &[Objection]) -> Solution {
+    pub fn into_solution(self, judge: &AgentId, listed: &[Objection], standing: &[Ruling]) -> Solution {
         let Self { solution, assessment, missing } = self;
         let Assessment {
             base: _,
@@ -72,7 +76,7 @@ impl Written {
             let PartlyFulfilled { requirement, fails, .. } = one;
             if fails.is_empty() || is_always(&fails) { requirement } else { format!("{requirement}: {fails}") }
         }));
-        let rulings = RawRuling::on(&rulings, listed);
+        let rulings = RawRuling::on(&rulings, listed, standing);
         let mut cap = if unfulfilled_major_requirements.is_empty() { 100.0 } else { UNFULFILLED_CAP };
         for (objection, counts) in unmet(listed, &rulings) {
             let (number, words) = (objection.number(), objection.point.in_words());
@@ -81,30 +85,38 @@ impl Written {
                 cap = cap.min(UNMET_CAP);
             }
         }
+        let stated_confidence = confidence.filter(|stated| *stated > cap);
         let confidence = confidence.map(|confidence| confidence.min(cap));
         let partly = partly_fulfilled.iter().map(in_words).collect();
-        let ruled = under_the_solution(listed, &rulings);
+        let (ruled, remaining) = under_the_solution(listed, &rulings, missing.is_none()).unzip();
+        let remaining = remaining.unwrap_or_default();
         let lists = [
             ("⚠️ Unfulfilled Major Requirements", &unfulfilled_major_requirements),
             ("Partly Fulfilled Requirements", &partly),
-            ("Open Points", &ruled),
+            (REMAINS, &remaining),
             ("Open Questions", &open_questions),
             ("Recommendations", &recommendations),
             ("Trade-offs", &tradeoffs),
         ];
+        let limited = limited_confidence(stated_confidence, !unfulfilled_major_requirements.is_empty());
+        let limited = limited.map(|why| format!(" ({why})")).unwrap_or_default();
         let mut description = solution.trim_end().to_owned();
-        if confidence.is_some() || lists.iter().any(|(_, items)| !items.is_empty()) {
+        if confidence.is_some() || ruled.is_some() || lists.iter().any(|(_, items)| !items.is_empty()) {
             description.push_str("\n\n---\n\n## Judge Assessment\n\n");
         }
         if let Some(confidence) = confidence {
             // Writing to a String cannot fail.
-            let _ = write!(description, "**Confidence Score**: {confidence}/100\n\n");
+            let _ = write!(description, "**Confidence Score**: {confidence}/100{limited}\n\n");
         }
         for (heading, items) in lists {
-            if !items.is_empty() {
+            let counts = ruled.as_ref().filter(|_| heading == REMAINS);
+            if !items.is_empty() || counts.is_some() {
                 let _ = write!(description, "### {heading}\n\n");
+                description.extend(counts.map(|counts| format!("{counts}\n\n")));
                 description.extend(items.iter().map(|item| bullet(item)));
-                description.push('\n');
+                if !items.is_empty() {
+                    description.push('\n');
+                }
             }
         }
         Solution {
@@ -113,6 +125,7 @@ impl Written {
             tradeoffs,
             recommendations,
             confidence,
+            stated_confidence,
             synthesized_by: Some(judge.clone()),
             unfulfilled_major_requirements,
             partly_fulfilled,
@@ -126,9 +139,15 @@ impl Written {
 
     /// The solution that amends a candidate, with the judge's assessment and the names behind the labels.
     #[must_use]
-    pub fn into_amended_solution(self, judge: &AgentId, labels: &Labels, listed: &[Objection]) -> Solution {
+    pub fn into_amended_solution(
+        self,
+        judge: &AgentId,
+        labels: &Labels,
+        listed: &[Objection],
+        standing: &[Ruling],
+    ) -> Solution {
         let base = self.assessment.base.as_deref().and_then(|label| labels.author(label).ok().cloned());
-        let mut solution = self.into_solution(judge, listed);
+        let mut solution = self.into_solution(judge, listed, standing);
         if !solution.description.ends_with("\n\n") {
             solution.description.push_str("\n\n");
         }
@@ -185,7 +204,7 @@ mod tests {
         let answer = "# Solution\n\nUse a {token} bucket and a \"ledger\".\n\n```json\n{\"tradeoffs\":[\"memory\"],\
             \"recommendations\":[\"measure\"],\"unfulfilledMajorRequirements\":[],\"openQuestions\":[\"which region?\"],\
             \"confidence\":82}\n```";
-        let solution = Written::read(answer).into_solution(&"judge-main".into(), &[]);
+        let solution = Written::read(answer).into_solution(&"judge-main".into(), &[], &[]);
         let fixture: dialectic_record::debate::Debate =
             serde_json::from_str(include_str!("../../../../tests/fixtures/simple.json")).unwrap();
         assert_eq!(Some(solution), fixture.final_solution);
@@ -194,7 +213,7 @@ mod tests {
     #[test]
     fn an_unfulfilled_major_requirement_caps_the_confidence() {
         let answer = r#"x {"unfulfilledMajorRequirements":"300 ms","confidence":"90%","tradeoffs":null}"#;
-        let solution = Written::read(answer).into_solution(&"j".into(), &[]);
+        let solution = Written::read(answer).into_solution(&"j".into(), &[], &[]);
         assert_eq!(solution.confidence, Some(40.0));
         assert!(solution.description.contains("### ⚠️ Unfulfilled Major Requirements\n\n- 300 ms\n"));
     }
@@ -206,7 +225,7 @@ mod tests {
                 "x\n\n```json\n{{\"unfulfilledMajorRequirements\":[],\"partlyFulfilled\":[{partly}],\
                  \"title\":\"**Order numbers**\",\"confidence\":90}}\n```"
             );
-            Written::read(&block).into_solution(&"j".into(), &[])
+            Written::read(&block).into_solution(&"j".into(), &[], &[])
         };
         let partly = |holds: &str, fails: &str| {
             read(&serde_json::json!({"requirement": "no gaps", "holds": holds, "fails": fails}).to_string())
@@ -232,11 +251,11 @@ mod tests {
 
     #[test]
     fn a_solution_without_an_assessment_claims_none() {
-        let solution = Written::read("Use a ring.").into_solution(&"j".into(), &[]);
+        let solution = Written::read("Use a ring.").into_solution(&"j".into(), &[], &[]);
         assert_eq!((solution.description.as_str(), solution.confidence), ("Use a ring.", None));
         assert_eq!(solution.parse_error.as_deref(), Some("it has no assessment"));
         let answer = "Use a ring.\n\n```json\n{\"tradeoffs\":[\"memory\"],\"recommendations\":[";
-        let solution = Written::read(answer).into_solution(&"j".into(), &[]);
+        let solution = Written::read(answer).into_solution(&"j".into(), &[], &[]);
         assert_eq!(solution.description, "Use a ring.\n\n---\n\n## Judge Assessment\n\n### Trade-offs\n\n- memory\n\n");
         assert_eq!((solution.confidence, solution.tradeoffs.len()), (None, 1));
     }

@@ -182,19 +182,21 @@ impl Debate {
         let ledger = Ledger::of(self);
         let numbers = |is_meant: &dyn Fn(&Objection) -> bool| {
             let of_draft = ledger.objections.iter().filter(|one| one.draft == Some(draft.number.into()));
-            list(&of_draft.filter(|one| is_meant(one)).map(Objection::number).collect::<Vec<_>>())
+            list(&of_draft.filter(|one| is_meant(one)).map(Objection::with_place).collect::<Vec<_>>())
         };
+        let is_grave = |one: &Objection| one.point.severity <= Severity::Major;
         let mut say = |before: &str, numbers: String| {
             if !numbers.is_empty() {
                 unverified.push(format!("{before} {numbers}."));
             }
         };
         if self.final_text().is_some() {
-            let is_changed = |one: &Objection| matches!(one.answer, Answered::Accepted | Answered::Partly);
+            let is_changed =
+                |one: &Objection| is_grave(one) && matches!(one.answer, Answered::Accepted | Answered::Partly);
             say("Nobody has checked what was changed because of", numbers(&is_changed));
             say("Nothing was said to", numbers(&|one| one.answer == Answered::Unanswered));
         } else if self.is_draft_faulted() {
-            say("Nothing was changed because of", numbers(&|_| true));
+            say("Nothing was changed because of", numbers(&is_grave));
         }
         unverified
     }

@@ -74,8 +74,8 @@ pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings}
 pub use id::{AgentId, DebateId};
 pub use known_settings::KnownSettings;
 pub use ledger::{
-    Answered, AuthorReply, Change, Counts, Decision, Found, Happened, Incident, Ledger, Move, Objection, Occasion,
-    Point, PointId, Reading, Reads, Recheck, RecheckStanding, Response, Ruling, Shown, Tally, Verification,
+    Answered, AuthorReply, Change, Counts, Decision, Found, GivenUp, Happened, Incident, Ledger, Move, Objection,
+    Occasion, Point, PointId, Reading, Reads, Recheck, RecheckStanding, Response, Ruling, Shown, Tally, Verification,
 };
 pub use order::shuffled;
 pub use outcome::{Outcome, OutcomeKind};
@@ -85,7 +85,7 @@ pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFa
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use reading::{
     ANSWERS_HEADING, CHECK_ANSWERS_HEADING, PointAnswer, ReadAnswers, ReadCritique, read_answers, read_check,
-    read_critique, read_decisions, read_review,
+    read_critique, read_decisions, read_given_up, read_review,
 };
 pub use settings::{
     AgentFailurePolicy, AgentSettings, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,
@@ -94,7 +94,7 @@ pub use settings::{
 };
 pub use signal::{CallDescription, RoundInProgress, Signal};
 pub use similarity::Lexicon;
-pub use solution::{Brief, PartlyFulfilled, Shortened, Solution};
+pub use solution::{Brief, PartlyFulfilled, Shortened, Solution, limited_confidence};
 pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use dialectic_base::call::Cut;
+use dialectic_base::figures::score;
 
 use super::{AgentId, Ruling};
 
@@ -27,6 +28,9 @@ pub struct Solution {
     /// How sure the judge is, 0 to 100; absent when its answer could not be read.
     #[serde(default, serialize_with = "super::number::serialize_option")]
     pub confidence: Option<f64>,
+    /// How sure the judge said it is, where that counts for less: [`confidence`](Self::confidence) is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
+    pub stated_confidence: Option<f64>,
     /// The judge's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synthesized_by: Option<AgentId>,
@@ -63,6 +67,13 @@ pub struct Solution {
 }
 
 impl Solution {
+    /// What the judge said of its confidence where that counts for less, and why: `the judge said 72; limited because a
+    /// major requirement is not fulfilled`.
+    #[must_use]
+    pub fn limited_confidence(&self) -> Option<String> {
+        limited_confidence(self.stated_confidence, !self.unfulfilled_major_requirements.is_empty())
+    }
+
     /// With what of it is unverified, there and at the end of what the user reads.
     #[must_use]
     pub fn with_unverified(mut self, unverified: Vec<String>) -> Self {
@@ -74,6 +85,17 @@ impl Solution {
         }
         self
     }
+}
+
+/// Why a confidence that the judge stated counts for less; nothing where it does not.
+#[must_use]
+pub fn limited_confidence(stated: Option<f64>, is_unfulfilled: bool) -> Option<String> {
+    let why = if is_unfulfilled {
+        "a major requirement is not fulfilled"
+    } else {
+        "a blocking point that was maintained is not met"
+    };
+    Some(format!("the judge said {}; limited because {why}", score(stated?)))
 }
 
 /// What the texts of a debate come to, in a sentence each.

@@ -116,6 +116,8 @@ pub struct MaterialPart<'a> {
 pub struct CheckedDraft<'a> {
     /// Its text.
     pub text: &'a str,
+    /// What the user is told beside it.
+    pub assessment: Option<&'a str>,
     /// Through which lens it is read: `requirements`, `execute` or `facts`; empty where it is written anew.
     pub lens: &'static str,
     /// For the first lens the points that were accepted on the way to it; for who writes it anew those that the check

@@ -58,6 +58,10 @@ pub struct Values<'a> {
     /// Points that critics raised, as a list under their numbers: for a critic those to recheck, for an author those to
     /// answer, for the judge those that are open. Absent where there is none.
     pub points: Option<&'a str>,
+    /// Points that were accepted in the last round, of which nobody has looked whether the text has the change.
+    pub claims: Option<&'a str>,
+    /// What reviewers say of whole approaches that no remedy can mend.
+    pub approaches: Option<&'a str>,
     /// A draft of the answer, where it is checked or written anew.
     pub draft: Option<CheckedDraft<'a>>,
     /// Whether answers are to be short.

@@ -80,6 +80,8 @@ values! {
         candidates: &'a [Candidate<'a>],
         /// Points of critics that are open, numbered, where there are any.
         points: Option<&'a str>,
+        /// Whether authors could answer them.
+        answered: bool,
         /// The solution.
         solution: &'a str,
         /// The judge.

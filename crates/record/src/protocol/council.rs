@@ -129,17 +129,17 @@ fn enough_proposals(debate: &Debate) -> Result<Trigger, String> {
     Ok(complete_or_fallback(debate, PROPOSAL, PROPOSALS_COMPLETE))
 }
 
-/// Everybody reads all proposals that are there or may still come, but its own.
+/// Everybody reads all proposals that are there or may still come; its own stands beside them.
 fn reviews(debate: &Debate) -> Vec<Step> {
     let mut proposals = keys(debate, debate.current_round, PROPOSAL);
     proposals.retain(|key| !debate.has_failed(key));
     let step = |key: CallKey| {
-        let others: Vec<_> = proposals.iter().filter(|text| text.agent_id != key.agent_id).cloned().collect();
-        let review = Step::new(key, &REVIEW_TEXTS, OutputSpec::Text).after(others);
+        let review = Step::new(key, &REVIEW_TEXTS, OutputSpec::Text).after(proposals.clone());
         review.showing(PromptContext::Texts)
     };
     let steps = keys(debate, debate.current_round, REVIEW).into_iter().map(step);
-    steps.filter(|step| !step.inputs.is_empty()).collect()
+    let has_others = |step: &Step| step.inputs.iter().any(|text| text.agent_id != step.key.agent_id);
+    steps.filter(has_others).collect()
 }
 
 /// The judge drafts the answer.

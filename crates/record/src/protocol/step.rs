@@ -100,7 +100,7 @@ pub enum PromptContext {
     Decisions,
     /// Its inputs without their authors, numbered in their order and shortened.
     Numbered,
-    /// Its inputs without their authors, each under its number in the debate.
+    /// Its inputs without their authors, each under its number in the debate; the agent's own apart from the others.
     Texts,
     /// What the agent wrote itself in the finished rounds, and what was written about that.
     OwnTexts,

@@ -41,9 +41,13 @@ pub struct Layout {
 /// them. Nothing in it steers a terminal but its own colours.
 #[must_use]
 pub fn objections(shown: &Shown, view: &View<'_>, layout: Layout) -> String {
-    let blocks =
-        [subject::counts(view.debate, shown), subject::by_text(&shown.ledger), subject::changes(&shown.ledger)]
-            .concat();
+    let blocks = [
+        subject::counts(view.debate, shown),
+        subject::by_text(&shown.ledger),
+        subject::given_up(view.debate),
+        subject::changes(&shown.ledger),
+    ]
+    .concat();
     written(&blocks, view, layout)
 }
 

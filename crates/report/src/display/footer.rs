@@ -43,6 +43,8 @@ pub fn footer(Ended { debate, took, name, is_offline }: Ended<'_>, columns: usiz
     let (mark, style) = if kind == OutcomeKind::Full { ("✓", FULL) } else { ("!", LESS) };
     let usage = debate.total_usage();
     let confidence = debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| !is_offline);
+    let stated = debate.final_solution.as_ref().and_then(|solution| solution.stated_confidence);
+    let stated = stated.map(|stated| format!(" (the judge said {})", score(stated)));
     let cost = match usage.cost_usd {
         _ if is_offline => "offline".to_owned(),
         Some(cost) => short_cost(cost),
@@ -54,7 +56,7 @@ pub fn footer(Ended { debate, took, name, is_offline }: Ended<'_>, columns: usiz
         Some(counted(usage.requests, "call")),
         Some(clock(took)),
         Some(cost),
-        confidence.map(|confidence| format!("confidence {}", score(confidence))),
+        confidence.map(|confidence| format!("confidence {}{}", score(confidence), stated.unwrap_or_default())),
         crate::report::subject::status(debate),
         Some(format!("dialectic report {}", one_line(name))),
     ];

@@ -199,6 +199,10 @@ impl Renderer<'_> {
             match edge {
                 NodeEdge::Start(node) => match &node.data().value {
                     NodeValue::Text(text) => spans.push(self.span(text, style)),
+                    // Without colours the marks alone tell code from words.
+                    NodeValue::Code(code) if !self.colored => {
+                        spans.push(self.span(&format!("`{}`", code.literal), style));
+                    }
                     NodeValue::Code(code) => {
                         spans.push(self.span(&code.literal, style.fg_color(Some(AnsiColor::Cyan.into()))));
                     }
@@ -260,7 +264,7 @@ mod tests {
         Title
         ═════
 
-        Some bold and code in a paragraph that
+        Some bold and `code` in a paragraph that
         is long enough to wrap.
 
         • one
@@ -295,7 +299,7 @@ mod tests {
     #[test]
     fn escapes_are_not_shown() {
         let text = r"*a\_b* &rarr; \<c> \\ \| d\.e `\. &rarr;`";
-        assert_eq!(render_markdown(text, 60, ColorChoice::Never), "a_b → <c> \\ | d.e \\. &rarr;\n");
+        assert_eq!(render_markdown(text, 60, ColorChoice::Never), "a_b → <c> \\ | d.e `\\. &rarr;`\n");
         assert_eq!(
             render_markdown("| a\\_b \\| c |\n|---|\n| d |", 40, ColorChoice::Never).lines().next(),
             Some("│ a_b | c │")
@@ -314,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_character_reference_is_text_like_any_other() {
-        assert_eq!(render_markdown("a&#27;[31mb `&#27;`", 40, ColorChoice::Never), "a[31mb &#27;\n");
+        assert_eq!(render_markdown("a&#27;[31mb `&#27;`", 40, ColorChoice::Never), "a[31mb `&#27;`\n");
         assert_eq!(render_markdown("[x](http://y/&#27;z)", 40, ColorChoice::Never), "x (http://y/z)\n");
     }
 

@@ -307,7 +307,8 @@ impl<'a> EndedCall<'a> {
                 if let Some(author) = solution.synthesized_by.as_ref().filter(|by| *by != &key.agent_id) {
                     // The text is somebody else's, which was kept as it is: who was called only assessed it.
                     about = Some(author);
-                    let sure = solution.confidence.map(|sure| format!(", with confidence {}", score(sure)));
+                    let limited = solution.limited_confidence().map(|why| format!(" ({why})")).unwrap_or_default();
+                    let sure = solution.confidence.map(|sure| format!(", with confidence {}{limited}", score(sure)));
                     format!("kept as the solution{}", sure.unwrap_or_default())
                 } else {
                     is_quotation = true;

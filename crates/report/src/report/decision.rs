@@ -13,7 +13,7 @@ use dialectic_base::figures::{counted, named_cost, score};
 use dialectic_base::markdown::{fenced, heading, inline};
 use dialectic_base::problem::{NO_ANSWER, major_requirements};
 use dialectic_base::sanitize::{one_line, sanitize};
-use dialectic_record::debate::{Answered, Decision, Ledger, Objection, ResultKind};
+use dialectic_record::debate::{Answered, Decision, Ledger, Objection, ResultKind, Solution};
 
 use super::block::Block;
 use super::markdown::blocks::for_readers;
@@ -219,7 +219,9 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
     let course = [subject::ending(debate), subject::extent(debate)].concat();
     writeln!(out, "{}", for_readers(&[Block::List(course)], view).trim_end())?;
     if let Some(confidence) = view.confidence() {
-        writeln!(out, "- Confidence of the judge: {} of 100", score(confidence))?;
+        let limited = view.debate.final_solution.as_ref().and_then(Solution::limited_confidence);
+        let limited = limited.map(|why| format!(" ({why})")).unwrap_or_default();
+        writeln!(out, "- Confidence of the judge: {} of 100{limited}", score(confidence))?;
     }
     for round in &debate.rounds {
         let tally = ledger.tally(round.round_number).map(|tally| format!("; {tally}")).unwrap_or_default();

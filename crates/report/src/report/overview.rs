@@ -4,9 +4,12 @@ use std::fmt::Write as _;
 
 use dialectic_base::figures::{counted, duration, named_cost, score};
 use dialectic_base::markdown::{heading, inline, truncate};
-use dialectic_record::debate::{AgentId, Attachment, Counts, Debate, Ledger, Objection, Round, Winner, WonBy};
+use dialectic_record::debate::{
+    AgentId, Attachment, Counts, Debate, Ledger, Objection, Round, Solution, Winner, WonBy,
+};
 
 use super::decision::{below, without_assessment};
+use super::prose::brief;
 use super::stages::said_in;
 use super::{View, subject};
 
@@ -48,8 +51,7 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
     let open: Vec<&Objection> = ledger.in_order().into_iter().filter(|one| one.open).collect();
     let points = open.iter().map(|one| {
         let (critic, target) = (inline(view.name_of(&one.critic_id)), inline(view.name_of(&one.target_id)));
-        let point = one.point.in_words();
-        format!("[{}] {critic} to {target}: {}", one.point.severity.name(), inline(truncate(&point, ITEM)))
+        format!("[{}] {critic} to {target}: {}", one.point.severity.name(), brief(&one.point.in_words(), ITEM))
     });
     list(&mut page, "Objections that stayed open", points.collect());
     if let Some(outcome) = &debate.outcome {
@@ -70,6 +72,8 @@ fn facts(debate: &Debate) -> String {
     let how = debate.outcome.as_ref().map_or(debate.status.name(), |outcome| outcome.kind.name());
     let took = debate.created_at.zip(debate.updated_at).map(|(from, to)| duration(to.millis_since(from)));
     let confidence = debate.final_solution.as_ref().and_then(|solution| solution.confidence);
+    let limited = debate.final_solution.as_ref().and_then(Solution::limited_confidence);
+    let limited = limited.map(|why| format!(" ({why})"));
     let parts = [
         Some(inline(debate.id.as_str()).into_owned()),
         Some(how.to_owned()),
@@ -78,7 +82,7 @@ fn facts(debate: &Debate) -> String {
         (usage.requests > 0).then(|| counted(usage.requests, "call")),
         took,
         (!debate.usage.is_empty()).then(|| named_cost(usage.cost_usd)),
-        confidence.map(|confidence| format!("confidence {}", score(confidence))),
+        confidence.map(|confidence| format!("confidence {}{}", score(confidence), limited.unwrap_or_default())),
         subject::status(debate),
     ];
     let mut facts = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ") + "\n";
@@ -102,7 +106,8 @@ fn facts(debate: &Debate) -> String {
 /// `Round 1: 3 proposals, 6 critiques, 3 refinements; 12 points raised, 4 of them open at the end; score 72`
 fn course(debate: &Debate, round: &Round, ledger: &Ledger) -> String {
     let mut parts = vec![said_in(debate, round)];
-    let counts = Counts::of(ledger.objections.iter().filter(|one| one.round == round.round_number));
+    let counts =
+        Counts::of(ledger.objections.iter().filter(|one| one.draft.is_none() && one.round == round.round_number));
     if counts.all > 0 {
         parts.push(format!("{} raised, {} open at the end", counted(counts.all as u64, "point"), counts.all_open()));
     }
@@ -124,7 +129,7 @@ fn decided(page: &mut String, view: &View<'_>) {
     }
     let Some(solution) = &debate.final_solution else { return };
     section(page, "The solution begins", &beginning(without_assessment(&solution.description)));
-    let items = |texts: &[String]| texts.iter().map(|text| inline(truncate(text, ITEM)).into_owned()).collect();
+    let items = |texts: &[String]| texts.iter().map(|text| brief(text, ITEM)).collect();
     list(page, "What was given up", items(&solution.tradeoffs));
     list(page, "Major requirements not fulfilled", items(&solution.unfulfilled_major_requirements));
     list(page, "Major requirements fulfilled in part", items(&subject::partly_fulfilled(solution)));

@@ -4,7 +4,7 @@ use comrak::arena_tree::NodeEdge;
 use comrak::nodes::{ListType, Node, NodeValue};
 use comrak::{Arena, Options, parse_document};
 
-use dialectic_base::markdown::truncate;
+use dialectic_base::markdown::{inline, truncate};
 
 /// Texts above this many bytes are taken as they were written: Markdown of that size can nest deep.
 pub(super) const RENDERED_BYTES: usize = 128 * 1024;
@@ -152,6 +152,32 @@ pub(super) fn plain(text: &str) -> String {
     texts.join(" ").replace("**", "").replace('`', "").trim().to_owned()
 }
 
+/// A text of a model on one line of Markdown, in at most about so many characters and cut between words: its code stays
+/// code, its other marks are gone.
+pub(super) fn brief(text: &str, chars: usize) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ").replace("**", "");
+    let shown = truncate(&flat, chars);
+    let is_cut = shown.len() < flat.len();
+    let shown = if is_cut { shown.rsplit_once(' ').map_or(shown, |(words, _)| words) } else { shown };
+    let pieces: Vec<&str> = shown.split('`').collect();
+    // The last of an odd number of marks is closed by none.
+    let is_code = |place: usize| place % 2 == 1 && place + 1 < pieces.len();
+    let written = pieces.iter().enumerate().map(|(place, piece)| match piece.trim() {
+        "" => String::new(),
+        code if is_code(place) => format!("`{code}`"),
+        _ => {
+            let words = inline(piece);
+            let ends = |at_end: bool| {
+                let blank = if at_end { piece.ends_with(' ') } else { piece.starts_with(' ') };
+                if blank { " " } else { "" }
+            };
+            format!("{}{}{}", ends(false), words.trim(), ends(true))
+        }
+    });
+    let more = if is_cut { "…" } else { "" };
+    format!("{}{more}", written.collect::<String>().trim())
+}
+
 /// What a text says in brief, in words of its own: the first whole sentences of its first paragraph, in about so many
 /// characters; where it has no paragraph, its first item or heading.
 pub(super) fn gist(text: &str, chars: usize) -> String {
@@ -240,6 +266,15 @@ mod tests {
         assert_eq!(leads(text, 2), ["A store", "Leases"]);
         assert_eq!(plain("**A** `b`\n\n- c"), "A b c");
         assert_eq!(plain("Local tier** covers it"), "Local tier covers it");
+    }
+
+    #[test]
+    fn a_brief_keeps_code_and_ends_between_words() {
+        let text = "**At each search** the `_source` is\nread, and *all* of a_b.";
+        assert_eq!(brief(text, 200), "At each search the `_source` is read, and \\*all\\* of a_b.");
+        assert_eq!(brief(text, 30), "At each search the `_source`…");
+        assert_eq!(brief("an open ` mark <b>", 100), "an open  mark \\<b>");
+        assert_eq!(brief("", 10), "");
     }
 
     #[test]

@@ -231,7 +231,7 @@ pub(crate) fn preposition(debate: &Debate, stage: StageId) -> &'static str {
 /// `3 proposals, 6 critiques, 3 refinements`, each in the order in which the texts came.
 pub(super) fn said_in(debate: &Debate, round: &Round) -> String {
     let mut stages: Vec<(StageId, usize)> = Vec::new();
-    for one in &round.contributions {
+    for one in round.contributions.iter().filter(|one| !one.metadata.carried_over) {
         match stages.iter_mut().find(|(stage, _)| *stage == one.stage) {
             Some((_, count)) => *count += 1,
             None => stages.push((one.stage, 1)),

@@ -194,12 +194,13 @@ impl<'a> Fold<'a> {
         let against = || self.ledger.against(target).filter(|known| known.draft.is_none());
         let before = against().filter(|known| known.round == round && known.critic_id == one.agent_id).count();
         let raised = against().count();
+        let is_final_word = one.target_agent_id.is_none() && debate.is_some_and(|debate| !debate.has_answers());
         let text_number = self.numbers.iter().position(|author| *author == target).map_or(0, |place| place + 1);
         for (number, point) in (1..).zip(points) {
             let id = PointId::new(round, &one.agent_id, target, before + number);
             let number = format!("{text_number}.{}", raised + number);
             let objection = raise(id, number, round, speaker, target, point);
-            self.ledger.objections.push(Objection { text, ..objection });
+            self.ledger.objections.push(Objection { text, is_final_word, ..objection });
         }
     }
 
@@ -297,6 +298,7 @@ fn raise(id: PointId, number: String, round: u32, speaker: Speaker<'_>, target: 
         text: None,
         is_of_earlier_text: false,
         was_answered_last: false,
+        is_final_word: false,
         story: vec![speaker.says(Happened::Raised, None, None)],
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use dialectic_base::severity::Severity;
 
-use super::{AgentId, CallKey, Contribution, Debate, ResultKind};
+use super::{AgentId, CallKey, Contribution, Debate, ResultKind, StageInfo};
 
 mod fold;
 mod moves;
@@ -20,7 +20,7 @@ mod words;
 pub(super) use fold::Fold;
 pub use moves::{Move, Tally};
 pub use reads::Reads;
-pub use said::{Answered, AuthorReply, Change, Decision, PointId, Reading, Recheck, Ruling, Verification};
+pub use said::{Answered, AuthorReply, Change, Decision, GivenUp, PointId, Reading, Recheck, Ruling, Verification};
 pub use shown::{Counts, Shown};
 pub use story::{Happened, Incident, Occasion};
 pub use words::{Found, Point, RecheckStanding, Response};
@@ -90,6 +90,9 @@ pub struct Objection {
     /// Whether the last answer came after the check.
     #[serde(skip)]
     was_answered_last: bool,
+    /// Whether its protocol lets nobody answer it or look at it again: the reviews of a council.
+    #[serde(skip)]
+    is_final_word: bool,
     /// What happened to it.
     #[serde(skip)]
     story: Vec<Incident>,
@@ -106,6 +109,12 @@ impl Objection {
     #[must_use]
     pub fn is_of_earlier_text(&self) -> bool {
         self.is_of_earlier_text
+    }
+
+    /// Whether its protocol lets nobody answer it or look at it again, as in a council.
+    #[must_use]
+    pub fn is_final_word(&self) -> bool {
+        self.is_final_word
     }
 
     /// Whether nothing remains to be said of it by critics: it was withdrawn or verified, or accepted with a change at
@@ -225,8 +234,10 @@ impl Ledger {
             tally.unanswered += one.unanswered.len();
         }
         for one in self.objections.iter().filter(|one| one.draft.is_none()) {
-            let is_waiting = one.round == round && !moves.iter().any(|moved| moved.names(&one.id));
+            let is_waiting =
+                one.round == round && !one.is_final_word && !moves.iter().any(|moved| moved.names(&one.id));
             tally.waiting += usize::from(is_waiting);
+            tally.final_words += usize::from(one.round == round && one.is_final_word);
             if one.checked_in == round {
                 tally.withdrawn += usize::from(one.critic == Some(RecheckStanding::Withdrawn));
                 tally.maintained += usize::from(one.critic == Some(RecheckStanding::Maintained));
@@ -246,6 +257,21 @@ impl Ledger {
         self.objections.iter().filter(move |one| one.target_id == *target)
     }
 
+    /// What reviewers say of whole approaches that no remedy can mend, each with who says it.
+    #[must_use]
+    pub fn given_up(debate: &Debate) -> Vec<(&AgentId, &GivenUp)> {
+        let readings = contributions(debate).filter_map(|(_, one)| Some((&one.agent_id, one.reading.as_ref()?)));
+        readings.flat_map(|(by, reading)| reading.given_up.iter().map(move |one| (by, one))).collect()
+    }
+
+    /// The open ones, those against one text together, the gravest of them first; after them those of the check.
+    #[must_use]
+    pub fn to_rule(&self, debate: &Debate) -> Vec<&Objection> {
+        let mut open: Vec<_> = self.objections.iter().filter(|one| one.open).collect();
+        open.sort_by_key(|one| (one.draft, debate.text_number(&one.target_id), one.point.severity));
+        open
+    }
+
     /// The open ones of grade major and above, the gravest first.
     #[must_use]
     pub fn to_decide(&self) -> Vec<&Objection> {
@@ -257,6 +283,13 @@ impl Ledger {
 }
 
 impl Debate {
+    /// Whether authors can answer what critics say: a text may come after it.
+    pub(super) fn has_answers(&self) -> bool {
+        let yields = |wanted| move |stage: &StageInfo| stage.yields == Some(wanted);
+        let criticised = self.stages.iter().skip_while(|stage| !yields(ResultKind::Critique)(stage));
+        criticised.into_iter().any(yields(ResultKind::Proposal))
+    }
+
     /// Whether the points of a round are settled: each text that stands at its end was criticised in a way that could
     /// be read, and no point against it of grade major or above is open.
     #[must_use]

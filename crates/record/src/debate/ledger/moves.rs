@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::debate::AgentId;
 
+use super::said::is_zero;
 use super::{Change, PointId};
 
 /// What an agent changed in a round, and because of whose points.
@@ -49,6 +50,9 @@ pub struct Tally {
     pub unanswered: usize,
     /// Points that no text came after in this round.
     pub waiting: usize,
+    /// Points that nobody answers in this protocol.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub final_words: usize,
     /// Earlier points that a critic withdrew.
     pub withdrawn: usize,
     /// Earlier points that a critic maintained.
@@ -60,7 +64,7 @@ pub struct Tally {
 impl fmt::Display for Tally {
     /// `12 points · 7 accepted · 3 rejected · 2 unanswered`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let points = self.accepted + self.partly + self.rejected + self.unanswered + self.waiting;
+        let points = self.accepted + self.partly + self.rejected + self.unanswered + self.waiting + self.final_words;
         write!(f, "{points} point{}", if points == 1 { "" } else { "s" })?;
         for (count, what) in [
             (self.accepted, "accepted"),

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use crate::debate::{
     ANSWERS_HEADING, AgentId, CHECK_ANSWERS_HEADING, CallKey, Contribution, Debate, Lens, PointAnswer, ReadAnswers,
-    ReadCritique, ResultKind, read_answers, read_check, read_critique, read_decisions, read_review,
+    ReadCritique, ResultKind, read_answers, read_check, read_critique, read_decisions, read_given_up, read_review,
 };
 
 use super::{
-    Answered, AuthorReply, Change, Ledger, Objection, Point, PointId, Reading, Recheck, RecheckStanding, Verification,
+    Answered, AuthorReply, Change, GivenUp, Happened, Ledger, Objection, Occasion, Point, PointId, Reading, Recheck,
+    RecheckStanding, Verification,
 };
 
 /// What a text is to be read for, and what it may refer to.
@@ -26,6 +27,8 @@ pub enum Reads {
     Review {
         /// The texts that it was shown, by their numbers.
         texts: Vec<(u32, AgentId)>,
+        /// The reviewer's own text, with its number.
+        own: Option<(u32, AgentId)>,
     },
     /// What a checker says of a draft: points, and what became of the accepted ones.
     Check {
@@ -76,17 +79,34 @@ impl Ledger {
         self.against(target).filter(|one| one.draft.is_none() && !one.is_settled()).filter(is_own).collect()
     }
 
-    /// The points for which the check looks in a draft: those that were accepted by the text that it is built on, or by
-    /// any where it is built on none.
+    /// The points for which the check looks in a draft, in the order of their numbers: those that were accepted by the
+    /// text that it is built on, or by any where it is built on none, and that nobody has found there yet.
     #[must_use]
     pub fn to_verify(&self, debate: &Debate) -> Vec<&Objection> {
         let base = debate.draft.as_ref().and_then(|draft| draft.base.as_ref());
         let is_of_base = |one: &&Objection| base.is_none_or(|base| one.target_id == *base);
         let is_accepted = |one: &&Objection| {
-            matches!(one.answer, Answered::Accepted | Answered::Partly)
-                && one.critic != Some(RecheckStanding::Withdrawn)
+            let is_over = matches!(one.critic, Some(RecheckStanding::Withdrawn | RecheckStanding::Verified));
+            matches!(one.answer, Answered::Accepted | Answered::Partly) && !is_over
         };
-        self.objections.iter().filter(|one| one.draft.is_none()).filter(is_of_base).filter(is_accepted).collect()
+        let accepted = self.objections.iter().filter(|one| one.draft.is_none()).filter(is_of_base).filter(is_accepted);
+        let mut accepted: Vec<_> = accepted.collect();
+        // Those against one text stand in the order of their numbers.
+        accepted.sort_by_key(|one| debate.text_number(&one.target_id));
+        accepted
+    }
+
+    /// The points that were accepted in the last round of which nobody has looked whether the text has the change.
+    #[must_use]
+    pub fn claimed_last(&self, debate: &Debate) -> Vec<&Objection> {
+        let last = debate.final_round().map_or(0, |round| round.round_number);
+        let is_accepted = |one: &&Objection| {
+            let answered = one.story().iter().rev().find(|incident| matches!(incident.what, Happened::Answered(_)));
+            one.is_claimed() && answered.is_some_and(|incident| incident.at == Occasion::Round(last))
+        };
+        let mut claimed: Vec<_> = self.objections.iter().filter(is_accepted).collect();
+        claimed.sort_by_key(|one| debate.text_number(&one.target_id));
+        claimed
     }
 
     /// The points that the author of a text answers: those against it that are open.
@@ -108,9 +128,10 @@ impl Reads {
                 Some(Self::Critique { earlier: earlier.into_iter().map(Numbered::of).collect() })
             }
             (None, ResultKind::Critique) => {
-                let of = |input: &CallKey| Some((debate.text_number(&input.agent_id)?, input.agent_id.clone()));
-                let texts = inputs.iter().filter(|input| input.agent_id != key.agent_id).filter_map(of);
-                Some(Self::Review { texts: texts.collect() })
+                let numbered = |id: &AgentId| Some((debate.text_number(id)?, id.clone()));
+                let others = inputs.iter().filter(|input| input.agent_id != key.agent_id);
+                let texts = others.filter_map(|input| numbered(&input.agent_id)).collect();
+                Some(Self::Review { texts, own: numbered(&key.agent_id) })
             }
             (_, ResultKind::Check) => {
                 let is_first = Lens::Requirements.number() == (key.pass.max(1) - 1) % Lens::COUNT + 1;
@@ -188,7 +209,7 @@ impl Reads {
                 let rechecks = rechecks.into_iter().filter_map(recheck).collect();
                 Reading { points, unread, rechecks, ..Reading::default() }
             }
-            Self::Review { texts } => review(text, texts),
+            Self::Review { texts, own } => review(text, texts, own.as_ref()),
             Self::Check { accepted } => {
                 let read = read_check(text, &numbers(accepted));
                 let verification = |said: PointAnswer<_>| {
@@ -238,8 +259,9 @@ enum Numbering {
     ByCritique,
 }
 
-/// The points against each text. Those of a text of which nothing can be read are missing.
-fn review(text: &str, texts: &[(u32, AgentId)]) -> Reading {
+/// The points against each text, and which approaches are given up. The points of a text of which nothing can be read are
+/// missing.
+fn review(text: &str, texts: &[(u32, AgentId)], own: Option<&(u32, AgentId)>) -> Reading {
     let order: Vec<u32> = texts.iter().map(|(number, _)| *number).collect();
     let read = read_review(text, &order);
     let unread_texts = read.iter().filter(|one| one.points.is_none()).count();
@@ -249,7 +271,10 @@ fn review(text: &str, texts: &[(u32, AgentId)]) -> Reading {
     });
     let points: Vec<Point> = points.collect();
     let is_read = unread_texts < texts.len() || texts.is_empty();
-    Reading { points: is_read.then_some(points), unread, unread_texts, ..Reading::default() }
+    let author = |number: u32| texts.iter().chain(own).find(|(known, _)| *known == number).map(|(_, id)| id.clone());
+    let given_up = read_given_up(text).into_iter();
+    let given_up = given_up.map(|(number, reason)| GivenUp { target: number.and_then(author), reason }).collect();
+    Reading { points: is_read.then_some(points), unread, unread_texts, given_up, ..Reading::default() }
 }
 
 fn answered(read: ReadAnswers, points: &[Numbered]) -> Reading {

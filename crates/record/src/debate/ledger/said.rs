@@ -63,6 +63,9 @@ pub struct Reading {
     /// Texts of which a review of several says nothing that could be read.
     #[serde(skip_serializing_if = "is_zero")]
     pub unread_texts: usize,
+    /// Approaches that a review of several texts gives up.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub given_up: Vec<GivenUp>,
     /// What a critique says of earlier points.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rechecks: Vec<Recheck>,
@@ -84,7 +87,7 @@ pub struct Reading {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-fn is_zero(count: &usize) -> bool {
+pub(super) fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
@@ -100,7 +103,8 @@ impl Reading {
     pub fn with_points_of(self, more: Self) -> Self {
         let rechecks = if more.rechecks.is_empty() { self.rechecks } else { more.rechecks };
         let verifications = if more.verifications.is_empty() { self.verifications } else { more.verifications };
-        Self { rechecks, verifications, ..more }
+        let given_up = if more.given_up.is_empty() { self.given_up } else { more.given_up };
+        Self { given_up, rechecks, verifications, ..more }
     }
 
     /// Whether anything was read at all.
@@ -108,6 +112,16 @@ impl Reading {
     pub fn says_something(&self) -> bool {
         *self != Self::default()
     }
+}
+
+/// A reviewer's word that no remedy can mend the approach of a text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenUp {
+    /// Whose approach it is, where the review names the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<AgentId>,
+    /// What breaks it and what to do instead, word for word.
+    pub reason: String,
 }
 
 /// A critic's word on a point that was raised before.

@@ -3,9 +3,17 @@
 use std::fmt::Write as _;
 
 use crate::debate::{Debate, RecheckStanding};
+use dialectic_base::markdown::truncate;
+use dialectic_base::sanitize::one_line;
 use dialectic_base::severity::Severity;
 
 use super::{Answered, Decision, Ledger, Objection, Ruling};
+
+/// Characters of what a point is about, beside its number.
+const PLACE: usize = 60;
+
+/// What stands where nothing could be said.
+const NOTHING: &str = "-";
 
 /// A ledger to be shown.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,6 +39,8 @@ pub struct Counts {
     pub rejected: usize,
     /// Ones of which the author said nothing.
     pub unanswered: usize,
+    /// Ones that nobody answers in this protocol.
+    pub final_words: usize,
     /// Ones that their critic, or the check, found met in a later text.
     pub verified: usize,
     /// Accepted ones of which nobody but their author says that the text was changed.
@@ -84,10 +94,22 @@ impl Ledger {
 }
 
 impl Objection {
+    /// `D3 (Failover)`: its number with the section that was changed for it, else with what it is about.
+    #[must_use]
+    pub fn with_place(&self) -> String {
+        let named = |text: &&str| !text.trim().is_empty();
+        let place = self.section.as_deref().filter(named).or(self.point.about.as_deref()).map(one_line);
+        let Some(place) = place else { return self.number() };
+        let shown = truncate(&place, PLACE);
+        let more = if shown.len() < place.len() { "…" } else { "" };
+        format!("{} ({}{more})", self.number(), shown.trim_end())
+    }
+
     /// What the author made of it.
     #[must_use]
     pub fn answer_in_words(&self) -> &'static str {
         match self.answer {
+            Answered::Unanswered if self.is_final_word() => NOTHING,
             Answered::Accepted if self.reason.is_none() => "accepted, no change named",
             Answered::Accepted => "accepted",
             Answered::Partly => "accepted in part",
@@ -99,7 +121,8 @@ impl Objection {
     /// What the critics of a later round made of it.
     #[must_use]
     pub fn recheck_in_words(&self) -> &'static str {
-        self.critic.map_or("never rechecked", RecheckStanding::name)
+        let nobody = if self.is_final_word() || self.draft.is_some() { NOTHING } else { "never rechecked" };
+        self.critic.map_or(nobody, RecheckStanding::name)
     }
 
     /// What the judge decided; none where it was not asked.
@@ -120,12 +143,15 @@ impl Counts {
                 Answered::Accepted => counts.accepted += 1,
                 Answered::Partly => counts.partly += 1,
                 Answered::Rejected => counts.rejected += 1,
+                Answered::Unanswered if one.is_final_word() => counts.final_words += 1,
                 Answered::Unanswered => counts.unanswered += 1,
             }
             match one.critic {
                 Some(RecheckStanding::Withdrawn) => counts.withdrawn += 1,
                 Some(RecheckStanding::Maintained) => counts.maintained += 1,
                 Some(RecheckStanding::Verified) => {}
+                // Nobody looks again at the points of a council, nor at those of a check.
+                None if one.is_final_word() || one.draft.is_some() => {}
                 None => counts.unchecked += usize::from(one.check.is_none()),
             }
             match one.ruling.as_ref().map(|ruling| (ruling.decision, ruling.is_unmet())) {
@@ -157,6 +183,7 @@ impl Counts {
             (self.partly, "accepted in part"),
             (self.rejected, "rejected"),
             (self.unanswered, "unanswered"),
+            (self.final_words, "in reviews that nobody answers"),
         ];
         listed(answers)
     }
@@ -173,7 +200,8 @@ impl Counts {
         let was = |count: usize| if count == 1 { "was" } else { "were" };
         let is = |count: usize| if count == 1 { "is" } else { "are" };
         let points = if self.all == 1 { "point" } else { "points" };
-        let mut text = format!("The critics raised {} {points}: {}.", self.all, self.answers());
+        let answers = if self.all == 0 { String::new() } else { format!(": {}", self.answers()) };
+        let mut text = format!("The critics raised {} {points}{answers}.", self.all);
         let mut say = |sentence: std::fmt::Arguments<'_>| {
             // Writing to a string cannot fail.
             let _ = write!(text, " {sentence}.");
@@ -250,7 +278,7 @@ mod tests {
         });
         let verified: Vec<_> = verified.collect();
         insta::assert_snapshot!(Counts::of(&verified).sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is verified: somebody other than the author found it in the text.");
-        insta::assert_snapshot!(Counts::default().sentences(), @"The critics raised 0 points: . None is open at the end.");
+        insta::assert_snapshot!(Counts::default().sentences(), @"The critics raised 0 points. None is open at the end.");
     }
 
     #[test]

@@ -109,11 +109,43 @@ pub fn read_review(text: &str, texts: &[u32]) -> Vec<ReadCritique<RecheckStandin
         let from = page.lines.iter().position(|line| is_title_of(&page, line, *number));
         let lines = from.map(|from| section(&page, from)).unwrap_or_default();
         // The next text ends a section, also under a heading of another level.
-        let is_other = |line: &BlockLine| texts.iter().any(|other| is_title_of(&page, line, *other));
+        let is_other =
+            |line: &BlockLine| texts.iter().any(|other| is_title_of(&page, line, *other)) || is_give_up(&page, line);
         let end = lines.iter().position(is_other).unwrap_or(lines.len());
         said_and_points(&page, &lines[..end], &[], STANDINGS)
     };
     texts.iter().map(read).collect()
+}
+
+/// Reads which approaches a review gives up, each word for word with the number of its text, where it names one.
+#[must_use]
+pub fn read_given_up(text: &str) -> Vec<(Option<u32>, String)> {
+    let page = Page::new(text);
+    let Some(from) = page.lines.iter().rposition(|line| is_give_up(&page, line)) else { return Vec::new() };
+    let lines = section(&page, from);
+    let number = |line: &BlockLine| {
+        let words = entries::spoken(entries::without_bullet(&page.text[line.start..line.end]));
+        let digits = entries::strip_word(words, "text")?.trim_start();
+        digits[..digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len())].parse().ok()
+    };
+    let mut given_up: Vec<(Option<u32>, Range<usize>)> = Vec::new();
+    for line in lines {
+        let named = number(line).filter(|_| line.first && line.depth <= 1);
+        match given_up.last_mut() {
+            Some((_, said)) if named.is_none() => said.end = line.end,
+            Some(_) | None => given_up.push((named, line.start..line.end)),
+        }
+    }
+    let said = given_up.into_iter().map(|(number, said)| {
+        let said = entries::tidy(entries::without_bullet(&page.text[said]));
+        (number, said)
+    });
+    said.filter(|(_, said)| said.split_whitespace().count() > 2).collect()
+}
+
+/// Whether a line is the title of the approaches that a review gives up.
+fn is_give_up(page: &Page, line: &BlockLine) -> bool {
+    ["Approach to give up", "Approaches to give up"].iter().any(|name| is_named(page, line, name))
 }
 
 /// Reads what a text answers under `heading` to the points with these numbers.

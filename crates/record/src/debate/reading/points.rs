@@ -11,6 +11,8 @@ use crate::debate::Point;
 const MOST: usize = 30;
 /// Characters of the requirement or part that a point is about.
 const ABOUT: usize = 120;
+/// Bytes of a quotation that a point is about.
+const QUOTATION: usize = 600;
 const RESOLVED_BY: &str = "resolved by";
 /// The words for each severity, where it is named as one.
 const SEVERITIES: [(&str, Severity); 3] = [
@@ -23,7 +25,7 @@ const NONE: &str = "|no objections|no objection|no further objections|no new obj
     no further points|i have no further points|none|";
 /// Sections of a critique that hold no points.
 const ASIDE: &str = "|strengths|what works|what works well|what i liked|coverage|coverage check|requirements coverage|\
-    summary|conclusion|approach to give up|";
+    summary|conclusion|";
 
 fn is_among(words: &str, list: &str) -> bool {
     !words.is_empty() && list.contains(&format!("|{words}|"))
@@ -215,22 +217,38 @@ fn resolution(text: &str) -> (&str, Option<String>) {
     (before, Some(remedy).filter(|remedy| remedy.contains(char::is_alphanumeric)))
 }
 
-/// `Part: what goes wrong`.
+/// `Part: what goes wrong`, `"What the text states": what is true`.
 fn about(text: &str) -> Option<(String, &str)> {
-    let (about, rest) = text.split_once(':')?;
-    let is_name = about.chars().count() <= ABOUT && !about.contains(['\n', '?', '!']) && !about.contains(". ");
-    // `10:30` and `https://`.
-    let is_apart = rest.starts_with([' ', '\n', '*', '_']);
-    let is_whole = ["**", "`", "\"", "__"].iter().all(|mark| about.matches(mark).count() % 2 == 0);
-    let (about, rest) = if is_whole {
-        (about, rest)
-    } else {
-        // `**Part:** what goes wrong`
-        let inner = about.strip_prefix("**").filter(|inner| !inner.contains("**"))?;
-        (inner, rest.strip_prefix("**")?)
-    };
-    let bare = about.strip_prefix("**").and_then(|inner| inner.strip_suffix("**")).unwrap_or(about);
-    let rest = after_separator(rest);
-    let is_telling = bare.contains(char::is_alphanumeric) && rest.contains(char::is_alphanumeric);
-    (is_name && is_apart && is_telling).then(|| (bare.trim().to_owned(), rest))
+    // `07:00-19:00 UTC` and `https://` have a colon and end nothing.
+    let is_apart = |rest: &str| rest.starts_with([' ', '\n', '*', '_']);
+    let colons = text.match_indices(':').map(|(at, _)| (&text[..at], &text[at + 1..]));
+    let mut colons = colons.take_while(|(about, _)| about.len() <= QUOTATION).filter(|(_, rest)| is_apart(rest));
+    colons.find_map(|(about, rest)| {
+        let is_whole = ["**", "`", "\"", "__"].iter().all(|mark| about.matches(mark).count() % 2 == 0)
+            && about.starts_with('“') == about.contains('”');
+        let (about, rest) = if is_whole {
+            (about, rest)
+        } else {
+            // `**Part:** what goes wrong`
+            let inner = about.strip_prefix("**").filter(|inner| !inner.contains("**"))?;
+            (inner, rest.strip_prefix("**")?)
+        };
+        let bare = about.strip_prefix("**").and_then(|inner| inner.strip_suffix("**")).unwrap_or(about).trim();
+        let rest = after_separator(rest);
+        let is_telling = bare.contains(char::is_alphanumeric) && rest.contains(char::is_alphanumeric);
+        (is_telling && (is_name(bare) || is_quotation(bare))).then(|| (bare.to_owned(), rest))
+    })
+}
+
+/// Whether a text may be the name of a requirement or part: it is short, and no sentence ends in it.
+fn is_name(text: &str) -> bool {
+    let ends_here = |after: &str| after.trim_start_matches(['"', '”', ')', '*', '_', '`']).starts_with(' ');
+    let ends = text.match_indices('.').any(|(at, _)| ends_here(&text[at + 1..]));
+    text.chars().count() <= ABOUT && !text.contains(['\n', '?', '!']) && !ends
+}
+
+/// Whether a text is a quotation, with a place in brackets after it or without.
+fn is_quotation(text: &str) -> bool {
+    let place = text.strip_suffix(')').and_then(|text| text.rfind(" (").map(|at| text[..at].trim_end()));
+    text.starts_with(['"', '“', '„', '«']) && place.unwrap_or(text).ends_with(['"', '”', '“', '»'])
 }

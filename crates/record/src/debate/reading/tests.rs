@@ -60,6 +60,57 @@ fn a_point_is_told_apart_into_its_parts_word_for_word() {
 }
 
 #[test]
+fn what_a_point_is_about_may_hold_a_clock_time_or_be_a_quotation() {
+    for (text, about, rest) in [
+        ("07:00–19:00 UTC: no lock is allowed.", Some("07:00–19:00 UTC"), "no lock is allowed."),
+        ("**Window 07:00–19:00 UTC:** no lock.", Some("Window 07:00–19:00 UTC"), "no lock."),
+        ("The lock is held from 07:00. So the answer is late: it times out.", None, ""),
+        ("The plan locks (step 4.) It then does this: it waits.", None, ""),
+        ("`a: b` in the file: it is no YAML.", Some("`a: b` in the file"), "it is no YAML."),
+        ("See https://example.org for it", None, ""),
+        (
+            "\"The index is built in 5 s. It takes no lock!\": it takes 40 min (sure).",
+            Some("\"The index is built in 5 s. It takes no lock!\""),
+            "it takes 40 min (sure).",
+        ),
+        (
+            "“Step 4: lock the table” (Cut-over): it is step 5.",
+            Some("“Step 4: lock the table” (Cut-over)"),
+            "it is step 5.",
+        ),
+        ("**\"A: b\":** c.", Some("\"A: b\""), "c."),
+        ("\"Storage\" section: it is empty.", Some("\"Storage\" section"), "it is empty."),
+    ] {
+        let read = points(&format!("1. [major] {text}"));
+        let expected = (about.map(str::to_owned), if about.is_some() { rest } else { text }.to_owned());
+        assert_eq!((read[0].1.clone(), read[0].2.clone()), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_review_names_the_approaches_to_give_up_word_for_word() {
+    let review = |section: &str| format!("## Text 1\n\n1. [major] A: b.\n\n{section}");
+    let two = [
+        (Some(1), "Text 1: one `lock` for all.\nInstead: leases.".to_owned()),
+        (Some(3), "Text 3 (mine): it waits. Instead: Text 2.".to_owned()),
+    ];
+    for section in [
+        "## Approach to give up\n\n- Text 1: one `lock` for all.\n  Instead: leases.\n- Text 3 (mine): it waits. Instead: Text 2.",
+        "### Approaches to give up:\n\nText 1: one `lock` for all.\nInstead: leases.\n\nText 3 (mine): it waits. Instead: Text 2.",
+    ] {
+        assert_eq!(read_given_up(&review(section)), two, "{section}");
+        let read = read_review(&review(section), &[1]);
+        assert_eq!(read[0].points.as_ref().map(Vec::len), Some(1), "{section}");
+    }
+    let free = review("**Approach to give up**\n\nMy own: it waits for a lock that nobody gives back.");
+    let said = "My own: it waits for a lock that nobody gives back.".to_owned();
+    assert_eq!(read_given_up(&free), [(None, said)]);
+    for section in ["", "## Approach to give up\n\nNone.", "## Approach to give up"] {
+        assert_eq!(read_given_up(&review(section)), [], "{section}");
+    }
+}
+
+#[test]
 fn only_items_at_the_top_are_points() {
     let read = points("1. [major] A: b.\n   1. first\n   2. second\n2. C: d.\n\n## Strengths\n\n1. It is short.");
     assert_eq!(read.len(), 2, "{read:?}");
@@ -290,7 +341,7 @@ fn hostile_texts_cost_no_more_than_long_ones() {
     for text in texts {
         let start = Instant::now();
         let _ = (read_critique(&text, &NUMBERS), read_answers(&text, ANSWERS_HEADING, &NUMBERS));
-        let _ = (read_check(&text, &NUMBERS), read_review(&text, &[1, 2]));
+        let _ = (read_check(&text, &NUMBERS), read_review(&text, &[1, 2]), read_given_up(&text));
         // What grows with the square of the length takes minutes.
         assert!(start.elapsed() < Duration::from_secs(20), "{text:.20}");
     }

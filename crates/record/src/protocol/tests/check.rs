@@ -201,7 +201,8 @@ fn a_council_has_eleven_calls_and_refuses_what_it_has_no_place_for() {
     let course = checked(&COUNCIL, 3, &faulted(Lens::Facts));
     assert_eq!(course.calls.len(), 11);
     let review = course.calls.iter().find(|step| step.key.stage.as_str() == "review").unwrap();
-    assert_eq!((review.inputs.len(), review.shows), (2, PromptContext::Texts));
+    // The two others' texts, and the reviewer's own beside them.
+    assert_eq!((review.inputs.len(), review.shows), (3, PromptContext::Texts));
     let problem = |change: &dyn Fn(&mut Settings)| {
         let mut settings = begun(&COUNCIL, 3);
         change(&mut settings);

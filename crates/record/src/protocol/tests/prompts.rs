@@ -46,8 +46,11 @@ fn bare<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
         entries: Vec::new(),
         material: Vec::new(),
         points: None,
+        claims: None,
+        approaches: None,
         draft: Some(CheckedDraft {
             text: "DRAFT",
+            assessment: None,
             lens: "facts",
             accepted: None,
             points: None,
@@ -87,8 +90,11 @@ fn full<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
         material: vec![MaterialPart { heading: "The final round", entries: entries.clone() }],
         entries,
         points: Some("POINTS"),
+        claims: Some("CLAIMS"),
+        approaches: Some("APPROACHES"),
         draft: Some(CheckedDraft {
             text: "DRAFT",
+            assessment: Some("TOLD"),
             lens: "requirements",
             accepted: Some("ACCEPTED"),
             points: Some("RAISED"),
@@ -152,9 +158,9 @@ fn every_prompt_shows_the_texts_that_it_is_given() {
         ("phases/vote.md", vec!["CANDIDATE"]),
         ("judge/evaluate-convergence.md", vec!["CANDIDATE"]),
         ("judge/evaluate-quality.md", vec!["CANDIDATE"]),
-        ("judge/merge.md", vec!["CANDIDATE", "POINTS"]),
+        ("judge/merge.md", vec!["CANDIDATE", "POINTS", "CLAIMS"]),
         ("judge/summarize.md", vec!["ENTRY-1", "ENTRY-2"]),
-        ("judge/synthesize.md", vec!["ENTRY-1", "ENTRY-2", "POINTS"]),
+        ("judge/synthesize.md", vec!["ENTRY-1", "ENTRY-2", "POINTS", "CLAIMS"]),
     ];
     let arena = [
         ("arena/propose.md", vec!["DISPUTE"]),
@@ -167,7 +173,7 @@ fn every_prompt_shows_the_texts_that_it_is_given() {
         ("arena/observe.md", vec!["ENTRY-1", "ENTRY-2"]),
         ("arena/vote.md", vec!["CANDIDATE"]),
         ("arena/score.md", vec!["CANDIDATE"]),
-        ("arena/solve.md", vec!["CANDIDATE", "POINTS"]),
+        ("arena/solve.md", vec!["CANDIDATE", "POINTS", "CLAIMS"]),
     ];
     let texts = [
         "INPUT-1",
@@ -186,6 +192,9 @@ fn every_prompt_shows_the_texts_that_it_is_given() {
         "ACCEPTED",
         "RAISED",
         "SECTION",
+        "TOLD",
+        "APPROACHES",
+        "CLAIMS",
     ];
     for prompt in prompts() {
         let text = render(prompt.file, "for");
@@ -194,13 +203,13 @@ fn every_prompt_shows_the_texts_that_it_is_given() {
         let expected = match prompt.file {
             file if file.starts_with("motion/") => vec!["ENTRY-1", "ENTRY-2"],
             "review/draft.md" => vec![],
-            "check/check.md" => vec!["DRAFT", "ACCEPTED"],
-            "check/finalise.md" => vec!["DRAFT", "ACCEPTED", "RAISED", "POINTS"],
+            "check/check.md" => vec!["DRAFT", "ACCEPTED", "TOLD"],
+            "check/finalise.md" => vec!["DRAFT", "ACCEPTED", "RAISED", "POINTS", "TOLD"],
             "check/amend.md" => vec!["DRAFT", "ACCEPTED", "RAISED"],
             "check/assess.md" => vec!["DRAFT", "RAISED", "POINTS", "SECTION"],
             "council/propose.md" => vec![],
-            "council/review.md" => vec!["ENTRY-1", "ENTRY-2"],
-            "council/synthesize.md" => vec!["ENTRY-1", "ENTRY-2", "POINTS"],
+            "council/review.md" => vec!["ENTRY-1", "ENTRY-2", "INPUT-1"],
+            "council/synthesize.md" => vec!["ENTRY-1", "ENTRY-2", "POINTS", "APPROACHES"],
             file if file.starts_with("review/") => vec!["INPUT-1", "INPUT-2", "INPUT-3", "POINTS"],
             file => {
                 let known = dialectic.iter().chain(&arena).find(|(known, _)| *known == file);
@@ -363,7 +372,7 @@ fn what_is_paid_on_every_call_stays_short() {
     for prompt in prompts() {
         let of_judge = prompt.file.starts_with("judge/") || OF_JUDGE.contains(&prompt.file);
         let (most, whose) =
-            if of_judge { (3700, "the judge's") } else { (2400, "an agent's, as it is not in OF_JUDGE") };
+            if of_judge { (4100, "the judge's") } else { (2500, "an agent's, as it is not in OF_JUDGE") };
         for role in roles().filter(|role| (role.name == "judge") == of_judge) {
             for side in ["for", "neutral"] {
                 let text = prompt.render(&full(&role, prompt.focus, side)).unwrap();

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::report::View;
 use dialectic_base::figures::{cost, duration, score, thousands};
-use dialectic_record::debate::{Debate, OutcomeKind, Status};
+use dialectic_record::debate::{Debate, OutcomeKind, Solution, Status};
 
 use super::calls::CallEntry;
 use super::elements::time;
@@ -111,8 +111,13 @@ fn facts(view: &View<'_>, calls: &[CallEntry<'_>]) -> Markup {
     let all = Amounts::of_debate(view, calls);
     let is_paid = !debate.is_offline();
     let took = debate.created_at.zip(debate.updated_at).map(|(from, to)| duration(to.millis_since(from)));
+    let limited = debate.final_solution.as_ref().and_then(Solution::limited_confidence);
+    let limited = limited.map(|why| format!(" ({why})")).unwrap_or_default();
     let facts = [
-        ("Confidence", view.confidence().map(|confidence| html! { (score(confidence)) " " small { "of 100" } })),
+        (
+            "Confidence",
+            view.confidence().map(|confidence| html! { (score(confidence)) " " small { "of 100" (limited) } }),
+        ),
         ("Agents", Some(agents(view))),
         ("Rounds", Some(html! { (debate.rounds.len()) })),
         ("Calls", Some(html! { (all.calls.map_or("unknown".to_owned(), thousands)) })),

@@ -26,6 +26,7 @@ pub(super) fn objections(view: &View<'_>, participants: &Participants<'_>, shown
             (filters(&ledger.objections))
             ol.points { @for one in ledger.in_order() { (point(one, critique(one), participants)) } }
         }
+        (blocks(&subject::given_up(view.debate), participants, 3))
         (blocks(&subject::changes(ledger), participants, 3))
     }
 }

@@ -26,5 +26,6 @@ pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
         blocks::write(out, &[subject::title(one)]);
         blocks::write(out, &subject::point(one));
     }
+    blocks::write(out, &subject::given_up(view.debate));
     blocks::write(out, &subject::changes(ledger));
 }

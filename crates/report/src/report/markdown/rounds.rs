@@ -45,6 +45,10 @@ fn who(debate: &Debate, contribution: &Contribution) -> String {
             let sure = metadata.confidence.map(|sure| format!(", {} of 100 sure", score(sure))).unwrap_or_default();
             format!("Agent {agent}, {}{sure}", id(choice))
         }
+        // A review of several texts is about no one of them.
+        (None, None) if yields == Some(ResultKind::Critique) && contribution.reading.is_some() => {
+            format!("Agent {agent}")
+        }
         (_, target) if is_ballot || yields == Some(ResultKind::Critique) => {
             format!("{agent} &rarr; {}", target.as_deref().unwrap_or(UNKNOWN))
         }

@@ -2,11 +2,11 @@
 
 use dialectic_base::figures::{counted, list};
 use dialectic_base::severity::Severity;
-use dialectic_record::debate::{Contribution, Debate, Found, Ledger, Lens, ResultKind};
+use dialectic_record::debate::{Answered, Contribution, Debate, Found, Ledger, Lens, ResultKind};
 
 use crate::report::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
 
-/// `checked by 3 lenses, 5 points, 4 met, 1 remains`; nothing where no answer is there, or none that could be checked.
+/// `checked by 3 lenses, 5 points, 4 said to be met, not rechecked, 1 remains`; nothing where no answer is there, or none that could be checked.
 pub(crate) fn status(debate: &Debate) -> Option<String> {
     let may_be_checked = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Check));
     if !may_be_checked || (debate.draft.is_none() && debate.final_solution.is_none()) {
@@ -17,16 +17,17 @@ pub(crate) fn status(debate: &Debate) -> Option<String> {
         draft.as_ref().map_or(0, |draft| Lens::ALL.iter().filter(|lens| draft.read_through(**lens).is_some()).count());
     let Some(draft) = draft.filter(|_| lenses > 0) else { return Some("not checked".to_owned()) };
     let ledger = Ledger::of(debate);
-    let is_open = |number: &str| ledger.objections.iter().find(|one| one.number() == number).is_none_or(|one| one.open);
-    let points = debate.check_points();
-    let points: Vec<bool> =
-        points.iter().filter(|one| one.draft == draft.number).map(|one| is_open(&one.number)).collect();
-    let remain = points.iter().filter(|is_open| **is_open).count();
-    let met = points.len() - remain;
+    let of_draft = || ledger.objections.iter().filter(|one| one.draft == Some(draft.number.into()));
+    let points = of_draft().count();
+    let said_met = of_draft().filter(|one| !one.open && one.answer == Answered::Accepted).count();
+    let remain = of_draft().filter(|one| one.open).count();
+    let dismissed = points - said_met - remain;
     let said = [
         Some(format!("checked by {lenses} {}", if lenses == 1 { "lens" } else { "lenses" })),
-        Some(if points.is_empty() { "no point".to_owned() } else { counted(points.len() as u64, "point") }),
-        (met > 0).then(|| format!("{met} met")),
+        Some(if points == 0 { "no point".to_owned() } else { counted(points as u64, "point") }),
+        // Nobody reads again what was written after the check.
+        (said_met > 0).then(|| format!("{said_met} said to be met, not rechecked")),
+        (dismissed > 0).then(|| format!("{dismissed} dismissed")),
         (remain > 0).then(|| format!("{remain} {}", if remain == 1 { "remains" } else { "remain" })),
     ];
     let unread: Vec<String> = debate.unread_lenses().iter().map(|lens| lens.subject().to_owned()).collect();

@@ -50,6 +50,23 @@ fn unread(debate: &Debate) -> Vec<ListItem<'_>> {
     unread.collect()
 }
 
+/// What reviewers say of whole approaches that no remedy can mend; nothing where none says so.
+pub(crate) fn given_up(debate: &Debate) -> Vec<Block<'_>> {
+    let given_up = Ledger::given_up(debate);
+    if given_up.is_empty() {
+        return Vec::new();
+    }
+    let said = given_up.into_iter().map(|(by, one)| {
+        let whose: Phrase<'_> = match &one.target {
+            Some(target) if target == by => line![by, " gives up its own approach"],
+            Some(target) => line![by, " gives up the approach of ", target],
+            None => line![by, " gives up an approach"],
+        };
+        Block::said(whose, &one.reason)
+    });
+    [Block::Heading(line!["Approaches to give up"])].into_iter().chain(said).collect()
+}
+
 /// All points of a ledger, a row each.
 pub(crate) fn table(ledger: &Ledger) -> TableBlock<'_> {
     let has_checks = ledger.objections.iter().any(|one| one.check.is_some() || one.draft.is_some());
@@ -113,9 +130,13 @@ pub(crate) fn point(one: &Objection) -> Vec<Block<'_>> {
     let is_ruling = |incident: &&Incident| matches!(incident.what, Happened::Ruled(_));
     let said = one.story().iter().filter(|incident| incident.what != Happened::Raised && !is_ruling(incident));
     blocks.extend(said.flat_map(|incident| happened(one, incident)));
-    if one.answer == Answered::Unanswered {
+    if one.is_final_word() {
+        // In its protocol nobody answers a point, or looks at it again.
+    } else if one.answer == Answered::Unanswered && one.draft.is_some() {
+        blocks.push(Block::Paragraph(line!["No text answers it."]));
+    } else if one.answer == Answered::Unanswered {
         blocks.push(Block::Paragraph(line![&one.target_id, " did not answer it."]));
-    } else if one.critic.is_none() && one.check.is_none() {
+    } else if one.critic.is_none() && one.check.is_none() && one.draft.is_none() {
         blocks.push(Block::Aside(vec![Block::Paragraph(line!["Never rechecked."])]));
     }
     blocks.extend(one.story().iter().filter(is_ruling).flat_map(|incident| happened(one, incident)));
@@ -183,7 +204,11 @@ pub(crate) fn changes(ledger: &Ledger) -> Vec<Block<'_>> {
 pub(crate) fn course(one: &Objection) -> String {
     let incidents = one.story().iter().filter(|incident| incident.what != Happened::Raised);
     let course: Vec<String> = incidents.map(Incident::to_string).collect();
-    if course.is_empty() { Answered::Unanswered.name().to_owned() } else { course.join(" → ") }
+    match one.answer {
+        _ if !course.is_empty() => course.join(" → "),
+        Answered::Unanswered if one.is_final_word() => Happened::Raised.to_string(),
+        answer => answer.name().to_owned(),
+    }
 }
 
 /// A point's number, as a piece of a line.
