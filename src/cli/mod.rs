@@ -6,6 +6,7 @@ mod args;
 mod commands;
 mod completion;
 mod conclusion;
+mod consent;
 mod dialogue;
 mod edit;
 mod empty;

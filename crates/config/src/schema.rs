@@ -44,6 +44,7 @@ pub(super) static OF_USER: LazyLock<Value> = LazyLock::new(|| {
     keys["model"] = json!({ "type": "string", "minLength": 1 });
     keys["panel"] = json!({ "enum": PanelName::ALL.map(PanelName::name) });
     keys["directory"] = json!({ "type": "string" });
+    keys["confirmAbove"] = json!({ "type": "number", "minimum": 0 });
     keys["color"] = json!({ "enum": ["auto", "always", "never"] });
     schema.sort_all_objects();
     schema

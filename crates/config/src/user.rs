@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use dialectic_base::key_path::KeyPath;
+use dialectic_base::money::Usd;
 use dialectic_engine::access::{Environment, provider_names};
 use dialectic_record::debate::Settings;
 
@@ -20,9 +21,11 @@ use super::schema;
 /// The file, in the user's directory.
 const FILE: &str = "config.json";
 /// Keys that a project's configuration has not.
-const OWN: [&str; 5] = ["provider", "model", "panel", "directory", "color"];
+const OWN: [&str; 6] = ["provider", "model", "panel", "directory", "color", "confirmAbove"];
 /// What a project's configuration says for itself or not at all.
 const OF_ONE_DEBATE: [&str; 2] = ["agents", "judge"];
+/// The cost in dollars that a debate is asked about above, when nothing is said.
+const CONFIRM_ABOVE: f64 = 1.0;
 /// Where debates are kept when nothing is said.
 const DIRECTORY: &str = "./debates";
 
@@ -62,6 +65,16 @@ pub fn debates_directory(environment: &Environment) -> Result<PathBuf, ConfigErr
 #[must_use]
 pub fn usual_color(environment: &Environment) -> Option<String> {
     document(environment).ok()??.tree["color"].as_str().map(str::to_owned)
+}
+
+/// The cost above which a debate is asked about before it begins, on a terminal and without a limit: $1, unless the
+/// user's own configuration says otherwise.
+///
+/// # Errors
+/// That configuration cannot be used.
+pub fn confirm_above(environment: &Environment) -> Result<Usd, ConfigError> {
+    let own = document(environment)?.and_then(|document| document.tree["confirmAbove"].as_f64());
+    Ok(Usd::from_dollars(own.filter(|dollars| *dollars >= 0.0).unwrap_or(CONFIRM_ABOVE)))
 }
 
 fn document(environment: &Environment) -> Result<Option<ConfigDocument>, ConfigError> {
@@ -112,7 +125,14 @@ impl UserConfig {
 
     /// Its own keys as they are shown: the path, the value.
     pub(super) fn own(&self) -> Vec<(String, String)> {
-        let shown = |key: &str| Some((key.to_owned(), self.document.tree[key].as_str()?.to_owned()));
+        let shown = |key: &str| {
+            let value = match &self.document.tree[key] {
+                Value::String(text) => text.clone(),
+                Value::Number(number) => number.to_string(),
+                Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
+            };
+            Some((key.to_owned(), value))
+        };
         OWN.into_iter().filter_map(shown).collect()
     }
 

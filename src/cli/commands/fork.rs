@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::cli::args::{ForkArgs, ModelArgs};
+use crate::cli::consent;
 use crate::cli::session::{Session, config_files, debates, env_file, runner, vouched};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
@@ -42,9 +43,10 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
             terminal.warning(&change);
         }
     }
+    let foreseen = consent::agreed(&prepared, &settings, &environment, terminal)?;
     let ready = prepared.begin()?;
     terminal.notice(&format!("Forked {} at {at} as {}", parent.id, ready.debate().id));
-    session.run(ready, terminal)
+    session.run(ready, foreseen, terminal)
 }
 
 /// Where the branch begins. With another protocol and nothing said: behind the proposals of the first round.
