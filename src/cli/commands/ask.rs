@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::{AskArgs, Watch};
 use crate::cli::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
+use crate::cli::latest::{is_debate, or_latest_said};
 use crate::cli::session::{config_files, debates, env_file, runner, vouched};
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
@@ -40,9 +41,12 @@ impl Diagnostic for QuestionError {
 }
 
 pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let question = args.question.as_deref().map(read).transpose()?;
-    let directory = debates()?;
-    let entry = directory.find(&args.which.debate)?;
+    let (name, question) = match (args.debate.as_deref(), args.question.as_deref()) {
+        (Some(word), None) if !is_debate(word, &debates()?)? => (None, Some(word)),
+        both => both,
+    };
+    let question = question.map(read).transpose()?;
+    let entry = or_latest_said(name, "ask", terminal)?;
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let runner = runner(environment.clone())?;
     let saved = runner.open_finished(&entry, &[])?;

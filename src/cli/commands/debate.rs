@@ -26,6 +26,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         text: args.problem.as_deref(),
         file: args.problem_file.as_deref(),
         edit: args.edit,
+        template: args.template,
         stdin_is_taken: args.attach.iter().any(|path| path.as_os_str() == "-"),
     };
     let problem = problem::read(&sources, terminal)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::cli::args::VerifyArgs;
-use crate::cli::session::debates;
+use crate::cli::latest::or_latest;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::figures::counted;
@@ -13,7 +13,7 @@ use dialectic_base::sanitize::one_line;
 use dialectic_record::store::{Entry, Flaw, StateFileStatus, VerifiedRecord, verify};
 
 pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let entry = debates()?.find(&args.which.debate)?;
+    let entry = or_latest(args.which.name())?;
     let journal = entry.journal_path()?;
     let found = verify(&entry, journal)?;
     if args.json {
