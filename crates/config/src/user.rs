@@ -9,7 +9,7 @@ use dialectic_base::money::Usd;
 use dialectic_engine::access::{Environment, provider_names};
 use dialectic_record::debate::Settings;
 
-use super::choice::ModelPreference;
+use super::choice::{ModelPreference, ServedModel};
 use super::error::ConfigError;
 use super::layers::{Layers, ValueSource};
 use super::load::{parent, role_files};
@@ -67,6 +67,16 @@ pub fn usual_color(environment: &Environment) -> Option<String> {
     document(environment).ok()??.tree["color"].as_str().map(str::to_owned)
 }
 
+/// The provider and model that the user's own configuration names, where it names a provider. One that cannot be read
+/// names none; whoever needs it says what is wrong with it.
+#[must_use]
+pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
+    let ModelPreference { provider, model } = ModelPreference::of_file(&document(environment).ok()??.tree);
+    let provider = provider?;
+    let model = model.or_else(|| Some(ServedModel::by(&provider)?.model))?;
+    Some((provider, model))
+}
+
 /// The cost above which a debate is asked about before it begins, on a terminal and without a limit: $1, unless the
 /// user's own configuration says otherwise.
 ///
@@ -85,9 +95,8 @@ fn document(environment: &Environment) -> Result<Option<ConfigDocument>, ConfigE
 pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>, ConfigError> {
     let Some(document) = document(environment)? else { return Ok(None) };
     let path = document.path.clone();
-    let text = |key: &str| document.tree[key].as_str().map(str::to_owned);
-    let preference = ModelPreference { provider: text("provider"), model: text("model") };
-    let panel = text("panel").and_then(|name| PanelName::named(&name));
+    let preference = ModelPreference::of_file(&document.tree);
+    let panel = document.tree["panel"].as_str().and_then(PanelName::named);
     let usual = Usual { preference, panel, path: Some(path.clone()) };
     let context = ResolveContext {
         // What the environment of the day says is no matter of the file's.
