@@ -45,6 +45,6 @@ pub(super) fn has_tools(settings: &Settings) -> bool {
 }
 
 /// Whether it is a machine's terminal.
-fn is_automated(environment: &Environment) -> bool {
+pub(super) fn is_automated(environment: &Environment) -> bool {
     environment.get("CI").is_some_and(|value| !matches!(value, "" | "0" | "false"))
 }

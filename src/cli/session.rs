@@ -91,7 +91,7 @@ impl<'a> Session<'a> {
         terminal: &mut Terminal,
     ) -> Result<Self, Error> {
         features::check(settings)?;
-        let report = args.report.as_deref().map(|path| report_path(path, terminal)).transpose()?;
+        let report = args.report.as_deref().map(|path| report_path(path, terminal));
         let events = args.events.as_deref().filter(|path| !is_stdout(path));
         let mut targets: Vec<(&str, OutputTarget)> = Vec::new();
         for (option, path) in

@@ -35,13 +35,13 @@ fn a_pipe_that_nothing_reads_is_mentioned() {
 fn what_a_debate_takes_is_said_before_it_is_paid() {
     let server = MockServer::with(short_reply);
     let here = Sandbox::new().model_server(&server).file(OWN, prices().to_string());
-    let priced = ["debate", "Design a queue.", "--quick", "-m", "priced"];
+    let priced = ["debate", "Design a queue.", "--quick", "-m", "priced", "--provider", "openai"];
     let finished = here.run(priced).expect_code(0);
     let line = finished.stderr.lines().find(|line| line.contains("calls, likely $"));
     let line = line.unwrap_or_else(|| panic!("{finished}"));
     assert!(line.contains(", at most $") && !line.contains("limit"), "{line}");
-    let finished = here.run([&priced[..], &["--max-cost", "0.05"]].concat()).expect_code(0);
-    assert!(finished.stderr.contains(", at most $0.0500 (the limit)"), "{finished}");
+    let finished = here.run([&priced[..], &["--max-cost", "0.25"]].concat()).expect_code(0);
+    assert!(finished.stderr.contains(", at most $0.25 (the limit)"), "{finished}");
     let finished = here.run(["debate", "Design a queue.", "--quick", "-m", "odd"]).expect_code(0);
     assert!(finished.stderr.contains("calls, of unknown cost (no price is known for odd)"), "{finished}");
     // Nobody is told what a debate costs that costs nothing.
@@ -53,7 +53,7 @@ fn what_a_debate_takes_is_said_before_it_is_paid() {
 fn a_person_is_asked_where_it_is_much_or_unknown() {
     let server = MockServer::with(short_reply);
     let here = Sandbox::new().model_server(&server).env("CI", "").file(OWN, prices().to_string());
-    let arguments = |model| ["debate", "Design a queue.", "--quick", "-m", model];
+    let arguments = |model| ["debate", "Design a queue.", "--quick", "-m", model, "--provider", "openai"];
     let mut terminal = Terminal::start(&here, arguments("odd"));
     terminal.wait_for("of unknown cost");
     terminal.wait_for("Begin? [y/N]");
@@ -74,7 +74,7 @@ fn a_person_is_asked_where_it_is_much_or_unknown() {
     terminal.type_line("y");
     assert_eq!(terminal.finish().0, 0);
     // A limit is the user's word already.
-    let limited = [&arguments("priced")[..], &["--max-cost", "0.5"]].concat();
+    let limited = [&arguments("priced")[..], &["--max-cost", "0.25"]].concat();
     let (code, output, _) = Terminal::start(&here, limited).finish();
     assert_eq!((code, output.contains("Begin?")), (0, false), "{output}");
 
@@ -93,7 +93,7 @@ fn a_person_is_asked_where_it_is_much_or_unknown() {
 fn two(here: &Sandbox) -> [String; 2] {
     here.run(["debate", "Design a queue", "--offline", "--quick"]).expect_code(0);
     let parent = here.only_debate();
-    here.run(["fork", &parent, "--at", "1.critique", "--offline"]).expect_code(0);
+    here.run(["fork", &parent, "--at", "1.review", "--offline"]).expect_code(0);
     let fork = here.debates().into_iter().find(|id| *id != parent).unwrap();
     [parent, fork]
 }
@@ -112,7 +112,7 @@ fn the_newest_debate_is_meant_where_none_is_named() {
     here.run(["show", "round", "1"]).expect_code(0);
 
     // What pays takes the newest one only where somebody sees which one that is.
-    for arguments in [&["ask", "Why a queue?"][..], &["fork", "--at", "1.critique"]] {
+    for arguments in [&["ask", "Why a queue?"][..], &["fork", "--at", "1.review"]] {
         let refused = here.run(arguments).expect_code(2);
         assert!(refused.stderr.contains("None is named") && refused.stderr.contains("latest"), "{refused}");
         let (_, output, _) = Terminal::start(&here, arguments).finish();
@@ -129,7 +129,7 @@ fn the_newest_debate_is_meant_where_none_is_named() {
 fn a_fork_changes_something_or_says_that_it_does_not() {
     let here = Sandbox::new();
     let [parent, fork] = two(&here);
-    let at = ["fork", &parent, "--at", "1.critique", "--offline"];
+    let at = ["fork", &parent, "--at", "1.review", "--offline"];
     let rounds = here.state(&parent)["settings"]["debate"]["rounds"].to_string();
     let refused = here.run([&at[..], &["--set", &format!("debate.rounds={rounds}")]].concat()).expect_code(2);
     assert!(refused.stderr.contains(&format!("debate.rounds is {rounds} already")), "{refused}");
@@ -148,7 +148,9 @@ fn a_fork_changes_something_or_says_that_it_does_not() {
 #[test]
 fn the_total_stands_first_in_a_dry_run() {
     let here = Sandbox::new().file(OWN, prices().to_string());
-    let dry = here.run(["debate", "Design a queue.", "--quick", "-m", "priced", "--dry-run"]).expect_code(0);
+    let dry = here
+        .run(["debate", "Design a queue.", "--quick", "-m", "priced", "--provider", "openai", "--dry-run"])
+        .expect_code(0);
     let first = dry.stdout.lines().next().unwrap();
     assert!(first.contains(" calls, likely $") && first.contains(", at most $"), "{dry}");
 }

@@ -177,16 +177,16 @@ fn init_without_questions_makes_a_configuration_that_works() {
 
 #[test]
 fn init_finds_the_only_model_of_a_server_and_what_it_reads() {
-    const ONE: &str = r#"{"data": [{"id": "small", "max_model_len": 600}]}"#;
+    const ONE: &str = r#"{"data": [{"id": "small", "max_model_len": 8192}]}"#;
     let below = server(ONE);
     let above = below.strip_suffix("/v1").unwrap();
     let here = Sandbox::new();
     here.run(["init", "--yes", "--server", above]).expect_code(0);
     let written: Value = serde_json::from_str(&here.read(OWN)).unwrap();
     assert_eq!((&written["providers"]["local"]["baseUrl"], &written["model"]), (&json!(below), &json!("small")));
-    assert_eq!((&written["models"]["small"]["contextWindow"], &written["prices"]), (&json!(600), &Value::Null));
-    let dry = here.run(["debate", "Design a queue.", "--dry-run"]);
-    assert!(dry.stderr.contains("small") && dry.stderr.contains("600 tokens"), "{dry}");
+    assert_eq!((&written["models"]["small"]["contextWindow"], &written["prices"]), (&json!(8192), &Value::Null));
+    let dry = here.run(["debate", "Design a queue.", "--dry-run"]).expect_code(0);
+    assert!(dry.stderr.contains("warning: `small` reads 8,192 tokens at most"), "{dry}");
 
     // On a terminal it is asked what the calls cost, unless there is a key.
     let here = Sandbox::new();

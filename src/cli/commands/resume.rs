@@ -97,6 +97,6 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
 fn finished(id: &DebateId, entry: &Entry, args: &ResumeArgs, terminal: &mut Terminal) -> Result<(), Error> {
     terminal.notice(&format!("The debate {id} is finished; nothing is left to do."));
     let Some(path) = &args.run.report else { return Ok(()) };
-    let path = report_path(path, terminal)?;
+    let path = report_path(path, terminal);
     write_report(entry, None, Some(&path), detail(args.run.verbose), None, terminal)
 }

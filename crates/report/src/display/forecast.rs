@@ -66,8 +66,10 @@ pub fn price_tag(forecast: &Forecast, limit: Option<Usd>, tools: bool) -> String
     let calls = counted(high as u64, "call");
     let calls = if low == high { calls } else { format!("{low} to {calls}") };
     let Some((likely, most)) = forecast.likely().zip(forecast.most()) else {
-        let models: Vec<String> = forecast.unpriced().into_iter().map(one_line).collect();
-        return format!("{calls}, of unknown cost (no price is known for {})", list(&models));
+        let models = forecast.unpriced();
+        let first = models.first().copied().map(one_line).unwrap_or_default();
+        let more = if models.len() > 1 { format!(" and {} more", models.len() - 1) } else { String::new() };
+        return format!("{calls}, of unknown cost (no price is known for {first}{more})");
     };
     if most == Usd::ZERO {
         return format!("{calls}, at no cost");
