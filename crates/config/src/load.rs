@@ -26,7 +26,7 @@ use super::{names, schema};
 pub const DEFAULT_PATH: &str = "./debate-config.json";
 
 /// Which configuration file to read. The default one may be absent: the user's own holds then, or the built-in defaults
-/// do, with a warning.
+/// do. Nobody promised it, so nothing is said of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigPath {
     /// [`DEFAULT_PATH`].
@@ -248,10 +248,6 @@ pub(super) fn assemble(
 ) -> Result<Loaded, ConfigError> {
     let &FileSet { path, project, user, panel } = files;
     let mut warnings = environment.warnings().to_vec();
-    if project.is_none() && user.is_none() {
-        let path = path.as_path().display();
-        warnings.push(format!("Config not found at {path}. Using built-in defaults."));
-    }
     let usual = user.map(|user| user.usual.clone()).unwrap_or_default();
     let is_expected = project.is_some() || panel.is_some();
     let context = ResolveContext { environment, overrides, own_roles, usual: &usual, is_expected };

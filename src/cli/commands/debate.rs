@@ -1,14 +1,16 @@
 //! `dialectic debate`: a new debate.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use chrono::{NaiveDate, Utc};
 
 use crate::cli::args::DebateArgs;
-use crate::cli::session::{Session, config_files, env_file, runner};
+use crate::cli::session::{Session, config_files, env_file, is_first_debate, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::features;
+use dialectic_base::provider::OFFLINE;
 use dialectic_config::{
     Loaded, ModelChoice, Overrides, PanelChoice, PanelName, Switch, capture_environment, model_warnings,
 };
@@ -18,6 +20,10 @@ use dialectic_record::debate::Settings;
 
 use super::problem::{self, Sources};
 use super::{attachments, dry_run, protocols, serve};
+
+/// How long an offline answer takes on average where somebody watches a debate for the first time: some ten seconds for
+/// the whole debate. Otherwise nothing of it would be seen.
+const FIRST_LOOK: Duration = Duration::from_millis(600);
 
 pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let sources = Sources {
@@ -54,8 +60,15 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     if let Some(choice) = &choice {
         choice.callable()?;
     }
+    let mut paced = environment.clone();
+    if settings.everybody().all(|agent| agent.provider == OFFLINE)
+        && is_first_debate()
+        && terminal.shows(args.run.watch.watch())
+    {
+        paced.pace_offline(FIRST_LOOK);
+    }
     let server = args.serve.then(|| serve::for_one_debate(files.path(), &environment, args.max_cost)).transpose()?;
-    let runner = runner(environment)?;
+    let runner = runner(paced)?;
     let prepared = runner.prepare(spec.clone())?;
     say(choice.as_ref(), &spec, terminal);
     for warning in warnings.iter().chain(&prepared.panel().warnings) {

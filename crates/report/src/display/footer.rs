@@ -28,16 +28,14 @@ pub struct Ended<'a> {
     pub debate: &'a Debate,
     /// How long its run took.
     pub took: Duration,
-    /// What a person types for it.
-    pub name: &'a str,
     /// Whether no model was called: nothing was paid, and nobody is sure of anything.
     pub is_offline: bool,
 }
 
-/// `✓ full · 3 rounds · 38 calls · 0:43 · $0.21 · confidence 82 · dialectic report vhkp`, with colours and in lines of at
+/// `✓ full · 3 rounds · 38 calls · 0:43 · $0.21 · confidence 82`, with colours and in lines of at
 /// most so many columns; below it the first of the reasons that kept the debate from being full.
 #[must_use]
-pub fn footer(Ended { debate, took, name, is_offline }: Ended<'_>, columns: usize) -> String {
+pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> String {
     let outcome = debate.outcome.as_ref();
     let kind = outcome.map_or(OutcomeKind::Full, |outcome| outcome.kind);
     let (mark, style) = if kind == OutcomeKind::Full { ("✓", FULL) } else { ("!", LESS) };
@@ -58,7 +56,6 @@ pub fn footer(Ended { debate, took, name, is_offline }: Ended<'_>, columns: usiz
         Some(cost),
         confidence.map(|confidence| format!("confidence {}{}", score(confidence), stated.unwrap_or_default())),
         crate::report::subject::status(debate),
-        Some(format!("dialectic report {}", one_line(name))),
     ];
     let mut lines = vec![String::new()];
     for part in parts.into_iter().flatten() {
@@ -88,16 +85,16 @@ mod tests {
     use dialectic_record::debate::{Outcome, fixture};
 
     fn shown(debate: &Debate, columns: usize) -> String {
-        let ended = Ended { debate, took: Duration::from_secs(43), name: "vhkp", is_offline: false };
+        let ended = Ended { debate, took: Duration::from_secs(43), is_offline: false };
         strip_str(&footer(ended, columns)).to_string()
     }
 
     #[test]
-    fn it_says_how_the_debate_went_and_where_more_of_it_is() {
+    fn it_says_how_the_debate_went() {
         let debate = Debate { outcome: None, ..fixture::debate() };
         let wide = shown(&debate, 120);
         assert!(wide.starts_with("✓ full · 2 rounds · "), "{wide}");
-        assert!(wide.ends_with(" · dialectic report vhkp") && wide.contains(" · 0:43 · "), "{wide}");
+        assert!(wide.contains(" · 0:43 · "), "{wide}");
         let narrow = shown(&debate, 40);
         assert_eq!(narrow.replace("\n  ", " · "), wide);
         assert!(narrow.lines().all(|line| measure_text_width(line) <= 40), "{narrow}");
