@@ -312,6 +312,8 @@ fn press(key: Key, run: &Run, messages: &Messages, is_held: &mut bool) {
         }
         Key::MoreOrLess => messages.key(KeysMeaning::MoreOrLess),
         Key::Help => messages.key(KeysMeaning::Help),
+        // A debate that is paid for is not left by a slip: Ctrl-C leaves it.
+        Key::Quit => {}
     }
 }
 

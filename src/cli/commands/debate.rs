@@ -23,7 +23,7 @@ use super::{attachments, dry_run, protocols, serve};
 
 /// How long an offline answer takes on average where somebody watches a debate for the first time: some ten seconds for
 /// the whole debate. Otherwise nothing of it would be seen.
-const FIRST_LOOK: Duration = Duration::from_millis(600);
+const FIRST_LOOK: Duration = Duration::from_millis(850);
 
 pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let sources = Sources {

@@ -1,6 +1,8 @@
 //! What is said of a debate when it is over, in three lines: what came out, what was fought over most, and what to type
 //! next.
 
+use console::measure_text_width;
+
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{Debate, Ledger};
 
@@ -16,12 +18,9 @@ const SENTENCE: usize = 160;
 /// debate.
 #[must_use]
 pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
-    let lines = [Some(answer(debate)), Some(objection(debate)), Some(next(debate, &one_line(name)))];
-    let shown = lines.into_iter().flatten().map(|line| match columns {
-        Some(columns) => rows("", &line, columns).join("\n"),
-        None => line,
-    });
-    shown.collect::<Vec<_>>().join("\n")
+    let broken = |line: String| columns.map_or_else(|| line.clone(), |columns| rows("", &line, columns).join("\n"));
+    let said = [answer(debate), objection(debate)].map(broken);
+    format!("{}\n{}", said.join("\n"), next(debate, &one_line(name), columns))
 }
 
 /// `A token bucket per key: Keep the counters in Redis.`
@@ -50,11 +49,27 @@ fn objection(debate: &Debate) -> String {
     format!("Strongest objection ({number}, {severity}), {critic} to {target}: “{said}” It was {}.", subject::fate(one))
 }
 
-fn next(debate: &Debate, name: &str) -> String {
+/// What to type next. No command is broken: it can be copied.
+fn next(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     let points = if Ledger::shown(debate).ledger.is_empty() { "" } else { " points" };
-    format!(
-        "Next: dialectic show {name}{points} · dialectic ask {name} \"Why not …?\" · dialectic report {name} --open"
-    )
+    let mut line = "Next: ".to_owned();
+    let mut used = line.len();
+    let commands =
+        [format!("show {name}{points}"), format!("ask {name} \"Why not …?\""), format!("report {name} --open")];
+    for (place, command) in commands.iter().enumerate() {
+        let command = format!("dialectic {command}");
+        let width = measure_text_width(&command);
+        if place > 0 && columns.is_some_and(|columns| used + 3 + width > columns) {
+            line.push_str("\n      ");
+            used = 6;
+        } else if place > 0 {
+            line.push_str(" · ");
+            used += 3;
+        }
+        line.push_str(&command);
+        used += width;
+    }
+    line
 }
 
 /// At most so many characters.
@@ -70,12 +85,15 @@ fn cut(text: &str, chars: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use console::measure_text_width;
     use dialectic_record::debate::fixture::{argued, debate};
 
     #[test]
     fn three_lines_say_what_came_out_what_was_fought_over_and_what_is_next() {
-        insta::assert_snapshot!(gist(&argued(), "vhkp", None), @"");
+        insta::assert_snapshot!(gist(&argued(), "vhkp", None), @r#"
+        Design it: One store, one leader.
+        Strongest objection (1.1, blocking), Simplicity Advocate to System Architect: “Failover: A write that is in flight while the leader changes is lost.” It was rejected, maintained by its critic; the judge: upheld, not met; it is open.
+        Next: dialectic show vhkp points · dialectic ask vhkp "Why not …?" · dialectic report vhkp --open
+        "#);
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub(crate) fn weightiest(ledger: &Ledger) -> Vec<Vec<&Objection>> {
     alike(&points)
 }
 
-/// What became of a point: `rejected, maintained by its critic, ruled upheld, not met; it is open`.
+/// What became of a point: `rejected, maintained by its critic; the judge: upheld, not met; it is open`.
 pub(crate) fn fate(one: &Objection) -> String {
     let critic = one.critic.map(|critic| match critic {
         RecheckStanding::Maintained => "maintained by its critic",
@@ -53,13 +53,13 @@ pub(crate) fn fate(one: &Objection) -> String {
         RecheckStanding::Verified => "verified by its critic",
     });
     let check = one.check.as_ref().map(|check| format!("in the check {}", check.found.name()));
-    let ruling = one.ruling_in_words().map(|words| format!("ruled {words}"));
     let answer = match one.answer {
         Answered::Unanswered if one.is_final_word() => "raised against the last text, which nobody answered for",
         Answered::Unanswered => "left unanswered",
         Answered::Accepted | Answered::Partly | Answered::Rejected => one.answer_in_words(),
     };
-    let parts = [Some(answer.to_owned()), critic.map(str::to_owned), check, ruling];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    format!("{}{}", parts.join(", "), if one.open { "; it is open" } else { "" })
+    let parts: Vec<String> =
+        [Some(answer.to_owned()), critic.map(str::to_owned), check].into_iter().flatten().collect();
+    let ruling = one.ruling_in_words().map(|words| format!("; the judge: {words}")).unwrap_or_default();
+    format!("{}{ruling}{}", parts.join(", "), if one.open { "; it is open" } else { "" })
 }
