@@ -18,6 +18,7 @@ mod output;
 mod pager;
 mod questions;
 mod session;
+mod standing;
 mod stdin;
 mod suspend;
 mod target;

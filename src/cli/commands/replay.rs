@@ -13,6 +13,7 @@ use crate::cli::interrupt::{Interrupts, end_soon, interrupt};
 use crate::cli::keys::{Key, Keyboard};
 use crate::cli::output::is_stdout;
 use crate::cli::session::{debates, event_sink};
+use crate::cli::standing::standing;
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
@@ -53,7 +54,7 @@ pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<
         Shown::Left => Ok(()),
         Shown::ToTheEnd(StreamEnd::ReaderGone) => Err(Error::PipeClosed),
         Shown::ToTheEnd(end) => {
-            tell(&debate, args, took, terminal)?;
+            tell(&debate, standing(&entry, &debate), args, took, terminal)?;
             if end == StreamEnd::Incomplete { Err(Error::EventsIncomplete) } else { Ok(()) }
         }
     }
@@ -136,9 +137,15 @@ enum Shown {
 }
 
 /// Ends as the debate did: with the solution, or with how it can go on.
-fn tell(debate: &Debate, args: &ReplayArgs, took: Duration, terminal: &mut Terminal) -> Result<(), Error> {
+fn tell(
+    debate: &Debate,
+    status: &str,
+    args: &ReplayArgs,
+    took: Duration,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
     if debate.status != Status::Completed {
-        let (id, status) = (&debate.id, debate.status.name());
+        let id = &debate.id;
         terminal.notice(&format!("The record ends here; the debate is {status}. Continue with: dialectic resume {id}"));
         return Ok(());
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use console::{measure_text_width, truncate_str};
 
-use dialectic_base::figures::{clock, counted, score, short_cost};
+use dialectic_base::figures::{clock, counted, percent, short_cost};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{Debate, OutcomeKind};
 
@@ -32,7 +32,7 @@ pub struct Ended<'a> {
     pub is_offline: bool,
 }
 
-/// `✓ full · 3 rounds · 38 calls · 0:43 · $0.21 · confidence 82`, with colours and in lines of at
+/// `✓ full · 3 rounds · 38 calls · 0:43 · $0.21 · confidence 82 %`, with colours and in lines of at
 /// most so many columns; below it the first of the reasons that kept the debate from being full.
 #[must_use]
 pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> String {
@@ -42,7 +42,7 @@ pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> 
     let usage = debate.total_usage();
     let confidence = debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| !is_offline);
     let stated = debate.final_solution.as_ref().and_then(|solution| solution.stated_confidence);
-    let stated = stated.map(|stated| format!(" (the judge said {})", score(stated)));
+    let stated = stated.map(|stated| format!(" (the judge said {})", percent(stated)));
     let cost = match usage.cost_usd {
         _ if is_offline => "offline".to_owned(),
         Some(cost) => short_cost(cost),
@@ -54,7 +54,7 @@ pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> 
         Some(counted(usage.requests, "call")),
         Some(clock(took)),
         Some(cost),
-        confidence.map(|confidence| format!("confidence {}{}", score(confidence), stated.unwrap_or_default())),
+        confidence.map(|confidence| format!("confidence {}{}", percent(confidence), stated.unwrap_or_default())),
         crate::report::subject::status(debate),
     ];
     let mut lines = vec![String::new()];
@@ -66,7 +66,7 @@ pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> 
         } else if width + 3 + measure_text_width(&part) <= columns {
             let _ = write!(line, "{QUIET} · {QUIET:#}{part}");
         } else {
-            lines.push(format!("  {part}"));
+            lines.extend(rows(INDENT, &part, columns));
         }
     }
     if let Some((first, others)) = outcome.and_then(|outcome| outcome.reasons.split_first()) {

@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use anstyle::{AnsiColor, Color, Style};
+use anstyle::{Ansi256Color, AnsiColor, Color, Style};
 use console::{measure_text_width, truncate_str};
 
-use dialectic_base::figures::{counted, duration, named_cost, score, sum_of_tokens, thousands};
+use dialectic_base::figures::{counted, duration, named_cost, percent, score, sum_of_tokens, thousands};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{
@@ -23,16 +23,17 @@ const NOTE: Style = AnsiColor::Yellow.on_default();
 const RULE: Style = Style::new().dimmed();
 const QUIET: Style = Style::new().dimmed();
 
-/// Those that can be told apart on a dark and on a light terminal; red and yellow say that something is wrong.
-const OF_AGENTS: [AnsiColor; 8] = [
-    AnsiColor::Cyan,
-    AnsiColor::Magenta,
-    AnsiColor::Green,
-    AnsiColor::Blue,
-    AnsiColor::BrightCyan,
-    AnsiColor::BrightMagenta,
-    AnsiColor::BrightGreen,
-    AnsiColor::BrightBlue,
+/// The colours that agents have on pages and in the browser, as near as a terminal has them: each can be read on a dark
+/// and on a light one.
+const OF_AGENTS: [Ansi256Color; 8] = [
+    Ansi256Color(33),
+    Ansi256Color(168),
+    Ansi256Color(98),
+    Ansi256Color(31),
+    Ansi256Color(161),
+    Ansi256Color(133),
+    Ansi256Color(62),
+    Ansi256Color(97),
 ];
 
 /// In less room than this, in columns, what is said stands in a row of its own.
@@ -49,7 +50,7 @@ const READ: usize = 4_000;
 /// The colour of an agent; the judge has none.
 pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {
     match panel.agents.iter().position(|agent| agent.id == *id) {
-        Some(place) => Style::new().fg_color(Some(Color::Ansi(OF_AGENTS[place % OF_AGENTS.len()]))),
+        Some(place) => Style::new().fg_color(Some(Color::Ansi256(OF_AGENTS[place % OF_AGENTS.len()]))),
         None => Style::new().bold(),
     }
 }
@@ -358,7 +359,7 @@ impl<'a> EndedCall<'a> {
                     // The text is somebody else's, which was kept as it is: who was called only assessed it.
                     about = Some(author);
                     let limited = solution.limited_confidence().map(|why| format!(" ({why})")).unwrap_or_default();
-                    let sure = solution.confidence.map(|sure| format!(", with confidence {}{limited}", score(sure)));
+                    let sure = solution.confidence.map(|sure| format!(", with confidence {}{limited}", percent(sure)));
                     format!("kept as the solution{}", sure.unwrap_or_default())
                 } else {
                     is_quotation = true;
@@ -617,7 +618,7 @@ mod tests {
         assert_eq!(line("judge"), "✓ r1 synthesis Judge · 1.2 s · “We use a queue.”");
         assert_eq!(
             line("agent-kiss"),
-            "✓ r1 synthesis Judge → Simplicity Advocate · 1.2 s · kept as the solution, with confidence 72"
+            "✓ r1 synthesis Judge → Simplicity Advocate · 1.2 s · kept as the solution, with confidence 72 %"
         );
     }
 

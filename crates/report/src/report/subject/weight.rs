@@ -60,6 +60,10 @@ pub(crate) fn fate(one: &Objection) -> String {
     };
     let parts: Vec<String> =
         [Some(answer.to_owned()), critic.map(str::to_owned), check].into_iter().flatten().collect();
-    let ruling = one.ruling_in_words().map(|words| format!("; the judge: {words}")).unwrap_or_default();
+    let ruling = match &one.ruling {
+        Some(ruling) if ruling.missing => "; the judge did not rule on it".to_owned(),
+        Some(ruling) => format!("; the judge: {}", ruling.in_words()),
+        None => String::new(),
+    };
     format!("{}{ruling}{}", parts.join(", "), if one.open { "; it is open" } else { "" })
 }
