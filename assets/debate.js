@@ -108,7 +108,7 @@ export async function debate(main, { subscribe, go, title }, id) {
     function drawState() {
         const status = standing();
         const settings = model.created?.settings;
-        parts.state.replaceChildren(badge(status),
+        parts.state.replaceChildren(badge(status, status === "completed" ? summary.outcome : null),
             h("span", {}, summary.protocol ?? ""),
             summary.offline ? h("span.badge.is-offline", { title: "No model is called: this is a prepared debate." }, "rehearsal") : "",
             status === "running" && !summary.here ? h("span.note", {}, "Another program runs this debate. Watch it here; steer it there.") : "",

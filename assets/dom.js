@@ -119,4 +119,5 @@ export const STATUS = {
     unreadable: "unreadable",
 };
 
-export const badge = (status) => h(`span.badge.is-${status}`, {}, STATUS[status] ?? status);
+/** How a debate ended is one word, its outcome; else where it stands. */
+export const badge = (status, outcome) => h(`span.badge.is-${outcome && outcome !== "full" ? "paused" : status}`, {}, outcome ?? STATUS[status] ?? status);

@@ -73,11 +73,10 @@ export async function list(main, { subscribe, title }) {
 
     function row(debate) {
         const cell = (name, ...content) => h("td", { "data-name": name }, ...content);
-        const outcome = debate.outcome && debate.outcome !== "full" && h("span.note", {}, ` ${debate.outcome}`);
         return h("tr", { "data-id": debate.id },
             h("th", { scope: "row" }, h("a", { href: `/debates/${debate.id}` }, debate.title || debate.id),
                 h("span.id", {}, debate.id)),
-            cell("Status", badge(debate.status), outcome, debate.before ? h("span.note", {}, ` ${debate.before} before it`) : null),
+            cell("Status", badge(debate.status, debate.outcome), debate.before ? h("span.note", {}, ` ${debate.before} before it`) : null),
             cell("Protocol", debate.protocol ?? "–", debate.offline && h("span.note", {}, " rehearsal")),
             cell("Rounds", String(debate.rounds)),
             cell("Confidence", debate.confidence === null || debate.offline ? "–" : `${Math.round(debate.confidence)} %`),

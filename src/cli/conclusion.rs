@@ -9,7 +9,7 @@ use dialectic_engine::access::key_variable;
 use dialectic_engine::engine::RunEnding;
 use dialectic_record::debate::{Brief, CallStatus, Debate, Failure, ForkPoint, OutcomeKind, StopReason};
 use dialectic_record::store::Entry;
-use dialectic_report::display::{Ended, StreamEnd, summary};
+use dialectic_report::display::{Ended, StreamEnd, gist, summary};
 
 use super::args::{RunArgs, Watch};
 use super::output::{detail, is_stdout, write_output, write_report};
@@ -28,6 +28,8 @@ pub(super) struct Files<'a> {
     pub(super) report: Option<&'a Path>,
     /// How long the run took.
     pub(super) took: Duration,
+    /// Whether this is the first debate of the directory: who has never seen a result is not put into a pager.
+    pub(super) is_first: bool,
 }
 
 /// Says where the debate is kept, writes the report, and says how it went.
@@ -55,7 +57,7 @@ pub(super) fn conclude(
         }
         _ => Ok(()),
     };
-    match (finish(&debate, ending, files.took, args, terminal), reported) {
+    match (finish(&debate, ending, files, args, terminal), reported) {
         (Err(error), reported) => {
             if let Err(unreported) = reported {
                 terminal.warning(&format!("the report is missing: {unreported}"));
@@ -73,7 +75,7 @@ pub(super) fn conclude(
 fn finish(
     debate: &Debate,
     ending: RunEnding,
-    took: Duration,
+    files: &Files<'_>,
     args: &RunArgs,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
@@ -95,9 +97,9 @@ fn finish(
             terminal.notice(&format!("Wrote the result to {}", path.display()));
         }),
         None if args.events.as_deref().is_some_and(is_stdout) => Ok(()),
-        None => terminal.solution(&with_brief(debate, solution), !args.watch.no_pager),
+        None => terminal.solution(&with_brief(debate, solution), !args.watch.no_pager && !files.is_first),
     };
-    tell_outcome(debate, took, args.watch.watch(), terminal);
+    tell_outcome(debate, files.took, args.watch.watch(), terminal);
     let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
     if args.strict && !is_full { Err(Error::NotFull { id: id() }) } else { printed }
 }
@@ -142,10 +144,10 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
 
 /// Says everything that kept a finished debate from being a full one.
 pub(super) fn tell_outcome(debate: &Debate, took: Duration, watch: Watch, terminal: &mut Terminal) {
+    let name =
+        debates().map_or_else(|_| debate.id.to_string(), |directory| directory.short_name(&debate.id).to_owned());
     if terminal.shows_footer(watch) {
-        let name =
-            debates().map_or_else(|_| debate.id.to_string(), |directory| directory.short_name(&debate.id).to_owned());
-        return terminal.footer(Ended { debate, took, name: &name, is_offline: debate.is_offline() });
+        return terminal.footer(Ended { debate, took, is_offline: debate.is_offline() }, &name);
     }
     if debate.is_offline() {
         terminal.notice(
@@ -157,6 +159,9 @@ pub(super) fn tell_outcome(debate: &Debate, took: Duration, watch: Watch, termin
         for reason in &outcome.reasons {
             terminal.notice(&format!("  - {reason}"));
         }
+    }
+    if watch != Watch::Quiet {
+        terminal.notice(&gist(debate, &name, None));
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) enum Key {
     MoreOrLess,
     /// Which keys there are.
     Help,
+    /// Leave.
+    Quit,
 }
 
 /// The keyboard, while keys are heard.
@@ -49,6 +51,7 @@ impl Key {
             b's' => Some(Self::Stop),
             b'v' => Some(Self::MoreOrLess),
             b'?' | b'h' => Some(Self::Help),
+            b'q' => Some(Self::Quit),
             _ => None,
         }
     }
@@ -128,7 +131,7 @@ mod tests {
     #[test]
     fn letters_of_other_keys_mean_nothing() {
         let typed = |bytes: &[u8]| Key::typed(bytes).collect::<Vec<_>>();
-        assert_eq!(typed(b"pS?x"), [Key::Pause, Key::Stop, Key::Help]);
+        assert_eq!(typed(b"pS?xq"), [Key::Pause, Key::Stop, Key::Help, Key::Quit]);
         assert_eq!(typed(b"v\x1b[1;5P"), [Key::MoreOrLess]);
         assert!(typed(b"\x1bp").is_empty());
     }

@@ -21,6 +21,7 @@ mod output;
 mod pager;
 mod questions;
 mod session;
+mod standing;
 mod stdin;
 mod suspend;
 mod target;

@@ -14,6 +14,7 @@ use dialectic_record::protocol::side;
 use dialectic_record::store::{AccessMode, Entry};
 use dialectic_report::report::{ReportDetail, View, decision_record, html, markdown};
 
+use super::standing::standing;
 use super::target::OutputTarget;
 use super::terminal::Terminal;
 
@@ -100,6 +101,7 @@ pub(super) fn write_report(
         terminal.warning(warning);
     }
     let view = View::new(&saved.debate, &saved.events, configured).with_sides(side);
+    let view = view.with_standing(standing(entry, &saved.debate));
     let write = |out: &mut dyn Write| match format {
         ReportFormatArg::Markdown => markdown(&view, detail, out),
         ReportFormatArg::Page => out.write_all(html(&view).as_bytes()),

@@ -41,6 +41,11 @@ pub(super) fn debates() -> Result<Directory, Error> {
     Ok(Directory::at(debates_directory(&process_environment())?))
 }
 
+/// Whether no debate has been held here yet.
+pub(super) fn is_first_debate() -> bool {
+    debates().and_then(|directory| Ok(directory.entries()?)).is_ok_and(|entries| entries.is_empty())
+}
+
 /// What a run writes besides the debate itself.
 pub(super) struct Session<'a> {
     args: &'a RunArgs,
@@ -49,6 +54,7 @@ pub(super) struct Session<'a> {
     trace: Option<(TraceDestination, reqwest::Client)>,
     after: After,
     server: Option<Server>,
+    is_first: bool,
 }
 
 /// Which environment file was asked for.
@@ -129,6 +135,7 @@ impl<'a> Session<'a> {
             trace,
             after: runner(environment.clone())?.after(settings, hooks),
             server: None,
+            is_first: is_first_debate(),
         })
     }
 
@@ -139,7 +146,7 @@ impl<'a> Session<'a> {
 
     /// Runs the debate, shows it and says how it ended. `foreseen` is what is known already of what it takes.
     pub(super) fn run(self, ready: Ready, foreseen: Option<Forecast>, terminal: &mut Terminal) -> Result<(), Error> {
-        let Self { args, report, events, trace, after, server } = self;
+        let Self { args, report, events, trace, after, server, is_first } = self;
         let served = server.map(|server| Served::start(server, &ready.debate().id, terminal)).transpose()?;
         let begun = Instant::now();
         let saved_to = ready.state_path().to_owned();
@@ -206,7 +213,7 @@ impl<'a> Session<'a> {
             end_soon();
         }
         let took = begun.elapsed();
-        let files = Files { saved_to: &saved_to, report: report.as_deref(), took };
+        let files = Files { saved_to: &saved_to, report: report.as_deref(), took, is_first };
         let is_over = ended.as_ref().is_ok_and(Over::is_over);
         let result = ended.and_then(|ended| conclude(ended, &files, args, terminal));
         if is_over && !matches!(result, Err(Error::PipeClosed)) {
@@ -309,6 +316,8 @@ fn press(key: Key, run: &Run, messages: &Messages, is_held: &mut bool) {
         }
         Key::MoreOrLess => messages.key(KeysMeaning::MoreOrLess),
         Key::Help => messages.key(KeysMeaning::Help),
+        // A debate that is paid for is not left by a slip: Ctrl-C leaves it.
+        Key::Quit => {}
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
                 tokio::select! {
                     _ = suspended.recv() => {}
                     _ = quit.recv() => {
+                        // With its block goes the cursor's absence.
+                        drop(timeout(TO_LEAVE, messages.hide(true)).await);
                         super::modes::restore();
                         #[expect(clippy::exit, reason = "that is what the signal asks for")]
                         std::process::exit(QUIT);

@@ -13,7 +13,7 @@ use crate::error::Error;
 use dialectic_base::sanitize::{escaped_json, sanitize};
 use dialectic_config::{process_environment, usual_color};
 use dialectic_report::display::{
-    ColorMode, Detail, DisplayOptions, Ended, Layout, Notices, ProgressMode, footer, render_markdown,
+    ColorMode, Detail, DisplayOptions, Ended, Layout, Notices, ProgressMode, footer, gist, render_markdown,
 };
 
 use super::args::{Watch, When};
@@ -186,16 +186,17 @@ impl Terminal {
         pager.is_some_and(|pager| text.lines().count() >= rows && pager::page(&pager, text, &environment))
     }
 
-    /// Says on a terminal how a debate ended, in its last line.
-    pub(super) fn footer(&mut self, ended: Ended<'_>) {
+    /// Says on a terminal how a debate ended, and in three lines what came of it. `name` is what a person types for it.
+    pub(super) fn footer(&mut self, ended: Ended<'_>, name: &str) {
         let columns = console::Term::stderr().size_checked().map_or(TEXT_WIDTH, |(_, columns)| usize::from(columns));
-        let text = footer(ended, columns.saturating_sub(1));
+        let columns = columns.saturating_sub(1);
+        let text = format!("{}\n\n{}", footer(ended, columns), gist(ended.debate, name, Some(columns.min(TEXT_WIDTH))));
         let mut out = AutoStream::new(io::stderr().lock(), self.color.choice(&io::stderr()));
         // Nobody reading standard error is no reason to fail.
         drop(writeln!(out, "\n{text}").and_then(|()| out.flush()));
     }
 
-    /// Whether a person sees how a debate ends: there the last line says it, elsewhere notices do.
+    /// Whether a person sees how a debate ends: there the last lines say it, elsewhere notices do.
     pub(super) fn shows_footer(&self, watch: Watch) -> bool {
         watch != Watch::Quiet && self.is_watched()
     }

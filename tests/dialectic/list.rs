@@ -207,6 +207,28 @@ fn the_list_is_filtered() {
 }
 
 #[test]
+fn nothing_runs_for_ever() {
+    let sandbox = Sandbox::new();
+    sandbox.run(["debate", "--offline", "Design a queue", "--quiet"]).expect_code(0);
+    let id = sandbox.only_debate();
+    let state = sandbox.read(format!("debates/{id}.json"));
+    let mut running: serde_json::Value = serde_json::from_str(&state).unwrap();
+    running["status"] = "running".into();
+    running.as_object_mut().unwrap().remove("outcome");
+    sandbox.write(format!("debates/{id}.json"), running.to_string());
+    let listed = |word: &str| {
+        let shown = sandbox.run(["list"]).expect_code(0).stdout;
+        assert!(shown.contains(word) && !shown.contains("running"), "{shown}");
+        // What programs ask for stays.
+        assert!(sandbox.run(["list", "--status", "running"]).expect_code(0).stdout.contains(&id));
+        assert!(sandbox.run(["list", "--json"]).expect_code(0).stdout.contains("\"running\""));
+    };
+    listed("interrupted");
+    std::fs::remove_file(sandbox.directory().join(format!("debates/{id}.events.jsonl"))).unwrap();
+    listed("unfinished");
+}
+
+#[test]
 fn costs_are_summed_by_month_and_model_and_what_is_unknown_stays_unknown() {
     let sandbox = many();
     insta::assert_snapshot!(sandbox.run(["list", "--cost"]).expect_code(0).stdout, @"

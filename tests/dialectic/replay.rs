@@ -108,6 +108,8 @@ fn a_debate_that_was_not_finished_is_shown_as_far_as_it_went() {
     redactions().bind(|| {
         // An agent refines as soon as its critiques are in: when the first does is chance, too.
         let of_chance = ["agent-", "judge ", "refinement started"];
+        // What came of it is not what is looked at here.
+        let of_chance = [&of_chance[..], &["Design a queue: ", "Strongest objection", "Next: "]].concat();
         let is_certain = |line: &&str| !of_chance.iter().any(|start| line.starts_with(start));
         let told: Vec<&str> = replayed.stderr.lines().filter(is_certain).collect();
         insta::assert_snapshot!(told.join("\n"), @r"

@@ -28,7 +28,7 @@ fn sandbox(server: &MockServer) -> Sandbox {
 fn without_times(screen: &str, sandbox: &Sandbox) -> String {
     let id = sandbox.only_debate();
     let (_, short) = id.rsplit_once('-').unwrap();
-    let shown = screen.replace(&id, "[id]").replace(&format!("report {short}"), "report [id]");
+    let shown = screen.replace(&id, "[id]").replace(&format!(" {short}"), " [id]");
     let parts = shown.split('\n').map(|line| {
         let parts: Vec<&str> = line.split(" · ").collect();
         let is_time = |part: &&str| part.ends_with(" s") && part.starts_with(|c: char| c.is_ascii_digit());
@@ -293,8 +293,9 @@ fn an_interrupt_ends_a_pause() {
 #[test]
 fn a_long_solution_is_paged_where_somebody_can_turn_the_page() {
     let server = MockServer::with(slowly);
-    let paged = |arguments: &[&str], ci: Option<&str>| {
-        let sandbox = sandbox(&server).env("CI", ci.unwrap_or_default()).env("PAGER", "sed s/^/paged:/");
+    let paged = |before: &[&str], arguments: &[&str], ci: Option<&str>| {
+        let sandbox = before.iter().fold(sandbox(&server), |sandbox, path| sandbox.file(path, "{}"));
+        let sandbox = sandbox.env("CI", ci.unwrap_or_default()).env("PAGER", "sed s/^/paged:/");
         let arguments = ["debate", "Design a queue"].into_iter().chain(arguments.iter().copied());
         let mut terminal = Terminal::start_in(80, 12, &sandbox, arguments);
         if ci.is_none() {
@@ -305,9 +306,44 @@ fn a_long_solution_is_paged_where_somebody_can_turn_the_page() {
         assert_eq!(code, 0, "{output}");
         screen.text().contains("paged:Queue")
     };
-    assert!(paged(&[], None));
-    assert!(!paged(&["--no-pager"], None));
-    assert!(!paged(&[], Some("true")));
+    let before = ["debates/deb-20250101-000000-aaaa.json"];
+    assert!(paged(&before, &[], None));
+    assert!(!paged(&[], &[], None), "the first result is on the screen itself");
+    assert!(!paged(&before, &["--no-pager"], None));
+    assert!(!paged(&before, &[], Some("true")));
+}
+
+#[test]
+fn a_first_debate_can_be_watched_and_says_what_is_next() {
+    let sandbox = Sandbox::new();
+    let begun = Instant::now();
+    let arguments = ["debate", "--offline", "--quick", "Design a queue"];
+    let (code, output, screen) = Terminal::start(&sandbox, arguments).finish();
+    assert_eq!(code, 0, "{output}");
+    assert!(begun.elapsed() > Duration::from_secs(1), "nothing of it could be seen");
+    let shown = screen.text();
+    assert!(shown.contains("Strongest objection (") && shown.contains("Next: dialectic show "), "{shown}");
+    assert!(!shown.contains("Config not found") && !shown.contains("$0.0000"), "{shown}");
+    // In a pipe it is as fast as it is, and says the same.
+    let piped = Sandbox::new().run(arguments).expect_code(0);
+    let last: Vec<&str> = piped.stderr.lines().rev().take(3).collect();
+    assert!(last[0].starts_with("Next: dialectic show ") && last[1].starts_with("Strongest objection ("), "{piped}");
+    let quiet = Sandbox::new().run([&arguments[..], &["--quiet"]].concat()).expect_code(0);
+    assert!(!quiet.stderr.contains("Next: "), "{quiet}");
+}
+
+#[test]
+fn a_replay_hears_keys() {
+    let sandbox = Sandbox::new().env("OFFLINE_LATENCY_MS", "300");
+    sandbox.run(["debate", "--offline", "Design a queue", "--quiet"]).expect_code(0);
+    let mut terminal = Terminal::start(&sandbox, ["replay", "latest"]);
+    terminal.wait_for("? for keys");
+    terminal.type_text("p");
+    terminal.wait_for("Paused · p goes on · q leaves");
+    terminal.type_text("q");
+    let (code, output, screen) = terminal.finish();
+    assert_eq!(code, 0, "{output}");
+    assert!(screen.is_left_as_found() && !screen.text().contains("Next: "), "{}", screen.text());
 }
 
 #[test]

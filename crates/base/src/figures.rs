@@ -99,9 +99,20 @@ pub fn score(score: f64) -> String {
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
+/// How sure somebody is: `82 %`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{} %", score(share))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_says_of_what() {
+        assert_eq!([82.0, 72.5].map(percent), ["82 %", "72.5 %"]);
+    }
 
     #[test]
     fn thousands_are_grouped_by_three() {

@@ -26,7 +26,7 @@ use super::{names, schema};
 pub const DEFAULT_PATH: &str = "./debate-config.json";
 
 /// Which configuration file to read. The default one may be absent: the user's own holds then, or the built-in defaults
-/// do, with a warning.
+/// do. Nobody promised it, so nothing is said of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigPath {
     /// [`DEFAULT_PATH`].
@@ -248,10 +248,6 @@ pub(super) fn assemble(
 ) -> Result<Loaded, ConfigError> {
     let &FileSet { path, project, user, panel } = files;
     let mut warnings = environment.warnings().to_vec();
-    if project.is_none() && user.is_none() {
-        let path = path.as_path().display();
-        warnings.push(format!("Config not found at {path}. Using built-in defaults."));
-    }
     let of_project = project.map(|project| ModelPreference::of_file(&project.tree)).filter(|named| !named.is_none());
     // A project that says whom to ask leaves open who takes part, as the user's own configuration does.
     let is_expected = (project.is_some() && of_project.is_none()) || panel.is_some();

@@ -1,16 +1,18 @@
 //! `dialectic debate`: a new debate.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use chrono::{NaiveDate, Utc};
 
 use crate::cli::args::DebateArgs;
 use crate::cli::consent;
-use crate::cli::session::{Session, config_files, env_file, runner};
+use crate::cli::session::{Session, config_files, env_file, is_first_debate, runner};
 use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::features;
+use dialectic_base::provider::OFFLINE;
 use dialectic_config::{
     Loaded, ModelChoice, Overrides, PanelChoice, PanelName, Switch, capture_environment, model_warnings,
 };
@@ -20,6 +22,10 @@ use dialectic_record::debate::Settings;
 
 use super::problem::{self, Sources};
 use super::{attachments, dry_run, protocols, serve};
+
+/// How long an offline answer takes on average where somebody watches a debate for the first time: some ten seconds for
+/// the whole debate. Otherwise nothing of it would be seen.
+const FIRST_LOOK: Duration = Duration::from_millis(850);
 
 pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let sources = Sources {
@@ -59,8 +65,15 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     if let Some(choice) = &choice {
         choice.callable()?;
     }
+    let mut paced = environment.clone();
+    if settings.everybody().all(|agent| agent.provider == OFFLINE)
+        && is_first_debate()
+        && terminal.shows(args.run.watch.watch())
+    {
+        paced.pace_offline(FIRST_LOOK);
+    }
     let server = args.serve.then(|| serve::for_one_debate(files.path(), &environment, args.max_cost)).transpose()?;
-    let runner = runner(environment.clone())?;
+    let runner = runner(paced)?;
     let prepared = runner.prepare(spec.clone())?;
     say(choice.as_ref(), &spec, reads_stdin, terminal);
     for warning in warnings.iter().chain(&prepared.panel().warnings) {

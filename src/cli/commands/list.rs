@@ -10,9 +10,10 @@ use serde::Serialize;
 
 use crate::cli::args::ListArgs;
 use crate::cli::session::debates;
+use crate::cli::standing::standing;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use dialectic_base::figures::{score, short_cost};
+use dialectic_base::figures::{percent, short_cost};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{Debate, DebateId, ModelUsage, Timestamp};
@@ -32,6 +33,9 @@ struct ListRow {
     id: String,
     created_at: Option<Timestamp>,
     status: &'static str,
+    /// Where it stands: what people are shown in place of `status`.
+    #[serde(skip)]
+    standing: &'static str,
     outcome: Option<&'static str>,
     rounds: usize,
     confidence: Option<f64>,
@@ -90,12 +94,14 @@ fn row(entry: &Entry, args: &ListArgs) -> Option<ListRow> {
         let contents = read_journal(entry.journal.as_deref()?).ok()?;
         dialectic_record::debate::fold(&contents.events).ok()
     });
+    let unread = if is_newer { "newer format" } else { "unreadable" };
     let row = match &read {
-        Some(debate) => of_debate(debate),
+        Some(debate) => of_debate(debate, standing(entry, debate)),
         None => ListRow {
             id: entry.id(),
             created_at: None,
-            status: if is_newer { "newer format" } else { "unreadable" },
+            status: unread,
+            standing: unread,
             outcome: None,
             rounds: 0,
             confidence: None,
@@ -113,13 +119,14 @@ fn row(entry: &Entry, args: &ListArgs) -> Option<ListRow> {
     is_wanted(&row, read.as_ref(), args).then_some(row)
 }
 
-fn of_debate(debate: &Debate) -> ListRow {
+fn of_debate(debate: &Debate, standing: &'static str) -> ListRow {
     // Older debates did not keep what they cost.
     let cost_usd = if debate.usage.is_empty() { None } else { debate.total_cost() };
     ListRow {
         id: debate.id.to_string(),
         created_at: debate.created_at,
         status: debate.status.name(),
+        standing,
         outcome: debate.outcome.as_ref().map(|outcome| outcome.kind.name()),
         rounds: debate.rounds.len(),
         confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),
@@ -162,7 +169,8 @@ fn is_wanted(row: &ListRow, debate: Option<&Debate>, args: &ListArgs) -> bool {
                 .any(|one| one.to_lowercase().contains(&text))
         })
     };
-    let is_status = |wanted: &String| [Some(row.status), row.outcome].contains(&Some(wanted.as_str()));
+    let is_status =
+        |wanted: &String| [Some(row.status), Some(row.standing), row.outcome].contains(&Some(wanted.as_str()));
     let is_day = |fits: &dyn Fn(NaiveDate) -> bool| row.created_at.is_some_and(|at| fits(local(at).date_naive()));
     (args.status.is_empty() || args.status.iter().any(is_status))
         && args.text.as_ref().is_none_or(has_text)
@@ -201,7 +209,7 @@ fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
     for row in rows {
         let or_nothing = |text: Option<String>| text.unwrap_or_else(|| NOTHING.to_owned());
         let id = DebateId::new(row.id.as_str());
-        let status = row.outcome.unwrap_or(row.status);
+        let status = row.outcome.unwrap_or(row.standing);
         let mut cells = vec![
             Cell::styled(one_line(names.name(&id)), Style::new().bold()),
             Cell::styled(status, style_of(status)),
@@ -211,7 +219,7 @@ fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
         ];
         cells.extend(has_tags.then(|| Cell::styled(row.tags.join(" "), AnsiColor::Cyan.on_default())));
         cells.push(Cell::plain(row.rounds.to_string()));
-        cells.push(Cell::plain(or_nothing(row.confidence.map(score))));
+        cells.push(Cell::plain(or_nothing(row.confidence.map(percent))));
         if has_others {
             cells.extend([row.protocol.clone(), row.winner_in_words()].map(|other| Cell::plain(or_nothing(other))));
         }
@@ -233,7 +241,7 @@ fn for_pipes(rows: &[ListRow]) -> Table {
         let fixed = [
             one_line(&row.id),
             row.created_at.map_or_else(dash, when),
-            row.status.to_owned(),
+            row.standing.to_owned(),
             row.outcome.map_or_else(dash, str::to_owned),
             row.rounds.to_string(),
             row.confidence.map_or_else(dash, |confidence| confidence.to_string()),
@@ -249,7 +257,7 @@ fn for_pipes(rows: &[ListRow]) -> Table {
 fn style_of(status: &str) -> Style {
     match status {
         "full" | "completed" => AnsiColor::Green.on_default(),
-        "degraded" | "stopped" => AnsiColor::Yellow.on_default(),
+        "degraded" | "stopped" | "interrupted" | "unfinished" => AnsiColor::Yellow.on_default(),
         "running" | "paused" | "pending" => AnsiColor::Cyan.on_default(),
         _ => AnsiColor::Red.on_default(),
     }

@@ -3,14 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::ReplayArgs;
 use crate::cli::conclusion::{tell_outcome, with_brief};
 use crate::cli::interrupt::{Interrupts, end_soon, interrupt};
+use crate::cli::keys::{Key, Keyboard};
 use crate::cli::latest::or_latest;
 use crate::cli::output::is_stdout;
 use crate::cli::session::event_sink;
+use crate::cli::standing::standing;
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
@@ -20,7 +24,9 @@ use dialectic_record::debate::{
 };
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{StoreError, read_journal};
-use dialectic_report::display::{DisplayOptions, EventSink, ProgressMode, Speed, StreamEnd, play};
+use dialectic_report::display::{
+    DisplayOptions, EventSink, KeysMeaning, Messages, ProgressMode, Speed, StreamEnd, play,
+};
 
 pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = or_latest(args.which.name())?;
@@ -45,16 +51,17 @@ pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<
     // A thread that waits for the interrupt must not keep the program.
     runtime.shutdown_background();
     match shown {
-        None => Err(Error::ReplayInterrupted),
-        Some(StreamEnd::ReaderGone) => Err(Error::PipeClosed),
-        Some(end) => {
-            tell(&debate, args, took, terminal)?;
+        Shown::Interrupted => Err(Error::ReplayInterrupted),
+        Shown::Left => Ok(()),
+        Shown::ToTheEnd(StreamEnd::ReaderGone) => Err(Error::PipeClosed),
+        Shown::ToTheEnd(end) => {
+            tell(&debate, standing(&entry, &debate), args, took, terminal)?;
             if end == StreamEnd::Incomplete { Err(Error::EventsIncomplete) } else { Ok(()) }
         }
     }
 }
 
-/// Shows all moments; nothing when the user interrupts.
+/// Shows all moments, unless the user leaves or interrupts.
 async fn show(
     moments: Vec<Moment>,
     speed: Speed,
@@ -62,36 +69,84 @@ async fn show(
     log: &Log<'_>,
     options: DisplayOptions,
     events: Option<EventSink>,
-) -> Result<Option<StreamEnd>, Error> {
+) -> Result<Shown, Error> {
     let interrupts = Interrupts::listen();
     let cancel = CancellationToken::new();
     let signals = Signals::new(panel);
     let mut watchers = Watchers::start(&signals, log, options, events, None)?;
     tokio::spawn(interrupt(interrupts, cancel.clone(), watchers.view().clone()));
     watchers.messages().expect(as_it_went(&moments));
+    let (pressed, keys) = unbounded_channel();
+    let mut keyboard = None;
     if options.progress == ProgressMode::Live {
-        give_way(watchers.messages(), None);
+        keyboard = Keyboard::listen(pressed);
+        if keyboard.is_some() {
+            watchers.messages().key(KeysMeaning::HeardInReplay);
+        }
+        give_way(watchers.messages(), keyboard.clone());
     }
+    let (hold, held) = watch::channel(false);
+    let messages = watchers.messages();
+    let mut is_left = false;
     tokio::select! {
         biased;
         () = cancel.cancelled() => {}
         () = watchers.reader_gone() => {}
-        () = play(moments, speed, &signals) => {}
+        () = left(keys, &hold, &messages) => is_left = true,
+        () = play(moments, speed, &signals, held) => {}
+    }
+    if let Some(keyboard) = &keyboard {
+        // From here on the terminal is whoever's comes next.
+        std::mem::forget(keyboard.off());
     }
     // Whoever watches finds the end when nobody can publish any more.
     drop(signals);
     let seen = watchers.finish(&cancel).await;
     if cancel.is_cancelled() {
         end_soon();
-        return Ok(None);
+        return Ok(Shown::Interrupted);
     }
-    Ok(Some(seen.stream))
+    Ok(if is_left { Shown::Left } else { Shown::ToTheEnd(seen.stream) })
+}
+
+/// Does what keys stand for, until one of them leaves.
+async fn left(mut keys: UnboundedReceiver<Key>, hold: &watch::Sender<bool>, messages: &Messages) {
+    while let Some(key) = keys.recv().await {
+        match key {
+            Key::Pause => {
+                let is_held = !*hold.borrow();
+                hold.send_replace(is_held);
+                messages.key(KeysMeaning::Held(is_held));
+            }
+            Key::MoreOrLess => messages.key(KeysMeaning::MoreOrLess),
+            Key::Help => messages.key(KeysMeaning::Help),
+            Key::Quit => return,
+            // There is nothing that could be stopped and closed.
+            Key::Stop => {}
+        }
+    }
+    // Where no keys are heard, none leaves.
+    std::future::pending().await
+}
+
+/// How a replay ended.
+enum Shown {
+    ToTheEnd(StreamEnd),
+    /// With a key: the user has seen enough, and nothing went wrong.
+    Left,
+    Interrupted,
 }
 
 /// Ends as the debate did: with the solution, or with how it can go on.
-fn tell(debate: &Debate, args: &ReplayArgs, took: Duration, terminal: &mut Terminal) -> Result<(), Error> {
+fn tell(
+    debate: &Debate,
+    status: &str,
+    args: &ReplayArgs,
+    took: Duration,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
     if debate.status != Status::Completed {
-        let (id, status) = (&debate.id, debate.status.name());
+        let id = &debate.id;
         terminal.notice(&format!("The record ends here; the debate is {status}. Continue with: dialectic resume {id}"));
         return Ok(());
     }

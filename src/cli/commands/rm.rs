@@ -3,6 +3,7 @@
 use crate::cli::args::RmArgs;
 use crate::cli::dialogue::Dialogue;
 use crate::cli::session::debates;
+use crate::cli::standing::standing;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
@@ -61,10 +62,11 @@ pub(in crate::cli) fn run(args: &RmArgs, terminal: &mut Terminal) -> Result<(), 
 /// `deb-20260101-120000-vhkp  completed  Design a queue`
 fn described(entry: &Entry) -> String {
     // A debate that cannot be read can be removed all the same.
-    let said = entry.load(AccessMode::State).map_or_else(|_| "unreadable".to_owned(), |saved| summary(&saved.debate));
+    let said =
+        entry.load(AccessMode::State).map_or_else(|_| "unreadable".to_owned(), |saved| summary(entry, &saved.debate));
     format!("{}  {said}", entry.id())
 }
 
-fn summary(debate: &Debate) -> String {
-    format!("{}  {}", debate.status.name(), truncate(&one_line(&debate.title()), PROBLEM_WIDTH))
+fn summary(entry: &Entry, debate: &Debate) -> String {
+    format!("{}  {}", standing(entry, debate), truncate(&one_line(&debate.title()), PROBLEM_WIDTH))
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::cli::args::{DebatePart, ShowArgs};
 use crate::cli::latest::or_latest;
 use crate::cli::session::debates;
+use crate::cli::standing::standing;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_record::debate::{Debate, DebateFile, FollowUp, Ledger, Move, Objection, Shown};
@@ -17,12 +18,13 @@ use dialectic_report::report::{Said, View, overview, readable, said};
 
 pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;
-    let saved = or_latest(args.which.name())?.load(AccessMode::State)?;
+    let entry = or_latest(args.which.name())?;
+    let saved = entry.load(AccessMode::State)?;
     for warning in &saved.warnings {
         terminal.warning(warning);
     }
     let debate = &saved.debate;
-    let view = View::new(debate, &[], None);
+    let view = View::new(debate, &[], None).with_standing(standing(&entry, debate));
     let choice = TextSelection::of(&view, args.part, args.name.as_deref())?;
     match args.part {
         None if args.json => terminal.json(&DebateFile::of(debate)),

@@ -192,6 +192,13 @@ impl Environment {
         Ok(self.whole("OFFLINE_LATENCY_MS", 0)?.map(Duration::from_millis))
     }
 
+    /// Has the offline provider take so long for an answer where `OFFLINE_LATENCY_MS` does not say.
+    pub fn pace_offline(&mut self, latency: Duration) {
+        if !self.has("OFFLINE_LATENCY_MS") {
+            self.extend([("OFFLINE_LATENCY_MS".to_owned(), latency.as_millis().to_string())], &Author::User);
+        }
+    }
+
     /// `OFFLINE_FAIL_EVERY`: every how manieth call of the offline provider fails.
     ///
     /// # Errors

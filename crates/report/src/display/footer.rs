@@ -6,7 +6,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use console::{measure_text_width, truncate_str};
 
-use dialectic_base::figures::{clock, counted, score, short_cost};
+use dialectic_base::figures::{clock, counted, percent, short_cost};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{Debate, OutcomeKind};
 
@@ -28,23 +28,21 @@ pub struct Ended<'a> {
     pub debate: &'a Debate,
     /// How long its run took.
     pub took: Duration,
-    /// What a person types for it.
-    pub name: &'a str,
     /// Whether no model was called: nothing was paid, and nobody is sure of anything.
     pub is_offline: bool,
 }
 
-/// `✓ full · 3 rounds · 38 calls · 0:43 · $0.21 · confidence 82 · dialectic report vhkp`, with colours and in lines of at
+/// `✓ full · 3 rounds · 38 calls · 0:43 · $0.21 · confidence 82 %`, with colours and in lines of at
 /// most so many columns; below it the first of the reasons that kept the debate from being full.
 #[must_use]
-pub fn footer(Ended { debate, took, name, is_offline }: Ended<'_>, columns: usize) -> String {
+pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> String {
     let outcome = debate.outcome.as_ref();
     let kind = outcome.map_or(OutcomeKind::Full, |outcome| outcome.kind);
     let (mark, style) = if kind == OutcomeKind::Full { ("✓", FULL) } else { ("!", LESS) };
     let usage = debate.total_usage();
     let confidence = debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| !is_offline);
     let stated = debate.final_solution.as_ref().and_then(|solution| solution.stated_confidence);
-    let stated = stated.map(|stated| format!(" (the judge said {})", score(stated)));
+    let stated = stated.map(|stated| format!(" (the judge said {})", percent(stated)));
     let cost = match usage.cost_usd {
         _ if is_offline => "offline".to_owned(),
         Some(cost) => short_cost(cost),
@@ -56,9 +54,8 @@ pub fn footer(Ended { debate, took, name, is_offline }: Ended<'_>, columns: usiz
         Some(counted(usage.requests, "call")),
         Some(clock(took)),
         Some(cost),
-        confidence.map(|confidence| format!("confidence {}{}", score(confidence), stated.unwrap_or_default())),
+        confidence.map(|confidence| format!("confidence {}{}", percent(confidence), stated.unwrap_or_default())),
         crate::report::subject::status(debate),
-        Some(format!("dialectic report {}", one_line(name))),
     ];
     let mut lines = vec![String::new()];
     for part in parts.into_iter().flatten() {
@@ -69,7 +66,7 @@ pub fn footer(Ended { debate, took, name, is_offline }: Ended<'_>, columns: usiz
         } else if width + 3 + measure_text_width(&part) <= columns {
             let _ = write!(line, "{QUIET} · {QUIET:#}{part}");
         } else {
-            lines.push(format!("  {part}"));
+            lines.extend(rows(INDENT, &part, columns));
         }
     }
     if let Some((first, others)) = outcome.and_then(|outcome| outcome.reasons.split_first()) {
@@ -88,16 +85,16 @@ mod tests {
     use dialectic_record::debate::{Outcome, fixture};
 
     fn shown(debate: &Debate, columns: usize) -> String {
-        let ended = Ended { debate, took: Duration::from_secs(43), name: "vhkp", is_offline: false };
+        let ended = Ended { debate, took: Duration::from_secs(43), is_offline: false };
         strip_str(&footer(ended, columns)).to_string()
     }
 
     #[test]
-    fn it_says_how_the_debate_went_and_where_more_of_it_is() {
+    fn it_says_how_the_debate_went() {
         let debate = Debate { outcome: None, ..fixture::debate() };
         let wide = shown(&debate, 120);
         assert!(wide.starts_with("✓ full · 2 rounds · "), "{wide}");
-        assert!(wide.ends_with(" · dialectic report vhkp") && wide.contains(" · 0:43 · "), "{wide}");
+        assert!(wide.contains(" · 0:43 · "), "{wide}");
         let narrow = shown(&debate, 40);
         assert_eq!(narrow.replace("\n  ", " · "), wide);
         assert!(narrow.lines().all(|line| measure_text_width(line) <= 40), "{narrow}");

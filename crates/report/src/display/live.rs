@@ -10,15 +10,15 @@ use anstyle::{AnsiColor, Style};
 use console::{measure_text_width, pad_str, truncate_str};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
-use dialectic_base::figures::{clock, counted, named_cost, short_cost, sum_of_tokens};
+use dialectic_base::figures::{clock, counted, short_cost, sum_of_tokens};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{
     AgentId, Busy, CallInFlight, CallKey, Progress, ResultKind, StageId, StageInfo, StageProgress,
 };
 
 use super::plan::Plan;
-use super::screen::{Screen, SharedWriter, WIDEST};
-use super::told::{LinePart, fitting, style_of};
+use super::screen::{BEGIN_UPDATE, END_UPDATE, Screen, SharedWriter, WIDEST};
+use super::told::{LinePart, cut_words, fitting, spending, style_of};
 use super::words::last_words;
 
 /// Between two frames.
@@ -34,10 +34,15 @@ const SEPARATOR: &str = " · ";
 /// In less room than this, in columns, no words are shown: there would be none to read.
 const LEAST_WORDS: usize = 12;
 
+/// What is said of a call that has brought no word for so long.
+const WAITING: &str = "waiting for the server";
+const LONG_WAIT: Duration = Duration::from_secs(1);
+
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 /// What keys do.
 const HELP: &str = "p pause or go on · s stop and close · v more or less · ? · Ctrl-C";
+const REPLAY_HELP: &str = "p pause or go on · v more or less · q leave";
 const SHORT_HELP: &str = "p pause · s stop · v more or less · Ctrl-C";
 
 const HEADER: Style = Style::new().bold();
@@ -67,6 +72,7 @@ pub(super) struct LiveBlock {
     bar: ProgressBar,
     out: SharedWriter,
     size: Option<TerminalSize>,
+    is_shown: bool,
 }
 
 impl LiveBlock {
@@ -76,31 +82,60 @@ impl LiveBlock {
         if let Ok(style) = ProgressStyle::with_template("{msg}") {
             bar.set_style(style);
         }
-        Self { bar, out, size: None }
+        Self { bar, out, size: None, is_shown: false }
     }
 
     /// Replaces what is shown by `lines`, none of them wider than the terminal, which is of `size` now.
     pub(super) fn draw(&mut self, lines: &[String], size: TerminalSize) {
-        if self.size.replace(size) != Some(size) {
-            // The terminal may have joined or split lines; only erased ones forget that they belonged together.
-            self.bar.set_message("");
+        let was_shown = std::mem::replace(&mut self.is_shown, !lines.is_empty());
+        if !was_shown && !self.is_shown {
+            return;
         }
-        self.bar.set_message(lines.join("\n"));
+        let is_resized = self.size.replace(size) != Some(size);
+        self.at_once(|bar| {
+            if is_resized {
+                // The terminal may have joined or split lines; only erased ones forget that they belonged together.
+                bar.set_message("");
+            }
+            bar.set_message(lines.join("\n"));
+        });
+    }
+
+    /// Has a terminal that can show all that `change` writes at once, instead of a screen that is half old.
+    fn at_once(&self, change: impl FnOnce(&ProgressBar)) {
+        let mut out = self.out.clone();
+        // A terminal that has gone is no reason to end a debate.
+        out.write_all(BEGIN_UPDATE.as_bytes()).ok();
+        change(&self.bar);
+        out.write_all(END_UPDATE.as_bytes()).and_then(|()| out.flush()).ok();
     }
 
     /// Prints `text`, whole lines, above the block.
     pub(super) fn print_above(&self, text: &[u8]) {
         let mut out = self.out.clone();
-        // A terminal that has gone is no reason to end a debate.
-        self.bar.suspend(|| out.write_all(text).and_then(|()| out.flush())).ok();
+        self.at_once(|bar| {
+            bar.suspend(|| out.write_all(text).and_then(|()| out.flush())).ok();
+        });
     }
+}
+
+/// Which keys are heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum HeardKeys {
+    /// None.
+    #[default]
+    None,
+    /// Those that steer a debate.
+    Debate,
+    /// Those that steer a replay, which calls nobody.
+    Replay,
 }
 
 /// What the block shows beside the debate: what the user has set in train.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct PendingControls {
-    /// Whether keys are heard.
-    pub(super) has_keys: bool,
+    /// Which keys are heard.
+    pub(super) keys: HeardKeys,
     /// Whether it says which keys there are.
     pub(super) shows_help: bool,
     /// Whether the debate was told to pause.
@@ -119,6 +154,11 @@ pub(super) fn block(
     // The last column stays free: some terminals wrap as soon as it is filled.
     let columns = size.columns.saturating_sub(1).clamp(1, WIDEST);
     let rows = size.rows.saturating_sub(1).max(1);
+    let is_replay = controls.keys == HeardKeys::Replay;
+    if is_replay && controls.is_held {
+        let waits = format!("{HELD}Paused{HELD:#} · p goes on · q leaves");
+        return vec![truncate_str(&waits, columns, "…").into_owned()];
+    }
     if !progress.is_running() {
         let waits = format!("{HELD}Paused{HELD:#} · p goes on · Ctrl-C leaves it, saved, for later");
         return if controls.is_held { vec![truncate_str(&waits, columns, "…").into_owned()] } else { Vec::new() };
@@ -129,7 +169,11 @@ pub(super) fn block(
     }
     let mut below = Vec::new();
     if controls.shows_help && rows > 2 {
-        let help = if measure_text_width(HELP) > columns { SHORT_HELP } else { HELP };
+        let help = match controls.keys {
+            HeardKeys::Replay => REPLAY_HELP,
+            HeardKeys::Debate | HeardKeys::None if measure_text_width(HELP) > columns => SHORT_HELP,
+            HeardKeys::Debate | HeardKeys::None => HELP,
+        };
         below.push(format!("{QUIET}{help}{QUIET:#}"));
     }
     below.push(status(progress, plan, controls, now, columns));
@@ -218,7 +262,10 @@ fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Inst
         parts.push(part(format!("{HEADER}Round {}/{}{HEADER:#}", progress.round(), progress.panel().rounds), 1));
     }
     parts.push(part(clock(progress.elapsed(now)), 0));
-    parts.push(part(named_cost(spent.cost), 0));
+    parts.extend(spending(spent.cost, spent.tokens).map(|text| part(text, 0)));
+    if let Some((settled, all)) = plan.calls() {
+        parts.push(part(format!("{settled}/{all} calls"), 3));
+    }
     if let Some(likely) = plan.likely(spent).filter(|likely| Some(*likely) > spent.cost) {
         let when = if columns < ROOMY { "" } else { " in the end" };
         parts.push(part(format!("likely {}{when}", short_cost(likely)), 2));
@@ -226,7 +273,7 @@ fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Inst
     if spent.tokens > 0 {
         parts.push(part(sum_of_tokens(spent.tokens, spent.silent_calls), 4));
     }
-    if controls.has_keys && !controls.shows_help {
+    if controls.keys != HeardKeys::None && !controls.shows_help {
         parts.push(part(format!("{QUIET}? for keys{QUIET:#}"), 5));
     }
     fitting(parts, columns).join(SEPARATOR)
@@ -287,13 +334,19 @@ fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize
     let has_room_for_both = for_doing >= measure_text_width(&doing) + measure_text_width(SEPARATOR) + LEAST_WORDS;
     match &retry {
         Some(retry) if !has_room_for_both => {
-            let _ = write!(line, "{RETRY}{}{RETRY:#}", truncate_str(retry, for_doing, "…"));
+            let _ = write!(line, "{RETRY}{}{RETRY:#}", cut_words(retry, for_doing));
         }
-        _ => line.push_str(&truncate_str(&doing, for_doing, "…")),
+        _ => line.push_str(&cut_words(&doing, for_doing)),
     }
     let _ = write!(line, "{SEPARATOR}{QUIET}{elapsed}{QUIET:#}");
+    let has_waited = calls.clone().all(|call| {
+        is_waiting(&call) && call.retry.is_none() && now.saturating_duration_since(call.since) >= LONG_WAIT
+    });
+    if has_waited && room(&line) >= WAITING.len() {
+        let _ = write!(line, "{SEPARATOR}{QUIET}{WAITING}{QUIET:#}");
+    }
     if let Some(retry) = retry.filter(|_| has_room_for_both) {
-        let _ = write!(line, "{SEPARATOR}{RETRY}{}{RETRY:#}", truncate_str(&retry, room(&line), "…"));
+        let _ = write!(line, "{SEPARATOR}{RETRY}{}{RETRY:#}", cut_words(&retry, room(&line)));
     }
     let count: u64 = calls.clone().map(|call| call.words.count()).sum();
     if let Some(first) = calls.find(|call| !is_waiting(call)) {
@@ -365,7 +418,7 @@ mod tests {
         for signal in signals {
             progress.see(signal, begun);
         }
-        let controls = PendingControls { has_keys: true, ..PendingControls::default() };
+        let controls = PendingControls { keys: HeardKeys::Debate, ..PendingControls::default() };
         block(
             &progress,
             &Plan::default(),
@@ -382,11 +435,11 @@ mod tests {
 
     #[test]
     fn the_block_shows_the_round_and_who_is_busy() {
-        insta::assert_snapshot!(drawn(&scene(), 100, 30), @r"
+        insta::assert_snapshot!(drawn(&scene(), 100, 30), @"
         ▸ proposals 1/3  ▸ critiques 0/6
         ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · retry 2 in 2 s: rate limited
-        ⠸ Performance Engineer proposing · 0:02
-        ⠸ Simplicity Advocate  critiquing 2 proposals · 0:02
+        ⠸ Performance Engineer proposing · 0:02 · waiting for the server
+        ⠸ Simplicity Advocate  critiquing 2 proposals · 0:02 · waiting for the server
         · Judge
         Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys
         ");
@@ -468,8 +521,8 @@ mod tests {
     #[test]
     fn before_the_first_round_the_stage_that_was_entered_is_named() {
         let clarifying = [stage_entered(CLARIFICATION)];
-        assert_eq!(drawn(&clarifying, 80, 3), "▸ question\n0:02 · $0.0000 · ? for keys");
-        assert_eq!(drawn(&[], 80, 2), "0:02 · $0.0000 · ? for keys");
+        assert_eq!(drawn(&clarifying, 80, 3), "▸ question\n0:02 · ? for keys");
+        assert_eq!(drawn(&[], 80, 2), "0:02 · ? for keys");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::io::{self, IsTerminal, StderrLock, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use console::measure_text_width;
 
 use dialectic_base::sanitize::sanitize;
 
@@ -27,6 +28,8 @@ pub enum ColorMode {
 #[derive(Debug)]
 pub struct Notices<W> {
     out: W,
+    /// The width of lines, where what they are written to has one.
+    width: Option<usize>,
 }
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -52,14 +55,21 @@ impl Notices<AutoStream<StderrLock<'static>>> {
     pub fn stderr(color: ColorMode) -> Self {
         let stderr = io::stderr().lock();
         let choice = color.choice(&stderr);
-        Self::new(AutoStream::new(stderr, choice))
+        let width = console::Term::stderr().size_checked().map(|(_, columns)| usize::from(columns));
+        Self::new(AutoStream::new(stderr, choice)).within(width)
     }
 }
 
 impl<W: Write> Notices<W> {
     /// On `out`, always with colours: a stream that must not have them strips them.
     pub fn new(out: W) -> Self {
-        Self { out }
+        Self { out, width: None }
+    }
+
+    /// With lines of at most so many columns, which break between words.
+    #[must_use]
+    pub fn within(self, width: Option<usize>) -> Self {
+        Self { width, ..self }
     }
 
     /// A plain line, such as `Saved debate to ./debates/x.json`.
@@ -67,7 +77,7 @@ impl<W: Write> Notices<W> {
     /// # Errors
     /// When it cannot be written.
     pub fn notice(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.out, "{}", sanitize(text))?;
+        writeln!(self.out, "{}", self.broken(&sanitize(text), 0))?;
         self.out.flush()
     }
 
@@ -106,7 +116,37 @@ impl<W: Write> Notices<W> {
     /// Further lines of `text` are indented, so that none of them can pass for a label.
     fn labelled(&mut self, style: Style, label: &str, text: &str) -> io::Result<()> {
         let text = sanitize(text.trim_end()).replace('\n', "\n  ");
+        let text = self.broken(&text, label.len() + 2);
         writeln!(self.out, "{style}{label}:{style:#} {text}")
+    }
+
+    /// `text` with its wide lines broken between words, the first of them after so many columns. A word that is wider
+    /// than a line stays whole: it is a path or an address, and is copied.
+    fn broken(&self, text: &str, taken: usize) -> String {
+        let Some(width) = self.width else { return text.to_owned() };
+        let lines = text.split('\n').enumerate().map(|(place, line)| {
+            let taken = if place == 0 { taken } else { 0 };
+            if taken + measure_text_width(line) <= width {
+                return line.to_owned();
+            }
+            let own = line.len() - line.trim_start().len();
+            let (mut shown, mut used) = (" ".repeat(own), taken + own);
+            for (place, word) in line.split_whitespace().enumerate() {
+                let wide = measure_text_width(word);
+                if place > 0 && used + 1 + wide > width {
+                    shown.push('\n');
+                    shown.push_str(&" ".repeat(own + 2));
+                    used = own + 2;
+                } else if place > 0 {
+                    shown.push(' ');
+                    used += 1;
+                }
+                shown.push_str(word);
+                used += wide;
+            }
+            shown
+        });
+        lines.collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -155,6 +195,18 @@ mod tests {
         assert_eq!(String::from_utf8(notices.out).unwrap(), "\u{1b}[1m\u{1b}[33mwarning:\u{1b}[0m look\n");
         assert_eq!(written(|out| out.warning("look")), "warning: look\n");
         assert_eq!(written(|out| out.notice("a\u{7}b")), "ab\n");
+    }
+
+    #[test]
+    fn wide_lines_break_between_words_and_paths_stay_whole() {
+        let mut notices = Notices::new(Vec::new()).within(Some(20));
+        notices.notice("Saved it to ./debates/a-long-name.json\n  - one two three four").unwrap();
+        notices.warning("one two three four").unwrap();
+        let shown = anstream::adapter::strip_str(std::str::from_utf8(&notices.out).unwrap()).to_string();
+        assert_eq!(
+            shown,
+            "Saved it to\n  ./debates/a-long-name.json\n  - one two three\n    four\nwarning: one two\n  three four\n"
+        );
     }
 
     #[test]

@@ -76,6 +76,12 @@ impl Plan {
         of_round.map(|((_, stage), calls)| (*stage, *calls))
     }
 
+    /// How many calls are there, and how many there will be in the end if all goes as foreseen; nothing without a forecast.
+    pub(super) fn calls(&self) -> Option<(usize, usize)> {
+        let settled = self.settled.len();
+        (!self.stages.is_empty()).then(|| (settled, settled + self.to_come.len()))
+    }
+
     /// What the debate will probably have cost in the end. How long answers are is learned from those that are there;
     /// nothing is known before the first, nor where a price is not.
     pub(super) fn likely(&self, spent: Spent) -> Option<Usd> {

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use dialectic_record::debate::Moment;
@@ -35,13 +36,24 @@ impl FromStr for Speed {
     }
 }
 
-/// Publishes the signals, each when it is due. Waits for whoever watches: what is past is not held up by that.
-pub async fn play(moments: Vec<Moment>, speed: Speed, signals: &Signals) {
-    let begun = Instant::now();
+/// Publishes the signals, each when it is due, and none while it is `held`. Waits for whoever watches: what is past is not
+/// held up by that.
+pub async fn play(moments: Vec<Moment>, speed: Speed, signals: &Signals, mut held: watch::Receiver<bool>) {
+    let mut begun = Instant::now();
     for Moment { at, signal } in moments {
-        if let Speed::Times(times) = speed {
+        loop {
+            if *held.borrow_and_update() {
+                let since = Instant::now();
+                // Nobody is left who could let it go on, and nobody who wants it held.
+                let _ = held.wait_for(|is_held| !is_held).await;
+                begun += since.elapsed();
+            }
+            let Speed::Times(times) = speed else { break };
             let after = Duration::try_from_secs_f64(at.as_secs_f64() / times).unwrap_or(FOREVER).min(FOREVER);
-            sleep_until(begun + after).await;
+            tokio::select! {
+                () = sleep_until(begun + after) => break,
+                Ok(()) = held.changed() => {}
+            }
         }
         signals.room().await;
         signals.publish(signal);
@@ -60,7 +72,10 @@ mod tests {
         let signals = Signals::new(panel());
         let (_, mut subscription) = signals.subscribe(Words::Wanted);
         let begun = Instant::now();
-        let player = tokio::spawn(async move { play(vec![moment(0), moment(10)], speed, &signals).await });
+        let player =
+            tokio::spawn(
+                async move { play(vec![moment(0), moment(10)], speed, &signals, watch::channel(false).1).await },
+            );
         let mut took = [Duration::ZERO; 2];
         for took in &mut took {
             subscription.next().await.unwrap();
@@ -80,11 +95,30 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn what_is_held_goes_on_where_it_was() {
+        let moment = |seconds| Moment { at: Duration::from_secs(seconds), signal: warning("x") };
+        let signals = Signals::new(panel());
+        let (_, mut subscription) = signals.subscribe(Words::Wanted);
+        let (hold, held) = watch::channel(false);
+        let begun = Instant::now();
+        let player =
+            tokio::spawn(async move { play(vec![moment(0), moment(10)], Speed::Times(1.0), &signals, held).await });
+        subscription.next().await.unwrap();
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        hold.send_replace(true);
+        tokio::time::sleep(Duration::from_secs(100)).await;
+        hold.send_replace(false);
+        subscription.next().await.unwrap();
+        assert_eq!(begun.elapsed().as_secs(), 110);
+        player.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn the_player_waits_for_whoever_is_slow() {
         let signals = Signals::new(panel());
         let (_, mut subscription) = signals.subscribe(Words::Wanted);
         let moments = (0..10_000).map(|_| Moment { at: Duration::ZERO, signal: warning("x") }).collect();
-        let player = tokio::spawn(async move { play(moments, Speed::Max, &signals).await });
+        let player = tokio::spawn(async move { play(moments, Speed::Max, &signals, watch::channel(false).1).await });
         let mut taken = 0;
         while let Some(news) = subscription.next().await {
             assert!(matches!(news, dialectic_record::signals::Update::Signal(_)), "{news:?}");

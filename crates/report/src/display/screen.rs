@@ -3,8 +3,8 @@
 //! indicatif pads each line to the full width and leaves the cursor below the block; a terminal that re-flows such
 //! lines when it is made narrower then holds more rows than are erased. Here lines are never padded or wrapped, and
 //! the cursor rests at the start of the block, where a terminal keeps it through a resize: the next frame overwrites
-//! whatever lies below, however many rows that has become. Nothing is switched off between frames, so a program
-//! that dies leaves a terminal that works.
+//! whatever lies below, however many rows that has become. Between frames nothing is switched off but the cursor, which
+//! would stand in the middle of the block; whatever takes the block off the screen brings it back.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -34,6 +34,12 @@ const CANVAS: u16 = 2_000;
 
 /// The widest line that is drawn, in columns: what is shorter than the terminal is not re-flowed at all.
 pub(super) const WIDEST: usize = 100;
+
+/// What is written between these is shown at once, by terminals that can.
+pub(super) const BEGIN_UPDATE: &str = "\x1b[?2026h";
+pub(super) const END_UPDATE: &str = "\x1b[?2026l";
+const CURSOR_OFF: &str = "\x1b[?25l";
+pub(super) const CURSOR_ON: &str = "\x1b[?25h";
 
 const WRAP_OFF: &str = "\x1b[?7l";
 const WRAP_ON: &str = "\x1b[?7h";
@@ -74,13 +80,13 @@ impl fmt::Debug for Screen {
 /// The bytes that put `lines` where the last frame was and the cursor back to its start.
 fn frame(lines: &[String]) -> String {
     if lines.is_empty() {
-        return ERASE_BLOCK.to_owned();
+        return format!("{ERASE_BLOCK}{CURSOR_ON}");
     }
     let text = lines.join(&format!("{ERASE_LINE}\r\n"));
     let back = if lines.len() > 1 { format!("\r\x1b[{}A", lines.len() - 1) } else { "\r".to_owned() };
     // Wrapping is off only within this one write: should the terminal have become narrower since the lines were cut,
     // they lose their ends instead of becoming two.
-    format!("{WRAP_OFF}\r{text}{ERASE_BELOW}{back}{WRAP_ON}")
+    format!("{CURSOR_OFF}{WRAP_OFF}\r{text}{ERASE_BELOW}{back}{WRAP_ON}")
 }
 
 impl TermLike for Screen {
@@ -146,12 +152,12 @@ mod tests {
     #[test]
     fn a_frame_ends_where_it_began() {
         let lines = ["one", "two", "three"].map(str::to_owned);
-        assert_eq!(frame(&lines), "\x1b[?7l\rone\x1b[K\r\ntwo\x1b[K\r\nthree\x1b[J\r\x1b[2A\x1b[?7h");
-        assert_eq!(frame(&lines[..1]), "\x1b[?7l\rone\x1b[J\r\x1b[?7h");
+        assert_eq!(frame(&lines), "\x1b[?25l\x1b[?7l\rone\x1b[K\r\ntwo\x1b[K\r\nthree\x1b[J\r\x1b[2A\x1b[?7h");
+        assert_eq!(frame(&lines[..1]), "\x1b[?25l\x1b[?7l\rone\x1b[J\r\x1b[?7h");
     }
 
     #[test]
-    fn an_empty_frame_only_erases() {
-        assert_eq!(frame(&[]), ERASE_BLOCK);
+    fn an_empty_frame_only_erases_and_brings_the_cursor_back() {
+        assert_eq!(frame(&[]), format!("{ERASE_BLOCK}\x1b[?25h"));
     }
 }

@@ -87,15 +87,15 @@ fn what_stays_in_the_scrollback_has_the_words_of_the_protocol() {
         lines.extend(told.lines.iter().map(|line| strip_str(line).to_string()));
     }
     let text = lines.join("\n");
-    insta::assert_snapshot!(text, @r"
+    insta::assert_snapshot!(text, @"
     ✓ r1 pitch System Architect · 1.2 s · “text”
     ✓ r1 heckle Simplicity Advocate → System Architect · 1.2 s · “text”
     ✗ r1 heckle Simplicity Advocate → Performance Engineer
         lost for words (after 4 attempts)
     ✓ r1 applause Simplicity Advocate · 1.2 s · encore: because
     ✓ r1 show of hands Performance Engineer · 1.2 s · against: because
-    ✓ r1 ruling Judge · 1.2 s · System Architect wins (System Architect 72.5, Simp…
-    ✓ r1 ruling Judge · 1.2 s · nobody wins (System Architect 72.5, Simplicity Adv…
+    ✓ r1 ruling Judge · 1.2 s · System Architect wins (System Architect 72.5,…
+    ✓ r1 ruling Judge · 1.2 s · nobody wins (System Architect 72.5, Simplicity…
     ◆ ruling: nobody wins (System Architect 72.5, Simplicity Advocate 65), the
       result changed with the order
     ");
@@ -117,12 +117,12 @@ fn the_live_block_has_the_words_of_the_protocol() {
         }
     }
     let text = lines.join("\n");
-    insta::assert_snapshot!(text, @r"
+    insta::assert_snapshot!(text, @"
     · System Architect
     · Performance Engineer
     · Simplicity Advocate
     · Judge
-    Round 1/3 · 0:00 · $0.0000
+    Round 1/3 · 0:00
     ▸ pitch
     ▸ pitch 0/1
     ⠋ System Architect     pitching · 0:00

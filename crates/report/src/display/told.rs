@@ -4,10 +4,11 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use anstyle::{AnsiColor, Color, Style};
+use anstyle::{Ansi256Color, AnsiColor, Color, Style};
 use console::{measure_text_width, truncate_str};
 
-use dialectic_base::figures::{counted, duration, named_cost, score, sum_of_tokens, thousands};
+use dialectic_base::figures::{counted, duration, named_cost, percent, score, sum_of_tokens, thousands};
+use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{
     AgentId, CallKey, CallResult, CallStatus, Contribution, Convergence, Decider, Evaluation, Event, PanelInfo,
@@ -22,16 +23,17 @@ const NOTE: Style = AnsiColor::Yellow.on_default();
 const RULE: Style = Style::new().dimmed();
 const QUIET: Style = Style::new().dimmed();
 
-/// Those that can be told apart on a dark and on a light terminal; red and yellow say that something is wrong.
-const OF_AGENTS: [AnsiColor; 8] = [
-    AnsiColor::Cyan,
-    AnsiColor::Magenta,
-    AnsiColor::Green,
-    AnsiColor::Blue,
-    AnsiColor::BrightCyan,
-    AnsiColor::BrightMagenta,
-    AnsiColor::BrightGreen,
-    AnsiColor::BrightBlue,
+/// The colours that agents have on pages and in the browser, as near as a terminal has them: each can be read on a dark
+/// and on a light one.
+const OF_AGENTS: [Ansi256Color; 8] = [
+    Ansi256Color(33),
+    Ansi256Color(168),
+    Ansi256Color(98),
+    Ansi256Color(31),
+    Ansi256Color(161),
+    Ansi256Color(133),
+    Ansi256Color(62),
+    Ansi256Color(97),
 ];
 
 /// In less room than this, in columns, what is said stands in a row of its own.
@@ -48,7 +50,7 @@ const READ: usize = 4_000;
 /// The colour of an agent; the judge has none.
 pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {
     match panel.agents.iter().position(|agent| agent.id == *id) {
-        Some(place) => Style::new().fg_color(Some(Color::Ansi(OF_AGENTS[place % OF_AGENTS.len()]))),
+        Some(place) => Style::new().fg_color(Some(Color::Ansi256(OF_AGENTS[place % OF_AGENTS.len()]))),
         None => Style::new().bold(),
     }
 }
@@ -71,6 +73,8 @@ pub(super) struct Teller {
     evaluation: Option<Evaluation>,
     /// How far the texts of the round agree.
     convergence: Option<Convergence>,
+    /// Points that were raised in the round; unknown where its beginning was not seen.
+    raised: Option<usize>,
     /// The round that has ended, until something follows.
     ended: Option<u32>,
     is_stopping: bool,
@@ -78,7 +82,14 @@ pub(super) struct Teller {
 
 impl Teller {
     pub(super) fn new(progress: &Progress) -> Self {
-        Self { before: progress.spent(), evaluation: None, convergence: None, ended: None, is_stopping: false }
+        Self {
+            before: progress.spent(),
+            evaluation: None,
+            convergence: None,
+            raised: None,
+            ended: None,
+            is_stopping: false,
+        }
     }
 
     /// What is to be told of `signal`, which `progress` has already seen, in so many columns. Without its `quotes` a
@@ -88,7 +99,7 @@ impl Teller {
         match signal {
             Signal::Recorded(recorded) => self.tell_event(progress, &recorded.event, columns, quotes),
             Signal::RoundEnded { round, points, .. } => {
-                let parts = self.rule(progress, points.as_ref());
+                let parts = self.rule(progress, *round, points.as_ref());
                 self.ended = Some(*round);
                 Told { lines: vec![rule(&format!("Round {round}/{}", panel.rounds), parts, columns)], text: None }
             }
@@ -96,12 +107,17 @@ impl Teller {
                 let polls = progress.polls_compared_in(*stage).map(|polls| swayed(&polls));
                 polls.map_or_else(Told::default, |text| note(&text, columns))
             }
+            Signal::ServerBack => note("the server is back: the debate goes on", columns),
             _ => Told::default(),
         }
     }
 
     fn tell_event(&mut self, progress: &Progress, event: &Event, columns: usize, quotes: bool) -> Told {
         let panel = progress.panel();
+        if let (Event::Contributed { contribution, .. }, Some(raised)) = (event, &mut self.raised) {
+            let points = contribution.reading.as_ref().and_then(|reading| reading.points.as_ref());
+            *raised += points.map_or(0, Vec::len);
+        }
         if let Some(call) = EndedCall::of(panel, event) {
             if let Event::Evaluated { evaluation, .. } = event {
                 self.evaluation = Some(evaluation.clone());
@@ -118,7 +134,7 @@ impl Teller {
         match event {
             Event::RoundBegun { .. } => {
                 (self.before, self.evaluation, self.ended) = (progress.spent(), None, None);
-                self.convergence = None;
+                (self.convergence, self.raised) = (None, Some(0));
                 None
             }
             Event::StageEntered { stage } => {
@@ -162,7 +178,7 @@ impl Teller {
     }
 
     /// What the rule at the end of a round says, what matters most last.
-    fn rule(&self, progress: &Progress, points: Option<&Tally>) -> Vec<LinePart> {
+    fn rule(&self, progress: &Progress, round: u32, points: Option<&Tally>) -> Vec<LinePart> {
         let Spent { tokens: all, silent_calls, cost } = progress.spent();
         let used = all.saturating_sub(self.before.tokens);
         let cost = cost.zip(self.before.cost).map(|(all, before)| all.saturating_sub(before));
@@ -171,18 +187,53 @@ impl Teller {
             let reached = reached.map_or_else(|| "not readable".to_owned(), score);
             parts.push(LinePart { text: format!("{} {reached}", kind.name()), rank: 1 });
         }
-        if let Some(points) = points {
-            for (place, part) in points.to_string().split(" · ").enumerate() {
-                parts.push(LinePart { text: part.to_owned(), rank: if place == 0 { 2 } else { 4 } });
+        match (points, self.raised) {
+            (Some(points), Some(raised)) if round > 1 => parts.extend(apart(points, raised)),
+            (Some(points), _) => {
+                for (place, part) in points.to_string().split(" · ").enumerate() {
+                    parts.push(LinePart { text: part.to_owned(), rank: if place == 0 { 2 } else { 4 } });
+                }
             }
+            (None, _) => {}
         }
         if used > 0 {
             let silent = silent_calls.saturating_sub(self.before.silent_calls);
             parts.push(LinePart { text: sum_of_tokens(used, silent), rank: 3 });
         }
-        parts.push(LinePart { text: named_cost(cost), rank: 0 });
+        parts.extend(spending(cost, used).map(|text| LinePart { text, rank: 0 }));
         parts
     }
+}
+
+/// What was spent: nothing where neither money nor tokens were, so that an offline debate shows no price.
+pub(super) fn spending(cost: Option<Usd>, tokens: u64) -> Option<String> {
+    (cost != Some(Usd::ZERO) || tokens > 0).then(|| named_cost(cost))
+}
+
+/// The points of a later round apart from earlier ones: how many are new, what became of those of earlier rounds, and
+/// what the authors answered to either.
+fn apart(points: &Tally, raised: usize) -> Vec<LinePart> {
+    let named = |counts: &[(usize, &str)]| {
+        let named: Vec<String> =
+            counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        named.join(", ")
+    };
+    let earlier =
+        named(&[(points.verified, "verified"), (points.withdrawn, "withdrawn"), (points.maintained, "maintained")]);
+    let answers = named(&[
+        (points.accepted, "accepted"),
+        (points.partly, "partly"),
+        (points.rejected, "rejected"),
+        (points.unanswered, "unanswered"),
+        (points.waiting, "not answered yet"),
+    ]);
+    let new = if raised == 0 { "no new point".to_owned() } else { counted(raised as u64, "new point") };
+    let parts = [
+        (new, 2),
+        (if earlier.is_empty() { earlier } else { format!("earlier: {earlier}") }, 3),
+        (if answers.is_empty() { answers } else { format!("answers: {answers}") }, 4),
+    ];
+    parts.into_iter().filter(|(text, _)| !text.is_empty()).map(|(text, rank)| LinePart { text, rank }).collect()
 }
 
 fn note(text: &str, columns: usize) -> Told {
@@ -308,7 +359,7 @@ impl<'a> EndedCall<'a> {
                     // The text is somebody else's, which was kept as it is: who was called only assessed it.
                     about = Some(author);
                     let limited = solution.limited_confidence().map(|why| format!(" ({why})")).unwrap_or_default();
-                    let sure = solution.confidence.map(|sure| format!(", with confidence {}{limited}", score(sure)));
+                    let sure = solution.confidence.map(|sure| format!(", with confidence {}{limited}", percent(sure)));
                     format!("kept as the solution{}", sure.unwrap_or_default())
                 } else {
                     is_quotation = true;
@@ -348,9 +399,9 @@ impl<'a> EndedCall<'a> {
         }
         let said = |room: usize| {
             if self.is_quotation {
-                format!("{QUIET}“{}”{QUIET:#}", cut(&self.said, room.saturating_sub(2)))
+                format!("{QUIET}“{}”{QUIET:#}", cut_words(&self.said, room.saturating_sub(2)))
             } else {
-                cut(&self.said, room)
+                cut_words(&self.said, room)
             }
         };
         let room = columns.saturating_sub(measure_text_width(&line) + 3);
@@ -375,6 +426,28 @@ fn cut(text: &str, columns: usize) -> String {
     match cut.split_once(" …") {
         Some((before, behind)) if measure_text_width(text) > columns => format!("{before}…{behind}"),
         _ => cut.into_owned(),
+    }
+}
+
+/// `text`, which has no colours, in at most so many columns, cut between two words where the last of them is not too long.
+pub(super) fn cut_words(text: &str, columns: usize) -> String {
+    /// The longest word that is given up rather than cut.
+    const LONGEST: usize = 16;
+
+    let shown = cut(text, columns);
+    if measure_text_width(text) <= columns {
+        return shown;
+    }
+    let kept = shown.trim_end_matches('…');
+    // What was cut exactly before a gap ends with a whole word already.
+    if text[kept.len()..].starts_with(char::is_whitespace) {
+        return shown;
+    }
+    match kept.rsplit_once(' ') {
+        Some((words, part)) if part.chars().count() < LONGEST && !words.trim().is_empty() => {
+            format!("{}…", words.trim_end())
+        }
+        _ => shown,
     }
 }
 
@@ -545,7 +618,7 @@ mod tests {
         assert_eq!(line("judge"), "✓ r1 synthesis Judge · 1.2 s · “We use a queue.”");
         assert_eq!(
             line("agent-kiss"),
-            "✓ r1 synthesis Judge → Simplicity Advocate · 1.2 s · kept as the solution, with confidence 72"
+            "✓ r1 synthesis Judge → Simplicity Advocate · 1.2 s · kept as the solution, with confidence 72 %"
         );
     }
 
@@ -573,10 +646,10 @@ mod tests {
             {"severity": "major", "text": "**MySQL** has no such lock. It has others."}, {"severity": "minor", "text": "y"},
         ]});
         insta::assert_snapshot!(lines(points.clone(), 120), @"✓ r1 check Simplicity Advocate → Judge · 1.2 s · facts: 2 points, such as: MySQL has no such lock.");
-        insta::assert_snapshot!(lines(points.clone(), 80), @"✓ r1 check Simplicity Advocate → Judge · 1.2 s · facts: 2 points, such as: MySQ…");
-        insta::assert_snapshot!(lines(points, 50), @r"
+        insta::assert_snapshot!(lines(points.clone(), 80), @"✓ r1 check Simplicity Advocate → Judge · 1.2 s · facts: 2 points, such as:…");
+        insta::assert_snapshot!(lines(points, 50), @"
         ✓ r1 check Simplicity Advocate → Judge · 1.2 s
-            facts: 2 points, such as: MySQL has no such l…
+            facts: 2 points, such as: MySQL has no such…
         ");
         assert!(lines(serde_json::json!({"points": []}), 120).ends_with("facts: no point"));
         assert!(lines(serde_json::Value::Null, 120).ends_with("facts: could not be read"));
@@ -601,6 +674,27 @@ mod tests {
         for columns in 0..90 {
             assert!(measure_text_width(&rule(columns)) <= columns.max(5), "{columns}: {}", rule(columns));
         }
+    }
+
+    #[test]
+    fn what_is_cut_ends_with_a_whole_word() {
+        for (columns, shown) in [(20, "one two three"), (11, "one two…"), (8, "one two…"), (5, "one…"), (3, "on…")]
+        {
+            assert_eq!(cut_words("one two three", columns), shown, "{columns}");
+        }
+    }
+
+    #[test]
+    fn points_of_a_round_stand_apart_from_earlier_ones() {
+        let tally = Tally { accepted: 2, rejected: 1, maintained: 1, verified: 6, ..Tally::default() };
+        let said = |raised| {
+            let parts = apart(&tally, raised);
+            parts.into_iter().map(|part| part.text).collect::<Vec<_>>().join(" · ")
+        };
+        assert_eq!(said(0), "no new point · earlier: 6 verified, 1 maintained · answers: 2 accepted, 1 rejected");
+        assert!(said(2).starts_with("2 new points · earlier"), "{}", said(2));
+        assert_eq!(spending(Some(Usd::ZERO), 0), None, "an offline debate has no price");
+        assert_eq!(spending(None, 0).as_deref(), Some("cost unknown"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use dialectic_base::sanitize::sanitize;
 use dialectic_record::debate::{Event, Forecast, Progress, Signal};
 use dialectic_record::signals::{Subscription, Update, now};
 
-use super::live::{FRAME_INTERVAL, LiveBlock, PendingControls, TerminalSize, block};
+use super::live::{FRAME_INTERVAL, HeardKeys, LiveBlock, PendingControls, TerminalSize, block};
 use super::markdown::render_markdown;
 use super::ndjson::EventSinkError;
 use super::notice::{ColorMode, Notices};
@@ -91,8 +91,10 @@ enum ViewMessage {
 /// What a key does to what is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeysMeaning {
-    /// Keys are heard: the block says so.
+    /// Keys that steer a debate are heard: the block says so.
     Heard,
+    /// Keys that steer a replay are heard.
+    HeardInReplay,
     /// Whole texts, or first sentences alone.
     MoreOrLess,
     /// Which keys there are, or not.
@@ -242,6 +244,8 @@ struct Reporter {
     plan: Plan,
     controls: PendingControls,
     is_hidden: bool,
+    /// Whether it has been said that the server is gone.
+    is_out: bool,
 }
 
 enum ViewForm {
@@ -264,7 +268,17 @@ impl Reporter {
             ProgressMode::Quiet => ViewForm::Quiet,
         };
         let (plan, controls, is_hidden) = (Plan::default(), PendingControls::default(), false);
-        Self { out, colors, form, detail: options.detail, teller: Teller::new(progress), plan, controls, is_hidden }
+        Self {
+            out,
+            colors,
+            form,
+            detail: options.detail,
+            teller: Teller::new(progress),
+            plan,
+            controls,
+            is_hidden,
+            is_out: false,
+        }
     }
 
     fn is_live(&self) -> bool {
@@ -307,9 +321,14 @@ impl Reporter {
         if let Some(message) = signal.warning() {
             // The line of the call that failed is next.
             let is_told_next = matches!(signal, Signal::Warning { failed: Some(_), .. });
-            if !is_told_next || !self.is_live() {
+            // An outage is one line, however many calls come to wait meanwhile: the block counts them.
+            let is_known = matches!(signal, Signal::ServerGone { .. }) && std::mem::replace(&mut self.is_out, true);
+            if !self.is_live() || !(is_told_next || is_known) {
                 self.say(|notices| notices.warning(&message));
             }
+        }
+        if matches!(signal, Signal::ServerBack) {
+            self.is_out = false;
         }
         self.tell_signal(progress, signal);
         if let ViewForm::Plain(plain) = &mut self.form {
@@ -353,7 +372,8 @@ impl Reporter {
             }
             ViewMessage::Error(error) => self.say(|notices| notices.error(&error, None)),
             ViewMessage::Forecast(forecast) => self.plan.expect(&forecast, progress.panel()),
-            ViewMessage::Keys(KeysMeaning::Heard) => self.controls.has_keys = true,
+            ViewMessage::Keys(KeysMeaning::Heard) => self.controls.keys = HeardKeys::Debate,
+            ViewMessage::Keys(KeysMeaning::HeardInReplay) => self.controls.keys = HeardKeys::Replay,
             ViewMessage::Keys(KeysMeaning::Help) => self.controls.shows_help ^= true,
             ViewMessage::Keys(KeysMeaning::Held(is_held)) => self.controls.is_held = is_held,
             ViewMessage::Keys(KeysMeaning::MoreOrLess) => {
@@ -377,7 +397,11 @@ impl Reporter {
 
     fn say(&self, write: impl FnOnce(&mut Notices<&mut AutoStream<Vec<u8>>>) -> io::Result<()>) {
         let mut text = AutoStream::new(Vec::new(), self.colors);
-        if write(&mut Notices::new(&mut text)).is_ok() {
+        let width = match &self.form {
+            ViewForm::Live { size, .. } => Some(size().columns.saturating_sub(1)),
+            ViewForm::Plain(_) | ViewForm::Quiet => None,
+        };
+        if write(&mut Notices::new(&mut text).within(width)).is_ok() {
             self.print(&text.into_inner());
         }
     }
@@ -403,7 +427,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
-    use super::super::screen::ERASE_BLOCK;
+    use super::super::screen::{BEGIN_UPDATE, CURSOR_ON, END_UPDATE, ERASE_BLOCK};
     use super::*;
     use dialectic_base::money::Usd;
     use dialectic_record::debate::fixture::{
@@ -418,7 +442,9 @@ mod tests {
 
     impl Memory {
         fn text(&self) -> String {
-            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+            let written = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+            // That all of a change is shown at once changes nothing of what is shown.
+            written.replace(BEGIN_UPDATE, "").replace(END_UPDATE, "")
         }
     }
 
@@ -430,6 +456,11 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    /// What takes the block off the screen.
+    fn erased() -> String {
+        format!("{ERASE_BLOCK}{CURSOR_ON}")
     }
 
     struct Gone(io::ErrorKind);
@@ -499,9 +530,9 @@ mod tests {
         let frames = text.matches("Round 1/3").count();
         // One redraw after the warning, and one each at 100, 200 and 300 ms.
         assert!((3..=5).contains(&frames), "{frames} frames: {text:?}");
-        assert!(text.contains(&format!("{ERASE_BLOCK}warning: look out\n")), "{text:?}");
-        assert!(text.ends_with(ERASE_BLOCK), "{text:?}");
-        assert!(!text.contains("\u{1b}[?25l"), "the cursor stays visible");
+        assert!(text.contains(&format!("{}warning: look out\n", erased())), "{text:?}");
+        assert!(text.ends_with(&erased()), "{text:?}");
+        assert!(text.contains("\u{1b}[?25l"), "the cursor would stand in the block");
     }
 
     #[tokio::test(start_paused = true)]
@@ -528,10 +559,10 @@ mod tests {
             sender.publish(signal);
         }
         tokio::time::sleep(Duration::from_millis(350)).await;
-        assert!(!memory.text().ends_with(ERASE_BLOCK));
+        assert!(!memory.text().ends_with(&erased()));
         display.abort();
         assert!(display.await.unwrap_err().is_cancelled());
-        assert!(memory.text().ends_with(ERASE_BLOCK));
+        assert!(memory.text().ends_with(&erased()));
     }
 
     #[tokio::test(start_paused = true)]
@@ -543,7 +574,7 @@ mod tests {
         sender.publish(recorded(Event::Suspended { stage: CLARIFICATION_INPUT }));
         tokio::time::sleep(Duration::from_millis(10)).await;
         let before = memory.text();
-        assert!(before.ends_with(ERASE_BLOCK), "{before:?}");
+        assert!(before.ends_with(&erased()), "{before:?}");
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(memory.text(), before, "the question would be overwritten");
         sender.publish(recorded(Event::Resumed));
@@ -574,7 +605,7 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(150)).await;
         sender.publish(recorded(Event::Suspended { stage: CLARIFICATION_INPUT }));
         messages.say("Question \u{1b}[2J1 of 2?\n").await;
-        assert!(memory.text().ends_with(&format!("{ERASE_BLOCK}Question [2J1 of 2?\n")), "{:?}", memory.text());
+        assert!(memory.text().ends_with(&format!("{}Question [2J1 of 2?\n", erased())), "{:?}", memory.text());
         drop(sender);
         display.await.unwrap();
         // Nobody waits for what is never shown.
@@ -673,25 +704,26 @@ mod tests {
             sender.publish(signal);
         }
         tokio::time::sleep(Duration::from_millis(2_350)).await;
-        let shown = |memory: &Memory| {
+        let shown = |memory: &Memory, is_over: bool| {
             let [rows, columns] =
                 [rows, columns].map(|cells| NonZero::try_from(u16::try_from(cells).unwrap()).unwrap());
             let mut screen = vt100::Parser::new(rows, columns, 0);
             // A terminal turns a line break into both.
             screen.process(memory.text().replace('\n', "\r\n").replace("\r\r", "\r").as_bytes());
-            assert!(!screen.screen().hide_cursor());
+            // It would stand in the block.
+            assert_eq!(screen.screen().hide_cursor(), !is_over);
             screen.screen().contents().trim_end().to_owned()
         };
-        let during = shown(&memory);
+        let during = shown(&memory, false);
         drop(sender);
         display.await.unwrap();
-        [during, shown(&memory)]
+        [during, shown(&memory, true)]
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_debate_on_a_narrow_screen() {
         let [during, after] = screens(Detail::Compact, || TerminalSize { columns: 50, rows: 30 }).await;
-        insta::assert_snapshot!(during, @r"
+        insta::assert_snapshot!(during, @"
         ✓ r1 proposal System Architect · 1.2 s
             “Keep a lease table in the database.”
         ✓ r1 proposal Simplicity Advocate · 1.2 s
@@ -700,14 +732,14 @@ mod tests {
             the server failed (503): overloaded, try
             again in a few minutes (after 4 attempts)
         ✓ r1 critique Simplicity… → System Arch… · 1.2 s
-            “[major] The lease table is a hot spot unde…”
+            “[major] The lease table is a hot spot…”
         ✓ r1 evaluation Judge · 1.2 s
             convergence 64 (80 are enough)
         ── Round 1/3 · convergence 64 · $0.0400 ─────────
         … ▸ critiques 0/2  · evaluation  · synthesis
-        ⠸ System Architect critiquing Simplicity … · 0:02
+        ⠸ System Architect critiquing Simplicity… · 0:02
         · Performance Eng…
-        ⠸ Simplicity Advo… critiquing System Arch… · 0:02
+        ⠸ Simplicity Advo… critiquing System… · 0:02
         · Judge
         Round 2/3 · 0:02 · $0.0400 · likely $0.0600
         ");
@@ -717,9 +749,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_debate_on_a_usual_screen() {
         let [during, after] = screens(Detail::Compact, || TerminalSize { columns: 80, rows: 30 }).await;
-        insta::assert_snapshot!(during, @r"
+        insta::assert_snapshot!(during, @"
         ✓ r1 proposal System Architect · 1.2 s · “Keep a lease table in the database.”
-        ✓ r1 proposal Simplicity Advocate · 1.2 s · “Do [2Jnothing new: 東京 👩‍💻 cr…”
+        ✓ r1 proposal Simplicity Advocate · 1.2 s · “Do [2Jnothing new: 東京 👩‍💻…”
         ✗ r1 proposal Performance Engineer
             the server failed (503): overloaded, try again in a few minutes (after 4
             attempts)
@@ -732,7 +764,7 @@ mod tests {
         · Performance Engineer
         ⠸ Simplicity Advocate  critiquing System Architect · 0:02
         · Judge
-        Round 2/3 · 0:02 · $0.0400 · likely $0.0600 in the end · 5,736 tokens
+        Round 2/3 · 0:02 · $0.0400 · 5/7 calls · likely $0.0600 in the end
         ");
         assert!(during.starts_with(&after), "{after}");
     }
@@ -740,19 +772,19 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_debate_on_a_wide_screen() {
         let [during, after] = screens(Detail::Compact, || TerminalSize { columns: 120, rows: 30 }).await;
-        insta::assert_snapshot!(during, @r"
+        insta::assert_snapshot!(during, @"
         ✓ r1 proposal System Architect · 1.2 s · “Keep a lease table in the database.”
         ✓ r1 proposal Simplicity Advocate · 1.2 s · “Do [2Jnothing new: 東京 👩‍💻 cron is there.”
         ✗ r1 proposal Performance Engineer · the server failed (503): overloaded, try again in a few minutes (after 4 attempts)
-        ✓ r1 critique Simplicity Advocate → System Architect · 1.2 s · “[major] The lease table is a hot spot under load, e.g…”
+        ✓ r1 critique Simplicity Advocate → System Architect · 1.2 s · “[major] The lease table is a hot spot under load,…”
         ✓ r1 evaluation Judge · 1.2 s · convergence 64 (80 are enough)
         ── Round 1/3 · convergence 64 · 12 points · 7 accepted · 3 rejected · 2 unanswered · 5,736 tokens · $0.0400 ───────────
         ✓ proposals  ▸ critiques 0/2  · evaluation  · synthesis
         ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · 8 words · …of a job that ]0;xhangs
         · Performance Engineer
-        ⠸ Simplicity Advocate  critiquing System Architect · 0:02
+        ⠸ Simplicity Advocate  critiquing System Architect · 0:02 · waiting for the server
         · Judge
-        Round 2/3 · 0:02 · $0.0400 · likely $0.0600 in the end · 5,736 tokens · ? for keys
+        Round 2/3 · 0:02 · $0.0400 · 5/7 calls · likely $0.0600 in the end · 5,736 tokens · ? for keys
         ");
         assert!(during.starts_with(&after), "{after}");
     }
@@ -825,7 +857,7 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(150)).await;
         messages.hide(true).await;
         let before = memory.text();
-        assert!(before.ends_with(ERASE_BLOCK), "{before:?}");
+        assert!(before.ends_with(&erased()), "{before:?}");
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(memory.text(), before);
         messages.hide(false).await;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use dialectic_base::figures::{counted, duration, named_cost, score};
+use dialectic_base::figures::{counted, duration, named_cost, percent, score};
 use dialectic_base::markdown::{heading, inline, truncate};
 use dialectic_record::debate::{
     AgentId, Attachment, Counts, Debate, Ledger, Objection, Round, Solution, Winner, WonBy,
@@ -28,7 +28,7 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
     let debate = view.debate;
     let given = debate.given_title();
     let title = given.unwrap_or_else(|| debate.heading_of_problem());
-    let mut page = format!("# {}\n\n{}", heading(title), facts(debate));
+    let mut page = format!("# {}\n\n{}", heading(title), facts(view));
     let ledger = Ledger::shown(debate).ledger;
     let problem = debate.problem.trim();
     let below = problem.split_once('\n').map(|(_, rest)| rest.trim()).unwrap_or_default();
@@ -66,10 +66,11 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
     page
 }
 
-/// `deb-… · full · 3 rounds · 38 calls · 43 s · $0.21 · confidence 82`, and a line each for what the user noted.
-fn facts(debate: &Debate) -> String {
+/// `deb-… · full · 3 rounds · 38 calls · 43 s · $0.21 · confidence 82 %`, and a line each for what the user noted.
+fn facts(view: &View<'_>) -> String {
+    let debate = view.debate;
     let usage = debate.total_usage();
-    let how = debate.outcome.as_ref().map_or(debate.status.name(), |outcome| outcome.kind.name());
+    let how = view.how_it_ended();
     let took = debate.created_at.zip(debate.updated_at).map(|(from, to)| duration(to.millis_since(from)));
     let confidence = debate.final_solution.as_ref().and_then(|solution| solution.confidence);
     let limited = debate.final_solution.as_ref().and_then(Solution::limited_confidence);
@@ -82,7 +83,7 @@ fn facts(debate: &Debate) -> String {
         (usage.requests > 0).then(|| counted(usage.requests, "call")),
         took,
         (!debate.usage.is_empty()).then(|| named_cost(usage.cost_usd)),
-        confidence.map(|confidence| format!("confidence {}{}", score(confidence), limited.unwrap_or_default())),
+        confidence.map(|confidence| format!("confidence {}{}", percent(confidence), limited.unwrap_or_default())),
         subject::status(debate),
     ];
     let mut facts = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ") + "\n";

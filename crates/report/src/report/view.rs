@@ -30,6 +30,8 @@ pub struct View<'a> {
     pub judge: ParticipantView,
     /// On which side of the motion agents were.
     sides: BTreeMap<AgentId, Position>,
+    /// Where the debate stands, which its state alone does not say when its program has gone.
+    standing: Option<&'static str>,
 }
 
 /// An agent or the judge, from settings or put together from what the state says.
@@ -76,7 +78,20 @@ impl<'a> View<'a> {
         };
         let given = own.into_iter().flat_map(|settings| &settings.agents);
         let sides = given.filter_map(|agent| Some((agent.id.clone(), agent.position?))).collect();
-        Self { debate, events, agents, judge, sides }
+        Self { debate, events, agents, judge, sides, standing: None }
+    }
+
+    /// With where it stands by its files: whether somebody still runs it.
+    #[must_use]
+    pub fn with_standing(self, standing: &'static str) -> Self {
+        Self { standing: Some(standing), ..self }
+    }
+
+    /// How it ended, in one word, or where it stands.
+    #[must_use]
+    pub fn how_it_ended(&self) -> &'static str {
+        let status = self.standing.unwrap_or(self.debate.status.name());
+        self.debate.outcome.as_ref().map_or(status, |outcome| outcome.kind.name())
     }
 
     /// With everybody on the side that `side` finds, which goes before what the settings say.

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::report::View;
-use dialectic_base::figures::{cost, duration, score, thousands};
+use dialectic_base::figures::{cost, duration, percent, thousands};
 use dialectic_record::debate::{Debate, OutcomeKind, Solution, Status};
 
 use super::calls::CallEntry;
@@ -28,29 +28,22 @@ pub(super) fn header(view: &View<'_>, calls: &[CallEntry<'_>]) -> Markup {
                 }
             }
             h1 dir="auto" { (title(view)) }
-            p.verdict { (status(debate)) (outcome(debate)) (offline(debate)) }
+            p.verdict { (status(view)) (offline(debate)) }
             (notices(debate))
             (facts(view, calls))
         }
     }
 }
 
-fn status(debate: &Debate) -> Markup {
-    let class = match debate.status {
-        Status::Completed => "good",
-        Status::Failed => "bad",
-        Status::Pending | Status::Running | Status::Paused => "warn",
+/// How it ended, in one word.
+fn status(view: &View<'_>) -> Markup {
+    let class = match (view.debate.status, view.debate.outcome.as_ref().map(|outcome| outcome.kind)) {
+        (Status::Failed, _) => "bad",
+        (Status::Completed, None | Some(OutcomeKind::Full)) => "good",
+        (_, Some(OutcomeKind::Full | OutcomeKind::Degraded | OutcomeKind::Stopped))
+        | (Status::Pending | Status::Running | Status::Paused, None) => "warn",
     };
-    html! { span.pill.(class) { (debate.status.name()) } }
-}
-
-fn outcome(debate: &Debate) -> Markup {
-    html! {
-        @if let Some(outcome) = &debate.outcome {
-            @let class = if outcome.kind == OutcomeKind::Full { "good" } else { "warn" };
-            " " span.pill.(class) { "outcome: " (outcome.kind.name()) }
-        }
-    }
+    html! { span.pill.(class) { (view.how_it_ended()) } }
 }
 
 /// That what stands here is no work of a model.
@@ -116,7 +109,8 @@ fn facts(view: &View<'_>, calls: &[CallEntry<'_>]) -> Markup {
     let facts = [
         (
             "Confidence",
-            view.confidence().map(|confidence| html! { (score(confidence)) " " small { "of 100" (limited) } }),
+            view.confidence()
+                .map(|confidence| html! { (percent(confidence)) @if !limited.is_empty() { small { (limited) } } }),
         ),
         ("Agents", Some(agents(view))),
         ("Rounds", Some(html! { (debate.rounds.len()) })),

@@ -1,8 +1,7 @@
 //! The debate in short: what was proposed, what was fought over, what changed, what stayed open. All of it is counted
 //! or quoted from the record and its ledger; where the record says nothing, nothing is said.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
@@ -12,8 +11,7 @@ use crate::report::{View, subject};
 use dialectic_base::figures::{counted, list, thousands};
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::{
-    AgentId, Answered, Contribution, Counts, Debate, Ledger, Objection, Polls, RecheckStanding, ResultKind, Shown,
-    StageId, Status,
+    AgentId, Answered, Contribution, Counts, Debate, Ledger, Objection, Polls, ResultKind, Shown, StageId, Status,
 };
 
 use super::blocks::{anchor, blocks, line};
@@ -153,27 +151,15 @@ struct Fought<'l> {
     named: Vec<&'l Objection>,
 }
 
-/// How much a point was fought over; nothing where its author gave way at once.
-fn heat(one: &Objection) -> u8 {
-    let critics = if one.critic == Some(RecheckStanding::Maintained) { 3 } else { 0 };
-    let judge = u8::from(one.ruling.as_ref().is_some_and(|ruling| !ruling.missing)) * 2;
-    let author = match one.answer {
-        Answered::Rejected => 2,
-        Answered::Partly => 1,
-        Answered::Accepted | Answered::Unanswered => 0,
-    };
-    critics + judge + author
-}
-
 fn fought_over<'l>(view: &View<'_>, participants: &Participants<'_>, shown: &'l Shown) -> Fought<'l> {
     let ledger = &shown.ledger;
     if ledger.is_empty() {
         return Fought { said: without_points(view.debate), named: Vec::new() };
     }
     let counts = Counts::of(&ledger.objections);
-    let mut named: Vec<&Objection> = ledger.objections.iter().filter(|one| heat(one) > 1).collect();
-    named.sort_by_key(|one| (std::cmp::Reverse(heat(one)), one.point.severity));
-    let mut groups = alike(&named);
+    let mut named: Vec<&Objection> = ledger.objections.iter().filter(|one| subject::heat(one) > 1).collect();
+    named.sort_by_key(|one| (std::cmp::Reverse(subject::heat(one)), one.point.severity));
+    let mut groups = subject::alike(&named);
     let is_more = groups.len() > NAMED;
     groups.truncate(NAMED);
     let is_calm = named.is_empty();
@@ -215,20 +201,6 @@ fn without_points(debate: &Debate) -> Markup {
             @if all_none { ", and none raised an objection." } @else { ". They do not list points one by one." }
         }
     }
-}
-
-/// Points in their order, those together that a critic raised against several texts and that went the same way.
-fn alike<'l>(points: &[&'l Objection]) -> Vec<Vec<&'l Objection>> {
-    let mut groups: Vec<Vec<&Objection>> = Vec::new();
-    let mut known: HashMap<(&AgentId, Cow<'_, str>, String), usize> = HashMap::new();
-    for one in points {
-        let place = *known.entry((&one.critic_id, one.point.in_words(), subject::course(one))).or_insert(groups.len());
-        match groups.get_mut(place) {
-            Some(group) => group.push(one),
-            None => groups.push(vec![one]),
-        }
-    }
-    groups
 }
 
 /// A point, raised against one text or several, and what each made of it.
@@ -372,7 +344,7 @@ fn still_open(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger,
     let open: Vec<&Objection> = ledger.in_order().into_iter().filter(|one| one.open).collect();
     let others: Vec<&Objection> =
         open.iter().copied().filter(|one| named.iter().all(|named| named.id != one.id)).collect();
-    let others = alike(&others);
+    let others = subject::alike(&others);
     let counts = Counts::of(&ledger.objections);
     // What was not ruled on counts as upheld, but nobody said so.
     let is_upheld = |one: &&&Objection| one.ruling.as_ref().is_some_and(|ruling| ruling.is_unmet() && !ruling.missing);

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::report::View;
 use crate::report::stages::{self, capitalized, is_ballot};
 use crate::report::subject;
-use dialectic_base::figures::score;
+use dialectic_base::figures::percent;
 use dialectic_record::debate::{Contribution, Debate, StageId};
 
 use super::blocks::blocks;
@@ -71,7 +71,7 @@ fn ballot(ballot: &Contribution, participants: &Participants<'_>, is_offline: bo
                     (None, None) => " for no candidate",
                 }
                 @if target == Some(&ballot.agent_id) { " (its own)" }
-                @if let Some(confidence) = ballot.metadata.confidence.filter(|_| !is_offline) { ", " (score(confidence)) " of 100 sure" }
+                @if let Some(confidence) = ballot.metadata.confidence.filter(|_| !is_offline) { ", " (percent(confidence)) " sure" }
             }
             (markdown(&ballot.content, 4))
         }

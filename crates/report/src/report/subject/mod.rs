@@ -11,6 +11,7 @@ mod settings;
 mod usage;
 mod verdict;
 mod vote;
+mod weight;
 
 pub(crate) use answer::{partly_fulfilled, remaining};
 pub(crate) use check::{check, status};
@@ -23,3 +24,4 @@ pub(crate) use settings::{prompts, settings};
 pub(crate) use usage::{scores, usage};
 pub(crate) use verdict::{verdict, won};
 pub(crate) use vote::{elected, vote};
+pub(crate) use weight::{alike, fate, heat, weightiest};

@@ -1,0 +1,119 @@
+//! What is said of a debate when it is over, in three lines: what came out, what was fought over most, and what to type
+//! next.
+
+use console::measure_text_width;
+
+use dialectic_base::sanitize::one_line;
+use dialectic_record::debate::{Debate, Ledger};
+
+use crate::report::{View, subject};
+
+use super::told::{first_sentence, rows};
+
+/// Characters that are shown of a title, a sentence and an objection.
+const TITLE: usize = 80;
+const SENTENCE: usize = 160;
+
+/// The three lines, each in rows of at most so many `columns`, or as long as it is. `name` is what a person types for the
+/// debate.
+#[must_use]
+pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
+    let broken = |line: String| columns.map_or_else(|| line.clone(), |columns| rows("", &line, columns).join("\n"));
+    let said = [answer(debate), objection(debate)].map(broken);
+    format!("{}\n{}", said.join("\n"), next(debate, &one_line(name), columns))
+}
+
+/// `A token bucket per key: Keep the counters in Redis.`
+fn answer(debate: &Debate) -> String {
+    let title = one_line(&debate.title());
+    let said = debate.final_solution.as_ref().map(|solution| first_sentence(&solution.description));
+    let said = said.filter(|said| !said.is_empty()).map(|said| cut(&said, SENTENCE));
+    match (title.is_empty(), said) {
+        (true, said) => said.unwrap_or_default(),
+        (false, None) => cut(&title, TITLE),
+        (false, Some(said)) => format!("{}: {said}", cut(&title, TITLE).trim_end_matches(['.', ':'])),
+    }
+}
+
+/// `Strongest objection (2.3, blocking), Kiss to Architect: “A write is lost.” It was rejected; maintained by its critic.`
+fn objection(debate: &Debate) -> String {
+    let ledger = Ledger::shown(debate).ledger;
+    let weightiest = subject::weightiest(&ledger);
+    let Some(one) = weightiest.first().and_then(|group| group.first()) else {
+        return "No objection was raised that can be told apart.".to_owned();
+    };
+    let view = View::new(debate, &[], None);
+    let [critic, target] = [&one.critic_id, &one.target_id].map(|id| one_line(view.name_of(id)));
+    let said = cut(&first_sentence(&one.point.in_words()), SENTENCE);
+    let (number, severity) = (one.number(), one.point.severity.name());
+    format!("Strongest objection ({number}, {severity}), {critic} to {target}: “{said}” It was {}.", subject::fate(one))
+}
+
+/// What to type next. No command is broken: it can be copied.
+fn next(debate: &Debate, name: &str, columns: Option<usize>) -> String {
+    let points = if Ledger::shown(debate).ledger.is_empty() { "" } else { " points" };
+    let mut line = "Next: ".to_owned();
+    let mut used = line.len();
+    let commands =
+        [format!("show {name}{points}"), format!("ask {name} \"Why not …?\""), format!("report {name} --open")];
+    for (place, command) in commands.iter().enumerate() {
+        let command = format!("dialectic {command}");
+        let width = measure_text_width(&command);
+        if place > 0 && columns.is_some_and(|columns| used + 3 + width > columns) {
+            line.push_str("\n      ");
+            used = 6;
+        } else if place > 0 {
+            line.push_str(" · ");
+            used += 3;
+        }
+        line.push_str(&command);
+        used += width;
+    }
+    line
+}
+
+/// At most so many characters.
+fn cut(text: &str, chars: usize) -> String {
+    if text.chars().count() <= chars {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(chars - 1).collect();
+    let whole = kept.rsplit_once(' ').map_or(&*kept, |(words, _)| words);
+    format!("{whole}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dialectic_record::debate::fixture::{argued, debate};
+
+    #[test]
+    fn three_lines_say_what_came_out_what_was_fought_over_and_what_is_next() {
+        insta::assert_snapshot!(gist(&argued(), "vhkp", None), @r#"
+        Design it: One store, one leader.
+        Strongest objection (1.1, blocking), Simplicity Advocate to System Architect: “Failover: A write that is in flight while the leader changes is lost.” It was rejected, maintained by its critic; the judge: upheld, not met; it is open.
+        Next: dialectic show vhkp points · dialectic ask vhkp "Why not …?" · dialectic report vhkp --open
+        "#);
+    }
+
+    #[test]
+    fn a_debate_without_points_says_so_and_offers_none() {
+        let mut silent = debate();
+        silent.rounds.clear();
+        let said = gist(&silent, "vhkp", None);
+        assert!(said.contains("\nNo objection was raised") && said.contains("show vhkp ·"), "{said}");
+        assert_eq!(said.lines().count(), 3, "{said}");
+    }
+
+    #[test]
+    fn what_comes_from_a_model_stays_on_its_line_and_within_the_width() {
+        let mut hostile = argued();
+        if let Some(solution) = &mut hostile.final_solution {
+            solution.title = Some("A\u{1b}[2J\ntitle".to_owned());
+            solution.description = "word ".repeat(200);
+        }
+        let said = gist(&hostile, "vhkp", Some(50));
+        assert!(said.lines().all(|line| measure_text_width(line) <= 50), "{said}");
+        assert!(!said.contains('\u{1b}') && said.lines().any(|line| line.starts_with("Strongest")), "{said}");
+    }
+}

@@ -1,0 +1,69 @@
+//! Which points weigh most, and what became of them in a few words.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use dialectic_record::debate::{AgentId, Answered, Ledger, Objection, RecheckStanding};
+
+use super::course;
+
+/// How much a point was fought over; nothing where its author gave way at once.
+pub(crate) fn heat(one: &Objection) -> u8 {
+    let critics = if one.critic == Some(RecheckStanding::Maintained) { 3 } else { 0 };
+    let judge = u8::from(one.ruling.as_ref().is_some_and(|ruling| !ruling.missing)) * 2;
+    let author = match one.answer {
+        Answered::Rejected => 2,
+        Answered::Partly => 1,
+        Answered::Accepted | Answered::Unanswered => 0,
+    };
+    critics + judge + author
+}
+
+/// Points in their order, those together that a critic raised against several texts and that went the same way.
+pub(crate) fn alike<'l>(points: &[&'l Objection]) -> Vec<Vec<&'l Objection>> {
+    let mut groups: Vec<Vec<&Objection>> = Vec::new();
+    let mut known: HashMap<(&AgentId, Cow<'_, str>, String), usize> = HashMap::new();
+    for one in points {
+        let place = *known.entry((&one.critic_id, one.point.in_words(), course(one))).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
+}
+
+/// All points, the weightiest first, and alike ones together: what its own critic took back weighs least, then counts
+/// the grade, and among equals how much it was fought over.
+pub(crate) fn weightiest(ledger: &Ledger) -> Vec<Vec<&Objection>> {
+    let mut points: Vec<&Objection> = ledger.objections.iter().collect();
+    points.sort_by_key(|one| {
+        let is_taken_back = one.critic == Some(RecheckStanding::Withdrawn);
+        (is_taken_back, one.point.severity, Reverse(heat(one)), !one.open)
+    });
+    alike(&points)
+}
+
+/// What became of a point: `rejected, maintained by its critic; the judge: upheld, not met; it is open`.
+pub(crate) fn fate(one: &Objection) -> String {
+    let critic = one.critic.map(|critic| match critic {
+        RecheckStanding::Maintained => "maintained by its critic",
+        RecheckStanding::Withdrawn => "withdrawn by its critic",
+        RecheckStanding::Verified => "verified by its critic",
+    });
+    let check = one.check.as_ref().map(|check| format!("in the check {}", check.found.name()));
+    let answer = match one.answer {
+        Answered::Unanswered if one.is_final_word() => "raised against the last text, which nobody answered for",
+        Answered::Unanswered => "left unanswered",
+        Answered::Accepted | Answered::Partly | Answered::Rejected => one.answer_in_words(),
+    };
+    let parts: Vec<String> =
+        [Some(answer.to_owned()), critic.map(str::to_owned), check].into_iter().flatten().collect();
+    let ruling = match &one.ruling {
+        Some(ruling) if ruling.missing => "; the judge did not rule on it".to_owned(),
+        Some(ruling) => format!("; the judge: {}", ruling.in_words()),
+        None => String::new(),
+    };
+    format!("{}{ruling}{}", parts.join(", "), if one.open { "; it is open" } else { "" })
+}
