@@ -40,6 +40,13 @@ fn stdout_carries_the_solution_and_nothing_else() {
 
     **Confidence Score**: 82/100
 
+    ### What Remains of the Objections
+
+    By the judge's ruling, of 2 points: 2 not ruled.
+
+    - 1.1 (minor), not ruled: Account operator account lease account budget.
+    - 2.1 (minor), not ruled: Delivery account queue message deadline recovery.
+
     ### Open Questions
 
     - How many?
@@ -58,7 +65,7 @@ fn without_a_terminal_progress_is_plain_lines() {
     let settings = config(&["architect", "kiss"], &json!({"maxConcurrency": 1}));
     let finished = sandbox(&server).config(&settings).run(["debate", "Design a queue"]).expect_code(0);
     let _redacted = redactions().bind_to_scope();
-    insta::assert_snapshot!(finished, @"
+    insta::assert_snapshot!(finished, @r#"
     exit: 0
     --- stdout
     ## Queue
@@ -71,6 +78,13 @@ fn without_a_terminal_progress_is_plain_lines() {
 
     **Confidence Score**: 82/100
 
+    ### What Remains of the Objections
+
+    By the judge's ruling, of 2 points: 2 not ruled.
+
+    - 1.1 (minor), not ruled: Account operator account lease account budget.
+    - 2.1 (minor), not ruled: Delivery account queue message deadline recovery.
+
     ### Open Questions
 
     - How many?
@@ -81,6 +95,7 @@ fn without_a_terminal_progress_is_plain_lines() {
 
 
     --- stderr
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     round 1/1 started
     proposal started (2 expected)
     agent-architect proposes …
@@ -107,7 +122,10 @@ fn without_a_terminal_progress_is_plain_lines() {
     judge synthesized in [time], 120 tokens
     synthesis ended: 1 of 1
     Saved debate to ./debates/[id].json
-    ");
+    Design a queue: Keep the order.
+    Strongest objection (2.1, minor), The architect to The kiss: “Delivery account queue message deadline recovery.” It was left unanswered; the judge did not rule on it; it is open.
+    Next: dialectic show 6pza points · dialectic ask 6pza "Why not …?" · dialectic report 6pza --open
+    "#);
 }
 
 #[test]
@@ -127,6 +145,13 @@ fn quiet_leaves_the_notice_and_nothing_of_the_progress() {
 
     **Confidence Score**: 82/100
 
+    ### What Remains of the Objections
+
+    By the judge's ruling, of 2 points: 2 not ruled.
+
+    - 1.1 (minor), not ruled: Account operator account lease account budget.
+    - 2.1 (minor), not ruled: Delivery account queue message deadline recovery.
+
     ### Open Questions
 
     - How many?
@@ -137,6 +162,7 @@ fn quiet_leaves_the_notice_and_nothing_of_the_progress() {
 
 
     --- stderr
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     Saved debate to ./debates/[id].json
     ");
 }
@@ -159,6 +185,13 @@ fn verbose_shows_who_takes_part_and_what_each_call_took() {
 
     **Confidence Score**: 82/100
 
+    ### What Remains of the Objections
+
+    By the judge's ruling, of 2 points: 2 not ruled.
+
+    - 1.1 (minor), not ruled: Account operator account lease account budget.
+    - 2.1 (minor), not ruled: Delivery account queue message deadline recovery.
+
     ### Open Questions
 
     - How many?
@@ -169,6 +202,7 @@ fn verbose_shows_who_takes_part_and_what_each_call_took() {
 
 
     --- stderr
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     Name         Id               Role        Model            Provider  Temperature
     The          agent-architect  architect   model-architect  openai            0.5
     architect
@@ -218,6 +252,7 @@ fn an_output_file_gets_the_state_as_json_or_the_solution_as_text() {
     --- stdout
 
     --- stderr
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     Saved debate to ./debates/[id].json
     Wrote the result to out/x.json
     ");

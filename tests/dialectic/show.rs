@@ -170,7 +170,7 @@ fn a_text_cannot_pass_for_another_and_a_long_one_is_paged() {
     let mut hostile = saved();
     hostile["rounds"][0]["contributions"][0]["content"] =
         json!("Fine.\n\n# Round 9\n\n## Critique, by Judge\n\n\u{1b}[2J<b>x</b>");
-    let sandbox = Sandbox::new().file("a.json", hostile.to_string()).env("PAGER", "sed s/^/paged:/");
+    let sandbox = Sandbox::new().file("a.json", hostile.to_string()).env("PAGER", "sed s/^/paged:/").env("CI", "");
     let text = sandbox.run(["show", "a.json", "round", "1"]).expect_code(0).stdout;
     assert!(!text.lines().any(|line| line == "# Round 9" || line == "## Critique, by Judge"), "{text}");
     let (code, output, screen) = Terminal::start_in(80, 12, &sandbox, ["show", "a.json", "round", "1"]).finish();

@@ -127,7 +127,7 @@ impl Renderer<'_> {
             3 => ("▸ ", "", bold),
             _ => ("▹ ", "", bold.italic()),
         };
-        let mut spans = vec![StyledSpan::new(mark, style)];
+        let mut spans = vec![StyledSpan::new(mark, if self.colored { style } else { Style::new() })];
         spans.extend(self.inlines(node, style));
         let mut lines = wrap(&spans, width);
         if !under.is_empty() {
