@@ -97,6 +97,12 @@ pub fn process_environment() -> Environment {
     environment
 }
 
+/// The directory of this program for what can be made again; nothing where the user's home is unknown.
+#[must_use]
+pub fn cache_directory() -> Option<PathBuf> {
+    etcetera::choose_base_strategy().ok().map(|strategy| strategy.cache_dir().join("dialectic"))
+}
+
 /// The user's own keys, below everything else.
 fn with_own_keys() -> Result<Environment, EnvError> {
     let mut environment = places();

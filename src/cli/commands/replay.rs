@@ -1,5 +1,6 @@
 //! `dialectic replay`: shows a past debate again. Calls nothing and writes nothing.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,24 +27,11 @@ pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<
     let journal = entry.journal_path()?;
     let events = read_journal(journal).map_err(StoreError::from)?.events;
     let debate = fold(&events).map_err(|source| StoreError::Fold { path: journal.to_owned(), source })?;
-    let Some(settings) = &debate.settings else { return Err(StoreError::NoJournal { id: debate.id }.into()) };
     let options = terminal.display(args.watch.watch());
     let sink = event_sink(args.events.as_deref())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    let log = Log { journal, before: 0 };
     let moments = timeline(&events);
     let took = moments.last().map(|moment| moment.at).unwrap_or_default();
-    let shown = runtime.block_on(show(
-        moments,
-        args.speed,
-        PanelInfo::new(settings, Arc::clone(&debate.stages)),
-        &log,
-        options,
-        sink,
-    ))?;
-    // A thread that waits for the interrupt must not keep the program.
-    runtime.shutdown_background();
-    match shown {
+    match show_again(&debate, journal, moments, args.speed, options, sink)? {
         None => Err(Error::ReplayInterrupted),
         Some(StreamEnd::ReaderGone) => Err(Error::PipeClosed),
         Some(end) => {
@@ -51,6 +39,25 @@ pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<
             if end == StreamEnd::Incomplete { Err(Error::EventsIncomplete) } else { Ok(()) }
         }
     }
+}
+
+/// Shows the moments of a past debate, until its end or an interrupt; after an interrupt there is nothing to return.
+pub(super) fn show_again(
+    debate: &Debate,
+    journal: &Path,
+    moments: Vec<Moment>,
+    speed: Speed,
+    options: DisplayOptions,
+    events: Option<EventSink>,
+) -> Result<Option<StreamEnd>, Error> {
+    let Some(settings) = &debate.settings else { return Err(StoreError::NoJournal { id: debate.id.clone() }.into()) };
+    let panel = PanelInfo::new(settings, Arc::clone(&debate.stages));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+    let log = Log { journal, before: 0 };
+    let shown = runtime.block_on(show(moments, speed, panel, &log, options, events))?;
+    // A thread that waits for the interrupt must not keep the program.
+    runtime.shutdown_background();
+    Ok(shown)
 }
 
 /// Shows all moments; nothing when the user interrupts.
