@@ -17,6 +17,10 @@ fn named(finished: &Finished, command: &str) -> Vec<String> {
     line.split_whitespace().skip(1).map(str::to_owned).collect()
 }
 
+fn json(finished: &Finished) -> Value {
+    serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}: {finished}"))
+}
+
 #[test]
 fn it_runs_where_nothing_is_set_up_and_what_it_names_works() {
     let sandbox = Sandbox::new();
@@ -39,7 +43,7 @@ fn it_runs_where_nothing_is_set_up_and_what_it_names_works() {
     assert_eq!(Path::new(path), kept[1]);
     assert!(sandbox.run(["show", path]).expect_code(0).stdout.len() > 200);
     assert!(sandbox.run(["report", path]).expect_code(0).stdout.contains(solution.lines().next().unwrap()));
-    assert_eq!(sandbox.run(["verify", path, "--json"]).expect_code(0).json()["whole"], true);
+    assert_eq!(json(&sandbox.run(["verify", path, "--json"]).expect_code(0))["whole"], true);
     assert_eq!(sandbox.run(["replay", path, "--speed", "max", "--quiet"]).expect_code(0).stdout, finished.stdout);
     // The page lies beside the record, whatever opens it.
     let opened = sandbox.run(named(&finished, "report")).expect_code(0);
@@ -54,13 +58,13 @@ fn it_counts_for_nothing() {
     let sandbox = Sandbox::new();
     sandbox.run(["demo", "--quiet"]).expect_code(0);
     assert!(!sandbox.directory().join("debates").exists());
-    assert_eq!(sandbox.run(["list", "--json"]).expect_code(0).json(), serde_json::json!([]));
+    assert_eq!(json(&sandbox.run(["list", "--json"]).expect_code(0)), serde_json::json!([]));
     assert!(sandbox.run(["memory", "search", "payment"]).stdout.lines().all(|line| !line.contains("deb-")));
     sandbox.run(["debate", "--offline", "--quick", "Design a queue"]).expect_code(0);
     let (id, before) = (sandbox.only_debate(), sandbox.files());
     let again = sandbox.run(["demo", "--quiet"]).expect_code(0);
     assert!(sandbox.files() == before, "a second demonstration changed something");
-    assert_eq!(sandbox.run(["list", "--json"]).expect_code(0).json().as_array().unwrap().len(), 1);
+    assert_eq!(json(&sandbox.run(["list", "--json"]).expect_code(0)).as_array().unwrap().len(), 1);
     assert!(sandbox.run(["show", "latest"]).expect_code(0).stdout.contains(&id), "{again}");
     let spent = sandbox.run(["list", "--cost", "--json"]).expect_code(0).stdout;
     assert!(!spent.contains("by-hand"), "{spent}");

@@ -159,6 +159,7 @@ mod tests {
                 created.settings.base_dir = None;
                 for provider in created.settings.providers.values_mut() {
                     provider.base_url = Some(NEUTRAL.to_owned());
+                    provider.api_key_env = None;
                 }
             }
             written.append(&recorded).unwrap();
@@ -176,7 +177,18 @@ mod tests {
             return;
         }
         let text = String::from_utf8(journal().unwrap()).unwrap();
-        for word in ["127.0.0.1", "localhost", "/work/", "/home/", "/root", "/tmp/", "sk-", "baseDir", "contextDir"] {
+        for word in [
+            "127.0.0.1",
+            "localhost",
+            "/work/",
+            "/home/",
+            "/root",
+            "/tmp/",
+            "sk-",
+            "baseDir",
+            "contextDir",
+            "apiKeyEnv",
+        ] {
             assert!(!text.contains(word), "{word}");
         }
         assert_eq!(text.matches("\"baseUrl\":").count(), text.matches(NEUTRAL).count());
