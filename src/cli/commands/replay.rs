@@ -9,8 +9,9 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::args::ReplayArgs;
 use crate::cli::conclusion::{tell_outcome, with_brief};
 use crate::cli::interrupt::{Interrupts, end_soon, interrupt};
+use crate::cli::latest::or_latest;
 use crate::cli::output::is_stdout;
-use crate::cli::session::{debates, event_sink};
+use crate::cli::session::event_sink;
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
@@ -23,7 +24,7 @@ use dialectic_record::store::{StoreError, read_journal};
 use dialectic_report::display::{DisplayOptions, EventSink, ProgressMode, Speed, StreamEnd, play};
 
 pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let entry = debates()?.find(&args.which.debate)?;
+    let entry = or_latest(args.which.name())?;
     let journal = entry.journal_path()?;
     let events = read_journal(journal).map_err(StoreError::from)?.events;
     let debate = fold(&events).map_err(|source| StoreError::Fold { path: journal.to_owned(), source })?;

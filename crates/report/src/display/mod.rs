@@ -34,7 +34,7 @@ pub use blocks::{Layout, objections};
 pub use comparison::compared;
 pub use events::{EventStream, StreamEnd};
 pub use footer::{Ended, footer};
-pub use forecast::{forecast, purchase};
+pub use forecast::{forecast, price_tag, purchase};
 pub use markdown::render_markdown;
 pub use ndjson::{EventSink, EventSinkError, event_line, gap_line};
 pub use notice::{ColorMode, Notices};
