@@ -15,6 +15,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::{clock, counted};
+use dialectic_base::sanitize::one_line;
 use dialectic_config::cache_directory;
 use dialectic_record::debate::{fold, timeline};
 use dialectic_record::store::{Entry, Readers, Record, StoreError, read_journal, verify, write_atomically};
@@ -60,11 +61,10 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     let is_watched = terminal.shows(watch);
     let calls = counted(debate.total_usage().requests, "call");
     let shown_in = if is_watched { format!("; you see it in {}", clock(LENGTH.min(took))) } else { String::new() };
-    terminal.notice(&format!(
-        "“{}” is a recorded debate; no model is called. It took {calls} and {}{shown_in}.",
-        debate.title(),
-        clock(took)
-    ));
+    // Short lines, which narrow terminals need not break.
+    terminal.notice("A recorded debate; no model is called.");
+    terminal.notice(&format!("“{}”", one_line(&debate.title())));
+    terminal.notice(&format!("{calls} in {}{shown_in}.", clock(took)));
     let speed = if is_watched { speed(took) } else { Speed::Max };
     match show_again(&debate, journal, moments, speed, terminal.display(watch), None)? {
         None => return Err(Error::ReplayInterrupted),
@@ -89,13 +89,14 @@ fn speed(took: Duration) -> Speed {
 }
 
 /// What is said at the end.
-fn what_next(state: &Path) -> [String; 6] {
+fn what_next(state: &Path) -> [String; 7] {
     let state = typed(state);
     [
-        "This was a recorded debate; no model was called. To read what was fought over, and its page:".to_owned(),
+        "This was a recorded debate; no model was called.".to_owned(),
+        "Read what was fought over, and its page:".to_owned(),
         format!("  dialectic show {state} points"),
         format!("  dialectic report {state} --open"),
-        "To rehearse one of your own without a key, and to choose a model for a real one:".to_owned(),
+        "Then rehearse one of your own, or set up a model:".to_owned(),
         "  dialectic debate --offline \"Design a rate limiting system\"".to_owned(),
         "  dialectic init".to_owned(),
     ]
