@@ -81,6 +81,7 @@ fn without_a_terminal_progress_is_plain_lines() {
 
 
     --- stderr
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     round 1/1 started
     proposal started (2 expected)
     agent-architect proposes …
@@ -137,6 +138,7 @@ fn quiet_leaves_the_notice_and_nothing_of_the_progress() {
 
 
     --- stderr
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     Saved debate to ./debates/[id].json
     ");
 }
@@ -169,6 +171,7 @@ fn verbose_shows_who_takes_part_and_what_each_call_took() {
 
 
     --- stderr
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     Name         Id               Role        Model            Provider  Temperature
     The          agent-architect  architect   model-architect  openai            0.5
     architect
@@ -218,6 +221,7 @@ fn an_output_file_gets_the_state_as_json_or_the_solution_as_text() {
     --- stdout
 
     --- stderr
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     Saved debate to ./debates/[id].json
     Wrote the result to out/x.json
     ");

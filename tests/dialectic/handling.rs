@@ -164,8 +164,6 @@ fn an_older_debate_can_be_asked_about() {
     let older = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
     let older = older.file("debates/old.json", state.unwrap());
     let before = older.state("old");
-    let refused = older.run(["ask", "old", "Why?", "--max-cost", "0.01"]).expect_code(2);
-    assert!(refused.stderr.contains("model-judge"), "{refused}");
     let answered = older.run(["ask", "old", "Why?"]).expect_code(0);
     assert!(!answered.stdout.trim().is_empty(), "{answered}");
     older.run(["ask", "old", "And then?"]).expect_code(0);

@@ -101,6 +101,8 @@ fn the_help_of_debate() {
       -p, --problem-file <PATH>  Read the problem from a UTF-8 file
           --edit                 Write the problem in your editor (`VISUAL` or `EDITOR`), starting from
                                  the given text or file
+          --template <KIND>      Write the problem in your editor, starting from headings that make a
+                                 good one [possible values: adr, migration, incident, vendor]
           --attach <PATH>        Attach a text file, which all agents and the judge read. Repeatable;
                                  `-` is standard input
           --context <DIR>        The directory that agents may read with their tools [default: the

@@ -62,6 +62,7 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
     assert!(screen.is_left_as_found(), "{output:?}");
     let shown = without_times(&screen.text(), &sandbox);
     insta::assert_snapshot!(shown, @"
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     ✓ r1 critique The architect → The kiss · [time] · “Consumer commit backoff snapshot batc…”
     ✓ r1 critique The kiss → The architect · [time] · “Audit tenant message budget journal a…”
     ✓ r1 proposal The architect · [time] · “Backoff latency schema cursor message schema.”
@@ -127,6 +128,7 @@ fn warnings_stand_above_the_block_and_stay() {
     assert_eq!(code, 0, "{output}");
     let shown = without_times(&screen.text(), &sandbox);
     insta::assert_snapshot!(shown, @"
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     ✓ r1 critique The architect → The kiss · [time] · “Consumer commit backoff snapshot batc…”
     ✓ r1 proposal The architect · [time] · “Backoff latency schema cursor message schema.”
     ✓ r1 proposal The kiss · [time] · “Commit index batch quorum partition latency.”
@@ -170,6 +172,7 @@ fn an_interrupt_takes_the_block_away() {
     assert_eq!(code, 130, "{output}");
     assert!(screen.is_left_as_found(), "{output:?}");
     insta::assert_snapshot!(screen.text().replace(&sandbox.only_debate(), "[id]"), @"
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     Saved debate to ./debates/[id].json
     error: interrupted; the debate [id] is saved as paused
     hint: continue with: dialectic resume [id]
