@@ -317,9 +317,11 @@ fn what_has_changed_since_is_named_before_anything_is_paid() {
     warning: the prompts of agent-kiss have changed since this debate began ([directory]/own.md)
     agent-architect continues with openai/model-architect, as saved; the configuration says openai/model-other
     judge continues with openai/model-judge, as saved; the configuration says openai/model-new
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     --
     warning: agent-kiss: prompt file [directory]/own.md does not exist; the built-in prompt is used
     warning: agent-kiss is told what the built-in prompt says; this debate began with [directory]/own.md
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     ");
     // An older record does not know what was said; nothing is made up.
     let models: Vec<String> = server.requests().iter().map(|request| request.model().to_owned()).collect();

@@ -60,7 +60,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         choice.callable()?;
     }
     let server = args.serve.then(|| serve::for_one_debate(files.path(), &environment, args.max_cost)).transpose()?;
-    let runner = runner(environment.clone())?;
+    let runner = runner(environment)?;
     let prepared = runner.prepare(spec.clone())?;
     say(choice.as_ref(), &spec, reads_stdin, terminal);
     for warning in warnings.iter().chain(&prepared.panel().warnings) {
@@ -71,7 +71,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     }
     prepared.check_limit()?;
     warn_of_unknown_costs(&settings, terminal);
-    let foreseen = consent::agreed(&prepared, &settings, &environment, terminal)?;
+    let foreseen = consent::agreed(&prepared, &settings, terminal)?;
     session.watched_by(server).run(prepared.begin()?, foreseen, terminal)
 }
 
