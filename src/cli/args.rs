@@ -59,6 +59,8 @@ impl From<When> for ColorMode {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// Show a recorded debate in half a minute, without key, network or cost
+    Demo(DemoArgs),
     /// Choose a provider and model, for all directories
     Init(InitArgs),
     /// Debate a problem and print the solution
@@ -387,6 +389,13 @@ pub(super) struct ReplayArgs {
 
     #[command(flatten)]
     pub(super) watch: WatchArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DemoArgs {
+    /// Show the solution alone, at once
+    #[arg(long)]
+    pub(super) quiet: bool,
 }
 
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
-use dialectic_config::confirm_above;
+use dialectic_config::{confirm_above, process_environment};
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Prepared;
 use dialectic_record::debate::{Forecast, Settings};
@@ -17,21 +17,28 @@ use crate::error::Error;
 pub(super) fn agreed(
     prepared: &Prepared,
     settings: &Settings,
-    environment: &Environment,
     terminal: &mut Terminal,
 ) -> Result<Option<Forecast>, Error> {
     if settings.everybody().all(|agent| agent.provider == OFFLINE) {
         return Ok(None);
     }
     let limit = prepared.left()?;
-    let forecast = prepared.forecast()?;
+    let forecast = match prepared.forecast() {
+        Ok(forecast) => forecast,
+        Err(error) => {
+            terminal.warning(&format!("the cost cannot be estimated: {error}"));
+            None
+        }
+    };
     if let Some(forecast) = &forecast {
         terminal.notice(&price_tag(forecast, limit, has_tools(settings)));
     }
     // Tools take calls that no figure counts.
     let most = forecast.as_ref().and_then(Forecast::most).filter(|most| !has_tools(settings) || *most == Usd::ZERO);
-    let above = confirm_above(environment)?;
-    if limit.is_some() || is_automated(environment) || most.is_some_and(|most| most <= above) {
+    // A file that was found has no say in it: what it sets is not in the process's environment.
+    let environment = process_environment();
+    let above = confirm_above(&environment)?;
+    if limit.is_some() || is_automated(&environment) || most.is_some_and(|most| most <= above) {
         return Ok(forecast);
     }
     // Nobody is there to ask: then it goes on, as it always did.

@@ -7,11 +7,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "",
         &[
+            "dialectic demo",
             "dialectic debate --offline \"Design a rate limiting system\"",
             "dialectic init",
             "git diff | dialectic debate --attach - \"Is this safe to merge?\"",
         ],
     ),
+    ("demo", &["dialectic demo", "dialectic demo --quiet > solution.md"]),
     ("init", &["dialectic init", "dialectic init --yes --server http://127.0.0.1:8000/v1"]),
     (
         "debate",

@@ -116,6 +116,7 @@ pub fn command() -> clap::Command {
 
 fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
     match &cli.command {
+        Command::Demo(args) => commands::demo::run(args, terminal),
         Command::Init(args) => commands::init::run(args, terminal),
         Command::Debate(args) => commands::debate::run(args, terminal),
         Command::Resume(args) => commands::resume::run(args, terminal),

@@ -38,6 +38,8 @@ fn questions_are_asked_until_the_limit_and_answers_reach_every_later_prompt() {
     let input = "alpha\n  beta \n\ndelta\r\nepsilon";
     let finished = sandbox.run_with_input(["debate", "Design a queue", "--clarify", "--quiet"], input).expect_code(0);
     insta::assert_snapshot!(finished.stderr.trim_start().replace(&sandbox.only_debate(), "[id]"), @"
+    9 calls, of unknown cost (no price is known for model-architect and 2 more)
+
     Each line of standard input answers a question. An empty line skips it; the end skips the rest.
 
     Question 1 of 4, from The architect (architect):
@@ -271,6 +273,8 @@ fn what_several_agents_ask_alike_is_asked_once_and_the_answer_goes_to_each() {
     let arguments = ["debate", "Design a queue", "--clarify", "--quiet"];
     let finished = sandbox.run_with_input(arguments, "a million\nnone\nRust\n").expect_code(0);
     insta::assert_snapshot!(finished.stderr.trim_start().replace(&sandbox.only_debate(), "[id]"), @"
+    9 calls, of unknown cost (no price is known for model-architect and 2 more)
+
     Each line of standard input answers a question. An empty line skips it; the end skips the rest.
 
     Question 1 of 3, from The architect (architect) and The kiss (kiss):

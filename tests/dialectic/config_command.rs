@@ -172,7 +172,7 @@ fn show_tells_where_each_value_is_from() {
 fn the_schema_describes_every_key() {
     let schema: Value = serde_json::from_str(&Sandbox::new().run(["config", "schema"]).expect_code(0).stdout).unwrap();
     let keys: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["agents", "debate", "hooks", "judge", "models", "prices", "providers"]);
+    assert_eq!(keys, ["agents", "debate", "hooks", "judge", "model", "models", "prices", "provider", "providers"]);
     let text = schema.to_string();
     for key in ["clarificationPromptPath", "timeoutPerRound", "maxCostUsd", "cachedInputPerMTok", "apiKeyEnv"] {
         assert!(text.contains(&format!("\"{key}\":")), "{key}");

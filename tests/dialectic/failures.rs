@@ -139,6 +139,7 @@ fn a_debate_without_the_key_fails() {
     --- stdout
 
     --- stderr
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     warning: agent-architect failed in the proposal: the key was refused (401): no such key
     warning: agent-kiss failed in the proposal: the key was refused (401): no such key
     This debate leaves no record: no model was reached and nothing was billed.
@@ -249,6 +250,7 @@ fn when_told_to_a_debate_fails_with_its_first_agent() {
     --- stdout
 
     --- stderr
+    13 calls, of unknown cost (no price is known for model-architect and 3 more)
     warning: agent-kiss failed in the proposal: the request was refused (400): no such model
     Saved debate to ./debates/[id].json
     error: the debate [id] failed: agent-kiss failed in the proposal: the request was refused (400): no such model
@@ -270,6 +272,7 @@ fn a_round_ends_at_its_limit_with_what_it_has() {
     let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "testing"], &limits));
     let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
     insta::assert_snapshot!(finished.stderr.replace(&sandbox.only_debate(), "[id]"), @"
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     warning: agent-testing failed in the critique of agent-architect after 2 attempts: no answer within 700ms
     Saved debate to ./debates/[id].json
     warning: this debate ended degraded:

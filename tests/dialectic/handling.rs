@@ -164,15 +164,18 @@ fn an_older_debate_can_be_asked_about() {
     let older = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
     let older = older.file("debates/old.json", state.unwrap());
     let before = older.state("old");
-    let refused = older.run(["ask", "old", "Why?", "--max-cost", "0.01"]).expect_code(2);
-    assert!(refused.stderr.contains("model-judge"), "{refused}");
+    let contents = |state: &Value| {
+        let rounds = state["rounds"].as_array().unwrap().iter();
+        let all = rounds.flat_map(|round| round["contributions"].as_array().unwrap().clone());
+        all.map(|one| one["content"].clone()).collect::<Vec<_>>()
+    };
     let answered = older.run(["ask", "old", "Why?"]).expect_code(0);
     assert!(!answered.stdout.trim().is_empty(), "{answered}");
     older.run(["ask", "old", "And then?"]).expect_code(0);
     let state = older.state("old");
     assert_eq!(state["followUps"].as_array().unwrap().len(), 2);
     // Whom the configuration asks now is no fact about that debate.
-    assert_eq!((&state["settings"], &state["rounds"]), (&before["settings"], &before["rounds"]));
+    assert_eq!((&state["settings"], contents(&state)), (&before["settings"], contents(&before)));
     let verified = older.run(["verify", "old"]).expect_code(0).stdout;
     assert!(verified.contains("imported") && verified.contains("matches the journal"), "{verified}");
 }

@@ -142,6 +142,7 @@ fn an_assessment_that_never_comes_leaves_the_solution_and_is_said() {
     Use a ring.
 
     --- stderr
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     warning: the judge's answer stands without its full assessment: it has no assessment
     Saved debate to ./debates/[id].json
     warning: this debate ended degraded:
@@ -390,6 +391,7 @@ fn a_judge_that_fails_costs_nothing_of_what_was_said() {
     --- stdout
 
     --- stderr
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     warning: judge failed in the synthesis after 2 attempts: the server failed (500): oops
     Saved debate to ./debates/[id].json
     error: the debate [id] failed: the judge could not write the solution: the server failed (500): oops

@@ -20,6 +20,7 @@ mod cut_answers;
 mod cut_journals;
 mod debate;
 mod debate_output;
+mod demo;
 mod docs;
 mod eval;
 mod evaluation;

@@ -42,6 +42,7 @@ fn the_help_of_the_program() {
       serve        Show, start and steer debates in a browser, or through an HTTP API
 
     Read:
+      demo         Show a recorded debate in half a minute, without key, network or cost
       list         List the saved debates, newest first
       show         Read a saved debate, or a part of it
       report       Write a report of a saved debate: Markdown, page, decision record or JSON
@@ -76,6 +77,7 @@ fn the_help_of_the_program() {
       -V, --version       Print version
 
     Examples:
+      dialectic demo
       dialectic debate --offline "Design a rate limiting system"
       dialectic init
       git diff | dialectic debate --attach - "Is this safe to merge?"

@@ -180,6 +180,7 @@ fn a_server_that_repeats_the_key_does_not_get_it_into_the_record() {
     --- stdout
 
     --- stderr
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     Name         Id               Role        Model            Provider  Temperature
     The          agent-architect  architect   model-architect  openai            0.5
     architect

@@ -221,7 +221,7 @@ fn what_is_no_debate_is_refused_by_name() {
         }
     }
     let nothing = sandbox.run(["report"]).expect_code(2);
-    assert!(nothing.stderr.contains("PATH-OR-ID"), "{nothing}");
+    assert!(nothing.stderr.contains("there is no debate `latest`"), "{nothing}");
     assert!(sandbox.files() == before, "nothing is written");
 }
 

@@ -237,9 +237,11 @@ fn a_round_that_has_only_begun_does_not_hide_the_one_before() {
         let place = Sandbox::new().model_server(&server);
         place.write(format!("debates/{id}.events.jsonl"), journal[..=begun].join("\n") + "\n");
         // A killed debate of that method: forked before its second round, which begins and is cut off.
-        let at = ["fork", &id, "--at", "1.synthesis", "--set"];
-        let method = format!("debate.synthesisMethod={method}");
-        let finished = place.run(at.iter().copied().chain([method.as_str(), "--quiet"])).expect_code(0);
+        let at = ["fork", &id, "--at", "1.synthesis", "--quiet"];
+        let set = ["--set", &format!("debate.synthesisMethod={method}")];
+        // The parent's own method is no change.
+        let set = if method == "judge" { &[][..] } else { &set };
+        let finished = place.run(at.iter().chain(set)).expect_code(0);
         assert!(!finished.stdout.trim().is_empty(), "{finished}");
         let before = server.requests().len();
         let finished = place.run(["resume", &id, "--finish", "--quiet"]).expect_code(0);
@@ -301,7 +303,8 @@ fn what_has_changed_since_is_named_before_anything_is_paid() {
         running.wait().expect_code(130);
         told.replace(&*sandbox.directory().canonicalize().unwrap().to_string_lossy(), "[directory]")
     };
-    assert_eq!(told(&sandbox), "");
+    let takes = "7 calls, of unknown cost (no price is known for model-architect and 2 more)\n";
+    assert_eq!(told(&sandbox), takes);
     sandbox.write("own.md", "Be long.");
     settings["judge"]["model"] = json!("model-new");
     settings["agents"][0]["model"] = json!("model-other");
@@ -314,9 +317,11 @@ fn what_has_changed_since_is_named_before_anything_is_paid() {
     warning: the prompts of agent-kiss have changed since this debate began ([directory]/own.md)
     agent-architect continues with openai/model-architect, as saved; the configuration says openai/model-other
     judge continues with openai/model-judge, as saved; the configuration says openai/model-new
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     --
     warning: agent-kiss: prompt file [directory]/own.md does not exist; the built-in prompt is used
     warning: agent-kiss is told what the built-in prompt says; this debate began with [directory]/own.md
+    7 calls, of unknown cost (no price is known for model-architect and 2 more)
     ");
     // An older record does not know what was said; nothing is made up.
     let models: Vec<String> = server.requests().iter().map(|request| request.model().to_owned()).collect();

@@ -411,7 +411,7 @@ fn a_replay_hears_keys() {
     let mut terminal = Terminal::start(&sandbox, ["replay", "latest"]);
     terminal.wait_for("? for keys");
     terminal.type_text("p");
-    terminal.wait_for("Paused · p goes on · q leaves");
+    terminal.wait_for("p goes on · q leaves");
     terminal.type_text("q");
     let (code, output, screen) = terminal.finish();
     assert_eq!(code, 0, "{output}");

@@ -306,7 +306,7 @@ mod tests {
         --set agents[2].role has no effect as "alchemist": unknown role `alchemist` (known: roles) at `agents[2].role`; architect is used
         --set agents[2].id: `agent-architect` is already the id of `agents[0]`
         --set judge.model: expected a string, found a number
-        --set baseDir: unknown key `baseDir` (known: `agents`, `debate`, `hooks`, `judge`, `models`, `prices`, `providers`)
+        --set baseDir: unknown key `baseDir` (known: `agents`, `debate`, `hooks`, `judge`, `model`, `models`, `prices`, `provider`, `providers`)
         expected `<key>=<value>`, such as `debate.rounds=4`
         `` is no key; write `debate.rounds`
         "#);

@@ -97,6 +97,19 @@ pub fn process_environment() -> Environment {
     environment
 }
 
+/// The variable with the directory in which programs keep what can be made again.
+const CACHE: &str = "XDG_CACHE_HOME";
+
+/// The directory of this program for what can be made again; nothing where there is neither a home nor a variable that
+/// names it.
+#[must_use]
+pub fn cache_directory() -> Option<PathBuf> {
+    // Without a home, as in a container, the strategy does not look at the variable.
+    let named = || std::env::var_os(CACHE).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = etcetera::choose_base_strategy().map(|strategy| strategy.cache_dir()).ok().or_else(named)?;
+    Some(cache.join("dialectic"))
+}
+
 /// The user's own keys, below everything else.
 fn with_own_keys() -> Result<Environment, EnvError> {
     let mut environment = places();

@@ -40,7 +40,7 @@ pub use advice::{model_warnings, one_family, related_reviewers};
 pub use change::{Changed, SettingChange, change_settings};
 pub use check::{CheckedTree, Mismatch, check};
 pub use choice::{ChoiceReason, ModelChoice, NoKey, default_models};
-pub use env::{EnvError, EnvFile, capture_environment, process_environment, users_environment};
+pub use env::{EnvError, EnvFile, cache_directory, capture_environment, process_environment, users_environment};
 pub use error::{ConfigError, ConfigProblem, SyntaxFault};
 pub use evaluators::{
     EVALUATOR_TEMPERATURE, EvaluationSettings, EvaluatorSettings, EvaluatorsError, load_evaluators, offline_evaluator,

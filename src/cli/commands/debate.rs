@@ -84,7 +84,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     }
     prepared.check_limit()?;
     warn_of_unknown_costs(&settings, terminal);
-    let foreseen = consent::agreed(&prepared, &settings, &environment, terminal)?;
+    let foreseen = consent::agreed(&prepared, &settings, terminal)?;
     session.watched_by(server).run(prepared.begin()?, foreseen, terminal)
 }
 

@@ -44,7 +44,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
             terminal.warning(&change);
         }
     }
-    let foreseen = consent::agreed(&prepared, &settings, &environment, terminal)?;
+    let foreseen = consent::agreed(&prepared, &settings, terminal)?;
     let ready = prepared.begin()?;
     let is_same = settings == parent.settings;
     let sample = if is_same { ": nothing is changed, so this is a second sample" } else { "" };

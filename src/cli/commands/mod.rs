@@ -5,6 +5,7 @@ mod attachments;
 pub(super) mod completions;
 pub(super) mod config;
 pub(super) mod debate;
+pub(super) mod demo;
 pub(super) mod diff;
 mod dry_run;
 pub(super) mod eval;

@@ -1,5 +1,6 @@
 //! `dialectic replay`: shows a past debate again. Calls nothing and writes nothing.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,24 +34,11 @@ pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<
     let journal = entry.journal_path()?;
     let events = read_journal(journal).map_err(StoreError::from)?.events;
     let debate = fold(&events).map_err(|source| StoreError::Fold { path: journal.to_owned(), source })?;
-    let Some(settings) = &debate.settings else { return Err(StoreError::NoJournal { id: debate.id }.into()) };
     let options = terminal.display(args.watch.watch());
     let sink = event_sink(args.events.as_deref())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    let log = Log { journal, before: 0 };
     let moments = timeline(&events);
     let took = moments.last().map(|moment| moment.at).unwrap_or_default();
-    let shown = runtime.block_on(show(
-        moments,
-        args.speed,
-        PanelInfo::new(settings, Arc::clone(&debate.stages)),
-        &log,
-        options,
-        sink,
-    ))?;
-    // A thread that waits for the interrupt must not keep the program.
-    runtime.shutdown_background();
-    match shown {
+    match show_again(&debate, journal, moments, args.speed, options, sink)? {
         Shown::Interrupted => Err(Error::ReplayInterrupted),
         Shown::Left => Ok(()),
         Shown::ToTheEnd(StreamEnd::ReaderGone) => Err(Error::PipeClosed),
@@ -59,6 +47,25 @@ pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<
             if end == StreamEnd::Incomplete { Err(Error::EventsIncomplete) } else { Ok(()) }
         }
     }
+}
+
+/// Shows the moments of a past debate until its end, or until the user leaves or interrupts.
+pub(super) fn show_again(
+    debate: &Debate,
+    journal: &Path,
+    moments: Vec<Moment>,
+    speed: Speed,
+    options: DisplayOptions,
+    events: Option<EventSink>,
+) -> Result<Shown, Error> {
+    let Some(settings) = &debate.settings else { return Err(StoreError::NoJournal { id: debate.id.clone() }.into()) };
+    let panel = PanelInfo::new(settings, Arc::clone(&debate.stages));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+    let log = Log { journal, before: 0 };
+    let shown = runtime.block_on(show(moments, speed, panel, &log, options, events))?;
+    // A thread that waits for the interrupt must not keep the program.
+    runtime.shutdown_background();
+    Ok(shown)
 }
 
 /// Shows all moments, unless the user leaves or interrupts.
@@ -130,7 +137,7 @@ async fn left(mut keys: UnboundedReceiver<Key>, hold: &watch::Sender<bool>, mess
 }
 
 /// How a replay ended.
-enum Shown {
+pub(super) enum Shown {
     ToTheEnd(StreamEnd),
     /// With a key: the user has seen enough, and nothing went wrong.
     Left,

@@ -60,7 +60,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     }
     // Of the newest one it was said and asked already.
     let foreseen = match &args.debate {
-        Some(_) => consent::agreed(&prepared, &settings, &environment, terminal)?,
+        Some(_) => consent::agreed(&prepared, &settings, terminal)?,
         None => None,
     };
     let ready = prepared.begin()?;

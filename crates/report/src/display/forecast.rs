@@ -65,7 +65,9 @@ pub fn price_tag(forecast: &Forecast, limit: Option<Usd>, tools: bool) -> String
     let Span { low, high } = forecast.count();
     let calls = counted(high as u64, "call");
     let calls = if low == high { calls } else { format!("{low} to {calls}") };
-    let Some((likely, most)) = forecast.likely().zip(forecast.most()) else {
+    // What a limit is held against counts second chances, too.
+    let of_limit = forecast.purchase.as_ref().map(|purchase| (purchase.likely_all, purchase.all_rounds));
+    let Some((likely, most)) = of_limit.or_else(|| forecast.likely().zip(forecast.most())) else {
         let models = forecast.unpriced();
         let first = models.first().copied().map(one_line).unwrap_or_default();
         let more = if models.len() > 1 { format!(" and {} more", models.len() - 1) } else { String::new() };

@@ -1,0 +1,237 @@
+//! `dialectic demo`: a debate that was recorded once, shown as `replay` shows debates, and kept where it can be read.
+
+use std::error::Error as StdError;
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::time::Duration;
+
+use flate2::read::GzDecoder;
+
+use super::replay::{Shown, show_again};
+use crate::cli::args::{DemoArgs, Watch};
+use crate::cli::conclusion::with_brief;
+use crate::cli::terminal::Terminal;
+use crate::error::Error;
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::figures::{clock, counted};
+use dialectic_base::sanitize::one_line;
+use dialectic_config::cache_directory;
+use dialectic_record::debate::{fold, timeline};
+use dialectic_record::store::{Entry, Readers, Record, StoreError, read_journal, verify, write_atomically};
+use dialectic_report::display::{Speed, StreamEnd};
+
+/// The journal of the debate. `UPDATE_DEMO=<journal> cargo test --lib demo` makes it from another one.
+static JOURNAL: &[u8] = include_bytes!("../../../assets/demo.events.jsonl.gz");
+
+/// How long somebody watches.
+const LENGTH: Duration = Duration::from_secs(20);
+
+/// Where the user says in which directory programs keep what can be made again.
+const CACHE_VARIABLE: &str = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_CACHE_HOME" };
+
+/// The recorded debate cannot be kept where it could be read.
+#[derive(Debug, thiserror::Error)]
+enum NotKept {
+    #[error("there is no place for the recorded debate: your home directory is not known")]
+    NoHome,
+    #[error("the recorded debate cannot be written to {}", directory.display())]
+    Unwritable { directory: PathBuf, source: Box<dyn StdError + Send + Sync> },
+}
+
+impl Diagnostic for NotKept {
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::General
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(format!("set {CACHE_VARIABLE} to a directory that may be written and has room"))
+    }
+}
+
+pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let directory = cache_directory().ok_or(NotKept::NoHome)?;
+    let entry = keep(&directory).map_err(|source| NotKept::Unwritable { directory, source })?;
+    let journal = entry.journal_path()?;
+    let events = read_journal(journal).map_err(StoreError::from)?.events;
+    let debate = fold(&events).map_err(|source| StoreError::Fold { path: journal.to_owned(), source })?;
+    let moments = timeline(&events);
+    let took = moments.last().map(|moment| moment.at).unwrap_or_default();
+    let watch = if args.quiet { Watch::Quiet } else { Watch::Compact };
+    let is_watched = terminal.shows(watch);
+    let calls = counted(debate.total_usage().requests, "call");
+    let shown_in = if is_watched { format!("; you see it in {}", clock(LENGTH.min(took))) } else { String::new() };
+    // Short lines, which narrow terminals need not break.
+    terminal.notice("A recorded debate; no model is called.");
+    terminal.notice(&format!("“{}”", one_line(&debate.title())));
+    terminal.notice(&format!("{calls} in {}{shown_in}.", clock(took)));
+    let speed = if is_watched { speed(took) } else { Speed::Max };
+    match show_again(&debate, journal, moments, speed, terminal.display(watch), None)? {
+        Shown::Interrupted => return Err(Error::ReplayInterrupted),
+        Shown::ToTheEnd(StreamEnd::ReaderGone) => return Err(Error::PipeClosed),
+        Shown::Left | Shown::ToTheEnd(StreamEnd::Complete | StreamEnd::Incomplete) => {}
+    }
+    let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
+    // Somebody new is not to meet a pager first.
+    terminal.solution(&with_brief(&debate, solution), false)?;
+    if is_watched {
+        terminal.notice("");
+    }
+    for line in what_next(&entry.state) {
+        terminal.notice(&line);
+    }
+    Ok(())
+}
+
+/// So fast that a debate that took so long is seen in [`LENGTH`]; never slower than it was.
+fn speed(took: Duration) -> Speed {
+    Speed::Times((took.as_secs_f64() / LENGTH.as_secs_f64()).max(1.0))
+}
+
+/// What is said at the end.
+fn what_next(state: &Path) -> [String; 7] {
+    let state = typed(state);
+    [
+        "This was a recorded debate; no model was called.".to_owned(),
+        "Read what was fought over, and its page:".to_owned(),
+        format!("  dialectic show {state} points"),
+        format!("  dialectic report {state} --open"),
+        "Then rehearse one of your own, or set up a model:".to_owned(),
+        "  dialectic debate --offline \"Design a rate limiting system\"".to_owned(),
+        "  dialectic init".to_owned(),
+    ]
+}
+
+/// A path as it is typed in a shell.
+fn typed(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || c == MAIN_SEPARATOR || "/:._-+@".contains(c);
+    if path.chars().all(is_plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
+
+/// The journal as it was recorded.
+fn journal() -> io::Result<Vec<u8>> {
+    let mut journal = Vec::new();
+    GzDecoder::new(JOURNAL).read_to_end(&mut journal)?;
+    Ok(journal)
+}
+
+/// Writes the record into `directory`, unless it is there already: what was noted about it since stays.
+fn keep(directory: &Path) -> Result<Entry, Box<dyn StdError + Send + Sync>> {
+    let (state, path) = (directory.join("demo.json"), directory.join("demo.events.jsonl"));
+    let recorded = journal()?;
+    let entry = || Entry::of_state(&state);
+    let is_there = fs::read(&path).is_ok_and(|found| found.starts_with(&recorded))
+        && verify(&entry(), &path).is_ok_and(|found| found.is_whole());
+    if !is_there {
+        fs::create_dir_all(directory)?;
+        // One of another record would say that the end of this journal is missing.
+        match fs::remove_file(&state) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        write_atomically(&path, Readers::Owner, |out| out.write_all(&recorded))?;
+        Record::reopen(&entry())?.0.write_state()?;
+    }
+    Ok(entry())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+    use dialectic_record::debate::{Event, Moment, Recorded};
+    use dialectic_record::store::Journal;
+
+    /// What stands in place of the address of the server that was asked. That domain is nobody's, now and later.
+    const NEUTRAL: &str = "http://recorded.invalid/v1";
+
+    /// The record without what it says of the machine that it was made on. Its lines are sealed anew.
+    fn neutral(journal: &Path) -> Vec<u8> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("neutral.events.jsonl");
+        let mut written = Journal::create(&path).unwrap();
+        for mut recorded in read_journal(journal).unwrap().events {
+            if let Event::Created(created) = &mut recorded.event {
+                created.settings.base_dir = None;
+                for provider in created.settings.providers.values_mut() {
+                    provider.base_url = Some(NEUTRAL.to_owned());
+                    provider.api_key_env = None;
+                }
+            }
+            written.append(&recorded).unwrap();
+        }
+        fs::read(&path).unwrap()
+    }
+
+    #[test]
+    fn the_record_says_nothing_of_the_machine_it_was_made_on() {
+        if let Some(path) = std::env::var_os("UPDATE_DEMO") {
+            let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+            packed.write_all(&neutral(Path::new(&path))).unwrap();
+            let asset = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo.events.jsonl.gz");
+            fs::write(asset, packed.finish().unwrap()).unwrap();
+            return;
+        }
+        let text = String::from_utf8(journal().unwrap()).unwrap();
+        for word in [
+            "127.0.0.1",
+            "localhost",
+            "/work/",
+            "/home/",
+            "/root",
+            "/tmp/",
+            "sk-",
+            "baseDir",
+            "contextDir",
+            "apiKeyEnv",
+        ] {
+            assert!(!text.contains(word), "{word}");
+        }
+        assert_eq!(text.matches("\"baseUrl\":").count(), text.matches(NEUTRAL).count());
+    }
+
+    fn moments() -> Vec<Moment> {
+        let text = String::from_utf8(journal().unwrap()).unwrap();
+        let events: Vec<Recorded> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        timeline(&events)
+    }
+
+    #[test]
+    fn it_is_seen_in_thirty_seconds_at_most() {
+        let took = moments().last().unwrap().at;
+        let Speed::Times(times) = speed(took) else { panic!("it is shown without waiting") };
+        let watched = took.as_secs_f64() / times;
+        assert!((10.0..=30.0).contains(&watched), "{took:?} at {times} take {watched} s");
+        assert_eq!(speed(Duration::from_secs(5)), Speed::Times(1.0), "nothing is slower than it was");
+    }
+
+    #[test]
+    fn what_was_noted_about_it_stays_and_what_was_damaged_is_made_good() {
+        let place = tempfile::tempdir().unwrap();
+        let entry = keep(place.path()).unwrap();
+        let path = entry.journal_path().unwrap().to_owned();
+        let is_whole = || verify(&entry, &path).unwrap().is_whole();
+        assert!(is_whole());
+        let (mut record, _) = Record::reopen(&entry).unwrap();
+        let events = record.events();
+        record.append(Event::Tagged { tags: vec!["storage".to_owned()] }).unwrap();
+        record.write_state().unwrap();
+        drop(record);
+        keep(place.path()).unwrap();
+        assert_eq!(read_journal(&path).unwrap().events.len() as u64, events + 1);
+        fs::write(&entry.state, "{}").unwrap();
+        keep(place.path()).unwrap();
+        assert!(is_whole() && read_journal(&path).unwrap().events.len() as u64 == events);
+    }
+
+    #[test]
+    fn a_path_can_be_typed_as_it_is_printed() {
+        assert_eq!(typed(Path::new("/home/me/.cache/dialectic/demo.json")), "/home/me/.cache/dialectic/demo.json");
+        assert_eq!(typed(Path::new("/a b/it's")), r"'/a b/it'\''s'");
+    }
+}
