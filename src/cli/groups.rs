@@ -1,5 +1,7 @@
 //! The commands in the program's own help, in groups.
 
+use std::fmt::Write;
+
 use clap::Command;
 use clap::builder::Styles;
 
@@ -32,17 +34,18 @@ fn listed(command: &Command, columns: usize) -> String {
         command.get_subcommands().filter(|one| !one.is_hide_set() && one.get_name() != "help").collect();
     let indent = shown.iter().map(|one| one.get_name().len()).max().unwrap_or_default() + 4;
     let mut text = String::new();
+    // Writing to a String cannot fail.
     let named = |name: &&str| shown.iter().find(|one| one.get_name() == *name).copied();
     let known = |name: &str| GROUPS.iter().any(|(_, names)| names.contains(&name));
     let groups = GROUPS.iter().map(|(title, names)| (*title, names.iter().filter_map(named).collect::<Vec<_>>()));
     let others = shown.iter().filter(|one| !known(one.get_name())).copied().collect::<Vec<_>>();
     for (title, commands) in groups.chain([("Other", others)]).filter(|(_, commands)| !commands.is_empty()) {
-        text += &format!("\n{header}{title}:{header:#}\n");
+        let _ = writeln!(text, "\n{header}{title}:{header:#}");
         for one in commands {
             let about = one.get_about().map(ToString::to_string).unwrap_or_default();
             let gap = " ".repeat(indent - 2 - one.get_name().len());
             let lines = wrapped(&about, columns.saturating_sub(indent)).join(&format!("\n{}", " ".repeat(indent)));
-            text += &format!("  {literal}{}{literal:#}{gap}{lines}\n", one.get_name());
+            let _ = writeln!(text, "  {literal}{}{literal:#}{gap}{lines}", one.get_name());
         }
     }
     text + &format!("\n{header}Options:{header:#}")
@@ -53,8 +56,8 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         match lines.last_mut() {
-            Some(line) if line.is_empty() => *line = word.to_owned(),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => *line += &format!(" {word}"),
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => line.extend([" ", word]),
             Some(_) | None => lines.push(word.to_owned()),
         }
     }

@@ -61,7 +61,8 @@ pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &
 /// a question.
 pub(super) fn is_debate(word: &str, directory: &Directory) -> Result<bool, Error> {
     let path = Path::new(word);
-    let is_file = path.is_file() || (!word.contains(char::is_whitespace) && word.ends_with(".json"));
+    let is_file = path.is_file()
+        || (!word.contains(char::is_whitespace) && path.extension().is_some_and(|extension| extension == "json"));
     if word == LATEST || is_file {
         return Ok(true);
     }

@@ -281,8 +281,8 @@ fn which_model(
         }
         (None, None) => Some(match (usual, names.as_slice()) {
             (Some(model), _) | (None, &[model]) => model.to_owned(),
-            (None, []) => return Err(required(format!("{} does not list its models", wanted.provider))),
-            (None, several) => return Err(required(format!("{} offers {}", wanted.provider, several.join(", ")))),
+            (None, []) => return Err(required(&format!("{} does not list its models", wanted.provider))),
+            (None, several) => return Err(required(&format!("{} offers {}", wanted.provider, several.join(", ")))),
         }),
     };
     let chosen = offered.into_iter().find(|model| Some(&model.name) == wanted.model.as_ref());
@@ -297,7 +297,7 @@ fn which_model(
     Ok(())
 }
 
-fn required(why: String) -> Error {
+fn required(why: &str) -> Error {
     ConfigError::Argument { option: "--model", message: format!("is required: {why}") }.into()
 }
 

@@ -27,6 +27,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
 /// What a program is told.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "they are what is told")]
 struct VerifyReport {
     id: String,
     whole: bool,

@@ -140,6 +140,7 @@ pub(crate) fn redactions() -> insta::Settings {
     let mut settings = insta::Settings::clone_current();
     settings.add_filter(r"\b\d+\.\d s\b", "[time]");
     settings.add_filter(r"127\.0\.0\.1:\d+", "[server]");
+    settings.add_filter(r"dialectic (show|ask|report) [0-9a-z]{4}\b", "dialectic $1 [id]");
     settings
 }
 
