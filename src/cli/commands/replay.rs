@@ -92,15 +92,15 @@ async fn show(
         }
         give_way(watchers.messages(), keyboard.clone());
     }
-    let (hold, held) = watch::channel(false);
+    let (pause, is_paused) = watch::channel(false);
     let messages = watchers.messages();
     let mut is_left = false;
     tokio::select! {
         biased;
         () = cancel.cancelled() => {}
         () = watchers.reader_gone() => {}
-        () = left(keys, &hold, &messages) => is_left = true,
-        () = play(moments, speed, &signals, held) => {}
+        () = left(keys, &pause, &messages) => is_left = true,
+        () = play(moments, speed, &signals, is_paused) => {}
     }
     if let Some(keyboard) = &keyboard {
         // From here on the terminal is whoever's comes next.
@@ -117,12 +117,12 @@ async fn show(
 }
 
 /// Does what keys stand for, until one of them leaves.
-async fn left(mut keys: UnboundedReceiver<Key>, hold: &watch::Sender<bool>, messages: &Messages) {
+async fn left(mut keys: UnboundedReceiver<Key>, pause: &watch::Sender<bool>, messages: &Messages) {
     while let Some(key) = keys.recv().await {
         match key {
             Key::Pause => {
-                let is_held = !*hold.borrow();
-                hold.send_replace(is_held);
+                let is_held = !*pause.borrow();
+                pause.send_replace(is_held);
                 messages.key(KeysMeaning::Held(is_held));
             }
             Key::MoreOrLess => messages.key(KeysMeaning::MoreOrLess),
@@ -133,7 +133,7 @@ async fn left(mut keys: UnboundedReceiver<Key>, hold: &watch::Sender<bool>, mess
         }
     }
     // Where no keys are heard, none leaves.
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// How a replay ended.
