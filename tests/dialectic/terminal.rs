@@ -61,13 +61,13 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
     assert_eq!(code, 0, "{output}");
     assert!(screen.is_left_as_found(), "{output:?}");
     let shown = without_times(&screen.text(), &sandbox);
-    insta::assert_snapshot!(shown, @"
-    ✓ r1 critique The architect → The kiss · [time] · “Consumer commit backoff snapshot batc…”
-    ✓ r1 critique The kiss → The architect · [time] · “Audit tenant message budget journal a…”
-    ✓ r1 proposal The architect · [time] · “Backoff latency schema cursor message schema.”
-    ✓ r1 proposal The kiss · [time] · “Commit index batch quorum partition latency.”
-    ✓ r1 refinement The architect · [time] · “Queue worker boundary gateway limit boundary.”
-    ✓ r1 refinement The kiss · [time] · “Consumer gateway backoff latency worker worker.”
+    insta::assert_snapshot!(shown, @r#"
+    ✓ r1 critique The architect → The kiss · [time] · “Delivery account queue message…”
+    ✓ r1 critique The kiss → The architect · [time] · “Account operator account lease…”
+    ✓ r1 proposal The architect · [time] · “Snapshot retention index batch window backoff.”
+    ✓ r1 proposal The kiss · [time] · “Message cursor token schema consumer commit.”
+    ✓ r1 refinement The architect · [time] · “Boundary worker worker account limit partition.”
+    ✓ r1 refinement The kiss · [time] · “Cursor latency snapshot budget cluster boundary.”
     ── Round 1/1 · 2 points · 2 unanswered · 720 tokens · cost unknown ──────────────────────
     ✓ r1 synthesis The generalist · [time] · “Keep the order, and ack.”
     Saved debate to ./debates/[id].json
@@ -87,9 +87,22 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
 
     Confidence Score: 82/100
 
-    ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 · not checked
-      dialectic report [id]
-    ");
+    ▸ What Remains of the Objections
+
+    By the judge's ruling, of 2 points: 2 not ruled.
+
+    • 1.1 (minor), not ruled: Account operator account lease account budget.
+    • 2.1 (minor), not ruled: Delivery account queue message deadline recovery.
+
+    ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 % · not checked
+
+    Design a queue: Keep the order, and ack.
+    Strongest objection (2.1, minor), The architect to The kiss: “Delivery account queue
+    message deadline recovery.” It was left unanswered; the judge did not rule on it; it is
+    open.
+    Next: dialectic show [id] points · dialectic ask [id] "Why not …?"
+          dialectic report [id] --open
+    "#);
     // Bold and colours are for terminals.
     assert!(output.contains("\x1b[1m"), "{output:?}");
 }
@@ -126,13 +139,13 @@ fn warnings_stand_above_the_block_and_stay() {
     let (code, output, screen) = Terminal::start(&sandbox, ["debate", "Design a queue"]).finish();
     assert_eq!(code, 0, "{output}");
     let shown = without_times(&screen.text(), &sandbox);
-    insta::assert_snapshot!(shown, @"
-    ✓ r1 critique The architect → The kiss · [time] · “Consumer commit backoff snapshot batc…”
-    ✓ r1 proposal The architect · [time] · “Backoff latency schema cursor message schema.”
-    ✓ r1 proposal The kiss · [time] · “Commit index batch quorum partition latency.”
+    insta::assert_snapshot!(shown, @r#"
+    ✓ r1 critique The architect → The kiss · [time] · “Delivery account queue message…”
+    ✓ r1 proposal The architect · [time] · “Snapshot retention index batch window backoff.”
+    ✓ r1 proposal The kiss · [time] · “Message cursor token schema consumer commit.”
     ✗ r1 critique The kiss → The architect · the request was refused (400): no
-    ✓ r1 refinement The architect · [time] · “Failure delivery partition commit lease ledger.”
-    ✓ r1 refinement The kiss · [time] · “Consumer gateway backoff latency worker worker.”
+    ✓ r1 refinement The architect · [time] · “Backoff latency schema latency cursor commit.”
+    ✓ r1 refinement The kiss · [time] · “Cursor latency snapshot budget cluster boundary.”
     ── Round 1/1 · 1 point · 1 unanswered · 600 tokens · cost unknown ───────────────────────
     ✓ r1 synthesis The generalist · [time] · “Keep the order, and ack.”
     Saved debate to ./debates/[id].json
@@ -152,11 +165,23 @@ fn warnings_stand_above_the_block_and_stay() {
 
     Confidence Score: 82/100
 
-    ! degraded · 1 round · 6 calls · 0:00 · cost unknown · confidence 82 · not checked
-      dialectic report [id]
+    ▸ What Remains of the Objections
+
+    By the judge's ruling, of 1 point: 1 not ruled.
+
+    • 2.1 (minor), not ruled: Delivery account queue message deadline recovery.
+
+    ! degraded · 1 round · 6 calls · 0:00 · cost unknown · confidence 82 % · not checked
       agent-kiss failed in the critique of agent-architect of round 1: the request was
       refused (400): no
-    ");
+
+    Design a queue: Keep the order, and ack.
+    Strongest objection (2.1, minor), The architect to The kiss: “Delivery account queue
+    message deadline recovery.” It was left unanswered; the judge did not rule on it; it is
+    open.
+    Next: dialectic show [id] points · dialectic ask [id] "Why not …?"
+          dialectic report [id] --open
+    "#);
 }
 
 #[test]
@@ -198,24 +223,67 @@ fn the_end_fits_every_width() {
         let shown = without_times(&screen.text(), &sandbox);
         let (_, end) = shown.split_once("Confidence Score").unwrap();
         match columns {
-            50 => insta::assert_snapshot!(end, @"
+            50 => insta::assert_snapshot!(end, @r#"
             : 82/100
+
+            ▸ What Remains of the Objections
+
+            By the judge's ruling, of 2 points: 2 not ruled.
+
+            • 1.1 (minor), not ruled: Account operator account
+              lease account budget.
+            • 2.1 (minor), not ruled: Delivery account queue
+              message deadline recovery.
 
             ✓ full · 1 round · 7 calls · 0:00 · cost unknown
-              confidence 82 · not checked
-              dialectic report [id]
-            "),
-            80 => insta::assert_snapshot!(end, @"
+              confidence 82 % · not checked
+
+            Design a queue: Keep the order, and ack.
+            Strongest objection (2.1, minor), The architect
+            to The kiss: “Delivery account queue message
+            deadline recovery.” It was left unanswered; the
+            judge did not rule on it; it is open.
+            Next: dialectic show [id] points
+                  dialectic ask [id] "Why not …?"
+                  dialectic report [id] --open
+            "#),
+            80 => insta::assert_snapshot!(end, @r#"
             : 82/100
 
-            ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 · not checked
-              dialectic report [id]
-            "),
-            _ => insta::assert_snapshot!(end, @"
+            ▸ What Remains of the Objections
+
+            By the judge's ruling, of 2 points: 2 not ruled.
+
+            • 1.1 (minor), not ruled: Account operator account lease account budget.
+            • 2.1 (minor), not ruled: Delivery account queue message deadline recovery.
+
+            ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 %
+              not checked
+
+            Design a queue: Keep the order, and ack.
+            Strongest objection (2.1, minor), The architect to The kiss: “Delivery account
+            queue message deadline recovery.” It was left unanswered; the judge did not
+            rule on it; it is open.
+            Next: dialectic show [id] points · dialectic ask [id] "Why not …?"
+                  dialectic report [id] --open
+            "#),
+            _ => insta::assert_snapshot!(end, @r#"
             : 82/100
 
-            ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 · not checked · dialectic report [id]
-            "),
+            ▸ What Remains of the Objections
+
+            By the judge's ruling, of 2 points: 2 not ruled.
+
+            • 1.1 (minor), not ruled: Account operator account lease account budget.
+            • 2.1 (minor), not ruled: Delivery account queue message deadline recovery.
+
+            ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 % · not checked
+
+            Design a queue: Keep the order, and ack.
+            Strongest objection (2.1, minor), The architect to The kiss: “Delivery account queue message
+            deadline recovery.” It was left unanswered; the judge did not rule on it; it is open.
+            Next: dialectic show [id] points · dialectic ask [id] "Why not …?" · dialectic report [id] --open
+            "#),
         }
         assert!(screen.text().lines().all(|line| line.chars().count() <= columns), "{}", screen.text());
     }
@@ -335,7 +403,7 @@ fn a_replay_hears_keys() {
     let mut terminal = Terminal::start(&sandbox, ["replay", "latest"]);
     terminal.wait_for("? for keys");
     terminal.type_text("p");
-    terminal.wait_for("Paused · p goes on · q leaves");
+    terminal.wait_for("Paused");
     terminal.type_text("q");
     let (code, output, screen) = terminal.finish();
     assert_eq!(code, 0, "{output}");

@@ -98,8 +98,8 @@ fn a_person_starts_watches_and_steers_a_debate_while_the_server_is_killed_twice(
     sandbox.assert_state_is_the_fold(&id);
     assert_eq!(serving.status(&id), "completed");
     // The result is the report.
-    tab.until("document.querySelector('iframe.report')?.contentDocument?.querySelector('#solution')");
-    tab.until("document.querySelector('iframe.report').clientHeight > 500");
+    tab.until("document.querySelector('.report')?.shadowRoot?.querySelector('#solution')");
+    tab.until("document.querySelector('.report').clientHeight > 500");
     tab.assert_quiet();
 }
 
@@ -132,7 +132,7 @@ fn nothing_that_anybody_wrote_runs_or_becomes_markup() {
     tab.until("document.querySelector('tbody a')?.textContent.includes('<script>window.hacked')");
     tab.run("document.querySelector('tbody a').click()");
     is(&mut tab, "completed");
-    tab.until("document.querySelector('iframe.report')?.contentDocument?.querySelector('#solution')");
+    tab.until("document.querySelector('.report')?.shadowRoot?.querySelector('#solution')");
     tab.run("document.querySelector('#tab-course').click()");
     tab.run("document.querySelectorAll('details').forEach(one => { one.open = true; })");
     tab.until("document.querySelector('.entry .text')?.textContent.includes('<script>window.hacked')");
@@ -208,10 +208,7 @@ fn every_view_fits_a_phone_and_a_reader() {
         ("/new".to_owned(), "document.querySelectorAll('.members tbody tr').length === 2"),
         (format!("/debates/{running}"), "document.querySelectorAll('.graph .edge').length > 0"),
         (format!("/debates/{asking}"), "document.querySelectorAll('.questions textarea').length === 2"),
-        (
-            format!("/debates/{motion}"),
-            "document.querySelector('iframe.report')?.contentDocument?.querySelector('#solution')",
-        ),
+        (format!("/debates/{motion}"), "document.querySelector('.report')?.shadowRoot?.querySelector('#solution')"),
         (format!("/debates/{motion}#course"), "document.querySelectorAll('.side').length > 1"),
         (format!("/debates/{arena}#course"), "document.querySelectorAll('main table').length > 3"),
         ("/nowhere".to_owned(), "document.querySelector('h1')"),
