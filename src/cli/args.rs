@@ -14,11 +14,14 @@ use dialectic_record::debate::{DebateSettings, ForkPoint, TerminationKind};
 use dialectic_report::display::{ColorMode, Speed};
 
 use super::output::ReportFormatArg;
+use super::template::Template;
 
 #[cfg(feature = "archive")]
 pub(super) use archive::MemoryCommand;
 pub(super) use archive::{MemoryArgs, RatingsArgs};
-pub(super) use handling::{AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, RateArgs, RmArgs, ShowArgs, TagArgs};
+pub(super) use handling::{
+    AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, NewestArg, RateArgs, RmArgs, ShowArgs, TagArgs,
+};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
 #[derive(Debug, Parser)]
@@ -123,6 +126,10 @@ pub(super) struct DebateArgs {
     /// Write the problem in your editor (`VISUAL` or `EDITOR`), starting from the given text or file
     #[arg(help_heading = "Problem", long)]
     pub(super) edit: bool,
+
+    /// Write the problem in your editor, starting from headings that make a good one
+    #[arg(help_heading = "Problem", long, value_name = "KIND", value_enum, conflicts_with_all = ["problem", "problem_file"])]
+    pub(super) template: Option<Template>,
 
     /// Attach a text file, which all agents and the judge read. Repeatable; `-` is standard input
     #[arg(help_heading = "Problem", long, value_name = "PATH")]
@@ -368,7 +375,7 @@ impl EvalArgs {
 #[derive(Debug, Args)]
 pub(super) struct ReplayArgs {
     #[command(flatten)]
-    pub(super) which: DebateArg,
+    pub(super) which: NewestArg,
 
     /// How many times faster than the original; `max` does not wait
     #[arg(long, value_name = "FACTOR", default_value = "1", allow_negative_numbers = true)]
@@ -384,8 +391,10 @@ pub(super) struct ReplayArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ForkArgs {
-    #[command(flatten)]
-    pub(super) which: DebateArg,
+    /// The debate: a state file, an id, or the beginning or the last four characters of one [default: latest, on a
+    /// terminal]
+    #[arg(value_name = "PATH-OR-ID")]
+    pub(super) debate: Option<String>,
 
     /// The first stage to make anew, such as `2.critique` or `3.rebuttal`. The fork keeps everything before it; `start`
     /// keeps only the problem and the settings. With `--protocol`, the default is after the proposals of the first round
@@ -417,7 +426,7 @@ pub(super) struct ForkArgs {
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
     #[command(flatten)]
-    pub(super) which: DebateArg,
+    pub(super) which: NewestArg,
 
     /// Print JSON
     #[arg(long)]
@@ -426,8 +435,8 @@ pub(super) struct VerifyArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ReportArgs {
-    /// The debate: a state file, an id, the beginning or the last four characters of one, or `latest`
-    #[arg(value_name = "PATH-OR-ID", required_unless_present = "named")]
+    /// The debate: a state file, an id, or the beginning or the last four characters of one [default: latest]
+    #[arg(value_name = "PATH-OR-ID")]
     debate: Option<String>,
 
     /// The same, as an option
@@ -457,9 +466,9 @@ pub(super) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// Which debate.
-    pub(super) fn debate(&self) -> &str {
-        self.debate.as_deref().or(self.named.as_deref()).unwrap_or_default()
+    /// Which debate, where one is named.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.debate.as_deref().or(self.named.as_deref())
     }
 }
 

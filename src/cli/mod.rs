@@ -6,12 +6,15 @@ mod args;
 mod commands;
 mod completion;
 mod conclusion;
+mod consent;
 mod dialogue;
 mod edit;
 mod empty;
 mod examples;
+mod groups;
 mod interrupt;
 mod keys;
+mod latest;
 mod line;
 mod modes;
 mod output;
@@ -22,6 +25,7 @@ mod standing;
 mod stdin;
 mod suspend;
 mod target;
+mod template;
 mod terminal;
 mod watchers;
 
@@ -46,7 +50,7 @@ pub fn main() -> ExitCode {
     completion::answer();
     std::panic::set_hook(Box::new(report_defect));
     let command = command();
-    let arguments = empty::without_empty(&command, std::env::args_os());
+    let arguments = latest::with_latest(empty::without_empty(&command, std::env::args_os()));
     let parsed = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
@@ -107,7 +111,7 @@ pub fn command() -> clap::Command {
     let mut command = Cli::command();
     // Aliases and the options that all commands have are in their places only then.
     command.build();
-    examples::finished(command)
+    groups::grouped(examples::finished(command))
 }
 
 fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {

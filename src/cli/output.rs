@@ -127,21 +127,18 @@ pub(super) fn detail(verbose: bool) -> ReportDetail {
     if verbose { ReportDetail::Verbose } else { ReportDetail::Plain }
 }
 
-/// Where `--report` writes to: a path without an ending, or one in `.txt`, gets `.md` behind it, as it always did.
-///
-/// # Errors
-/// When the ending means nothing.
-pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> Result<PathBuf, Error> {
-    ReportFormatArg::of("--report", path)?;
-    if path.extension().is_some() && !has_extension(path, "txt") {
-        return Ok(path.to_owned());
+/// Where `--report` writes to: a path with another ending than a report's, or without one, gets `.md` after it, as it
+/// always did.
+pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> PathBuf {
+    if ENDINGS.iter().any(|(ending, _)| *ending != "txt" && has_extension(path, ending)) {
+        return path.to_owned();
     }
     let mut named = path.as_os_str().to_owned();
     named.push(".md");
     let named = PathBuf::from(named);
     let (given, written) = (path.display(), named.display());
     terminal.warning(&format!("the report `{given}` ends in neither .md nor .html; writing it to {written}"));
-    Ok(named)
+    named
 }
 
 /// Opens a page in the user's browser. Where that cannot be done it says so, and where the page is.

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::consent::is_automated;
 use dialectic_engine::access::Environment;
 
 /// What pages where the user names nothing: it shows colours.
@@ -22,7 +23,7 @@ pub(super) fn is_open() -> bool {
 /// The pager that the user wants: that of `PAGER`, else a usual one; nothing where it is empty, passes everything on, or
 /// nobody is there who could turn a page.
 pub(super) fn wanted(environment: &Environment) -> Option<String> {
-    if !cfg!(unix) || environment.get("CI").is_some() {
+    if !cfg!(unix) || is_automated(environment) {
         return None;
     }
     let pager = environment.get("PAGER").unwrap_or(DEFAULT).trim();

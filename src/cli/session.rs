@@ -97,7 +97,7 @@ impl<'a> Session<'a> {
         terminal: &mut Terminal,
     ) -> Result<Self, Error> {
         features::check(settings)?;
-        let report = args.report.as_deref().map(|path| report_path(path, terminal)).transpose()?;
+        let report = args.report.as_deref().map(|path| report_path(path, terminal));
         let events = args.events.as_deref().filter(|path| !is_stdout(path));
         let mut targets: Vec<(&str, OutputTarget)> = Vec::new();
         for (option, path) in
@@ -144,8 +144,8 @@ impl<'a> Session<'a> {
         Self { server, ..self }
     }
 
-    /// Runs the debate, shows it and says how it ended.
-    pub(super) fn run(self, ready: Ready, terminal: &mut Terminal) -> Result<(), Error> {
+    /// Runs the debate, shows it and says how it ended. `foreseen` is what is known already of what it takes.
+    pub(super) fn run(self, ready: Ready, foreseen: Option<Forecast>, terminal: &mut Terminal) -> Result<(), Error> {
         let Self { args, report, events, trace, after, server, is_first } = self;
         let served = server.map(|server| Served::start(server, &ready.debate().id, terminal)).transpose()?;
         let begun = Instant::now();
@@ -155,7 +155,8 @@ impl<'a> Session<'a> {
         }
         let options = terminal.display(args.watch.watch());
         let ready = if terminal.shows(args.watch.watch()) { ready.waiting_for_servers() } else { ready };
-        let forecast = ready.forecast().filter(|_| options.progress == ProgressMode::Live);
+        let is_foreseen = foreseen.is_some();
+        let forecast = ready.forecast().filter(|_| options.progress == ProgressMode::Live && !is_foreseen);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
         let tracer = trace.and_then(|(to, http)| {
             let debate = ready.debate().clone();
@@ -175,6 +176,9 @@ impl<'a> Session<'a> {
             };
             let watch = tokio::spawn(interrupt(interrupts, cancel.clone(), watchers.view().clone()));
             let messages = watchers.messages();
+            if let Some(foreseen) = foreseen {
+                messages.expect(foreseen);
+            }
             if let Some(forecast) = forecast {
                 foresee(forecast, messages.clone());
             }

@@ -24,6 +24,18 @@ pub(super) fn may_have_text() -> bool {
     !io::stdin().is_terminal()
 }
 
+/// Whether a text lies on standard input: in a file, or in a pipe already. It waits for none.
+#[cfg(unix)]
+pub(super) fn has_text() -> bool {
+    may_have_text() && rustix::io::ioctl_fionread(io::stdin()).is_ok_and(|bytes| bytes > 0)
+}
+
+#[cfg(not(unix))]
+pub(super) fn has_text() -> bool {
+    // There is no portable way to look without waiting.
+    false
+}
+
 /// Reads at most `limit` bytes of standard input. Where nothing comes for a while, it is said that `what` is waited for.
 pub(super) fn read(what: &str, limit: u64, terminal: &mut Terminal) -> io::Result<Vec<u8>> {
     if io::stdin().is_terminal() {

@@ -22,7 +22,9 @@ fn script(request: &Incoming) -> Reply {
         "amend" => Reply::text(
             "# The final text\n\n## Requirements Coverage\n\nAll.\n\n## Response to the check\n\n- D1 accepted (Clocks): done.",
         ),
-        "review" => Reply::json(json!({"choice": "rewrite", "confidence": 70, "reason": "Clocks drift."})),
+        "review" => Reply::json(
+            json!({"choice": "rewrite", "confidence": 70, "reason": "1. [major] Clocks: they drift. Resolved by: the store's time."}),
+        ),
         "review the texts" => Reply::text("## Text 1\n\nNo objections.\n\n## Text 2\n\nNo objections.\n"),
         _ => default_reply(request),
     };

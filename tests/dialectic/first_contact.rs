@@ -319,7 +319,7 @@ fn a_users_own_configuration_is_checked_like_any_other() {
     let slip = Sandbox::new().file(OWN, r#"{"modle": "m"}"#).config(&config(&["kiss"], &json!({})));
     let warned = slip.run(["config", "show"]).expect_code(0).stderr;
     assert!(warned.contains("unknown key `modle` is ignored (did you mean `model`?) ("), "{warned}");
-    let project = Sandbox::new().config(&json!({"directory": "/tmp", "model": "m"}));
+    let project = Sandbox::new().config(&json!({"directory": "/tmp", "model": "m", "provider": "openai"}));
     let warned = project.run(["config", "show"]).expect_code(0).stderr;
     assert!(warned.contains("unknown key `directory` is ignored"), "{warned}");
 }

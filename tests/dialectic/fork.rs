@@ -119,7 +119,7 @@ fn a_fork_goes_on_with_what_was_changed() {
 
     // A fork of the fork, at a point of what that one took over.
     let before = server.requests().len();
-    let newer = forked(&sandbox, &[&new, "--at", "1.critique", "--set", "agents[0].enabled=true"]);
+    let newer = forked(&sandbox, &[&new, "--at", "1.critique", "--set", "agents[0].temperature=0.25"]);
     assert_eq!(server.requests()[before..].iter().filter(|one| one.purpose == Purpose::Critique).count(), 6);
     assert_eq!(sandbox.state(&newer)["forkedFrom"]["id"], new);
     assert_eq!(sandbox.state(&newer)["rounds"][0]["contributions"][0], state["rounds"][0]["contributions"][0]);

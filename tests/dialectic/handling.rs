@@ -150,9 +150,56 @@ fn what_cannot_be_noted_is_refused_before_anything_is_written() {
         sandbox.run(&arguments).expect_code(2);
     }
     assert!(sandbox.files() == before, "something was written");
-    let older = Sandbox::new().file("debates/old.json", ARGUED);
-    let refused = older.run(["rate", "latest", "+1"]).expect_code(2);
-    assert!(refused.stderr.contains("has no journal"), "{refused}");
+    // One that lost its journal gets no other.
+    sandbox.remove(format!("debates/{}.events.jsonl", sandbox.only_debate()));
+    let refused = sandbox.run(["rate", "latest", "+1"]).expect_code(2);
+    assert!(refused.stderr.contains("is missing"), "{refused}");
+}
+
+#[test]
+fn an_older_debate_can_be_asked_about() {
+    let server = MockServer::with(short_reply);
+    let state =
+        crate::fixtures::states().into_iter().map(|(_, state)| state).find(|state| state.contains("finalSolution"));
+    let older = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let older = older.file("debates/old.json", state.unwrap());
+    let before = older.state("old");
+    let refused = older.run(["ask", "old", "Why?", "--max-cost", "0.01"]).expect_code(2);
+    assert!(refused.stderr.contains("model-judge"), "{refused}");
+    let answered = older.run(["ask", "old", "Why?"]).expect_code(0);
+    assert!(!answered.stdout.trim().is_empty(), "{answered}");
+    older.run(["ask", "old", "And then?"]).expect_code(0);
+    let state = older.state("old");
+    assert_eq!(state["followUps"].as_array().unwrap().len(), 2);
+    // Whom the configuration asks now is no fact about that debate.
+    assert_eq!((&state["settings"], &state["rounds"]), (&before["settings"], &before["rounds"]));
+    let verified = older.run(["verify", "old"]).expect_code(0).stdout;
+    assert!(verified.contains("imported") && verified.contains("matches the journal"), "{verified}");
+}
+
+#[test]
+fn an_older_debate_gets_a_journal_with_the_first_thing_that_is_noted() {
+    let (_, state) = &crate::fixtures::states()[0];
+    let older = Sandbox::new().file("debates/old.json", state);
+    let report = older.run(["report", "old"]).expect_code(0).stdout;
+    older.run(["tag", "old", "--remove", "none"]).expect_code(0);
+    assert_eq!(older.files().len(), 1, "nothing was noted, and something written");
+    older.run(["rate", "old", "+1", "Still holds"]).expect_code(0);
+    older.run(["tag", "old", "adr-7"]).expect_code(0);
+    let verified = older.run(["verify", "old"]).expect_code(0).stdout;
+    assert!(verified.contains("3 events") && verified.contains("imported"), "{verified}");
+    assert!(verified.contains("matches the journal"), "{verified}");
+    let json: Value = serde_json::from_str(&older.run(["verify", "old", "--json"]).expect_code(0).stdout).unwrap();
+    assert_eq!((&json["imported"], &json["whole"]), (&json!(true), &json!(true)));
+    assert_eq!(older.state("old")["tags"], json!(["adr-7"]));
+    // Nothing of what was known became something else.
+    assert_eq!(older.run(["report", "old"]).expect_code(0).stdout, report);
+    for refused in [&["fork", "old", "--at", "1.critique"][..], &["replay", "old"]] {
+        assert!(older.run(refused).expect_code(2).stderr.contains("has no journal"), "{refused:?}");
+    }
+    older.run(["list"]).expect_code(0);
+    older.run(["show", "old"]).expect_code(0);
+    older.run(["resume", "old"]).expect_code(0);
 }
 
 #[test]

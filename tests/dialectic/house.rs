@@ -30,6 +30,7 @@ const NO_STAGES: &[(&str, &str, &str)] = &[
     ("crates/engine/src/agent/reply.rs", "evaluation", "the name of a schema in requests"),
     ("src/evaluation/answer.rs", "evaluation", "a key of the answer of `eval`"),
     ("src/evaluation/schema.rs", "evaluation", "a key of the answer of `eval`"),
+    ("crates/record/src/debate/contribution.rs", "rewrite", "the choice of a reviewer"),
 ];
 
 /// Arms and fallbacks that stand for what they do not name, by the file and how they begin, with the reason.

@@ -26,6 +26,7 @@ mod evaluation;
 mod failures;
 mod fault_matrix;
 mod first_contact;
+mod first_minute;
 mod fixtures;
 mod foreign_protocol;
 mod fork;

@@ -34,31 +34,40 @@ fn the_help_of_the_program() {
 
     Usage: dialectic [OPTIONS] <COMMAND>
 
-    Commands:
-      init         Choose a provider and model, for all directories
+    Debate:
       debate       Debate a problem and print the solution
       resume       Continue a paused, failed or killed debate from its last finished call
+      ask          Ask the judge about a finished debate
+      fork         Make a new debate from a past one: change something and go on from there
+      serve        Show, start and steer debates in a browser, or through an HTTP API
+
+    Read:
       list         List the saved debates, newest first
       show         Read a saved debate, or a part of it
-      ask          Ask the judge about a finished debate
+      report       Write a report of a saved debate: Markdown, page, decision record or JSON
       diff         Compare two debates
+      replay       Show a past debate again, as it was seen
+
+    Keep:
       rate         Rate a debate
       tag          Tag a debate, to find it again
       rm           Remove debates
-      report       Write a report of a saved debate: Markdown, page, decision record or JSON
-      eval         Have evaluators score the solutions of saved debates
-      replay       Show a past debate again, as it was seen
-      fork         Make a new debate from a past one: change something and go on from there
-      verify       Check that the record of a debate is whole
-      serve        Show, start and steer debates in a browser, or through an HTTP API
-      config       Write, check and show configurations
-      ratings      Rank models by the judges' scores in past arenas
       memory       Find what past debates decided
+
+    Measure:
+      eval         Have evaluators score the solutions of saved debates
+      ratings      Rank models by the judges' scores in past arenas
+      verify       Check that the record of a debate is whole
+
+    Set up:
+      init         Choose a provider and model, for all directories
+      config       Write, check and show configurations
       models       List the models you can use, with context window and price
       protocols    List the protocols, or print one
+
+    For programs:
       completions  Print a completion script for a shell
       man          Print the manual page
-      help         Print this message or the help of the given subcommand(s)
 
     Options:
           --color <WHEN>  When to use colour; `auto` also honours `NO_COLOR` [default: auto] [possible

@@ -149,12 +149,23 @@ fn init_without_questions_makes_a_configuration_that_works() {
     let finished = here.run(["init"]).expect_code(2);
     assert!(finished.stderr.contains("`dialectic init` needs a terminal to ask questions"), "{finished}");
     here.run(["init", "--yes"]).expect_code(4);
-    let finished = here.run(["init", "--yes", "--server", &server(TWO)]).expect_code(0);
+    let refused = here.run(["init", "--yes", "--server", &server(TWO)]).expect_code(2);
+    assert!(refused.stderr.contains("--model is required: local offers gpt-5.6-luna, small"), "{refused}");
+    let refused = here.run(["init", "--yes", "--server", "http://127.0.0.1:9/v1"]).expect_code(2);
+    assert!(refused.stderr.contains("--model is required: local does not list its models"), "{refused}");
+    let finished = here.run(["init", "--yes", "--server", &server(TWO), "-m", "gpt-5.6-luna"]).expect_code(0);
     assert!(finished.stderr.contains("Wrote "), "{finished}");
     let written: Value = serde_json::from_str(&here.read(OWN)).unwrap();
     assert_eq!((&written["provider"], &written["model"]), (&json!("local"), &json!("gpt-5.6-luna")));
     here.run(["config", "check"]).expect_code(0);
     here.run(["init", "--yes", "--provider", "openai"]).expect_code(1);
+    // A project begins with whom its user asks.
+    here.run(["config", "init"]).expect_code(0);
+    let project: Value = serde_json::from_str(&here.read("debate-config.json")).unwrap();
+    for one in project["agents"].as_array().unwrap().iter().chain([&project["judge"]]) {
+        assert_eq!((&one["provider"], &one["model"]), (&json!("local"), &json!("gpt-5.6-luna")));
+    }
+    here.run(["config", "check"]).expect_code(0);
     let other = Sandbox::new().env("MISTRAL_API_KEY", TEST_KEY);
     other.run(["init", "--yes"]).expect_code(0);
     assert_eq!(serde_json::from_str::<Value>(&other.read(OWN)).unwrap()["provider"], "mistral");
@@ -162,6 +173,64 @@ fn init_without_questions_makes_a_configuration_that_works() {
     for faulty in [&["--server", "localhost"][..], &["--provider", "opnai"]] {
         Sandbox::new().run([&["init", "--yes"][..], faulty].concat()).expect_code(2);
     }
+}
+
+#[test]
+fn init_finds_the_only_model_of_a_server_and_what_it_reads() {
+    const ONE: &str = r#"{"data": [{"id": "small", "max_model_len": 8192}]}"#;
+    let below = server(ONE);
+    let above = below.strip_suffix("/v1").unwrap();
+    let here = Sandbox::new();
+    here.run(["init", "--yes", "--server", above]).expect_code(0);
+    let written: Value = serde_json::from_str(&here.read(OWN)).unwrap();
+    assert_eq!((&written["providers"]["local"]["baseUrl"], &written["model"]), (&json!(below), &json!("small")));
+    assert_eq!((&written["models"]["small"]["contextWindow"], &written["prices"]), (&json!(8192), &Value::Null));
+    let dry = here.run(["debate", "Design a queue.", "--dry-run"]).expect_code(0);
+    assert!(dry.stderr.contains("warning: `small` reads 8,192 tokens at most"), "{dry}");
+
+    // On a terminal it is asked what the calls cost, unless there is a key.
+    let here = Sandbox::new();
+    let mut terminal = Terminal::start_in(100, 40, &here, ["init", "--server", &below]);
+    terminal.wait_for("Model [small]");
+    terminal.type_line("");
+    terminal.wait_for("Do its calls cost nothing? [y/N]");
+    terminal.type_line("y");
+    terminal.wait_for("Directory for debates");
+    terminal.type_line("");
+    assert_eq!(terminal.finish().0, 0);
+    let written: Value = serde_json::from_str(&here.read(OWN)).unwrap();
+    assert_eq!(written["prices"]["small"], json!({"inputPerMTok": 0, "outputPerMTok": 0}));
+    here.run(["config", "check"]).expect_code(0);
+    let here = Sandbox::new().env("MY_KEY", TEST_KEY);
+    let mut terminal = Terminal::start_in(100, 40, &here, ["init", "--server", &below, "--key-variable", "MY_KEY"]);
+    terminal.wait_for("Model [small]");
+    terminal.type_line("");
+    terminal.wait_for("Directory for debates");
+    terminal.type_line("");
+    let (code, output, _) = terminal.finish();
+    assert_eq!((code, output.contains("cost nothing")), (0, false), "{output}");
+}
+
+#[test]
+fn a_project_says_whom_to_ask_as_its_user_does() {
+    let here = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).env("MISTRAL_API_KEY", TEST_KEY);
+    here.write(OWN, r#"{"provider": "mistral", "panel": "strong"}"#);
+    here.write("debate-config.json", r#"{"provider": "openai", "model": "gpt-5.6-luna"}"#);
+    let dry = ["debate", "Design a queue.", "--dry-run"];
+    let finished = here.run(dry).expect_code(0);
+    assert!(finished.stdout.contains("gpt-5.6-luna") && finished.stderr.contains("debate-config.json"), "{finished}");
+    assert!(!finished.stderr.contains("warning: no agents"), "{finished}");
+    let finished = here.run([&dry[..], &["-m", "gpt-4o"]].concat()).expect_code(0);
+    assert!(finished.stdout.contains("gpt-4o"), "{finished}");
+    let shown = here.run(["config", "show"]).expect_code(0).stdout;
+    assert!(shown.lines().any(|line| line.starts_with("provider ") && line.contains("openai")), "{shown}");
+    // The model alone is of the user's provider.
+    here.write("debate-config.json", r#"{"model": "mistral-tiny"}"#);
+    let finished = here.run(dry).expect_code(0);
+    assert!(finished.stderr.contains("mistral-tiny of mistral is used"), "{finished}");
+    here.write("debate-config.json", r#"{"provider": "nobody"}"#);
+    let refused = here.run(dry).expect_code(4);
+    assert!(refused.stderr.contains("unknown provider `nobody`"), "{refused}");
 }
 
 #[test]

@@ -363,10 +363,15 @@ fn a_long_solution_is_paged_where_somebody_can_turn_the_page() {
     let server = MockServer::with(slowly);
     let paged = |before: &[&str], arguments: &[&str], ci: Option<&str>| {
         let sandbox = before.iter().fold(sandbox(&server), |sandbox, path| sandbox.file(path, "{}"));
-        let sandbox = ci.iter().fold(sandbox, |sandbox, ci| sandbox.env("CI", ci));
+        let sandbox = sandbox.env("CI", ci.unwrap_or_default());
         let sandbox = sandbox.env("PAGER", "sed s/^/paged:/");
         let arguments = ["debate", "Design a queue"].into_iter().chain(arguments.iter().copied());
-        let (code, output, screen) = Terminal::start_in(80, 12, &sandbox, arguments).finish();
+        let mut terminal = Terminal::start_in(80, 12, &sandbox, arguments);
+        if ci.is_none() {
+            terminal.wait_for("Begin? [y/N]");
+            terminal.type_line("y");
+        }
+        let (code, output, screen) = terminal.finish();
         assert_eq!(code, 0, "{output}");
         screen.text().contains("paged:Queue")
     };

@@ -78,8 +78,13 @@ pub fn change_settings(
     let before = as_file(settings);
     let mut file = before.clone();
     let mut paths = Vec::new();
+    // Another protocol brings values of its own, which may be kept from doing so.
+    let is_same_protocol = !changes.iter().any(|change| change.path.to_string() == "debate.protocol");
     for change in changes {
         let path = known_path(&file, &change.path)?;
+        if is_same_protocol && at(&before, &path).is_some_and(|now| is_equal(now, &change.value)) {
+            return Err(fault(format!("{path} is {} already", change.value)));
+        }
         put(&mut file, &path, &change.value)?;
         paths.push((path, &change.value));
     }
@@ -191,6 +196,14 @@ fn resolved(file: &Value, context: &ResolveContext) -> Result<(Settings, Vec<Str
         return Ok((settings, findings.warnings));
     }
     Err(fault(findings.problems.iter().map(ConfigProblem::to_string).collect::<Vec<_>>().join("; ")))
+}
+
+/// Whether both are the same value, whatever numbers are written like.
+fn is_equal(one: &Value, other: &Value) -> bool {
+    match (one.as_f64(), other.as_f64()) {
+        (Some(one), Some(other)) => one.total_cmp(&other).is_eq(),
+        (Some(_), None) | (None, _) => one == other,
+    }
 }
 
 /// Whether a value that was set is another one in the settings: a role that nobody knows, a model of a provider that

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::provider::{DEFAULT_MODELS, OFFLINE};
 use dialectic_engine::access::{Environment, Outline, provider_names};
@@ -157,7 +159,13 @@ pub(super) struct ModelPreference {
 }
 
 impl ModelPreference {
-    fn is_none(&self) -> bool {
+    /// What a configuration file says.
+    pub(super) fn of_file(tree: &Value) -> Self {
+        let text = |key: &str| tree[key].as_str().map(str::to_owned);
+        Self { provider: text("provider"), model: text("model") }
+    }
+
+    pub(super) fn is_none(&self) -> bool {
         self.provider.is_none() && self.model.is_none()
     }
 }

@@ -54,4 +54,4 @@ pub use schema::{part_of, schema};
 pub use show::{SettingRow, show};
 pub use starter::starter;
 pub use suggest::nearest;
-pub use user::{debates_directory, user_path, usual_color};
+pub use user::{confirm_above, debates_directory, user_path, usual_color, usual_model};

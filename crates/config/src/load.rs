@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use dialectic_base::key_path::{KeyPath, Segment};
-use dialectic_engine::access::{Environment, Trust};
+use dialectic_engine::access::{Environment, Trust, provider_names};
 use dialectic_engine::runner::{Hooks, remembered_prices};
 use dialectic_engine::tools::FILE_TOOLS;
 use dialectic_record::debate::{AgentSettings, BudgetSettings, Settings};
 
-use super::choice::ModelChoice;
+use super::choice::{ModelChoice, ModelPreference};
 use super::error::ConfigError;
 use super::findings::{Diagnostics, unknown};
 use super::layers::{Layers, ValueSource};
 use super::overrides::{Overrides, PanelChoice, PanelName};
 use super::read::{ConfigDocument, read};
-use super::resolve::{ResolveContext, Resolved, resolve};
+use super::resolve::{ResolveContext, Resolved, Usual, resolve};
 use super::user::{UserConfig, read_user};
 use super::{names, schema};
 
@@ -248,8 +248,10 @@ pub(super) fn assemble(
 ) -> Result<Loaded, ConfigError> {
     let &FileSet { path, project, user, panel } = files;
     let mut warnings = environment.warnings().to_vec();
-    let usual = user.map(|user| user.usual.clone()).unwrap_or_default();
-    let is_expected = project.is_some() || panel.is_some();
+    let of_project = project.map(|project| ModelPreference::of_file(&project.tree)).filter(|named| !named.is_none());
+    // A project that says whom to ask leaves open who takes part, as the user's own configuration does.
+    let is_expected = (project.is_some() && of_project.is_none()) || panel.is_some();
+    let usual = usual(files, of_project.clone());
     let context = ResolveContext { environment, overrides, own_roles, usual: &usual, is_expected };
     let mut findings = Diagnostics::default();
     for document in [project, panel].into_iter().flatten() {
@@ -258,6 +260,11 @@ pub(super) fn assemble(
     let Resolved { mut settings, mut layers, mut findings, choice } = resolve(files.layers(), &context, findings);
     if let Some(refusal) = findings.refusal.take() {
         return Err(refusal);
+    }
+    if let Some(provider) = of_project.as_ref().and_then(|named| named.provider.as_deref()).filter(|_| choice.is_none())
+    {
+        let names = provider_names(&settings.providers);
+        findings.check_name(KeyPath::root().key("provider"), Some(provider), "provider", &names);
     }
     let of_values = files.refuse(findings)?;
     let hooks = allowed_hooks(files, &mut warnings);
@@ -282,9 +289,27 @@ pub(super) fn assemble(
     if let Some(panel) = panel {
         warnings.extend(panel.warnings.iter().map(|warning| format!("{warning} ({})", panel.path.display())));
     }
-    let own = user.map(UserConfig::own).unwrap_or_default();
+    let mut own = user.map(UserConfig::own).unwrap_or_default();
+    if let Some(ModelPreference { provider, model }) = of_project {
+        own.retain(|(key, _)| !matches!(&**key, "provider" | "model"));
+        let named = [("provider", provider), ("model", model)];
+        own.extend(named.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+    }
     let file = project.map(|project| project.path.clone());
     Ok(Loaded { settings, warnings, layers, own, file, provenance, choice, hooks })
+}
+
+/// Which model is asked where nothing else is said: a project's word goes before the user's. A model that is named
+/// without its provider is asked of the user's.
+fn usual(files: &FileSet, of_project: Option<ModelPreference>) -> Usual {
+    let own = files.user.map(|user| user.usual.clone()).unwrap_or_default();
+    let (Some(ModelPreference { provider, model }), Some(project)) = (of_project, files.project) else { return own };
+    let is_same = provider == own.preference.provider;
+    let preference = ModelPreference {
+        model: model.or_else(|| own.preference.model.filter(|_| is_same)),
+        provider: provider.or(own.preference.provider),
+    };
+    Usual { preference, panel: None, path: Some(project.path.clone()) }
 }
 
 /// The commands of a file that the user named, else the user's own. Those of a file that was found are left out, with a

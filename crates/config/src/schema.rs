@@ -21,6 +21,13 @@ pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
     let required = schema["$defs"]["Price"]["required"].clone();
     strip(&mut schema, &["default", "required"]);
     schema["$defs"]["Price"]["required"] = required;
+    for key in ["provider", "model"] {
+        schema["properties"][key] = json!({
+            "description": format!("The {key} to ask where no agent and no judge names one."),
+            "type": "string",
+            "minLength": 1,
+        });
+    }
     schema["properties"]["hooks"] = json!({
         "description":
             "Commands of the user's. They run only from a file that the user named, or from the user's own configuration.",
@@ -40,10 +47,9 @@ pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
 pub(super) static OF_USER: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = CONFIG.clone();
     let keys = &mut schema["properties"];
-    keys["provider"] = json!({ "type": "string" });
-    keys["model"] = json!({ "type": "string", "minLength": 1 });
     keys["panel"] = json!({ "enum": PanelName::ALL.map(PanelName::name) });
     keys["directory"] = json!({ "type": "string" });
+    keys["confirmAbove"] = json!({ "type": "number", "minimum": 0 });
     keys["color"] = json!({ "enum": ["auto", "always", "never"] });
     schema.sort_all_objects();
     schema

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use dialectic_base::key_path::KeyPath;
+use dialectic_base::money::Usd;
 use dialectic_engine::access::{Environment, provider_names};
 use dialectic_record::debate::Settings;
 
-use super::choice::ModelPreference;
+use super::choice::{ModelPreference, ServedModel};
 use super::error::ConfigError;
 use super::layers::{Layers, ValueSource};
 use super::load::{parent, role_files};
@@ -20,9 +21,11 @@ use super::schema;
 /// The file, in the user's directory.
 const FILE: &str = "config.json";
 /// Keys that a project's configuration has not.
-const OWN: [&str; 5] = ["provider", "model", "panel", "directory", "color"];
+const OWN: [&str; 6] = ["provider", "model", "panel", "directory", "color", "confirmAbove"];
 /// What a project's configuration says for itself or not at all.
 const OF_ONE_DEBATE: [&str; 2] = ["agents", "judge"];
+/// The cost in dollars that a debate is asked about above, when nothing is said.
+const CONFIRM_ABOVE: f64 = 1.0;
 /// Where debates are kept when nothing is said.
 const DIRECTORY: &str = "./debates";
 
@@ -64,6 +67,26 @@ pub fn usual_color(environment: &Environment) -> Option<String> {
     document(environment).ok()??.tree["color"].as_str().map(str::to_owned)
 }
 
+/// The provider and model that the user's own configuration names, where it names a provider. One that cannot be read
+/// names none; whoever needs it says what is wrong with it.
+#[must_use]
+pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
+    let ModelPreference { provider, model } = ModelPreference::of_file(&document(environment).ok()??.tree);
+    let provider = provider?;
+    let model = model.or_else(|| Some(ServedModel::by(&provider)?.model))?;
+    Some((provider, model))
+}
+
+/// The cost above which a debate is asked about before it begins, on a terminal and without a limit: $1, unless the
+/// user's own configuration says otherwise.
+///
+/// # Errors
+/// That configuration cannot be used.
+pub fn confirm_above(environment: &Environment) -> Result<Usd, ConfigError> {
+    let own = document(environment)?.and_then(|document| document.tree["confirmAbove"].as_f64());
+    Ok(Usd::from_dollars(own.filter(|dollars| *dollars >= 0.0).unwrap_or(CONFIRM_ABOVE)))
+}
+
 fn document(environment: &Environment) -> Result<Option<ConfigDocument>, ConfigError> {
     user_path(environment).map_or(Ok(None), |path| read(&path, &schema::OF_USER))
 }
@@ -72,9 +95,8 @@ fn document(environment: &Environment) -> Result<Option<ConfigDocument>, ConfigE
 pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>, ConfigError> {
     let Some(document) = document(environment)? else { return Ok(None) };
     let path = document.path.clone();
-    let text = |key: &str| document.tree[key].as_str().map(str::to_owned);
-    let preference = ModelPreference { provider: text("provider"), model: text("model") };
-    let panel = text("panel").and_then(|name| PanelName::named(&name));
+    let preference = ModelPreference::of_file(&document.tree);
+    let panel = document.tree["panel"].as_str().and_then(PanelName::named);
     let usual = Usual { preference, panel, path: Some(path.clone()) };
     let context = ResolveContext {
         // What the environment of the day says is no matter of the file's.
@@ -112,7 +134,14 @@ impl UserConfig {
 
     /// Its own keys as they are shown: the path, the value.
     pub(super) fn own(&self) -> Vec<(String, String)> {
-        let shown = |key: &str| Some((key.to_owned(), self.document.tree[key].as_str()?.to_owned()));
+        let shown = |key: &str| {
+            let value = match &self.document.tree[key] {
+                Value::String(text) => text.clone(),
+                Value::Number(number) => number.to_string(),
+                Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
+            };
+            Some((key.to_owned(), value))
+        };
         OWN.into_iter().filter_map(shown).collect()
     }
 

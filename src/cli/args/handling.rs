@@ -24,6 +24,21 @@ pub(in crate::cli) struct DebateArg {
     pub(in crate::cli) debate: String,
 }
 
+/// Which debate, where it may be the newest.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct NewestArg {
+    /// The debate: a state file, an id, or the beginning or the last four characters of one [default: latest]
+    #[arg(value_name = "PATH-OR-ID")]
+    debate: Option<String>,
+}
+
+impl NewestArg {
+    /// What it is called, where it is named.
+    pub(in crate::cli) fn name(&self) -> Option<&str> {
+        self.debate.as_deref()
+    }
+}
+
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ListArgs {
     /// Only debates with this status or outcome; separate several by commas
@@ -66,7 +81,7 @@ pub(in crate::cli) struct ListArgs {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ShowArgs {
     #[command(flatten)]
-    pub(in crate::cli) which: DebateArg,
+    pub(in crate::cli) which: NewestArg,
 
     /// The part to print [default: an overview]
     #[arg(value_enum)]
@@ -106,8 +121,10 @@ pub(in crate::cli) enum DebatePart {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct AskArgs {
-    #[command(flatten)]
-    pub(in crate::cli) which: DebateArg,
+    /// The debate: a state file, an id, or the beginning or the last four characters of one [default: latest, on a
+    /// terminal]
+    #[arg(value_name = "PATH-OR-ID")]
+    pub(in crate::cli) debate: Option<String>,
 
     /// The question; `-` reads it from standard input. Without it, the last unanswered question is asked again
     pub(in crate::cli) question: Option<String>,

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::{AskArgs, Watch};
 use crate::cli::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
+use crate::cli::latest::{is_debate, or_latest_said};
 use crate::cli::session::{config_files, debates, env_file, runner, vouched};
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
@@ -16,10 +17,11 @@ use crate::error::Error;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::{clock, named_cost};
 use dialectic_base::money::Usd;
-use dialectic_config::capture_environment;
+use dialectic_config::{Overrides, capture_environment};
 use dialectic_engine::engine::FollowUpError;
 use dialectic_engine::runner::PreparedQuestion;
 use dialectic_record::debate::Debate;
+use dialectic_record::store::read_state;
 use dialectic_report::display::{DisplayOptions, ProgressMode};
 
 /// Why there is no question to ask.
@@ -40,17 +42,25 @@ impl Diagnostic for QuestionError {
 }
 
 pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let question = args.question.as_deref().map(read).transpose()?;
-    let directory = debates()?;
-    let entry = directory.find(&args.which.debate)?;
+    let (name, question) = match (args.debate.as_deref(), args.question.as_deref()) {
+        (Some(word), None) if !is_debate(word, &debates()?)? => (None, Some(word)),
+        both => both,
+    };
+    let question = question.map(read).transpose()?;
+    let entry = or_latest_said(name, "ask", terminal)?;
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let runner = runner(environment.clone())?;
-    let saved = runner.open_finished(&entry, &[])?;
+    let files = config_files(args.vouch.config.as_ref(), &environment);
+    // Older versions saved no settings: then the judge is that of the configuration.
+    let is_unset = read_state(&entry.state).is_ok_and(|debate| debate.settings.is_none());
+    let lent = is_unset.then(|| files.load(&Overrides::default())).transpose()?;
+    let saved = runner.open_finished(&entry, &[], lent.as_ref().map(|lent| lent.settings.clone()))?;
     for warning in saved.warnings().iter().chain(environment.warnings()) {
         terminal.warning(warning);
     }
     let before = saved.debate().total_cost();
-    let provenance = vouched(saved.provenance(), &args.vouch, &config_files(args.vouch.config.as_ref(), &environment))?;
+    let provenance = lent.map_or_else(|| saved.provenance(), |lent| lent.provenance);
+    let provenance = vouched(provenance, &args.vouch, &files)?;
     let asking = runner.ask(saved, question, args.max_cost, &provenance)?;
     for warning in asking.warnings() {
         terminal.warning(warning);

@@ -16,7 +16,7 @@ use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{
     Loaded, Overrides, SettingRow, capture_environment, model_warnings, one_family, related_reviewers, schema, show,
-    starter,
+    starter, users_environment, usual_model,
 };
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Services;
@@ -48,7 +48,9 @@ fn init(path: &Path, terminal: &mut Terminal) -> Result<(), Error> {
             ErrorKind::AlreadyExists => Error::Exists { path: path.to_owned() },
             _ => Error::Output { path: path.to_owned(), source },
         })?;
-    file.write_all(starter().as_bytes()).map_err(|source| Error::Output { path: path.to_owned(), source })?;
+    let usual = usual_model(&users_environment()?);
+    file.write_all(starter(usual.as_ref()).as_bytes())
+        .map_err(|source| Error::Output { path: path.to_owned(), source })?;
     terminal.notice(&format!("Wrote a configuration to {}", path.display()));
     Ok(())
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use chrono::{NaiveDate, Utc};
 
 use crate::cli::args::DebateArgs;
+use crate::cli::consent;
 use crate::cli::session::{Session, config_files, env_file, is_first_debate, runner};
+use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::features;
@@ -30,6 +32,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         text: args.problem.as_deref(),
         file: args.problem_file.as_deref(),
         edit: args.edit,
+        template: args.template,
         stdin_is_taken: args.attach.iter().any(|path| path.as_os_str() == "-"),
     };
     let problem = problem::read(&sources, terminal)?;
@@ -48,9 +51,11 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         seed: None,
         provenance,
     };
+    // Answers to questions come from there.
+    let reads_stdin = problem.is_stdin || sources.stdin_is_taken || settings.debate.interactive_clarifications;
     features::check(&settings)?;
     if args.dry_run {
-        say(choice.as_ref(), &spec, terminal);
+        say(choice.as_ref(), &spec, reads_stdin, terminal);
         for warning in &warnings {
             terminal.warning(warning);
         }
@@ -70,7 +75,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let server = args.serve.then(|| serve::for_one_debate(files.path(), &environment, args.max_cost)).transpose()?;
     let runner = runner(paced)?;
     let prepared = runner.prepare(spec.clone())?;
-    say(choice.as_ref(), &spec, terminal);
+    say(choice.as_ref(), &spec, reads_stdin, terminal);
     for warning in warnings.iter().chain(&prepared.panel().warnings) {
         terminal.warning(warning);
     }
@@ -79,11 +84,15 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     }
     prepared.check_limit()?;
     warn_of_unknown_costs(&settings, terminal);
-    session.watched_by(server).run(prepared.begin()?, terminal)
+    let foreseen = consent::agreed(&prepared, &settings, &environment, terminal)?;
+    session.watched_by(server).run(prepared.begin()?, foreseen, terminal)
 }
 
 /// What a debate begins with that its command line does not say.
-fn say(choice: Option<&ModelChoice>, spec: &Spec, terminal: &mut Terminal) {
+fn say(choice: Option<&ModelChoice>, spec: &Spec, reads_stdin: bool, terminal: &mut Terminal) {
+    if !reads_stdin && stdin::has_text() {
+        terminal.warning("standard input was not read; add --attach -");
+    }
     for notice in choice.map(ToString::to_string).into_iter().chain(attachments::notice(&spec.attachments)) {
         terminal.notice(&notice);
     }

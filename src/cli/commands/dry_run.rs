@@ -1,5 +1,6 @@
 //! `dialectic debate --dry-run`: what the debate would take, without a call and without a key.
 
+use crate::cli::consent::has_tools;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_engine::engine::{check_prices, check_purchase, check_windows};
@@ -10,7 +11,8 @@ pub(super) fn run(spec: &Spec, runner: &Runner, terminal: &mut Terminal) -> Resu
     let settings = &spec.settings;
     (spec.protocol.check)(settings)?;
     let forecast = runner.forecast(spec)?;
-    terminal.text(&display::forecast(&forecast, &spec.protocol.infos()))?;
+    let total = display::price_tag(&forecast, settings.max_cost(), has_tools(settings));
+    terminal.text(&format!("{total}\n\n{}", display::forecast(&forecast, &spec.protocol.infos())))?;
     for warning in check_windows(&forecast.calls, settings)? {
         terminal.warning(&warning);
     }

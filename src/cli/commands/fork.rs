@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::cli::args::{ForkArgs, ModelArgs};
-use crate::cli::session::{Session, config_files, debates, env_file, runner, vouched};
+use crate::cli::consent;
+use crate::cli::latest::or_latest_said;
+use crate::cli::session::{Session, config_files, env_file, runner, vouched};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_config::{Overrides, Switch, capture_environment, change_settings, model_warnings};
@@ -16,7 +18,7 @@ use dialectic_record::store::{Entry, StoreError, read_journal};
 use super::debate::today;
 
 pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let entry = debates()?.find(&args.which.debate)?;
+    let entry = or_latest_said(args.debate.as_deref(), "fork", terminal)?;
     let environment = capture_environment(&env_file(args.run.env_file.as_ref()))?;
     let runner = runner(environment.clone())?;
     let at = point(args, &entry)?;
@@ -42,9 +44,12 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
             terminal.warning(&change);
         }
     }
+    let foreseen = consent::agreed(&prepared, &settings, &environment, terminal)?;
     let ready = prepared.begin()?;
-    terminal.notice(&format!("Forked {} at {at} as {}", parent.id, ready.debate().id));
-    session.run(ready, terminal)
+    let is_same = settings == parent.settings;
+    let sample = if is_same { ": nothing is changed, so this is a second sample" } else { "" };
+    terminal.notice(&format!("Forked {} at {at} as {}{sample}", parent.id, ready.debate().id));
+    session.run(ready, foreseen, terminal)
 }
 
 /// Where the branch begins. With another protocol and nothing said: behind the proposals of the first round.

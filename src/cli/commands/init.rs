@@ -15,8 +15,8 @@ use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{ConfigError, NoKey, PanelName, default_models, user_path, users_environment};
-use dialectic_engine::access::{Environment, Trust, endpoint, key_variable, url_fault};
-use dialectic_llm::openai::{OpenAiClient, http_client};
+use dialectic_engine::access::{Environment, Trust, endpoint, is_on_this_machine, key_variable, url_fault};
+use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
 use dialectic_llm::presets::{PRESETS, preset};
 use dialectic_record::debate::ProviderSettings;
 
@@ -34,6 +34,10 @@ struct SetupAnswers {
     /// The server, where the provider is not built in.
     server: Option<ProviderSettings>,
     model: Option<String>,
+    /// What the model reads at most, in tokens, where the server says so.
+    window: Option<u64>,
+    /// Whether its calls cost nothing.
+    is_free: bool,
     panel: Option<PanelName>,
     directory: Option<String>,
 }
@@ -112,6 +116,12 @@ impl SetupAnswers {
                 entry["apiKeyEnv"] = variable.as_str().into();
             }
             all.insert("providers".to_owned(), json!({ (self.provider.as_str()): entry }));
+        }
+        if let Some(model) = self.model.as_deref().filter(|_| self.is_free) {
+            all.insert("prices".to_owned(), json!({ (model): { "inputPerMTok": 0, "outputPerMTok": 0 } }));
+        }
+        if let Some((model, window)) = self.model.as_deref().zip(self.window) {
+            all.insert("models".to_owned(), json!({ (model): { "contextWindow": window } }));
         }
         Value::Object(all)
     }
@@ -242,64 +252,86 @@ fn keep_key(path: &Path, variable: &str, key: &str) -> std::io::Result<()> {
     options.open(path)?.write_all(format!("{gap}{variable}='{key}'\n").as_bytes())
 }
 
-/// Which model is asked: what the option says, what the user chooses, or what is usual.
+/// Which model is asked: what the option says, what the user chooses, or what is usual. A server of the user's own is
+/// asked what it offers.
 fn which_model(
     args: &InitArgs,
     wanted: &mut SetupAnswers,
     environment: &Environment,
-    dialogue: Option<&mut Dialogue>,
+    mut dialogue: Option<&mut Dialogue>,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
-    if args.model.is_some() {
-        wanted.model.clone_from(&args.model);
-        return Ok(());
-    }
     let usual = default_models().iter().find(|(name, ..)| *name == wanted.provider).map(|(_, model, _)| *model);
-    let proposed = match usual {
-        Some(model) => Some(model.to_owned()),
-        None => first_offered(wanted, environment, terminal)?,
-    };
-    wanted.model = match dialogue {
-        Some(dialogue) => loop {
-            let model = dialogue.ask("Model", proposed.as_deref().unwrap_or_default())?;
-            if !model.is_empty() {
-                break Some(model);
+    let is_listed = usual.is_none() && (args.model.is_none() || wanted.server.is_some());
+    let offered = if is_listed { offered(wanted, environment, terminal)? } else { Vec::new() };
+    let names: Vec<&str> = offered.iter().map(|model| model.name.as_str()).collect();
+    wanted.model = match (&args.model, &mut dialogue) {
+        (Some(model), _) => Some(model.clone()),
+        (None, Some(dialogue)) => {
+            if names.len() > 1 {
+                terminal.notice(&format!("It offers {}", names.join(", ")));
             }
-        },
-        None => proposed,
+            let proposed = usual.or(names.first().copied()).unwrap_or_default();
+            loop {
+                let model = dialogue.ask("Model", proposed)?;
+                if !model.is_empty() {
+                    break Some(model);
+                }
+            }
+        }
+        (None, None) => Some(match (usual, names.as_slice()) {
+            (Some(model), _) | (None, &[model]) => model.to_owned(),
+            (None, []) => return Err(required(format!("{} does not list its models", wanted.provider))),
+            (None, several) => return Err(required(format!("{} offers {}", wanted.provider, several.join(", ")))),
+        }),
     };
-    if wanted.model.is_none() {
-        let message = format!("is required: {} does not list its models", wanted.provider);
-        return Err(ConfigError::Argument { option: "--model", message }.into());
+    let chosen = offered.into_iter().find(|model| Some(&model.name) == wanted.model.as_ref());
+    // Of a built-in provider's models it is known.
+    wanted.window = chosen.and_then(|model| model.context_window).filter(|_| wanted.server.is_some());
+    let may_be_free = |server: &ProviderSettings| {
+        server.api_key_env.is_none() && server.base_url.as_deref().is_some_and(is_on_this_machine)
+    };
+    if let Some(dialogue) = dialogue.filter(|_| wanted.server.as_ref().is_some_and(may_be_free)) {
+        wanted.is_free = dialogue.confirm("Do its calls cost nothing?", false)?;
     }
     Ok(())
 }
 
-/// The first model that a server offers.
-fn first_offered(
-    wanted: &SetupAnswers,
+fn required(why: String) -> Error {
+    ConfigError::Argument { option: "--model", message: format!("is required: {why}") }.into()
+}
+
+/// The models that a server offers. Below `/v1` it is looked for, too, where that was left out.
+fn offered(
+    wanted: &mut SetupAnswers,
     environment: &Environment,
     terminal: &mut Terminal,
-) -> Result<Option<String>, Error> {
+) -> Result<Vec<Offered>, Error> {
     if missing_variable(wanted, environment).is_some() {
-        return Ok(None);
+        return Ok(Vec::new());
     }
-    let endpoint = endpoint(&wanted.provider, &wanted.servers(), environment, &Trust::of_user())?;
-    let client = OpenAiClient::new(endpoint, &http_client(environment.certificate_file())?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    match runtime.block_on(client.offered(LISTING)) {
-        Ok(offered) => {
-            let names: Vec<&str> = offered.iter().map(|model| model.name.as_str()).collect();
-            if names.len() > 1 {
-                terminal.notice(&format!("It offers {}", names.join(", ")));
-            }
-            Ok(names.first().map(|name| (*name).to_owned()))
-        }
-        Err(error) => {
-            terminal.warning(&format!("{} does not list its models: {error}", wanted.provider));
-            Ok(None)
+    let listed = |wanted: &SetupAnswers| -> Result<_, Error> {
+        let endpoint = endpoint(&wanted.provider, &wanted.servers(), environment, &Trust::of_user())?;
+        let client = OpenAiClient::new(endpoint, &http_client(environment.certificate_file())?)?;
+        Ok(runtime.block_on(client.offered(LISTING)))
+    };
+    let error = match listed(wanted)? {
+        Ok(offered) => return Ok(offered),
+        Err(error) => error,
+    };
+    let given = wanted.server.as_ref().and_then(|server| server.base_url.as_deref());
+    if let Some(below) = given.map(|url| url.trim_end_matches('/')).filter(|url| !url.ends_with("/v1")) {
+        let base_url = Some(format!("{below}/v1"));
+        let server = wanted.server.clone().map(|server| ProviderSettings { base_url, ..server });
+        let there = SetupAnswers { provider: wanted.provider.clone(), server, ..SetupAnswers::default() };
+        if let Ok(offered) = listed(&there)? {
+            wanted.server = there.server;
+            return Ok(offered);
         }
     }
+    terminal.warning(&format!("{} does not list its models: {error}", wanted.provider));
+    Ok(Vec::new())
 }
 
 fn which_panel(dialogue: &mut Dialogue, terminal: &mut Terminal) -> Result<Option<PanelName>, Error> {

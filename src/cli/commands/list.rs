@@ -48,6 +48,9 @@ struct ListRow {
     winner: Option<String>,
     /// Whether the winner stayed the same when the judge read everything in the opposite order.
     winner_stable: Option<bool>,
+    /// The debate that it branched off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forked_from: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tags: Vec<String>,
     #[serde(skip)]
@@ -108,6 +111,7 @@ fn row(entry: &Entry, args: &ListArgs) -> Option<ListRow> {
             protocol: None,
             winner: None,
             winner_stable: None,
+            forked_from: None,
             tags: Vec::new(),
             usage: BTreeMap::new(),
         },
@@ -132,12 +136,20 @@ fn of_debate(debate: &Debate, standing: &'static str) -> ListRow {
         protocol: debate.settings.as_ref().map(|settings| one_line(&settings.debate.protocol)),
         winner_stable: debate.winner().and_then(|winner| winner.is_stable()),
         winner: debate.winner().map(|winner| one_line(winner.agent_id.as_str())),
+        forked_from: debate.forked_from.as_ref().map(|fork| fork.id.to_string()),
         tags: debate.tags.iter().map(|tag| one_line(tag)).collect(),
         usage: debate.usage.clone(),
     }
 }
 
 impl ListRow {
+    /// What the debate is called, and what it branched off.
+    fn title_of_fork(&self, names: &ShortNames) -> String {
+        let parent = self.forked_from.as_deref().map(DebateId::new);
+        let fork = parent.map(|parent| format!("(fork of {}) ", one_line(names.name(&parent))));
+        format!("{}{}", fork.unwrap_or_default(), self.title)
+    }
+
     /// Who won, and whether not to rely on that.
     fn winner_in_words(&self) -> Option<String> {
         let winner = self.winner.as_ref()?;
@@ -201,7 +213,7 @@ fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
         let mut cells = vec![
             Cell::styled(one_line(names.name(&id)), Style::new().bold()),
             Cell::styled(status, style_of(status)),
-            Cell::plain(&*row.title),
+            Cell::plain(row.title_of_fork(names)),
             Cell::styled(or_nothing(row.created_at.map(when)), Style::new().dimmed()),
             Cell::plain(or_nothing(row.cost_usd.map(short_cost))),
         ];

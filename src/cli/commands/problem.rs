@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::edit::{EditError, edit};
 use crate::cli::stdin;
+use crate::cli::template::Template;
 use crate::cli::terminal::Terminal;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::{NotUtf8, decode};
@@ -56,6 +57,9 @@ pub(super) enum ProblemError {
         /// What it is instead.
         fault: NotUtf8,
     },
+    /// Nothing was written below the headings of a template.
+    #[error("nothing was filled in")]
+    Unfilled,
     /// It says nothing.
     #[error("the problem from {from} is empty")]
     Empty {
@@ -78,7 +82,7 @@ impl Diagnostic for ProblemError {
             Self::Editor(error) => return error.hint(),
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
             Self::Empty { .. } => "the problem must contain at least one word",
-            Self::Unreadable { .. } | Self::Directory { .. } => return None,
+            Self::Unreadable { .. } | Self::Directory { .. } | Self::Unfilled => return None,
         };
         Some(hint.to_owned())
     }
@@ -92,6 +96,8 @@ pub(super) struct Sources<'a> {
     pub(super) file: Option<&'a Path>,
     /// Whether it is written, or gone on with, in an editor.
     pub(super) edit: bool,
+    /// The headings that it is written below, in an editor.
+    pub(super) template: Option<Template>,
     /// Whether standard input is for something else.
     pub(super) stdin_is_taken: bool,
 }
@@ -106,6 +112,10 @@ pub(super) struct Problem {
 
 /// The problem: from the only source that is given, else from a pipe or a file on standard input.
 pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem, ProblemError> {
+    if let Some(template) = sources.template {
+        let text = template.filled(&edit(template.text(), NOTE)?);
+        return if text.is_empty() { Err(ProblemError::Unfilled) } else { Ok(Problem { text, is_stdin: false }) };
+    }
     let (from, bytes) = match (sources.text, sources.file) {
         (Some(_), Some(_)) => return Err(ProblemError::Twice),
         (Some("-"), None) if sources.edit => return Err(ProblemError::StdinAndEditor),

@@ -11,8 +11,9 @@ use crate::cli::args::ReplayArgs;
 use crate::cli::conclusion::{tell_outcome, with_brief};
 use crate::cli::interrupt::{Interrupts, end_soon, interrupt};
 use crate::cli::keys::{Key, Keyboard};
+use crate::cli::latest::or_latest;
 use crate::cli::output::is_stdout;
-use crate::cli::session::{debates, event_sink};
+use crate::cli::session::event_sink;
 use crate::cli::standing::standing;
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
@@ -28,7 +29,7 @@ use dialectic_report::display::{
 };
 
 pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let entry = debates()?.find(&args.which.debate)?;
+    let entry = or_latest(args.which.name())?;
     let journal = entry.journal_path()?;
     let events = read_journal(journal).map_err(StoreError::from)?.events;
     let debate = fold(&events).map_err(|source| StoreError::Fold { path: journal.to_owned(), source })?;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::cli::args::ReportArgs;
+use crate::cli::latest::or_latest;
 use crate::cli::output::{ReportFormatArg, detail, open_page, write_report};
-use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, Overrides, process_environment};
@@ -13,7 +13,7 @@ use dialectic_record::debate::Settings;
 use dialectic_record::store::Entry;
 
 pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let entry = debates()?.find(args.debate())?;
+    let entry = or_latest(args.name())?;
     if args.output.as_deref().is_some_and(|output| is_of(&entry, output)) {
         let message = "names the debate itself; a report cannot replace it".to_owned();
         return Err(ConfigError::Argument { option: "--output", message }.into());

@@ -3,6 +3,7 @@
 mod newest;
 
 use crate::cli::args::ResumeArgs;
+use crate::cli::consent;
 use crate::cli::output::{detail, report_path, write_report};
 use crate::cli::session::{Session, config_files, debates, env_file, runner, vouched};
 use crate::cli::terminal::Terminal;
@@ -57,8 +58,13 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     for difference in configured_otherwise(&settings, &environment) {
         terminal.notice(&difference);
     }
+    // Of the newest one it was said and asked already.
+    let foreseen = match &args.debate {
+        Some(_) => consent::agreed(&prepared, &settings, &environment, terminal)?,
+        None => None,
+    };
     let ready = prepared.begin()?;
-    session.run(if args.finish { ready.closing() } else { ready }, terminal)
+    session.run(if args.finish { ready.closing() } else { ready }, foreseen, terminal)
 }
 
 /// Who has another model in the configuration that lies where this debate's lay. The debate goes on with what was
@@ -91,6 +97,6 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
 fn finished(id: &DebateId, entry: &Entry, args: &ResumeArgs, terminal: &mut Terminal) -> Result<(), Error> {
     terminal.notice(&format!("The debate {id} is finished; nothing is left to do."));
     let Some(path) = &args.run.report else { return Ok(()) };
-    let path = report_path(path, terminal)?;
+    let path = report_path(path, terminal);
     write_report(entry, None, Some(&path), detail(args.run.verbose), None, terminal)
 }

@@ -6,6 +6,7 @@ use choice::{ChoiceError, TextSelection};
 use serde::Serialize;
 
 use crate::cli::args::{DebatePart, ShowArgs};
+use crate::cli::latest::or_latest;
 use crate::cli::session::debates;
 use crate::cli::standing::standing;
 use crate::cli::terminal::Terminal;
@@ -17,7 +18,7 @@ use dialectic_report::report::{Said, View, overview, readable, said};
 
 pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;
-    let entry = directory.find(&args.which.debate)?;
+    let entry = or_latest(args.which.name())?;
     let saved = entry.load(AccessMode::State)?;
     for warning in &saved.warnings {
         terminal.warning(warning);

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::cli::args::VerifyArgs;
-use crate::cli::session::debates;
+use crate::cli::latest::or_latest;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::figures::counted;
@@ -13,7 +13,7 @@ use dialectic_base::sanitize::one_line;
 use dialectic_record::store::{Entry, Flaw, StateFileStatus, VerifiedRecord, verify};
 
 pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let entry = debates()?.find(&args.which.debate)?;
+    let entry = or_latest(args.which.name())?;
     let journal = entry.journal_path()?;
     let found = verify(&entry, journal)?;
     if args.json {
@@ -33,6 +33,8 @@ struct VerifyReport {
     events: usize,
     running: bool,
     cut_short: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    imported: bool,
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     state_events: Option<usize>,
@@ -60,6 +62,7 @@ impl VerifyReport {
             events: found.events,
             running: found.running,
             cut_short: found.cut_short,
+            imported: found.imported,
             state,
             state_events,
             bad_line,
@@ -75,6 +78,11 @@ fn text(entry: &Entry, journal: &Path, found: &VerifiedRecord) -> String {
     let events = counted(found.events as u64, "event");
     let before = if is_damaged { " before the first damaged line" } else { ", every line intact" };
     lines.push(format!("  journal  {events}{before} ({})", journal.display()));
+    if found.imported {
+        lines.push(
+            "           imported: it begins with the state of an older version, which kept no journal".to_owned(),
+        );
+    }
     if found.running {
         lines.push("           another process is running this debate".to_owned());
     }

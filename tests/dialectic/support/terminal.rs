@@ -39,6 +39,8 @@ impl Terminal {
         let script = format!("stty rows {rows} cols {columns} && exec \"$0\" \"$@\"");
         command.args(["-c", &script]).arg(program.get_program()).args(program.get_args());
         command.current_dir(sandbox.directory()).env_clear().env("TERM", "xterm-256color").env("PAGER", "cat");
+        // Nothing is asked about costs unless a test wants to be; the models of most tests have no price.
+        command.env("CI", "1");
         command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let session = spawn_command(command, Some(PATIENCE)).expect("a terminal can be opened");
         Self { session, output: String::new(), columns }

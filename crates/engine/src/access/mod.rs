@@ -15,4 +15,4 @@ pub use endpoint::{
 };
 pub use environment::{Environment, TOKEN, VariableError};
 pub use keys::{MissingKey, MissingKeys, key_variable, known_keys, missing_keys, missing_keys_of, secret_variables};
-pub use stranger::{Author, PromptFault, Trust, TrustError};
+pub use stranger::{Author, PromptFault, Trust, TrustError, is_on_this_machine};

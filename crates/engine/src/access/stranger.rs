@@ -653,6 +653,12 @@ fn list_price(url: &Url, model: &str) -> Option<Price> {
     presets.find_map(|preset| built_in_price(preset.name, model))
 }
 
+/// Whether the server at that URL is on this machine.
+#[must_use]
+pub fn is_on_this_machine(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| is_loopback(&url))
+}
+
 /// Whether the server is on this machine.
 fn is_loopback(url: &Url) -> bool {
     url.host_str().is_some_and(|host| {

@@ -126,7 +126,7 @@ pub struct Unreadable {
 
 /// What a call brought, with what it took beside it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CallResult {
+pub struct RequestResult {
     /// What it brought.
     pub value: Value,
     /// What its last request took; those before it were told to [`Ask::on_reply`].
@@ -179,7 +179,7 @@ pub struct Delivered {
 ///
 /// # Errors
 /// The failure of the last request that could not be made good.
-pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult, FailedCall> {
+pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResult, FailedCall> {
     let answered = value(ask, call, judge).await?;
     let text = match &answered.value {
         Value::Text(text) if matches!(call.step.answer, OutputSpec::Text | OutputSpec::Check(_)) => Some(text.as_ref()),
@@ -199,10 +199,10 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult
         return Ok(answered);
     };
     let reading = Some(reads.read(text)).filter(Reading::says_something).map(Box::new);
-    Ok(CallResult { reading, ..answered })
+    Ok(RequestResult { reading, ..answered })
 }
 
-async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult, FailedCall> {
+async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResult, FailedCall> {
     let labels = &call.labels;
     match &call.step.answer {
         OutputSpec::Amendment => {
@@ -213,14 +213,14 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult,
                 Err(error) => (Value::Unreadable(error), None),
             };
             let metadata = Metadata { rethought: rethought && may_rethink(call), ..metadata };
-            Ok(CallResult { value, call: record, metadata, reading: reading.map(Box::new) })
+            Ok(RequestResult { value, call: record, metadata, reading: reading.map(Box::new) })
         }
         OutputSpec::Text | OutputSpec::Summary | OutputSpec::Check(_) | OutputSpec::FollowUp => {
             let (ParsedText { text, call, metadata, .. }, reading) = match &call.reads {
                 Some(reads) if reads.asks_for_points() => ask.points(reads).await?,
                 Some(_) | None => (ask.text().await?, None),
             };
-            Ok(CallResult { value: Value::Text(text), call, metadata, reading: reading.map(Box::new) })
+            Ok(RequestResult { value: Value::Text(text), call, metadata, reading: reading.map(Box::new) })
         }
         OutputSpec::Questions { .. } => ask.value(Questions::read, Value::Questions).await,
         OutputSpec::Score(_) => ask.value(RoundScore::read, Value::Score).await,
@@ -258,7 +258,7 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult,
                 ..written.into_solution(judge, &call.listed, &[])
             };
             let delivered = Delivered { solution, text: Arc::clone(&call.kept), rethought: false };
-            Ok(CallResult::of(Value::Solution(Box::new(delivered)), record))
+            Ok(RequestResult::of(Value::Solution(Box::new(delivered)), record))
         }
         OutputSpec::Solution(authorship) => {
             let is_amended = *authorship == Authorship::Amended;
@@ -276,7 +276,7 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult,
                 let whole = if is_without_solution(written.missing.as_ref()) { "" } else { &*text };
                 match rewritten(call, whole, cut) {
                     Ok((bare, read)) => (written.solution, reading) = (bare, read),
-                    Err(error) => return Ok(CallResult::of(Value::Unreadable(error), record)),
+                    Err(error) => return Ok(RequestResult::of(Value::Unreadable(error), record)),
                 }
                 // Who writes the final text decides on the points of its check: what is not accepted is ruled on.
                 let answers = reading.as_ref().map_or(&[][..], |reading| &reading.answers);
@@ -297,8 +297,8 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<CallResult,
                 written.into_solution(judge, &listed, standing)
             };
             let delivered = Delivered { solution: Solution { cut, ..solution }, text, rethought };
-            let answered = CallResult::of(Value::Solution(Box::new(delivered)), record);
-            Ok(CallResult { reading: reading.map(Box::new), ..answered })
+            let answered = RequestResult::of(Value::Solution(Box::new(delivered)), record);
+            Ok(RequestResult { reading: reading.map(Box::new), ..answered })
         }
     }
 }
@@ -331,7 +331,7 @@ fn rewritten(call: &Call, text: &str, cut: Option<Cut>) -> Result<(String, Optio
     }
 }
 
-impl CallResult {
+impl RequestResult {
     fn of(value: Value, call: CallRecord) -> Self {
         Self { value, metadata: Metadata::of_calls([&call]), call, reading: None }
     }
@@ -444,9 +444,9 @@ impl Ask {
         self,
         read: impl Fn(&str) -> Result<T, AnswerError>,
         wrap: impl Fn(T) -> Value,
-    ) -> Result<CallResult, FailedCall> {
+    ) -> Result<RequestResult, FailedCall> {
         let (value, call) = self.json(read).await?;
-        Ok(CallResult::of(value.map_or_else(|unreadable| Value::Unreadable(unreadable.error), wrap), call))
+        Ok(RequestResult::of(value.map_or_else(|unreadable| Value::Unreadable(unreadable.error), wrap), call))
     }
 
     /// Asks for JSON that `read` understands, and once more with the reason when it does not. Whatever becomes of the
@@ -470,15 +470,15 @@ impl Ask {
     ///
     /// # Errors
     /// When the first call fails for good.
-    async fn word(self, words: &[&'static str], reads: Option<&Reads>) -> Result<CallResult, FailedCall> {
+    async fn word(self, words: &[&'static str], reads: Option<&Reads>) -> Result<RequestResult, FailedCall> {
         let (mut replies, mut request) = self.replies();
         let (mut cast, spoken) = match replies.json(&mut request, |text| Ballot::read_word(text, words)).await? {
             Ok(read) => read,
-            Err((unreadable, call)) => return Ok(CallResult::of(Value::Unreadable(unreadable.error), call)),
+            Err((unreadable, call)) => return Ok(RequestResult::of(Value::Unreadable(unreadable.error), call)),
         };
         let lacking = reads.filter(|_| cast.choice == DEMAND).map(|reads| (reads, reads.read(&cast.reason)));
         let Some((reads, reading)) = lacking.filter(|(reads, reading)| reads.lacks_points(reading)) else {
-            return Ok(CallResult::of(Value::Word(cast), spoken.call));
+            return Ok(RequestResult::of(Value::Word(cast), spoken.call));
         };
         let first = spoken.call.clone();
         go_on(&mut request, &spoken.text, points_once_more());
@@ -500,7 +500,7 @@ impl Ask {
         };
         let metadata = Metadata::of_calls([&first, &call]);
         let reading = Some(reading).filter(Reading::says_something).map(Box::new);
-        Ok(CallResult { value: Value::Word(cast), call, metadata, reading })
+        Ok(RequestResult { value: Value::Word(cast), call, metadata, reading })
     }
 
     /// Asks the judge for a solution with its assessment. Where the solution is missing, for all of it once more;

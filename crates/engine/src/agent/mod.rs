@@ -22,7 +22,7 @@ mod texts;
 mod written;
 
 pub use answer::{AnswerError, read_json};
-pub use ask::{Ask, CallResult, Delivered, OnReply, PaidReply, Tools, Unreadable, Value, answer};
+pub use ask::{Ask, Delivered, OnReply, PaidReply, RequestResult, Tools, Unreadable, Value, answer};
 pub use call::{Call, SharedPrompt, prepare};
 pub use excerpt::cut_summary;
 pub use labels::Labels;

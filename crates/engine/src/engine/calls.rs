@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use crate::agent::{Ask, Call, CallResult, OnReply, PaidReply, Value, answer, prepare};
+use crate::agent::{Ask, Call, OnReply, PaidReply, RequestResult, Value, answer, prepare};
 use dialectic_base::call::CallRecord;
 use dialectic_base::money::Usd;
 use dialectic_llm::{Account, CallObserver, Caller, FailedCall, ModelError, Request, Reserved};
@@ -47,7 +47,7 @@ pub(super) enum Message {
     /// An attempt failed; what it took must be on record before the next.
     AttemptFailed(CallKey, String, CallRecord),
     Replied(CallKey, StoredReply, CallRecord),
-    Finished(CallKey, Box<Result<CallResult, FailedCall>>),
+    Finished(CallKey, Box<Result<RequestResult, FailedCall>>),
 }
 
 /// An attempt that is to be sent, and who waits to hear whether it may be.
@@ -113,7 +113,7 @@ pub(super) struct Completion {
     pub(super) length: usize,
     /// Its replies that are not yet results.
     pub(super) past: Vec<PaidReply>,
-    pub(super) result: Result<CallResult, FailedCall>,
+    pub(super) result: Result<RequestResult, FailedCall>,
 }
 
 impl Calls {
@@ -150,7 +150,7 @@ impl Calls {
         }
     }
 
-    fn land(&mut self, key: &CallKey, result: Result<CallResult, FailedCall>) -> Option<Completion> {
+    fn land(&mut self, key: &CallKey, result: Result<RequestResult, FailedCall>) -> Option<Completion> {
         let RunningCall { step, length, past, .. } = self.in_flight.remove(key)?;
         Some(Completion { step, length, past, result })
     }
@@ -168,7 +168,7 @@ impl Completion {
         let call = self.result.as_ref().ok().map(|answered| &answered.call);
         let error = match &self.result {
             Err(failed) => Some(failed.to_string()),
-            Ok(CallResult { value: Value::Unreadable(error), .. }) => Some(error.to_string()),
+            Ok(RequestResult { value: Value::Unreadable(error), .. }) => Some(error.to_string()),
             Ok(_) => None,
         };
         engine.signal(Signal::CallEnded {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::agent::{CallResult, Value, prepare};
+use crate::agent::{RequestResult, Value, prepare};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::money::Usd;
 use dialectic_llm::FailedCall;
@@ -132,7 +132,7 @@ impl Engine {
         }
     }
 
-    fn record_follow_up(&mut self, step: &Step, answered: &CallResult) -> Result<Arc<str>, FollowUpError> {
+    fn record_follow_up(&mut self, step: &Step, answered: &RequestResult) -> Result<Arc<str>, FollowUpError> {
         let Value::Text(text) = &answered.value else {
             return Err(FollowUpError::Failed("its answer is no text".to_owned()));
         };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::agent::{CANDIDATES, Call, CallResult, Delivered, Tools, Value, cut_summary, limits_of};
+use crate::agent::{CANDIDATES, Call, Delivered, RequestResult, Tools, Value, cut_summary, limits_of};
 use crate::tools::{ContextDirectory, ToolContext, Toolbox};
 use dialectic_base::call::{CallRecord, Cut};
 use dialectic_base::figures::thousands;
@@ -66,7 +66,7 @@ impl Engine {
         Ok(agent.settings.clone())
     }
 
-    fn record_answer(&mut self, step: &Step, length: usize, answered: &CallResult) -> Result<bool, EngineError> {
+    fn record_answer(&mut self, step: &Step, length: usize, answered: &RequestResult) -> Result<bool, EngineError> {
         let settings = self.settings_of(&step.key.agent_id)?;
         let (key, call) = (step.key.clone(), answered.call.clone());
         let contribution = |content, target, metadata| {
@@ -387,7 +387,7 @@ fn with_candidates_of(draft: &Solution, step: &Step, description: String) -> Str
 }
 
 /// What an agent or the judge made of `before_chars` characters, cut at the length that its settings allow.
-fn summary(settings: &AgentSettings, text: &str, answered: &CallResult, before_chars: usize) -> Summary {
+fn summary(settings: &AgentSettings, text: &str, answered: &RequestResult, before_chars: usize) -> Summary {
     let whole = text.trim();
     let text = cut_summary(whole, settings.summarization.max_length);
     Summary {

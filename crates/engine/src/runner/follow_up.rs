@@ -13,7 +13,7 @@ use dialectic_base::money::Usd;
 use dialectic_record::debate::{Debate, PanelInfo, Participant, Recorded, Settings, Spent, Status};
 use dialectic_record::protocol::{Protocol, follow_up_info};
 use dialectic_record::signals::Signals;
-use dialectic_record::store::{Entry, Record};
+use dialectic_record::store::{Entry, Record, StoreError, read_state};
 
 use super::{ResumableDebate, Runner, RunnerError, known};
 
@@ -30,7 +30,8 @@ pub struct PreparedQuestion {
 
 impl Runner {
     /// Opens a saved debate that is finished, to ask something about it. `protocols` are those that are known beside the
-    /// program's own.
+    /// program's own. `lent` are the settings that a judge is called by where the debate's own are not known: older
+    /// versions did not save them, and kept no journal, which is begun then.
     ///
     /// # Errors
     /// When it has no answer yet, runs elsewhere, or is damaged.
@@ -38,9 +39,21 @@ impl Runner {
         &self,
         entry: &Entry,
         protocols: &[&'static Protocol],
+        lent: Option<Settings>,
     ) -> Result<ResumableDebate, RunnerError> {
-        entry.journal_path()?;
-        let (record, contents) = Record::reopen(entry)?;
+        let (mut record, contents) = if entry.is_older() {
+            let debate = read_state(&entry.state).map_err(StoreError::from)?;
+            if debate.status != Status::Completed || debate.final_solution.is_none() {
+                return Err(RunnerError::NotAnswerable { id: debate.id, reason: "it has no solution" });
+            }
+            Record::import(entry)?
+        } else {
+            entry.journal_path()?;
+            Record::reopen(entry)?
+        };
+        if let Some(lent) = lent {
+            record.lend_settings(lent);
+        }
         let debate = record.debate();
         let refused = |reason| RunnerError::NotAnswerable { id: debate.id.clone(), reason };
         if debate.status != Status::Completed || debate.final_solution.is_none() {

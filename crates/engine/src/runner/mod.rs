@@ -319,6 +319,9 @@ impl Runner {
     pub fn branch(&self, entry: &Entry, at: &ForkPoint) -> Result<Branch, RunnerError> {
         let refused = |reason| RunnerError::Fork { id: DebateId::new(entry.id()), reason };
         let parent = read_journal(entry.journal_path()?).map_err(StoreError::from)?.events;
+        if let Some(Event::Imported { state }) = parent.first().map(|recorded| &recorded.event) {
+            return Err(StoreError::NoJournal { id: state.id.clone() }.into());
+        }
         let Some(Event::Created(created)) = parent.first().map(|recorded| &recorded.event) else {
             return Err(refused(FoldError::Empty.into()));
         };

@@ -10,8 +10,8 @@ use crate::agent::Panel;
 use crate::engine::{Engine, ForecastError, OnOutage, RunCommand, check_purchase, forecast, purchase};
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{
-    Created, Debate, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources, Recorded, Signal, Span,
-    Spent, Status, Timestamp, fold,
+    Created, Debate, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources, Recorded, Settings,
+    Signal, Span, Spent, Status, Timestamp, fold,
 };
 use dialectic_record::protocol::Protocol;
 use dialectic_record::signals::Signals;
@@ -75,21 +75,57 @@ impl Prepared {
     /// # Errors
     /// When it buys none.
     pub fn check_limit(&self) -> Result<(), RunnerError> {
-        let Origin::New { created, taken_over, .. } = &self.origin else { return Ok(()) };
+        let Origin::New { created, .. } = &self.origin else { return Ok(()) };
         if created.settings.max_cost().is_none() {
             return Ok(());
         }
-        let events = std::iter::once(Event::Created(created.clone())).chain(taken_over.iter().cloned());
-        let at = Timestamp::now();
-        let events: Vec<Recorded> = (1..).zip(events).map(|(seq, event)| Recorded { seq, at, event }).collect();
-        let debate =
-            fold(&events).map_err(|error| RunnerError::Fork { id: created.id.clone(), reason: error.into() })?;
+        let (debate, _) = self.debate()?;
         let foreseen = || self.collector.foreseen(self.protocol, &created.settings, &debate.problem);
         let debate = if debate.gathered.is_none() { debate.starting_from(&foreseen().high) } else { debate };
         if let Some(purchase) = purchase(self.protocol, &self.panel, &debate)? {
             check_purchase(&purchase).map_err(super::ServicesError::from)?;
         }
         Ok(())
+    }
+
+    /// What is still to come of it by its dry run: its calls and what they would cost.
+    ///
+    /// # Errors
+    /// It cannot be worked out.
+    pub fn forecast(&self) -> Result<Option<Forecast>, RunnerError> {
+        let (debate, events) = self.debate()?;
+        let foreseen = to_come(self.protocol, &self.panel, &self.collector, debate, events);
+        Ok(foreseen.map(|forecast| forecast()).transpose()?)
+    }
+
+    /// What it may still cost; nothing where that has no limit. What is not known to have been spent is not taken off.
+    ///
+    /// # Errors
+    /// It cannot begin.
+    pub fn left(&self) -> Result<Option<Usd>, RunnerError> {
+        let (debate, _) = self.debate()?;
+        let most = match &self.origin {
+            Origin::New { .. } => None,
+            Origin::Saved { most, .. } => *most,
+        };
+        let own = debate.settings.as_ref().and_then(Settings::max_cost);
+        let limit = most.into_iter().chain(own).min();
+        Ok(limit.map(|limit| limit.saturating_sub(debate.total_cost().unwrap_or_default())))
+    }
+
+    /// The debate as it begins, and how many events that takes.
+    fn debate(&self) -> Result<(Debate, u64), RunnerError> {
+        match &self.origin {
+            Origin::Saved { record, .. } => Ok((record.debate().clone(), record.events())),
+            Origin::New { created, taken_over, .. } => {
+                let events = std::iter::once(Event::Created(created.clone())).chain(taken_over.iter().cloned());
+                let at = Timestamp::now();
+                let events: Vec<Recorded> = (1..).zip(events).map(|(seq, event)| Recorded { seq, at, event }).collect();
+                let debate = fold(&events)
+                    .map_err(|error| RunnerError::Fork { id: created.id.clone(), reason: error.into() })?;
+                Ok((debate, events.len() as u64))
+            }
+        }
     }
 
     /// Puts the debate on record.
@@ -183,35 +219,7 @@ impl Ready {
     /// it is for a thread that nobody waits for.
     #[must_use]
     pub fn forecast(&self) -> Option<impl FnOnce() -> Result<Forecast, ForecastError> + Send + use<>> {
-        let (protocol, routed, mut debate) = (self.protocol, self.panel.routed.clone(), self.debate().clone());
-        let collector = self.collector.clone();
-        if debate.status != Status::Pending {
-            // What failed is tried again by then.
-            let resumed = Recorded { seq: self.record.events() + 1, at: Timestamp::now(), event: Event::Resumed };
-            debate.apply(&resumed).ok()?;
-        }
-        let settings = debate.settings.clone()?;
-        Some(move || {
-            let created = |sources: &PromptSources, id| Created {
-                format_version: FORMAT_VERSION,
-                id,
-                problem: Arc::clone(&debate.problem),
-                context: debate.context.clone(),
-                attachments: Arc::clone(&debate.attachments),
-                settings: settings.clone(),
-                stages: Arc::clone(&debate.stages),
-                prompt_sources: sources.clone(),
-                seed: debate.seed.unwrap_or_default(),
-                forked_from: None,
-            };
-            let gathered = match &debate.gathered {
-                Some(gathered) => Span { low: gathered.clone(), high: gathered.clone() },
-                None => collector.foreseen(protocol, &settings, &debate.problem),
-            };
-            let mut forecast = forecast(protocol, &settings, &routed, &gathered, created)?;
-            forecast.calls.retain(|call| debate.settled(&call.key).is_none());
-            Ok(forecast)
-        })
+        to_come(self.protocol, &self.panel, &self.collector, self.debate().clone(), self.record.events())
     }
 
     /// What it shows of itself.
@@ -248,4 +256,42 @@ impl Ready {
         }
         Run::spawn(engine, id, journal, signals, commands, cancel, is_new)
     }
+}
+
+/// What is still to come of a debate that `events` have led to.
+fn to_come(
+    protocol: &'static Protocol,
+    panel: &Panel,
+    collector: &Collector,
+    mut debate: Debate,
+    events: u64,
+) -> Option<impl FnOnce() -> Result<Forecast, ForecastError> + Send + use<>> {
+    let (routed, collector) = (panel.routed.clone(), collector.clone());
+    if debate.status != Status::Pending {
+        // What failed is tried again by then.
+        let resumed = Recorded { seq: events + 1, at: Timestamp::now(), event: Event::Resumed };
+        debate.apply(&resumed).ok()?;
+    }
+    let settings = debate.settings.clone()?;
+    Some(move || {
+        let created = |sources: &PromptSources, id| Created {
+            format_version: FORMAT_VERSION,
+            id,
+            problem: Arc::clone(&debate.problem),
+            context: debate.context.clone(),
+            attachments: Arc::clone(&debate.attachments),
+            settings: settings.clone(),
+            stages: Arc::clone(&debate.stages),
+            prompt_sources: sources.clone(),
+            seed: debate.seed.unwrap_or_default(),
+            forked_from: None,
+        };
+        let gathered = match &debate.gathered {
+            Some(gathered) => Span { low: gathered.clone(), high: gathered.clone() },
+            None => collector.foreseen(protocol, &settings, &debate.problem),
+        };
+        let mut forecast = forecast(protocol, &settings, &routed, &gathered, created)?;
+        forecast.calls.retain(|call| debate.settled(&call.key).is_none());
+        Ok(forecast)
+    })
 }

@@ -9,9 +9,9 @@ use dialectic_base::money::Usd;
 use dialectic_base::tool_call::ToolCall;
 
 use super::{
-    AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, Contribution, Convergence, DebateId,
-    Evaluation, Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation, Outcome, PromptSources, Relations,
-    Selection, Settings, Solution, StageId, StageInfo, StopReason, Summary, Timestamp, Verdict, Voting,
+    AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, Contribution, Convergence, Debate,
+    DebateId, Evaluation, Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation, Outcome, PromptSources,
+    Relations, Selection, Settings, Solution, StageId, StageInfo, StopReason, Summary, Timestamp, Verdict, Voting,
 };
 
 /// An event in its place: the content of one journal line.
@@ -32,6 +32,11 @@ pub struct Recorded {
 pub enum Event {
     /// The debate exists.
     Created(Box<Created>),
+    /// The debate was there before it had a journal.
+    Imported {
+        /// What its state file said.
+        state: Box<Debate>,
+    },
     /// A stage of the protocol was entered.
     #[serde(rename = "node-entered")]
     StageEntered {
@@ -410,6 +415,7 @@ impl Event {
             | Self::Drafted { call, .. }
             | Self::Synthesized { call, .. } => call.as_ref(),
             Self::Created(_)
+            | Self::Imported { .. }
             | Self::StageEntered { .. }
             | Self::Decided { .. }
             | Self::RoundBegun { .. }
@@ -497,6 +503,7 @@ impl Event {
             }
             Self::CallFailed { failure, .. } => (&failure.key, CallResult::Failure(failure)),
             Self::Created(_)
+            | Self::Imported { .. }
             | Self::StageEntered { .. }
             | Self::RoundBegun { .. }
             | Self::Gathered { .. }

@@ -76,6 +76,9 @@ impl Debate {
     /// # Errors
     /// When that event does not create a debate.
     pub fn create(first: &Recorded) -> Result<Self, FoldError> {
+        if let Event::Imported { state } = &first.event {
+            return Ok(state.as_ref().clone());
+        }
         let Event::Created(created) = &first.event else {
             return Err(FoldError::Creation { seq: first.seq });
         };
@@ -151,7 +154,7 @@ impl Debate {
         let cut = self.cut_in(&recorded.event);
         let is_over = self.status == Status::Completed || recorded.event.is_about_the_record();
         match &recorded.event {
-            Event::Created(_) => return Err(FoldError::Creation { seq }),
+            Event::Created(_) | Event::Imported { .. } => return Err(FoldError::Creation { seq }),
             Event::StageEntered { stage } => {
                 self.current_stage = Some(*stage);
                 self.status = Status::Running;

@@ -319,6 +319,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::CostWarned { .. }
             | Event::CostAcknowledged
             | Event::Created(_)
+            | Event::Imported { .. }
             | Event::Replied { .. }
             // What was made again is taken over as it was then.
             | Event::Reopened { .. }

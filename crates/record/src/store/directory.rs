@@ -346,6 +346,13 @@ impl Entry {
         })
     }
 
+    /// Whether older versions saved it, which kept no journal.
+    #[must_use]
+    pub fn is_older(&self) -> bool {
+        let is_alone = self.journal.is_none() && self.journal_gone().is_none();
+        is_alone && read_state(&self.state).is_ok_and(|debate| debate.format_version.is_none())
+    }
+
     /// Where its journal was, when it had one that is not there any more: older debates never had one.
     #[must_use]
     pub fn journal_gone(&self) -> Option<PathBuf> {

@@ -12,11 +12,19 @@ use super::{Directory, Entry, Record, StoreError, read_state};
 
 impl Entry {
     /// Appends what `note` makes of the debate to its record, and saves the state. Where it makes nothing, nothing is
-    /// written. Returns the debate as it is then.
+    /// written. Returns the debate as it is then. One of which older versions kept no journal gets one.
     ///
     /// # Errors
     /// When it has no journal, runs in another process, is damaged, or cannot be saved.
     pub fn note(&self, note: impl FnOnce(&Debate) -> Option<Event>) -> Result<Debate, StoreError> {
+        if self.is_older() {
+            let debate = read_state(&self.state)?;
+            let Some(event) = note(&debate) else { return Ok(debate) };
+            let (mut record, _) = Record::import(self)?;
+            record.append(event)?;
+            record.save()?;
+            return Ok(record.debate().clone());
+        }
         self.journal_path()?;
         let (mut record, _) = Record::reopen(self)?;
         if let Some(event) = note(record.debate()) {

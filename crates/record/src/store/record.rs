@@ -8,7 +8,7 @@ use crate::debate::{Created, Debate, DebateId, Event, Recorded, Settings, Timest
 
 use super::saver::{Saver, StateFile, read_mark, write_state};
 use super::snapshot::remove_leftovers;
-use super::{Directory, Entry, Journal, JournalContents, JournalError, StoreError};
+use super::{Directory, Entry, Journal, JournalContents, JournalError, StoreError, read_state};
 
 /// How often a new id is drawn before the directory is given up.
 const ID_ATTEMPTS: usize = 16;
@@ -22,6 +22,8 @@ pub struct Record {
     seq: u64,
     /// Started with the first save: a record can be opened outside of a runtime.
     saver: Option<Saver>,
+    /// Whether its settings are lent for this run alone.
+    has_lent_settings: bool,
 }
 
 impl Record {
@@ -57,7 +59,7 @@ impl Record {
         }
         let debate =
             Debate::create(&first).map_err(|source| StoreError::Fold { path: journal.path().to_owned(), source })?;
-        Ok((Self { journal, state_path, debate, seq: 1, saver: None }, first))
+        Ok((Self { journal, state_path, debate, seq: 1, saver: None, has_lent_settings: false }, first))
     }
 
     /// Takes up the record of a saved debate. Returns its past events too, and whether a cut last line was dropped.
@@ -73,7 +75,35 @@ impl Record {
         let debate =
             crate::debate::fold(&contents.events).map_err(|source| StoreError::Fold { path: path.clone(), source })?;
         let seq = contents.events.len() as u64;
-        Ok((Self { journal, state_path: entry.state.clone(), debate, seq, saver: None }, contents))
+        Ok((
+            Self { journal, state_path: entry.state.clone(), debate, seq, saver: None, has_lent_settings: false },
+            contents,
+        ))
+    }
+
+    /// Begins a journal for a debate of which older versions kept none: with what its state file says.
+    ///
+    /// # Errors
+    /// When the state cannot be read, or the journal not be written.
+    pub fn import(entry: &Entry) -> Result<(Self, JournalContents), StoreError> {
+        let path = entry.state.with_extension("events.jsonl");
+        let event = Event::Imported { state: Box::new(read_state(&entry.state)?) };
+        let mut journal = Journal::create(&path)?;
+        if let Err(error) = journal.append(&Recorded { seq: 1, at: Timestamp::now(), event }) {
+            // An empty journal would be found as a debate that nobody can read.
+            drop(std::fs::remove_file(journal.path()));
+            return Err(error.into());
+        }
+        drop(journal);
+        Self::reopen(&Entry { journal: Some(path), ..entry.clone() })
+    }
+
+    /// Has a debate whose settings are not known go on with these, which are not saved.
+    pub fn lend_settings(&mut self, settings: Settings) {
+        if self.debate.settings.is_none() {
+            self.debate.settings = Some(settings);
+            self.has_lent_settings = true;
+        }
     }
 
     /// Appends an event to the journal, then applies it to the state.
@@ -186,7 +216,8 @@ impl Record {
     }
 
     fn saved(&self) -> StateFile {
-        StateFile { debate: self.debate.clone(), journal: self.journal.mark().clone() }
+        let settings = self.debate.settings.clone().filter(|_| !self.has_lent_settings);
+        StateFile { debate: Debate { settings, ..self.debate.clone() }, journal: self.journal.mark().clone() }
     }
 
     fn saver(&mut self) -> Result<&Saver, StoreError> {

@@ -23,6 +23,9 @@ pub struct VerifiedRecord {
     pub running: bool,
     /// Set when the last line was cut short, as a crash does; it is no part of the record.
     pub cut_short: bool,
+    /// Set when the journal begins with what a state file of an older version said: of what came before there is no
+    /// record.
+    pub imported: bool,
     /// What the state file is to the journal.
     pub state: StateFileStatus,
     /// Everything that is not as it should be; empty when the record is whole.
@@ -121,6 +124,7 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
         events: contents.events.len(),
         running,
         cut_short: contents.cut_short,
+        imported: contents.events.first().is_some_and(|first| matches!(first.event, Event::Imported { .. })),
         state: StateFileStatus::Unknown,
         flaws: Vec::new(),
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use dialectic_base::figures::{counted, list, thousands};
+use dialectic_base::figures::{counted, list, short_cost, thousands};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{Forecast, Made, PlannedCall, Purchase, Span, StageInfo};
@@ -56,6 +56,31 @@ pub fn forecast(forecast: &Forecast, stages: &[StageInfo]) -> String {
         let _ = writeln!(text, "  - {assumption}");
     }
     text
+}
+
+/// What a debate takes, in a line: `38 calls, likely $0.08, at most $0.28`. `limit` is what it may cost, if that is
+/// limited; `tools` says whether an agent may call some, which no figure counts.
+#[must_use]
+pub fn price_tag(forecast: &Forecast, limit: Option<Usd>, tools: bool) -> String {
+    let Span { low, high } = forecast.count();
+    let calls = counted(high as u64, "call");
+    let calls = if low == high { calls } else { format!("{low} to {calls}") };
+    let Some((likely, most)) = forecast.likely().zip(forecast.most()) else {
+        let models = forecast.unpriced();
+        let first = models.first().copied().map(one_line).unwrap_or_default();
+        let more = if models.len() > 1 { format!(" and {} more", models.len() - 1) } else { String::new() };
+        return format!("{calls}, of unknown cost (no price is known for {first}{more})");
+    };
+    if most == Usd::ZERO {
+        return format!("{calls}, at no cost");
+    }
+    let shown = |amount: Usd| short_cost(amount.rounded_up());
+    let (most, reason) = match limit {
+        Some(limit) if limit < most => (limit, " (the limit)"),
+        _ if tools => (most, " without tools"),
+        Some(_) | None => (most, ""),
+    };
+    format!("{calls}, likely {}, at most {}{reason}", shown(likely.min(most)), shown(most))
 }
 
 /// What a cost limit buys, as people read it.

@@ -282,11 +282,12 @@ mod tests {
     fn only_our_own_escapes_are_in_it() {
         let hostile = "**a\u{1b}[2Jb** \u{9b}31m `\u{1b}]0;x\u{7}`";
         let plain = render_markdown(hostile, 80, ColorChoice::Never);
-        assert_eq!(plain, "a[2Jb 31m ]0;x\n");
+        assert_eq!(plain, "a[2Jb 31m `]0;x`\n");
         let colored = render_markdown(hostile, 80, ColorChoice::Always);
         assert!(colored.contains("\u{1b}[1m") && colored.contains("\u{1b}[36m"), "{colored:?}");
         assert!(!colored.contains("\u{1b}[2J") && !colored.contains("\u{1b}]"), "{colored:?}");
-        assert_eq!(anstream::adapter::strip_str(&colored).to_string(), plain);
+        // A colour says there what backticks say here.
+        assert_eq!(anstream::adapter::strip_str(&colored).to_string(), plain.replace('`', ""));
     }
 
     #[test]

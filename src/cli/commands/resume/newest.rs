@@ -3,19 +3,19 @@
 use std::path::PathBuf;
 
 use crate::cli::args::ResumeArgs;
+use crate::cli::consent::has_tools;
 use crate::cli::dialogue::Dialogue;
 use crate::cli::session::{config_files, debates, vouched};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
-use dialectic_base::figures::{counted, short_cost};
 use dialectic_base::markdown::truncate;
-use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::{ResumableDebate, Runner, RunnerError};
-use dialectic_record::debate::{Debate, Forecast, Made, Span, Status};
+use dialectic_record::debate::{Debate, Status};
 use dialectic_record::store::{Directory, Entry, JournalError, StoreError, read_state};
+use dialectic_report::display::price_tag;
 
 /// How much of a problem's first line is shown, in characters.
 const PROBLEM_WIDTH: usize = 100;
@@ -65,15 +65,17 @@ pub(super) fn agreed(
     let name = directory.short_name(&saved.debate().id).to_owned();
     terminal.notice(&format!("Newest debate to resume: {name}, {}.", described(saved.debate())));
     let provenance = vouched(saved.provenance(), &args.vouch, &config_files(args.vouch.config.as_ref(), environment))?;
-    let ready = runner.resume(saved, &provenance)?.begin()?;
-    if let Some(forecast) = ready.forecast() {
-        terminal.notice(&match forecast() {
-            Ok(forecast) => likely(&forecast),
-            Err(error) => format!("The remaining cost cannot be estimated: {error}."),
-        });
-    }
+    let tools = has_tools(saved.settings());
+    let prepared = runner.resume(saved, &provenance)?;
+    let limit = prepared.left()?;
+    terminal.notice(&match prepared.forecast() {
+        Ok(forecast) => {
+            forecast.map_or_else(String::new, |forecast| format!("Remaining: {}.", price_tag(&forecast, limit, tools)))
+        }
+        Err(error) => format!("The remaining cost cannot be estimated: {error}."),
+    });
     // Nobody else's to wait for while a person thinks.
-    drop(ready);
+    drop(prepared);
     if args.yes {
         return Ok(Some(entry));
     }
@@ -121,24 +123,4 @@ fn described(debate: &Debate) -> String {
     };
     let round = if debate.current_round == 0 { String::new() } else { format!(" in round {}", debate.current_round) };
     format!("“{shown}{more}”, {how}{round}")
-}
-
-/// What is still to come of it, in calls and money.
-fn likely(forecast: &Forecast) -> String {
-    let all = forecast.calls.len() as u64;
-    let certain = forecast.calls.iter().filter(|call| call.made == Made::Always);
-    let costs = |calls: &mut dyn Iterator<Item = Option<Span<Usd>>>| calls.sum::<Option<Span<Usd>>>();
-    let low = costs(&mut certain.clone().map(|call| call.cost)).map(|span| span.low);
-    let high = costs(&mut forecast.calls.iter().map(|call| call.cost)).map(|span| span.high);
-    let calls = match certain.count() as u64 {
-        certain if certain == all => counted(all, "call"),
-        certain => format!("{certain} to {}", counted(all, "call")),
-    };
-    match low.zip(high) {
-        Some((Usd::ZERO, Usd::ZERO)) => format!("Remaining: {calls}, at no cost."),
-        Some((low, high)) => {
-            format!("Remaining: {calls}, likely {} to {}.", short_cost(low), short_cost(high))
-        }
-        None => format!("Remaining: {calls}, of unknown cost."),
-    }
 }

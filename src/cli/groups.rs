@@ -1,0 +1,81 @@
+//! The commands in the program's own help, in groups.
+
+use clap::Command;
+use clap::builder::Styles;
+
+/// Each group's commands, in the order in which they are shown.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Debate", &["debate", "resume", "ask", "fork", "serve"]),
+    ("Read", &["demo", "list", "show", "report", "diff", "replay"]),
+    ("Keep", &["rate", "tag", "rm", "memory"]),
+    ("Measure", &["eval", "ratings", "verify"]),
+    ("Set up", &["init", "config", "models", "protocols"]),
+    ("For programs", &["completions", "man"]),
+];
+
+/// The widest that help is.
+const WIDTH: usize = 100;
+
+/// The command with its commands in groups.
+pub(super) fn grouped(command: Command) -> Command {
+    let columns = console::Term::stdout().size_checked().map_or(WIDTH, |(_, columns)| usize::from(columns).min(WIDTH));
+    let text = listed(&command, columns);
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{text}\n{{options}}{{after-help}}"
+    ))
+}
+
+fn listed(command: &Command, columns: usize) -> String {
+    let styles = Styles::styled();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let shown: Vec<&Command> =
+        command.get_subcommands().filter(|one| !one.is_hide_set() && one.get_name() != "help").collect();
+    let indent = shown.iter().map(|one| one.get_name().len()).max().unwrap_or_default() + 4;
+    let mut text = String::new();
+    let named = |name: &&str| shown.iter().find(|one| one.get_name() == *name).copied();
+    let known = |name: &str| GROUPS.iter().any(|(_, names)| names.contains(&name));
+    let groups = GROUPS.iter().map(|(title, names)| (*title, names.iter().filter_map(named).collect::<Vec<_>>()));
+    let others = shown.iter().filter(|one| !known(one.get_name())).copied().collect::<Vec<_>>();
+    for (title, commands) in groups.chain([("Other", others)]).filter(|(_, commands)| !commands.is_empty()) {
+        text += &format!("\n{header}{title}:{header:#}\n");
+        for one in commands {
+            let about = one.get_about().map(ToString::to_string).unwrap_or_default();
+            let gap = " ".repeat(indent - 2 - one.get_name().len());
+            let lines = wrapped(&about, columns.saturating_sub(indent)).join(&format!("\n{}", " ".repeat(indent)));
+            text += &format!("  {literal}{}{literal:#}{gap}{lines}\n", one.get_name());
+        }
+    }
+    text + &format!("\n{header}Options:{header:#}")
+}
+
+/// A sentence in lines that end between words.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => *line = word.to_owned(),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => *line += &format!(" {word}"),
+            Some(_) | None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let command = crate::cli::command();
+        for one in command.get_subcommands().filter(|one| one.get_name() != "help" && !one.is_hide_set()) {
+            let groups = GROUPS.iter().filter(|(_, names)| names.contains(&one.get_name())).count();
+            assert_eq!(groups, 1, "{}", one.get_name());
+        }
+    }
+
+    #[test]
+    fn descriptions_stay_in_their_column() {
+        assert_eq!(wrapped("one two three four", 9), ["one two", "three", "four"]);
+    }
+}

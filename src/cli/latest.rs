@@ -1,0 +1,111 @@
+//! The newest debate where none is named.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use super::args::DebatePart;
+use super::session::debates;
+use super::terminal::Terminal;
+use crate::error::Error;
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::sanitize::one_line;
+use dialectic_record::store::{Directory, Entry, read_state};
+
+/// What the newest debate is called.
+const LATEST: &str = "latest";
+
+/// Nobody said which debate to pay for, and nobody is there to see which one it would be.
+#[derive(Debug, thiserror::Error)]
+#[error("which debate to {what}? None is named, and this is no terminal")]
+struct Unnamed {
+    what: &'static str,
+}
+
+impl Diagnostic for Unnamed {
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(format!("name it; the newest is: dialectic {} {LATEST} ...", self.what))
+    }
+}
+
+/// The debate of that name, else the newest.
+pub(super) fn or_latest(name: Option<&str>) -> Result<Entry, Error> {
+    Ok(debates()?.find(name.unwrap_or(LATEST))?)
+}
+
+/// The same for a command that pays: on a terminal it is said which debate is taken, elsewhere one has to be named.
+pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &mut Terminal) -> Result<Entry, Error> {
+    if name.is_some() {
+        return or_latest(name);
+    }
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return Err(Unnamed { what }.into());
+    }
+    let directory = debates()?;
+    let entry = directory.find(LATEST)?;
+    let (id, title) = match read_state(&entry.state) {
+        Ok(debate) => (directory.short_name(&debate.id).to_owned(), format!(", “{}”", one_line(&debate.title()))),
+        Err(_) => (entry.id(), String::new()),
+    };
+    terminal.notice(&format!("Taking the newest debate: {id}{title}"));
+    Ok(entry)
+}
+
+/// Whether a single argument of `ask` is a debate: `latest`, a file, a whole id or the ending of exactly one. Else it is
+/// a question.
+pub(super) fn is_debate(word: &str, directory: &Directory) -> Result<bool, Error> {
+    let path = Path::new(word);
+    let is_file = path.is_file() || (!word.contains(char::is_whitespace) && word.ends_with(".json"));
+    if word == LATEST || is_file {
+        return Ok(true);
+    }
+    if word.is_empty() {
+        return Ok(false);
+    }
+    let ids: Vec<String> = directory.entries()?.iter().map(Entry::id).collect();
+    Ok(ids.iter().any(|id| id == word) || ids.iter().filter(|id| id.ends_with(word)).count() == 1)
+}
+
+/// The arguments with `latest` before the part of a debate that `show` is to print: `show points`.
+pub(super) fn with_latest(arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut words = arguments.iter().enumerate().skip(1);
+    let mut is_show = false;
+    while let Some((place, word)) = words.next() {
+        match word.to_str() {
+            Some("--color") => drop(words.next()),
+            Some(option) if option.starts_with('-') => {}
+            Some("show") if !is_show => is_show = true,
+            Some(part) if is_show && DebatePart::from_str(part, false).is_ok() => {
+                let (before, behind) = arguments.split_at(place);
+                return [before, &[LATEST.into()], behind].concat();
+            }
+            Some(_) | None => break,
+        }
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_alone_is_of_the_newest_debate() {
+        for (typed, meant) in [
+            ("dialectic show points", "dialectic show latest points"),
+            ("dialectic --color never show --json round 2", "dialectic --color never show --json latest round 2"),
+            ("dialectic show vhkp points", "dialectic show vhkp points"),
+            ("dialectic show", "dialectic show"),
+            ("dialectic protocols show round", "dialectic protocols show round"),
+        ] {
+            let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+            assert_eq!(with_latest(words(typed)), words(meant));
+        }
+    }
+}
