@@ -128,8 +128,8 @@ export async function form(main, { go, title }) {
 
     function drawPlan(plan) {
         const range = ([low, high], form) => (low === high ? form(low) : `${form(low)} to ${form(high)}`);
-        const likely = plan.likelyUsd ?? plan.costUsd?.[0];
-        const price = plan.costUsd ? `likely ${money(likely)}, at most ${money(Math.min(plan.costUsd[1], plan.limitUsd ?? Infinity))}` : "cost unknown: no price is known of a model";
+        const most = plan.costUsd && Math.min(plan.costUsd[1], plan.limitUsd ?? Infinity);
+        const price = plan.costUsd ? `likely ${money(Math.min(plan.likelyUsd, most))}, at most ${money(most)}` : "cost unknown: no price is known of a model";
         forecast.replaceChildren(
             h("p.price", {}, h("strong", {}, offline.checked ? "Costs nothing" : price[0].toUpperCase() + price.slice(1)), `, ${range([plan.calls, plan.callsMost], number)} calls.`),
             plan.limitUsd !== undefined && plan.roundsBought !== undefined ? h("p", {}, `The limit of ${money(plan.limitUsd)} buys ${plan.roundsBought} of ${plan.rounds} rounds.`) : "",
