@@ -396,13 +396,16 @@ export async function debate(main, { subscribe, go, title }, id) {
             place.replaceChildren(problemBox({ title: "The report cannot be shown", detail: problem.message }));
             return;
         }
+        // Only this page's own style sheets may be used as markup: that of the report is taken as text.
+        let css = "";
+        text = text.replace(/<style>([^]*?)<\/style>/, (_, own) => { css = own; return ""; });
         const report = new DOMParser().parseFromString(text, "text/html");
         const root = place.attachShadow({ mode: "open" });
         const style = new CSSStyleSheet();
-        style.replaceSync(report.querySelector("style").textContent.replaceAll(":root", ":host").replace(/^body \{/m, ".body {"));
+        style.replaceSync(`${css.replaceAll(":root", ":host").replace(/^body \{/m, ".body {")} .body { background: none; }`);
         root.adoptedStyleSheets = [style];
         // The page has its title and its sections' names already.
-        for (const one of report.querySelectorAll("header h1, header .eyebrow")) one.remove();
+        for (const one of report.querySelectorAll("header h1, header .eyebrow, header .verdict")) one.remove();
         root.append(h("div.body", {}, h("div", {}, ...report.querySelector("header").childNodes), h("div.sections", {}, ...report.querySelector("main").childNodes)));
         root.addEventListener("click", (event) => {
             const link = event.target.closest("a[href^='#']");

@@ -105,7 +105,13 @@ fn objection(one: &Objection, group: &[&Objection], participants: &Participants<
 
 fn open(view: &View<'_>, shown: &Shown) -> Markup {
     let counts = Counts::of(&shown.ledger.objections);
-    let (all, grave) = (counts.all_open(), shown.ledger.to_decide().len());
+    let (all, to_decide) = (counts.all_open(), shown.ledger.to_decide());
+    let grave = to_decide.len();
+    // What stands above already is not said twice.
+    let weightiest = subject::weightiest(&shown.ledger);
+    let is_above = |one: &Objection| weightiest.iter().take(WEIGHTIEST).flatten().any(|above| above.id == one.id);
+    let below: Vec<&Objection> = to_decide.into_iter().filter(|one| !is_above(one)).collect();
+    let below = subject::alike(&below);
     let solution = view.debate.final_solution.as_ref();
     let unmet = solution.map_or(0, |solution| solution.unfulfilled_major_requirements.len());
     let questions = solution.map_or(0, |solution| solution.open_questions.len());
@@ -123,6 +129,9 @@ fn open(view: &View<'_>, shown: &Shown) -> Markup {
                     ". "
                 }
                 @if !more.is_empty() { (capitalized(&list(&more))) "." }
+            }
+            @if !below.is_empty() {
+                ul { @for one in below.iter().take(WEIGHTIEST).filter_map(|group| group.first()) { li { (point(one)) } } }
             }
         }
     }

@@ -55,7 +55,10 @@ pub(super) fn title(view: &View<'_>) -> String {
 
 /// Whether the title says all of the line that it is.
 pub(super) fn is_whole_title(view: &View<'_>) -> bool {
-    view.title().is_some_and(|line| line.chars().count() <= TITLE_CHARS && title(view) == plain(line, TITLE_CHARS))
+    let title = title(view);
+    let bare = |text: &str| text.trim_end_matches(|c: char| ".?!:…".contains(c)).to_owned();
+    view.title()
+        .is_some_and(|line| line.chars().count() <= TITLE_CHARS && bare(&title) == bare(&plain(line, TITLE_CHARS)))
 }
 
 /// The whole page.
