@@ -204,6 +204,22 @@ fn a_record_keeps_the_prices_and_the_limit_that_it_began_with() {
     assert_eq!(state["outcome"]["kind"], "stopped");
 }
 
+/// The user's standing limit applies besides: it takes no record's limit away.
+#[test]
+fn a_record_keeps_a_limit_that_is_below_the_users() {
+    let server = server();
+    let mut settings = config(&["architect", "kiss"], &json!({}));
+    settings["debate"]["rounds"] = json!(9);
+    let sandbox =
+        Sandbox::new().model_server(&server).config(&settings).file(USERS, users(Some(prices(1.0, 10.0)), Some(3.0)));
+    let id = record(&sandbox, &server, |created| {
+        created["settings"]["debate"]["budget"]["maxCostUsd"] = json!(0.6);
+    });
+    sandbox.run(["resume", &id]).expect_code(0);
+    assert!(billed(&server) <= 0.60, "${}", billed(&server));
+    assert_eq!(sandbox.state(&id)["outcome"]["kind"], "stopped", "the standing limit has room for all rounds");
+}
+
 /// A record is anybody's: what it says of a model that nobody else knows does not count against a limit.
 #[test]
 fn a_record_does_not_understate_a_model_that_nobody_knows() {

@@ -174,6 +174,30 @@ fn a_paused_debate_goes_on_within_what_is_left_of_its_limit() {
     }
 }
 
+/// Its own limit holds where the server and the day allow more, and what it had cost before is a part of it.
+#[test]
+fn a_paused_debate_costs_in_all_no_more_than_its_own_limit() {
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| {
+        let reply = short_reply(request).usage(20_000, 0, 1_000);
+        if request.index >= 18 { held_by(reply, &held) } else { reply }
+    });
+    let sandbox = priced(&server);
+    let serving = Serving::start(&sandbox, &["--max-cost", "2", "--max-cost-per-day", "4"]);
+    let id = serving.begin(&json!({"problem": "Design a queue", "rounds": 12, "maxCost": 0.8}));
+    wait_until("it costs too little", || spent(&sandbox, &id) > 0.37);
+    serving.post(&format!("/debates/{id}/pause"), &json!({})).expect(202);
+    gate.open();
+    serving.wait_for(&id, "paused");
+    let before = spent(&sandbox, &id);
+    serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(202);
+    serving.wait_for(&id, "completed");
+    let after = spent(&sandbox, &id);
+    assert!(before < after && after <= 0.8, "{after} after {before}");
+    assert_eq!(sandbox.state(&id)["stopReason"], "budget");
+}
+
 #[test]
 fn a_debate_that_goes_on_spends_no_more_than_is_left_of_the_day() {
     let gate = Gate::shut();

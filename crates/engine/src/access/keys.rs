@@ -190,4 +190,17 @@ mod tests {
         let error = missing_keys(&settings, &environment).unwrap_err();
         assert_eq!(error.missing[0].variable, "TEAM");
     }
+
+    #[test]
+    fn no_text_shows_a_key_what_a_header_carries_or_the_servers_token() {
+        let headers = BTreeMap::from([("X-Team".to_owned(), "${TEAM}".to_owned())]);
+        let providers = BTreeMap::from([("openai".to_owned(), ProviderSettings { headers, ..Default::default() })]);
+        let environment = Environment::from_pairs(
+            ["OPENAI_API_KEY", "TEAM", TOKEN, "EDITOR"].map(|name| (name, format!("the-secret-value-of-{name}"))),
+        );
+        let known = known_keys(&providers, &environment);
+        for (name, is_secret) in [("OPENAI_API_KEY", true), ("TEAM", true), (TOKEN, true), ("EDITOR", false)] {
+            assert_eq!(known.find(&format!("the-secret-value-of-{name}")), is_secret.then_some(name));
+        }
+    }
 }

@@ -118,7 +118,7 @@ impl Services {
             missing_keys(settings, environment)?;
             let everybody = settings.everybody();
             let used = everybody.map(|agent| agent.provider.as_str());
-            let has_limit = settings.debate.budget.max_cost_usd.is_some();
+            let has_limit = settings.max_cost().is_some();
             Models::build(used, &settings.providers, environment, provenance, has_limit)?
         };
         let debate = &settings.debate;
@@ -152,5 +152,65 @@ impl Services {
     /// The file that holds keys, which nobody is shown.
     pub(super) fn withheld(&self) -> Option<PathBuf> {
         self.environment.file().map(std::path::absolute).and_then(Result::ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::{SocketAddr, TcpListener, TcpStream};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use dialectic_base::money::Usd;
+    use dialectic_record::debate::default_settings;
+
+    use super::*;
+
+    /// A server that answers every request and never closes a connection, and how many connections it was sent.
+    fn patient_server() -> (SocketAddr, Arc<AtomicUsize>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (address, opened) = (listener.local_addr().unwrap(), Arc::new(AtomicUsize::new(0)));
+        let counted = Arc::clone(&opened);
+        std::thread::spawn(move || {
+            for connection in listener.incoming().map_while(Result::ok) {
+                counted.fetch_add(1, Ordering::SeqCst);
+                std::thread::spawn(move || answer_all(connection));
+            }
+        });
+        (address, opened)
+    }
+
+    fn answer_all(mut connection: TcpStream) {
+        let (mut seen, mut piece) = (Vec::new(), [0; 4096]);
+        while let Some(read) = connection.read(&mut piece).ok().filter(|read| *read > 0) {
+            seen.extend_from_slice(&piece[..read]);
+            if seen.ends_with(b"\r\n\r\n") {
+                seen.clear();
+                let answer = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+                connection.write_all(answer).unwrap();
+            }
+        }
+    }
+
+    /// The limit of a run need not be in the settings: the user's standing one and `resume --max-cost` are not.
+    #[tokio::test]
+    async fn under_a_limit_of_whatever_origin_connections_are_kept_for_two_seconds() {
+        let limit = Some(Usd::from_dollars(1.0));
+        for (of_settings, of_run, expected) in [(None, None, 1), (limit, None, 2), (None, limit, 2)] {
+            let (address, opened) = patient_server();
+            let url = format!("http://{address}/v1");
+            let environment = Environment::from_pairs([("OPENAI_API_KEY", "sk-1"), ("OPENAI_BASE_URL", url.as_str())]);
+            let mut settings = default_settings();
+            settings.debate.budget.max_cost_usd = of_settings;
+            settings.terms.max_cost = of_run;
+            let protocol = Protocol::named(&settings.debate.protocol).unwrap();
+            let panel = Services::new(environment).panel(protocol, &settings, &Trust::of_user()).unwrap();
+            for wait in [0, 2200] {
+                tokio::time::sleep(Duration::from_millis(wait)).await;
+                panel.judge.caller.chat.reach().await.unwrap();
+            }
+            assert_eq!(opened.load(Ordering::SeqCst), expected, "{of_settings:?}, {of_run:?}");
+        }
     }
 }

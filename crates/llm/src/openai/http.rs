@@ -171,6 +171,10 @@ fn check_certificates(path: &Path) -> Result<(), CertificateFileError> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
     use super::*;
 
     #[test]
@@ -233,5 +237,44 @@ mod tests {
         let http = HttpClient { certificates: Err(problem.clone()), ..http_client(None).unwrap() };
         assert_eq!(http.route(&Url::parse("https://h/v1").unwrap()).err(), Some(problem));
         assert!(http.route(&Url::parse("http://h/v1").unwrap()).is_ok());
+    }
+
+    /// Turns all requests away, as an HTTP/2 server does that has not begun with them.
+    async fn turn_away(mut connection: TcpStream, seen: UnboundedSender<()>) -> std::io::Result<()> {
+        connection.read_exact(&mut [0; 24]).await?;
+        // SETTINGS, none of which is its own.
+        connection.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await?;
+        loop {
+            let mut head = [0; 9];
+            connection.read_exact(&mut head).await?;
+            let [a, b, c, kind, flags, stream @ ..] = head;
+            let mut content = vec![0; u32::from_be_bytes([0, a, b, c]).try_into().unwrap()];
+            connection.read_exact(&mut content).await?;
+            match kind {
+                // HEADERS, answered by RST_STREAM with REFUSED_STREAM.
+                1 => {
+                    seen.send(()).unwrap();
+                    connection.write_all(&[&[0, 0, 4, 3, 0][..], &stream, &[0, 0, 0, 7]].concat()).await?;
+                }
+                // SETTINGS, which are acknowledged.
+                4 if flags & 1 == 0 => connection.write_all(&[0, 0, 0, 4, 1, 0, 0, 0, 0]).await?,
+                _ => {}
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_an_http2_server_turns_away_is_not_sent_again_outside_the_books() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let (seen, mut requests) = unbounded_channel();
+        tokio::spawn(async move {
+            while let Ok((connection, _)) = listener.accept().await {
+                tokio::spawn(turn_away(connection, seen.clone()));
+            }
+        });
+        let client = build(|builder| builder.http2_prior_knowledge().no_proxy()).unwrap();
+        client.post(url).body("x").send().await.unwrap_err();
+        assert_eq!(std::iter::from_fn(|| requests.try_recv().ok()).count(), 1);
     }
 }

@@ -477,6 +477,20 @@ mod tests {
     }
 
     #[test]
+    fn calls_that_do_not_say_what_they_took_are_counted_beside_the_sum() {
+        let Signal::Recorded(paid) = contributed(PROPOSAL, "agent-kiss", None) else {
+            panic!("a contribution is recorded");
+        };
+        let Event::Contributed { key, contribution, call: Some(call) } = paid.event.clone() else {
+            panic!("a contribution that took a call");
+        };
+        let call = Some(CallRecord { tokens: None, ..call });
+        let silent = recorded(Event::Contributed { key, contribution, call });
+        let (progress, _) = progress_after(&[contributed(PROPOSAL, "agent-architect", None), silent]);
+        assert_eq!(progress.spent(), Spent { tokens: 1_434, silent_calls: 1, cost: Some(Usd::from_dollars(0.02)) });
+    }
+
+    #[test]
     fn what_another_debate_paid_for_costs_nothing() {
         let Signal::Recorded(paid) = contributed(PROPOSAL, "agent-kiss", None) else {
             panic!("a contribution is recorded");

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use dialectic_base::secrets::KnownKeys;
 use dialectic_base::tool_call::ToolCall;
 use dialectic_record::debate::{AgentId, Contribution, Metadata, StageId};
 
@@ -360,6 +361,23 @@ fn a_search_covers_all_finished_rounds() {
     assert!(error.starts_with("the argument `term` is a number; expected the text to search for"), "{error}");
     let error = call(&tools, "context_search", &json!({"term": "x".repeat(201)}));
     assert_eq!(error, refused("the argument `term` is longer than 200 characters"));
+}
+
+/// A model that was shown a key in another way may have said it.
+#[test]
+fn a_search_shows_no_key_of_the_users() {
+    let place = Place::new();
+    let (key, cut) = ("sk-a-key-that-is-a-secret", "x".repeat(150));
+    let keys = KnownKeys::new([("A_KEY".to_owned(), key.to_owned().into())]);
+    let directory = ContextDirectory::open(&place.path("ctx")).expect("opened").redacting(keys);
+    let rounds = vec![round(1, [("a", "proposal", format!("Call it {cut} with {key}."))])];
+    let context = ToolContext { directory: Arc::new(directory), rounds: rounds.into() };
+    let tools = Toolbox::new(TOOL_NAMES.iter().copied(), context);
+    let found = call(&tools, "context_search", &json!({"term": "call it"})).expect("searched").to_string();
+    assert!(found.contains("Call it xxx") && !found.contains("sk-a"), "{found}");
+    let found = call(&tools, "context_search", &json!({"term": "redacted"})).expect("searched").to_string();
+    assert!(found.contains("with [A_KEY redacted]."), "{found}");
+    assert_eq!(call(&tools, "context_search", &json!({"term": key})), Ok(json!({"matches": []})));
 }
 
 #[test]

@@ -176,6 +176,28 @@ async fn under_a_limit_a_failure_that_counts_in_full_is_repeated_once() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn under_a_limit_no_connection_is_free_and_silence_counts_in_full() {
+    let unreachable = ModelError::Unreachable { message: "refused".to_owned() };
+    for (act, cost) in [
+        (Act::Fail(unreachable), Some(Usd::ZERO)),
+        (Act::Fail(overloaded()), Some(Usd::ZERO)),
+        (Act::Hang, None),
+        (Act::Fail(gateway_timeout()), None),
+    ] {
+        let books = Arc::new(Books::default());
+        let mut stage = Stage::new([act, Act::Reply(text("yes"))]);
+        stage.caller.account = Some(books.clone());
+        stage.call().await.unwrap();
+        let entered: Vec<_> =
+            books.entered.lock().unwrap().iter().map(|call| (call.reservation, call.cost_usd)).collect();
+        assert_eq!(entered, [(Some(1), cost)]);
+    }
+    let mut stage = Stage::new([Act::Fail(gateway_timeout())]);
+    stage.caller.account = Some(Arc::new(Books::default()));
+    assert!(stage.call().await.unwrap_err().is_server_gone(), "the second time it is as if nobody were there");
+}
+
 /// A server that is asked up to three times in one attempt, and fails each time after the work was done.
 struct Doubtful {
     limits: Mutex<Vec<Option<u32>>>,

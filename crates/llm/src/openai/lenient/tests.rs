@@ -240,3 +240,19 @@ fn with_a_key_of_the_users_own_the_provider_bills_beside_the_router() {
     assert_eq!(cost(json!({"cost": 0.95})), Some(0.95));
     assert_eq!(cost(json!({"cost": 0.95, "is_byok": true})), None, "a fee is not what the call costs");
 }
+
+#[test]
+fn of_several_stated_costs_the_largest_counts() {
+    let upstream = |cost: f64| json!({"upstream_inference_cost": cost});
+    let stated = |cost: f64| {
+        [json!({"cost": cost}), json!({"cost": 0.0, "is_byok": true, "cost_details": upstream(cost)})]
+            .map(|it| usage(&it))
+    };
+    for costs in [[0.001, 0.004], [0.004, 0.001]] {
+        let [first, second] = costs.map(stated);
+        for (first, second) in first.into_iter().zip(second) {
+            let all = ReportedUsage::later(Some(first), Some(second));
+            assert_eq!(stated_cost(all.as_ref(), &HeaderMap::new()), Some(Usd::from_dollars(0.004)), "{costs:?}");
+        }
+    }
+}

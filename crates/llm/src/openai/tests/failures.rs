@@ -297,7 +297,7 @@ async fn what_no_model_worked_for_is_free_and_everything_else_may_be_billed() {
         let server = Server::with(move |_| answer.clone());
         follow(&client(&server, ApiKind::Chat), &request(), IDLE).await.0.unwrap_err()
     };
-    for status in [400, 401, 403, 404, 413, 422, 429, 503] {
+    for status in [400, 401, 403, 404, 407, 413, 422, 429, 503] {
         assert!(!failed(error(status, "no")).await.may_be_billed, "{status}");
     }
     for status in [402, 405, 408, 409, 410, 425, 451, 500, 501, 502, 504, 520, 521, 522, 523, 524, 529] {
