@@ -363,12 +363,7 @@ fn a_long_solution_is_paged_where_somebody_can_turn_the_page() {
     let server = MockServer::with(slowly);
     let paged = |before: &[&str], arguments: &[&str], ci: Option<&str>| {
         let sandbox = before.iter().fold(sandbox(&server), |sandbox, path| sandbox.file(path, "{}"));
-<<<<<<< HEAD
-        let sandbox = sandbox.env("CI", ci.unwrap_or_default());
-        let sandbox = sandbox.env("PAGER", "sed s/^/paged:/");
-=======
         let sandbox = sandbox.env("CI", ci.unwrap_or_default()).env("PAGER", "sed s/^/paged:/");
->>>>>>> main
         let arguments = ["debate", "Design a queue"].into_iter().chain(arguments.iter().copied());
         let mut terminal = Terminal::start_in(80, 12, &sandbox, arguments);
         if ci.is_none() {
