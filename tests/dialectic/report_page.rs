@@ -149,7 +149,8 @@ fn a_page_has_the_sections_that_its_debate_has_something_for() {
         }
         "motion" => "solution problem participants story timeline speeches polls judgement usage settings",
         "reviewed" => "solution problem participants story timeline proposals vote usage settings",
-        "old" => "solution participants story timeline proposals critiques usage",
+        // Its title is the first sentence of two.
+        "old" => "solution problem participants story timeline proposals critiques usage",
         "old with clarifications" => {
             "solution problem participants story timeline clarifications proposals critiques tools usage"
         }
