@@ -67,7 +67,7 @@ fn a_person_starts_watches_and_steers_a_debate_while_the_server_is_killed_twice(
     tab.run("document.querySelector('#clarify').click()");
     // The button works when it is known what the debate would take.
     tab.until("!document.querySelector('form.new button.primary').disabled");
-    assert!(tab.text(".forecast").contains("Calls"), "{}", tab.text(".forecast"));
+    assert!(tab.text(".forecast").contains(" calls."), "{}", tab.text(".forecast"));
     press(&mut tab, "Start the debate");
     is(&mut tab, "waiting for answers");
     let id = tab.run("location.pathname").as_str().unwrap().rsplit('/').next().unwrap().to_owned();
