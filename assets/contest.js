@@ -185,7 +185,7 @@ export function votes(model) {
     const of = voting?.count;
     return h("section", {}, h("h2", {}, "Votes"),
         ballots.length ? table("Ballots", ["Who", "For", "Confidence", "Why"], rows, { class: "ballots" }) : "",
-        tally ? h("p.winner", {}, voting.winner ? [chip(model, voting.winner), " wins. "] : "Nobody wins. ",
+        tally ? h("p.winner", {}, voting.winner ? [chip(model, voting.winner), " wins. "] : model.verdict?.winner || model.solution?.base ? "The vote decided nothing. " : "Nobody wins. ",
             tally.map(([agent, count], place) => [place ? ", " : "", `${model.agent(agent).name} ${count}`]),
             voting.decidedBy === "judge" ? "; the judge broke the tie" : "", ".") : "",
         of ? h("p.note", {}, `Rule: ${of.rule}. ${of.cast} of ${of.voters} voted; the quorum is ${of.quorum}.`) : "",

@@ -380,18 +380,42 @@ export async function debate(main, { subscribe, go, title }, id) {
         }
         const address = `/api/v1/debates/${id}/report?format=html`;
         if (frame?.isConnected && frame.dataset.seq === String(model.seq)) return;
-        frame = h("iframe.report", { src: address, title: "The report of the debate", sandbox: "allow-same-origin allow-popups allow-popups-to-escape-sandbox", "data-seq": String(model.seq) });
-        const fit = () => {
-            const root = frame.contentDocument?.documentElement;
-            if (root) frame.style.height = `${Math.max(400, root.scrollHeight)}px`;
-        };
-        frame.addEventListener("load", () => {
-            fit();
-            const body = frame.contentDocument?.body;
-            if (body) new ResizeObserver(fit).observe(body);
-            frame.contentDocument?.addEventListener("toggle", fit, true);
-        });
+        frame = h("div.report", { "data-seq": String(model.seq) });
         result.replaceChildren(h("p.note", {}, h("a", { href: address, target: "_blank", rel: "noopener" }, "The report as a page of its own")), frame);
+        fillIn(frame, address);
+    }
+
+    /** The report as content of this page: its style holds within it alone, and nothing in it runs. */
+    async function fillIn(place, address) {
+        let text;
+        try {
+            const response = await fetch(address);
+            if (!response.ok) throw new Error(`the server answered ${response.status}`);
+            text = await response.text();
+        } catch (problem) {
+            place.replaceChildren(problemBox({ title: "The report cannot be shown", detail: problem.message }));
+            return;
+        }
+        // Only this page's own style sheets may be used as markup: that of the report is taken as text.
+        let css = "";
+        text = text.replace(/<style>([^]*?)<\/style>/, (_, own) => { css = own; return ""; });
+        const report = new DOMParser().parseFromString(text, "text/html");
+        const root = place.attachShadow({ mode: "open" });
+        const style = new CSSStyleSheet();
+        style.replaceSync(`${css.replaceAll(":root", ":host").replace(/^body \{/m, ".body {")} .body { background: none; }`);
+        root.adoptedStyleSheets = [style];
+        // The page has its title and its sections' names already.
+        for (const one of report.querySelectorAll("header h1, header .eyebrow, header .verdict")) one.remove();
+        root.append(h("div.body", {}, h("div", {}, ...report.querySelector("header").childNodes), h("div.sections", {}, ...report.querySelector("main").childNodes)));
+        root.addEventListener("click", (event) => {
+            const link = event.target.closest("a[href^='#']");
+            if (!link) return;
+            event.preventDefault();
+            const target = root.getElementById(decodeURIComponent(link.hash.slice(1)));
+            for (let one = target; one; one = one.parentElement) if (one.localName === "details") one.open = true;
+            target?.scrollIntoView();
+            target?.focus({ preventScroll: true });
+        });
     }
 
     async function forkDialog() {

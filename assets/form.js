@@ -32,6 +32,7 @@ export async function form(main, { go, title }) {
     const clarify = h("input", { type: "checkbox", id: "clarify" });
     const offline = h("input", { type: "checkbox", id: "offline-answers", onchange: () => panel.element.classList.toggle("is-offline", offline.checked) });
     const cost = h("input", { type: "number", id: "cost", min: 0, step: "any", inputmode: "decimal", placeholder: setup.maxCost ? String(setup.maxCost) : "no limit" });
+    const panelSummary = h("span");
     const panel = editor({ ...setup, changed });
     const forecast = h("div.forecast", { role: "status", "aria-live": "polite" });
     const start = h("button.primary", { type: "submit", disabled: true }, "Start the debate");
@@ -46,7 +47,7 @@ export async function form(main, { go, title }) {
 
     function protocolChosen() {
         const chosen = setup.protocols.find(({ name }) => name === protocol.value);
-        about.textContent = `${chosen.about[0].toUpperCase()}${chosen.about.slice(1)}. For ${chosen.suits}. Calls: ${chosen.calls}.`;
+        about.textContent = `${chosen.about[0].toUpperCase()}${chosen.about.slice(1)}. For ${chosen.suits}.`;
         if (!ownRounds) rounds.value = protocol.value === setup.protocol ? setup.rounds : chosen.rounds;
     }
 
@@ -90,6 +91,8 @@ export async function form(main, { go, title }) {
 
     function changed() {
         panel.settle();
+        const models = new Set([...panel.agents(), panel.judge()].map(({ model }) => model));
+        panelSummary.textContent = offline.checked ? `Panel: ${plural(panel.agents().length, "agent")} and a judge` : `Panel: ${plural(panel.agents().length, "agent")} and a judge, with ${[...models].join(", ")}`;
         // A field that is left fires another event for what was typed.
         if (checked && JSON.stringify(checked) === JSON.stringify(request())) return;
         checked = null;
@@ -125,19 +128,15 @@ export async function form(main, { go, title }) {
 
     function drawPlan(plan) {
         const range = ([low, high], form) => (low === high ? form(low) : `${form(low)} to ${form(high)}`);
+        const most = plan.costUsd && Math.min(plan.costUsd[1], plan.limitUsd ?? Infinity);
+        const price = plan.costUsd ? `likely ${money(Math.min(plan.likelyUsd, most))}, at most ${money(most)}` : "cost unknown: no price is known of a model";
         forecast.replaceChildren(
-            h("dl.facts", {},
-                fact("Calls", range([plan.calls, plan.callsMost], number)),
-                fact("Tokens", range(plan.tokens, number)),
-                fact("Cost", plan.costUsd ? range(plan.costUsd, money) : "unknown: no price is known of a model"),
-                plan.limitUsd !== undefined && fact("Limit", money(plan.limitUsd)),
-                plan.roundsBought !== undefined && fact("Rounds that it buys", `${plan.roundsBought} of ${plan.rounds}`),
-                plan.leftOut.length > 0 && fact("Not bought", plan.leftOut.join(", "))),
+            h("p.price", {}, h("strong", {}, offline.checked ? "Costs nothing" : price[0].toUpperCase() + price.slice(1)), `, ${range([plan.calls, plan.callsMost], number)} calls.`),
+            plan.limitUsd !== undefined && plan.roundsBought !== undefined ? h("p", {}, `The limit of ${money(plan.limitUsd)} buys ${plan.roundsBought} of ${plan.rounds} rounds.`) : "",
+            plan.leftOut.length ? h("p", {}, `Not bought: ${plan.leftOut.join(", ")}.`) : "",
             plan.warnings.length ? h("ul.warnings", {}, plan.warnings.map((warning) => h("li", {}, warning))) : "",
             h("details", {}, h("summary", {}, "What these figures assume"), h("ul", {}, plan.assumptions.map((text) => h("li", {}, text)))));
     }
-
-    const fact = (name, value) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
 
     async function submit(event) {
         event.preventDefault();
@@ -166,7 +165,7 @@ export async function form(main, { go, title }) {
                 field("Rounds", rounds), field("Ends", until),
                 field("Cost limit, in dollars", cost, setup.maxCostPerDay ? `${money(setup.leftToday)} is left of ${money(setup.maxCostPerDay)} for today.` : null)),
             about,
-            panel.element,
+            h("details.fold", {}, h("summary", {}, panelSummary), panel.element),
             check(clarify, "Let the agents ask me questions before they begin"),
             check(offline, "Call no model: play a prepared debate, at no cost"),
             h("section.plan", { "aria-labelledby": "plan-title" }, h("h2", { id: "plan-title" }, "What it would take"), forecast),

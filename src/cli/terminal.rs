@@ -143,14 +143,14 @@ impl Terminal {
         render_markdown(text, width, choice)
     }
 
-    /// [`Self::markdown`] of what `write` writes, which is not gathered unless it has to be rendered.
+    /// [`Self::pages`] of what `write` writes, which is not gathered unless it has to be rendered.
     pub(super) fn markdown_from(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
         if !io::stdout().is_terminal() {
             return self.result_from(write);
         }
         let mut text = Vec::new();
         write(&mut text).map_err(Error::Stdout)?;
-        self.markdown(&String::from_utf8_lossy(&text))
+        self.pages(&String::from_utf8_lossy(&text), true)
     }
 
     /// Writes the solution of a debate as the result, with a blank line before it on a terminal; in a pager where it is

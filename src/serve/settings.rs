@@ -61,6 +61,9 @@ pub(super) struct ForecastBody {
     /// The cost in US dollars, from the least to the most; absent where a price is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<[f64; 2]>,
+    /// What it is likely to cost in US dollars; absent where a price is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    likely_usd: Option<f64>,
     /// The cost limit in US dollars, as it would hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit_usd: Option<f64>,
@@ -360,6 +363,7 @@ impl Workplace {
             calls_most: forecast.calls.len(),
             tokens: [low, high],
             cost_usd: cost_low.zip(cost_high).map(|(low, high)| [low.dollars(), high.dollars()]),
+            likely_usd: forecast.likely().map(Usd::dollars),
             limit_usd: settings.debate.budget.max_cost_usd.map(Usd::dollars),
             rounds: settings.debate.rounds,
             rounds_bought: forecast.purchase.as_ref().map(|purchase| purchase.bought),

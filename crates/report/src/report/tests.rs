@@ -108,7 +108,7 @@ fn an_invented_protocol_is_reported_in_its_own_words() {
     ```
 
     #### Reviews
-    Agent *b*, *rewrite*, 80 of 100 sure:
+    Agent *b*, *rewrite*, 80 % sure:
     ```text
     1. It is too long.
     ```
@@ -145,7 +145,7 @@ fn an_invented_protocol_is_reported_in_its_own_words() {
             "Timeline Pitches Other texts Show of hands",
             "P pitch R review S show of hands E encore",
             "Shows of hands 1 a for 2 b It is calmer.",
-            "Reviews of round 1 2 b : rewrite , 80 of 100 sure",
+            "Reviews of round 1 2 b : rewrite , 80 % sure",
             "1 a show of hands for b",
             "Round 1 · pitch",
             "2 b · encore",

@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use crate::report::View;
-use dialectic_base::figures::{cost, duration, percent, thousands};
-use dialectic_record::debate::{Debate, OutcomeKind, Solution, Status};
+use dialectic_base::figures::{counted, duration, named_cost};
+use dialectic_record::debate::{Debate, OutcomeKind, Status};
 
 use super::calls::CallEntry;
 use super::elements::time;
@@ -16,7 +16,7 @@ use super::text::name;
 const REASONS: usize = 2;
 
 /// The header of the page.
-pub(super) fn header(view: &View<'_>, calls: &[CallEntry<'_>]) -> Markup {
+pub(super) fn header(view: &View<'_>, calls: &[CallEntry<'_>], glance: &Markup) -> Markup {
     let debate = view.debate;
     html! {
         header {
@@ -30,6 +30,7 @@ pub(super) fn header(view: &View<'_>, calls: &[CallEntry<'_>]) -> Markup {
             h1 dir="auto" { (title(view)) }
             p.verdict { (status(view)) (offline(debate)) }
             (notices(debate))
+            (glance)
             (facts(view, calls))
         }
     }
@@ -96,37 +97,26 @@ fn list(reasons: &[String]) -> Markup {
 /// How many take part; of a team that was chosen, out of how many.
 fn agents(view: &View<'_>) -> Markup {
     let (team, all) = (view.debate.team().len(), view.agents.len());
-    html! { (team) @if team < all { " " small { "of " (all) } } }
+    html! { (counted(team as u64, "agent")) @if team < all { " of " (all) } }
 }
 
+/// The figures, in one line.
 fn facts(view: &View<'_>, calls: &[CallEntry<'_>]) -> Markup {
     let debate = view.debate;
     let all = Amounts::of_debate(view, calls);
     let is_paid = !debate.is_offline();
     let took = debate.created_at.zip(debate.updated_at).map(|(from, to)| duration(to.millis_since(from)));
-    let limited = debate.final_solution.as_ref().and_then(Solution::limited_confidence);
-    let limited = limited.map(|why| format!(" ({why})")).unwrap_or_default();
+    let calls = all.calls.map_or("calls unknown".to_owned(), |calls| counted(calls, "call"));
     let facts = [
-        (
-            "Confidence",
-            view.confidence()
-                .map(|confidence| html! { (percent(confidence)) @if !limited.is_empty() { small { (limited) } } }),
-        ),
-        ("Agents", Some(agents(view))),
-        ("Rounds", Some(html! { (debate.rounds.len()) })),
-        ("Calls", Some(html! { (all.calls.map_or("unknown".to_owned(), thousands)) })),
-        ("Tokens", is_paid.then(|| html! { (all.tokens()) })),
-        ("Cost", is_paid.then(|| html! { (cost(all.cost)) })),
-        ("Duration", took.map(|took| html! { (took) })),
-        ("Begun", debate.created_at.map(time)),
+        Some(agents(view)),
+        Some(html! { (counted(debate.rounds.len() as u64, "round")) }),
+        Some(html! { (calls) }),
+        is_paid.then(|| html! { (all.tokens()) " tokens" }),
+        is_paid.then(|| html! { (named_cost(all.cost)) }),
+        took.map(|took| html! { (took) }),
+        debate.created_at.map(|at| html! { "begun " (time(at)) }),
     ];
     html! {
-        dl.facts {
-            @for (label, fact) in facts {
-                @if let Some(fact) = fact {
-                    div { dt { (label) } dd { (fact) } }
-                }
-            }
-        }
+        p.facts { @for (place, fact) in facts.iter().flatten().enumerate() { @if place > 0 { " · " } span { (fact) } } }
     }
 }

@@ -11,6 +11,7 @@ mod diff;
 mod elements;
 mod evolution;
 mod follow_ups;
+mod glance;
 mod header;
 mod objections;
 mod page;
@@ -104,7 +105,8 @@ pub fn html(view: &View<'_>) -> String {
         PageSection::new("failures", "Failures", PagePart::Run, calls::failures(view, &participants)),
         PageSection::new("settings", "Settings", PagePart::Run, of(&subject::settings(debate))),
     ];
-    let page = page(view, &header::header(view, &calls), &sections);
+    let glance = glance::glance(view, &participants, &shown);
+    let page = page(view, &header::header(view, &calls, &glance), &sections);
     // All of it at once, so that nothing is left out: escaping keeps texts from being markup, this from steering.
     sanitize(&page).into_owned()
 }

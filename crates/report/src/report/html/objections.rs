@@ -24,7 +24,7 @@ pub(super) fn objections(view: &View<'_>, participants: &Participants<'_>, shown
         (blocks(&subject::counts(view.debate, shown), participants, 3))
         div.objections {
             (filters(&ledger.objections))
-            ol.points { @for one in ledger.in_order() { (point(one, critique(one), participants)) } }
+            ol.points { @for group in subject::alike(&ledger.in_order()) { (point(&group, critique, participants)) } }
         }
         (blocks(&subject::given_up(view.debate), participants, 3))
         (blocks(&subject::changes(ledger), participants, 3))
@@ -58,26 +58,41 @@ fn filters(objections: &[Objection]) -> Markup {
     }
 }
 
-/// A point: in one line what became of it, and folded away all that was said of it.
-fn point(one: &Objection, critique: Option<usize>, participants: &Participants<'_>) -> Markup {
+/// A point, against one text or several: in one line what became of it, and folded away all that was said of it.
+fn point<'o>(
+    group: &[&'o Objection],
+    critique: impl Fn(&'o Objection) -> Option<usize>,
+    participants: &Participants<'_>,
+) -> Markup {
+    let Some(one) = group.first() else { return Markup::default() };
     let state = if one.open { "open" } else { "settled" };
-    let number = one.number();
     html! {
         li.(one.point.severity.name()).(state) {
             details {
                 summary {
-                    span { (number) " " (pill(one.point.severity)) }
-                    " " (participants.chip(&one.critic_id)) " on " (participants.chip(&one.target_id)) ": "
-                    span.edge.(PointOutcome::of([one]).class()) { (subject::course(one)) }
+                    span {
+                        @for (place, one) in group.iter().enumerate() { @if place > 0 { ", " } (one.number()) }
+                        " " (pill(one.point.severity))
+                    }
+                    " " (participants.chip(&one.critic_id)) " on "
+                    @for (place, one) in group.iter().enumerate() {
+                        @if place > 0 { ", " }
+                        (participants.chip(&one.target_id))
+                    }
+                    ": "
+                    span.edge.(PointOutcome::of([*one]).class()) { (subject::course(one)) }
                     @if one.open { " " strong { "open" } } @else { " settled" }
                     // What is unfolded begins with the same words.
                     " " span.beginning { bdi { (beginning(&one.point.in_words())) } }
                 }
-                // The anchor stands inside: browsers unfold what a link leads into.
-                div.fate id=(anchor(&number)) tabindex="-1" {
-                    (blocks(&subject::point(one), participants, 3))
-                    @if let Some(critique) = critique {
-                        p { small { a href={ "#critique-" (critique) } { "The whole critique" } } }
+                @for one in group {
+                    // The anchor stands inside: browsers unfold what a link leads into.
+                    div.fate id=(anchor(&one.number())) tabindex="-1" {
+                        @if group.len() > 1 { p { (one.number()) ", on " (participants.chip(&one.target_id)) } }
+                        (blocks(&subject::point(one), participants, 3))
+                        @if let Some(critique) = critique(one) {
+                            p { small { a href={ "#critique-" (critique) } { "The whole critique" } } }
+                        }
                     }
                 }
             }

@@ -49,12 +49,16 @@ impl PageSection {
 
 /// The title, in as many characters as there is room for.
 pub(super) fn title(view: &View<'_>) -> String {
-    plain(view.title().unwrap_or("A debate without a problem"), TITLE_CHARS)
+    let title = view.debate.title();
+    plain(if title.is_empty() { "A debate without a problem" } else { &title }, TITLE_CHARS)
 }
 
 /// Whether the title says all of the line that it is.
 pub(super) fn is_whole_title(view: &View<'_>) -> bool {
-    view.title().is_some_and(|line| line.chars().count() <= TITLE_CHARS)
+    let title = title(view);
+    let bare = |text: &str| text.trim_end_matches(|c: char| ".?!:…".contains(c)).to_owned();
+    view.title()
+        .is_some_and(|line| line.chars().count() <= TITLE_CHARS && bare(&title) == bare(&plain(line, TITLE_CHARS)))
 }
 
 /// The whole page.

@@ -107,7 +107,7 @@ fn quoted(text: &str) -> Markup {
     }
 }
 
-fn quote(text: &str, chars: usize) -> Markup {
+pub(super) fn quote(text: &str, chars: usize) -> Markup {
     // Within quotation marks there are single ones.
     html! { q { bdi { (plain(text, chars).replace('“', "‘").replace('”', "’")) } } }
 }
@@ -222,7 +222,7 @@ fn contested(group: &[&Objection], participants: &Participants<'_>) -> Markup {
 }
 
 /// Its words, as a link to its row.
-fn point(one: &Objection) -> Markup {
+pub(super) fn point(one: &Objection) -> Markup {
     html! { a href={ "#" (anchor(&one.number())) } { (quote(&gist(&one.point.in_words(), POINT), POINT)) } }
 }
 

@@ -67,7 +67,23 @@ pub(super) fn plain(text: &str, chars: usize) -> String {
     let beginning = dialectic_base::markdown::truncate(text.trim_start(), chars.saturating_mul(4));
     let line = dialectic_base::sanitize::one_line(beginning);
     let cut = dialectic_base::markdown::truncate(&line, chars);
-    if cut.len() == line.len() && beginning.len() == text.trim_start().len() { line } else { format!("{cut}…") }
+    if cut.len() == line.len() && beginning.len() == text.trim_start().len() {
+        line
+    } else {
+        format!("{}…", whole_words(cut, &line))
+    }
+}
+
+/// The beginning `cut` of a line without the part of a word that it ends with, unless that is long.
+fn whole_words<'t>(cut: &'t str, line: &str) -> &'t str {
+    /// The longest part of a word that is given up.
+    const LONGEST: usize = 20;
+
+    let ends_whole = line[cut.len()..].chars().next().is_none_or(char::is_whitespace);
+    match cut.rsplit_once(' ') {
+        Some((words, part)) if !ends_whole && part.chars().count() < LONGEST && !words.is_empty() => words,
+        _ => cut,
+    }
 }
 
 /// How many words a text has; marks that stand by themselves are none.
@@ -363,6 +379,7 @@ mod tests {
     fn plain_text_is_one_short_line_that_steers_nothing() {
         assert_eq!(plain("  a\n b \u{202e}c ", 20), "a b \u{fffd}c");
         assert_eq!(plain("abcdef", 3), "abc…");
+        assert_eq!(plain("one two three", 10), "one two…", "no word is cut");
         assert_eq!(plain(&" ".repeat(50), 3), "");
     }
 

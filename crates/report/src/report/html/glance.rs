@@ -1,0 +1,158 @@
+//! What thirty seconds are enough for: how sure the answer is, the objections that weigh most with what each changed, and
+//! what is open.
+
+use maud::{Markup, html};
+
+use crate::report::prose::gist;
+use crate::report::stages::capitalized;
+use crate::report::{View, subject};
+use dialectic_base::figures::{counted, list, percent};
+use dialectic_base::severity::Severity;
+use dialectic_record::debate::{Answered, Counts, Objection, Shown, Solution};
+
+use super::blocks::{blocks, line, pill};
+use super::participants::Participants;
+use super::story::{point, quote};
+use super::text::{SHORT, plain};
+
+/// Objections that are shown.
+const WEIGHTIEST: usize = 3;
+/// Characters that are shown of the answer, and of what an objection changed.
+const ANSWER: usize = 260;
+const CHANGE: usize = 140;
+
+/// What stands above the answer.
+pub(super) fn glance(view: &View<'_>, participants: &Participants<'_>, shown: &Shown) -> Markup {
+    let parts = [
+        ("Answer", answer(view, participants)),
+        ("Confidence", confidence(view)),
+        ("Objections", weightiest(participants, shown)),
+        ("Open", open(view, shown)),
+    ];
+    html! {
+        dl.story.glance {
+            @for (title, said) in &parts {
+                @if !said.0.is_empty() { dt { (title) } dd { (said) } }
+            }
+        }
+    }
+}
+
+/// Who won, where somebody could, and what the answer says first.
+fn answer(view: &View<'_>, participants: &Participants<'_>) -> Markup {
+    let debate = view.debate;
+    let said = debate.final_solution.as_ref().map(|solution| gist(&solution.description, ANSWER));
+    html! {
+        @if let Some(verdict) = &debate.verdict { (blocks(&subject::won(view, verdict), participants, 3)) }
+        @else if let Some(voting) = &debate.voting { p { (line(&subject::elected(voting), participants)) } }
+        @if let Some(said) = said.filter(|said| !said.trim().is_empty()) {
+            p { bdi { (plain(&said, ANSWER)) } " " a href="#solution" { "All of it" } }
+        }
+    }
+}
+
+fn confidence(view: &View<'_>) -> Markup {
+    let limited = view.debate.final_solution.as_ref().and_then(Solution::limited_confidence);
+    html! {
+        @if let Some(confidence) = view.confidence() {
+            p { strong { (percent(confidence)) } @if let Some(why) = limited { " (" (why) ")" } }
+        }
+    }
+}
+
+fn weightiest(participants: &Participants<'_>, shown: &Shown) -> Markup {
+    let groups = subject::weightiest(&shown.ledger);
+    html! {
+        @if !groups.is_empty() {
+            ul {
+                @for group in groups.iter().take(WEIGHTIEST) {
+                    @if let Some(one) = group.first() { li { (objection(one, group, participants)) } }
+                }
+            }
+            @if groups.len() > WEIGHTIEST {
+                p { a href="#objections" { "All " (counted(shown.ledger.objections.len() as u64, "point")) } }
+            }
+        }
+    }
+}
+
+/// A point, what became of it, and what it changed.
+fn objection(one: &Objection, group: &[&Objection], participants: &Participants<'_>) -> Markup {
+    let reason = one.reason.as_deref().map(|reason| gist(reason, CHANGE)).filter(|reason| !reason.trim().is_empty());
+    let section = one.section.as_deref().map(str::trim).filter(|section| !section.is_empty());
+    let changed = match one.answer {
+        Answered::Accepted | Answered::Partly => Some("It changed"),
+        Answered::Rejected => Some("It changed nothing"),
+        Answered::Unanswered => None,
+    };
+    html! {
+        (pill(one.point.severity)) " " (point(one)) " "
+        span.fate-words {
+            (participants.chip(&one.critic_id)) " on "
+            @for (place, one) in group.iter().enumerate() {
+                @if place > 0 { ", " }
+                (participants.chip(&one.target_id))
+            }
+            ": " (subject::fate(one)) "."
+            @if let Some(changed) = changed.filter(|_| section.is_some() || reason.is_some()) {
+                " " (changed)
+                @if let Some(section) = section { " (" bdi { (plain(section, SHORT)) } ")" }
+                @if let Some(reason) = &reason { ": " (quote(reason, CHANGE)) } @else { "." }
+            }
+        }
+    }
+}
+
+fn open(view: &View<'_>, shown: &Shown) -> Markup {
+    let counts = Counts::of(&shown.ledger.objections);
+    let (all, to_decide) = (counts.all_open(), shown.ledger.to_decide());
+    let grave = to_decide.len();
+    // What stands above already is not said twice.
+    let weightiest = subject::weightiest(&shown.ledger);
+    let is_above = |one: &Objection| weightiest.iter().take(WEIGHTIEST).flatten().any(|above| above.id == one.id);
+    let below: Vec<&Objection> = to_decide.into_iter().filter(|one| !is_above(one)).collect();
+    let below = subject::alike(&below);
+    let solution = view.debate.final_solution.as_ref();
+    let unmet = solution.map_or(0, |solution| solution.unfulfilled_major_requirements.len());
+    let questions = solution.map_or(0, |solution| solution.open_questions.len());
+    let more = [(unmet, "unfulfilled requirement"), (questions, "open question")];
+    let more: Vec<String> =
+        more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| counted(*count as u64, what)).collect();
+    html! {
+        @if !shown.ledger.is_empty() || !more.is_empty() {
+            p {
+                @if shown.ledger.is_empty() {}
+                @else if all == 0 { "No objection. " }
+                @else {
+                    a href="#objections" { (counted(all as u64, "objection")) }
+                    @if grave > 0 { ", " (grave) " of grade " (Severity::Major.name()) " or above" }
+                    ". "
+                }
+                @if !more.is_empty() { (capitalized(&list(&more))) "." }
+            }
+            @if !below.is_empty() {
+                ul { @for one in below.iter().take(WEIGHTIEST).filter_map(|group| group.first()) { li { (point(one)) } } }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::html as page;
+    use super::*;
+    use dialectic_record::debate::fixture::argued;
+
+    #[test]
+    fn above_the_answer_stands_what_it_is_worth() {
+        let debate = argued();
+        let page = page(&View::new(&debate, &[], None));
+        let (before, _) = page.split_once("<main>").unwrap();
+        let (_, glance) = before.split_once("<dl class=\"story glance\">").unwrap();
+        let glance = glance.split("</dl>").next().unwrap();
+        let parts = glance.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+        let text = parts.collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+        insta::assert_snapshot!(text, @"Answer One store, one leader. All of it Confidence 60 % Objections blocking Failover: A write that is in flight while the leader changes is lost. 2 Simplicity Advocate on 1 System Architect : rejected, maintained by its critic; the judge: upheld, not met; it is open. It changed nothing: All of ours do. major Nobody knows what a lease costs. 2 Simplicity Advocate on 1 System Architect : accepted in part; the judge: upheld, met; it is open. It changed: Measured for reads only. major Operation: Who is called at night? 2 Simplicity Advocate on 1 System Architect : left unanswered; the judge did not rule on it; it is open. All 8 points Open 5 objections , 3 of grade major or above.");
+        assert_eq!(glance.matches("<li>").count(), WEIGHTIEST);
+    }
+}
