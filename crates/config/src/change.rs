@@ -59,7 +59,7 @@ impl FromStr for SettingChange {
 /// from the debate's, follows a change of that.
 ///
 /// # Errors
-/// A key is unknown, or a value cannot be used or would change nothing.
+/// A key is unknown, or a value cannot be used or has no effect.
 pub fn change_settings(
     settings: &Settings,
     changes: &[SettingChange],
@@ -78,13 +78,8 @@ pub fn change_settings(
     let before = as_file(settings);
     let mut file = before.clone();
     let mut paths = Vec::new();
-    // Another protocol brings values of its own, which may be kept from doing so.
-    let is_same_protocol = !changes.iter().any(|change| change.path.to_string() == "debate.protocol");
     for change in changes {
         let path = known_path(&file, &change.path)?;
-        if is_same_protocol && at(&before, &path).is_some_and(|now| is_equal(now, &change.value)) {
-            return Err(fault(format!("{path} is {} already", change.value)));
-        }
         put(&mut file, &path, &change.value)?;
         paths.push((path, &change.value));
     }
@@ -100,6 +95,25 @@ pub fn change_settings(
     }
     let settings = Settings { base_dir: settings.base_dir.clone(), context_dir: settings.context_dir.clone(), ..new };
     Ok(Changed { settings, warnings })
+}
+
+/// Checks that each change gives its key another value than it has.
+///
+/// # Errors
+/// A key is unknown, or has the value already.
+pub fn check_changes(settings: &Settings, changes: &[SettingChange]) -> Result<(), ConfigError> {
+    // Another protocol brings values of its own, which may be kept from doing so.
+    if changes.iter().any(|change| change.path.to_string() == "debate.protocol") {
+        return Ok(());
+    }
+    let file = as_file(settings);
+    for change in changes {
+        let path = known_path(&file, &change.path)?;
+        if at(&file, &path).is_some_and(|now| is_equal(now, &change.value)) {
+            return Err(fault(format!("{path} is {} already", change.value)));
+        }
+    }
+    Ok(())
 }
 
 fn fault(message: String) -> ConfigError {

@@ -8,7 +8,7 @@ use crate::cli::latest::or_latest_said;
 use crate::cli::session::{Session, config_files, env_file, runner, vouched};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use dialectic_config::{Overrides, Switch, capture_environment, change_settings, model_warnings};
+use dialectic_config::{Overrides, Switch, capture_environment, change_settings, check_changes, model_warnings};
 
 use dialectic_config::SettingChange;
 use dialectic_record::debate::{Event, ForkPoint, ResultKind, Settings};
@@ -27,7 +27,9 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let offline = if args.offline { Switch::On } else { Switch::AsConfigured };
     let ModelArgs { model, judge_model, provider } = args.models.clone();
     let overrides = Overrides { model, judge_model, provider, offline, ..Overrides::default() };
-    let changed = change_settings(&parent.settings, &changes(args, &parent.settings), &overrides, &environment)?;
+    let changes = changes(args, &parent.settings);
+    check_changes(&parent.settings, &changes)?;
+    let changed = change_settings(&parent.settings, &changes, &overrides, &environment)?;
     let settings = changed.settings;
     let files = config_files(args.vouch.config.as_ref(), &environment);
     let session = Session::open(&args.run, &settings, files.hooks()?, &environment, terminal)?;
