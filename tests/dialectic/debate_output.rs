@@ -124,7 +124,7 @@ fn without_a_terminal_progress_is_plain_lines() {
     Saved debate to ./debates/[id].json
     Design a queue: Keep the order.
     Strongest objection (2.1, minor), The architect to The kiss: “Delivery account queue message deadline recovery.” It was left unanswered; the judge did not rule on it; it is open.
-    Next: dialectic show 6pza points · dialectic ask 6pza "Why not …?" · dialectic report 6pza --open
+    Next: dialectic show [id] points · dialectic ask [id] "Why not …?" · dialectic report [id] --open
     "#);
 }
 

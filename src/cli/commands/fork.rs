@@ -27,9 +27,9 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let offline = if args.offline { Switch::On } else { Switch::AsConfigured };
     let ModelArgs { model, judge_model, provider } = args.models.clone();
     let overrides = Overrides { model, judge_model, provider, offline, ..Overrides::default() };
-    let changes = changes(args, &parent.settings);
-    check_changes(&parent.settings, &changes)?;
-    let changed = change_settings(&parent.settings, &changes, &overrides, &environment)?;
+    let wanted = changes(args, &parent.settings);
+    check_changes(&parent.settings, &wanted)?;
+    let changed = change_settings(&parent.settings, &wanted, &overrides, &environment)?;
     let settings = changed.settings;
     let files = config_files(args.vouch.config.as_ref(), &environment);
     let session = Session::open(&args.run, &settings, files.hooks()?, &environment, terminal)?;

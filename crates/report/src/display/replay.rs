@@ -99,15 +99,17 @@ mod tests {
         let moment = |seconds| Moment { at: Duration::from_secs(seconds), signal: warning("x") };
         let signals = Signals::new(panel());
         let (_, mut subscription) = signals.subscribe(Words::Wanted);
-        let (hold, held) = watch::channel(false);
+        let (pause, is_paused) = watch::channel(false);
         let begun = Instant::now();
         let player =
-            tokio::spawn(async move { play(vec![moment(0), moment(10)], Speed::Times(1.0), &signals, held).await });
+            tokio::spawn(
+                async move { play(vec![moment(0), moment(10)], Speed::Times(1.0), &signals, is_paused).await },
+            );
         subscription.next().await.unwrap();
         tokio::time::sleep(Duration::from_secs(4)).await;
-        hold.send_replace(true);
+        pause.send_replace(true);
         tokio::time::sleep(Duration::from_secs(100)).await;
-        hold.send_replace(false);
+        pause.send_replace(false);
         subscription.next().await.unwrap();
         assert_eq!(begun.elapsed().as_secs(), 110);
         player.await.unwrap();
