@@ -109,10 +109,8 @@ impl Screen {
             ('l', "?7") => self.wrap_is_off = true,
             ('h', "?25") => self.cursor_is_hidden = false,
             ('l', "?25") => self.cursor_is_hidden = true,
-            // Shown at once, or not: it ends up the same.
-            ('h' | 'l', "?2026") => {}
-            // Colours.
-            ('m', _) => {}
+            // Shown at once or not, and in whatever colour, it ends up the same.
+            ('h' | 'l', "?2026") | ('m', _) => {}
             _ => panic!("an unknown sequence: ESC [{parameters}{last}"),
         }
     }
