@@ -14,7 +14,7 @@ use dialectic_record::debate::{DebateSettings, ForkPoint, TerminationKind};
 use dialectic_report::display::{ColorMode, Speed};
 
 use super::output::ReportFormatArg;
-use super::template::Template;
+use super::template::ProblemTemplate;
 
 #[cfg(feature = "archive")]
 pub(super) use archive::MemoryCommand;
@@ -131,7 +131,7 @@ pub(super) struct DebateArgs {
 
     /// Write the problem in your editor, starting from headings that make a good one
     #[arg(help_heading = "Problem", long, value_name = "KIND", value_enum, conflicts_with_all = ["problem", "problem_file"])]
-    pub(super) template: Option<Template>,
+    pub(super) template: Option<ProblemTemplate>,
 
     /// Attach a text file, which all agents and the judge read. Repeatable; `-` is standard input
     #[arg(help_heading = "Problem", long, value_name = "PATH")]

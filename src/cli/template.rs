@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 /// A kind of problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Template {
+pub(super) enum ProblemTemplate {
     /// A decision on architecture
     Adr,
     /// A move from one system to another
@@ -15,7 +15,7 @@ pub(super) enum Template {
     Vendor,
 }
 
-impl Template {
+impl ProblemTemplate {
     /// The text to begin with.
     pub(super) fn text(self) -> &'static str {
         match self {
@@ -69,16 +69,16 @@ mod tests {
 
     #[test]
     fn what_is_left_as_it_was_is_no_problem() {
-        for template in Template::value_variants() {
+        for template in ProblemTemplate::value_variants() {
             assert_eq!(template.filled(template.text()), "", "{template:?}");
         }
     }
 
     #[test]
     fn what_was_written_stays_and_what_was_not_goes() {
-        let written = Template::Adr.text().replace("- It should …", "- It should cost nothing");
+        let written = ProblemTemplate::Adr.text().replace("- It should …", "- It should cost nothing");
         let written = written.replace("# Which … do we choose for …?", "# Which queue do we choose for mail?");
-        insta::assert_snapshot!(Template::Adr.filled(&written), @r"
+        insta::assert_snapshot!(ProblemTemplate::Adr.filled(&written), @r"
         # Which queue do we choose for mail?
 
         ## Requirements

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use flate2::read::GzDecoder;
 
-use super::replay::{Shown, show_again};
+use super::replay::{ReplayEnd, show_again};
 use crate::cli::args::{DemoArgs, Watch};
 use crate::cli::conclusion::with_brief;
 use crate::cli::terminal::Terminal;
@@ -67,9 +67,9 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     terminal.notice(&format!("{calls} in {}{shown_in}.", clock(took)));
     let speed = if is_watched { speed(took) } else { Speed::Max };
     match show_again(&debate, journal, moments, speed, terminal.display(watch), None)? {
-        Shown::Interrupted => return Err(Error::ReplayInterrupted),
-        Shown::ToTheEnd(StreamEnd::ReaderGone) => return Err(Error::PipeClosed),
-        Shown::Left | Shown::ToTheEnd(StreamEnd::Complete | StreamEnd::Incomplete) => {}
+        ReplayEnd::Interrupted => return Err(Error::ReplayInterrupted),
+        ReplayEnd::ToTheEnd(StreamEnd::ReaderGone) => return Err(Error::PipeClosed),
+        ReplayEnd::Left | ReplayEnd::ToTheEnd(StreamEnd::Complete | StreamEnd::Incomplete) => {}
     }
     let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
     // Somebody new is not to meet a pager first.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::edit::{EditError, edit};
 use crate::cli::stdin;
-use crate::cli::template::Template;
+use crate::cli::template::ProblemTemplate;
 use crate::cli::terminal::Terminal;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::{NotUtf8, decode};
@@ -97,7 +97,7 @@ pub(super) struct Sources<'a> {
     /// Whether it is written, or gone on with, in an editor.
     pub(super) edit: bool,
     /// The headings that it is written below, in an editor.
-    pub(super) template: Option<Template>,
+    pub(super) template: Option<ProblemTemplate>,
     /// Whether standard input is for something else.
     pub(super) stdin_is_taken: bool,
 }

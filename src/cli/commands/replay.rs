@@ -39,10 +39,10 @@ pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<
     let moments = timeline(&events);
     let took = moments.last().map(|moment| moment.at).unwrap_or_default();
     match show_again(&debate, journal, moments, args.speed, options, sink)? {
-        Shown::Interrupted => Err(Error::ReplayInterrupted),
-        Shown::Left => Ok(()),
-        Shown::ToTheEnd(StreamEnd::ReaderGone) => Err(Error::PipeClosed),
-        Shown::ToTheEnd(end) => {
+        ReplayEnd::Interrupted => Err(Error::ReplayInterrupted),
+        ReplayEnd::Left => Ok(()),
+        ReplayEnd::ToTheEnd(StreamEnd::ReaderGone) => Err(Error::PipeClosed),
+        ReplayEnd::ToTheEnd(end) => {
             tell(&debate, standing(&entry, &debate), args, took, terminal)?;
             if end == StreamEnd::Incomplete { Err(Error::EventsIncomplete) } else { Ok(()) }
         }
@@ -57,7 +57,7 @@ pub(super) fn show_again(
     speed: Speed,
     options: DisplayOptions,
     events: Option<EventSink>,
-) -> Result<Shown, Error> {
+) -> Result<ReplayEnd, Error> {
     let Some(settings) = &debate.settings else { return Err(StoreError::NoJournal { id: debate.id.clone() }.into()) };
     let panel = PanelInfo::new(settings, Arc::clone(&debate.stages));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
@@ -76,7 +76,7 @@ async fn show(
     log: &Log<'_>,
     options: DisplayOptions,
     events: Option<EventSink>,
-) -> Result<Shown, Error> {
+) -> Result<ReplayEnd, Error> {
     let interrupts = Interrupts::listen();
     let cancel = CancellationToken::new();
     let signals = Signals::new(panel);
@@ -111,9 +111,9 @@ async fn show(
     let seen = watchers.finish(&cancel).await;
     if cancel.is_cancelled() {
         end_soon();
-        return Ok(Shown::Interrupted);
+        return Ok(ReplayEnd::Interrupted);
     }
-    Ok(if is_left { Shown::Left } else { Shown::ToTheEnd(seen.stream) })
+    Ok(if is_left { ReplayEnd::Left } else { ReplayEnd::ToTheEnd(seen.stream) })
 }
 
 /// Does what keys stand for, until one of them leaves.
@@ -137,7 +137,7 @@ async fn left(mut keys: UnboundedReceiver<Key>, pause: &watch::Sender<bool>, mes
 }
 
 /// How a replay ended.
-pub(super) enum Shown {
+pub(super) enum ReplayEnd {
     ToTheEnd(StreamEnd),
     /// With a key: the user has seen enough, and nothing went wrong.
     Left,
