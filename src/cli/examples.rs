@@ -149,7 +149,7 @@ mod tests {
         written.sort();
         assert_eq!(there, written);
         for (path, lines) in EXAMPLES {
-            assert!((1..=3).contains(&lines.len()), "{path}");
+            assert!((1..=4).contains(&lines.len()), "{path}");
             for line in *lines {
                 let parsed = crate::cli::command().try_get_matches_from(arguments(line));
                 assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());

@@ -108,7 +108,7 @@ fn an_invented_protocol_is_reported_in_its_own_words() {
     ```
 
     #### Reviews
-    Agent *b*, *rewrite*, 80 % sure:
+    Agent *b*, *rewrite*, 80 of 100 sure:
     ```text
     1. It is too long.
     ```
