@@ -278,7 +278,7 @@ fn of_a_repeated_option_the_last_counts_and_an_empty_value_counts_as_absent() {
     assert_eq!(rounds, 2);
     assert!(finished.stdout.contains("## Judge Assessment"), "{finished}");
     // Options that may be given several times are all heard.
-    let id = sandbox.debates().remove(0);
+    let id = sandbox.debates().into_iter().find(|id| sandbox.state(id)["settings"]["debate"]["rounds"] == 2).unwrap();
     let set = ["--set", "debate.rounds=1", "--set", "judge.temperature=0.9"];
     sandbox.run([&["fork", &id, "--at", "1.critique", "--offline", "--quiet"], &set[..]].concat()).expect_code(0);
     let forks = sandbox.debates();
