@@ -130,6 +130,7 @@ impl Terminal {
     }
 
     /// Writes Markdown as the result: rendered on a terminal, raw elsewhere.
+    #[cfg(feature = "archive")]
     pub(super) fn markdown(&self, text: &str) -> Result<(), Error> {
         if !io::stdout().is_terminal() {
             return self.result(text);
