@@ -24,9 +24,7 @@ impl Severity {
             Self::Minor => "minor",
         }
     }
-}
 
-impl Severity {
     /// All of them, the gravest first.
     pub const ALL: [Self; 3] = [Self::Blocking, Self::Major, Self::Minor];
 }

@@ -6,6 +6,8 @@
 
 mod budget;
 mod calls;
+mod closing;
+mod commands;
 mod follow_up;
 mod forecast;
 mod outage;
@@ -31,15 +33,16 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::Usd;
 use dialectic_llm::IdleTimeout;
 use dialectic_record::debate::{
-    AgentClarifications, AgentId, CallKey, CallStatus, Clarification, Debate, Event, Gathered, Ledger, Outcome,
-    Recorded, ResultKind, RoundInProgress, Signal, StageId, Status, StopReason, Timestamp,
+    AgentClarifications, AgentId, CallKey, CallStatus, Debate, Event, Gathered, Ledger, Outcome, Recorded, ResultKind,
+    RoundInProgress, Signal, StageId, Status, Timestamp,
 };
 use dialectic_record::prompt::PromptError;
-use dialectic_record::protocol::{BudgetClass, Next, NoTransition, OutputSpec, Protocol, Stage, Step, Trigger};
+use dialectic_record::protocol::{BudgetClass, Next, NoTransition, Protocol, Stage, Step, Trigger};
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{Record, StoreError};
 
 pub use budget::{Books, BudgetError, check_prices, check_purchase, known_cost, purchase};
+pub use commands::{RunCommand, UserReply};
 pub use follow_up::FollowUpError;
 pub use forecast::{ForecastError, forecast};
 pub use outage::OnOutage;
@@ -47,6 +50,7 @@ pub use windows::{WindowError, check_windows, telling_rounds};
 
 use budget::Budget;
 use calls::{Calls, Completion};
+use closing::{check_before_closing, has_something_to_check};
 use outage::Outage;
 
 /// How a run of a debate ended.
@@ -62,17 +66,6 @@ pub enum RunEnding {
     ServerGone,
     /// Without an answer; it can be resumed.
     Failed,
-}
-
-/// What a debate that waits for the user is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UserReply {
-    /// It goes on, if only to close.
-    GoOn,
-    /// It is to end, and there is nothing that it could be closed with.
-    GiveUp,
-    /// It stays paused.
-    Nothing,
 }
 
 /// Why a run could not go on. The debate itself is as far as its journal says.
@@ -113,32 +106,6 @@ impl EngineError {
     fn unknown(id: &AgentId) -> Self {
         Self::UnknownAgent { id: id.clone() }
     }
-}
-
-/// What a running debate can be told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RunCommand {
-    /// Start nothing new, and pause once what is in flight has come back.
-    Pause,
-    /// As [`Pause`](Self::Pause), but stay ready to go on.
-    Hold,
-    /// Do not pause after all, or not any more.
-    GoOn,
-    /// Start nothing new, and close with what there is.
-    Stop,
-    /// The user has taken notice of what the debate costs.
-    Acknowledge,
-    /// The user answers a question. What is not open is left as it is.
-    Answer {
-        /// Who asked.
-        agent_id: AgentId,
-        /// Which of its questions.
-        item_id: String,
-        /// What the user says.
-        answer: String,
-    },
-    /// The user gives no further answers.
-    EndQuestions,
 }
 
 /// Collects what a debate starts from.
@@ -649,131 +616,6 @@ impl Engine {
         }
     }
 
-    /// Takes notice of what the debate was told meanwhile.
-    fn drain_commands(&mut self) -> Result<(), EngineError> {
-        while let Ok(command) = self.commands.try_recv() {
-            self.handle_command(command)?;
-        }
-        Ok(())
-    }
-
-    fn handle_command(&mut self, command: RunCommand) -> Result<(), EngineError> {
-        match command {
-            RunCommand::Pause => (self.is_pausing, self.is_held) = (true, false),
-            RunCommand::Hold => (self.is_pausing, self.is_held) = (true, true),
-            RunCommand::GoOn => (self.is_pausing, self.is_held) = (false, false),
-            RunCommand::Acknowledge => self.acknowledge()?,
-            RunCommand::Stop if self.debate().final_round().is_none() => {
-                self.warn("there is nothing yet that the debate could be closed with: it goes on");
-            }
-            RunCommand::Stop => {
-                if !self.is_stopping() && !self.is_at_its_end() {
-                    self.append(Event::Stopping { reason: StopReason::User })?;
-                }
-            }
-            RunCommand::Answer { agent_id, item_id, answer } => self.answer(agent_id, item_id, answer)?,
-            RunCommand::EndQuestions => self.end_questions()?,
-        }
-        Ok(())
-    }
-
-    /// Whether a debate that was told to close leaves a stage before it is over: not the one that closes it, and not the
-    /// check of its answer, unless it is the user who wants no more.
-    fn has_to_leave(&self, stage: StageId) -> bool {
-        let rank = |id: StageId| self.protocol.stages.iter().position(|stage| stage.info.id == id);
-        let is_over_money = self.is_out_of_money() && rank(stage) >= rank(self.wound_up_in());
-        self.is_stopping() && stage != self.protocol.closing && !is_over_money
-    }
-
-    /// Where a debate goes that closes. What a cost limit has set aside for the check of what is there is spent on it,
-    /// also where that comes before the closing.
-    fn wound_up_in(&self) -> StageId {
-        let is_wanted = self.is_out_of_money() && has_something_to_check(self.debate());
-        check_before_closing(self.protocol).filter(|_| is_wanted).unwrap_or(self.protocol.closing)
-    }
-
-    /// Whether the debate is being closed, and nothing is to be done after that.
-    fn is_at_its_end(&self) -> bool {
-        let debate = self.debate();
-        let leads_on = |stage: &Stage| stage.rows.iter().any(|row| matches!(row.1, Next::Go(_)));
-        let is_closing = debate.current_stage == Some(self.protocol.closing);
-        let is_checked =
-            self.protocol.stage(self.protocol.closing).is_some_and(leads_on) && !debate.lenses().is_empty();
-        is_closing && !is_checked
-    }
-
-    /// Puts on record that the user has taken notice of what the debate costs.
-    fn acknowledge(&mut self) -> Result<(), EngineError> {
-        if self.debate().cost_warning.is_some_and(|warning| !warning.acknowledged) {
-            self.append(Event::CostAcknowledged)?;
-        }
-        Ok(())
-    }
-
-    /// Takes in answers until no question is open; each is on record as soon as it is there. Then the debate goes on, as it
-    /// does when it is told to close; not when it is told to pause, nor when nobody is left who could answer.
-    ///
-    /// # Errors
-    /// When what it is told cannot be put on record.
-    pub async fn told_answers(&mut self) -> Result<UserReply, EngineError> {
-        while self.debate().open_questions().next().is_some() {
-            match self.commands.recv().await {
-                Some(RunCommand::Pause) | None => return Ok(UserReply::Nothing),
-                Some(RunCommand::Stop) => return self.told_to_stop(),
-                Some(RunCommand::Hold | RunCommand::GoOn) => {}
-                Some(told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions)) => {
-                    self.handle_command(told)?;
-                }
-            }
-        }
-        Ok(UserReply::GoOn)
-    }
-
-    /// Has a debate that waits close with what is there.
-    fn told_to_stop(&mut self) -> Result<UserReply, EngineError> {
-        if self.debate().final_round().is_none() {
-            return Ok(UserReply::GiveUp);
-        }
-        self.handle_command(RunCommand::Stop)?;
-        (self.is_pausing, self.is_held) = (false, false);
-        Ok(UserReply::GoOn)
-    }
-
-    /// Records that the debate ends without an answer, since the user stopped it before there was anything to close it
-    /// with.
-    ///
-    /// # Errors
-    /// When it cannot be saved.
-    pub async fn give_up(&mut self) -> Result<(), EngineError> {
-        self.append(Event::stopped_without_proposal())?;
-        Ok(self.record.flush().await?)
-    }
-
-    /// Waits until the debate, which has paused, is told to go on, if only to close: not where it was not to stay
-    /// ready, nor when nobody is left who could say so. Then [`run`](Self::run) takes it up where it is.
-    ///
-    /// # Errors
-    /// When what it is told meanwhile cannot be put on record.
-    pub async fn told_to_go_on(&mut self) -> Result<UserReply, EngineError> {
-        while self.is_held {
-            match self.commands.recv().await {
-                Some(RunCommand::GoOn) => {
-                    (self.is_pausing, self.is_held) = (false, false);
-                    // The pause was no silence of the models'.
-                    self.silence = None;
-                    return Ok(UserReply::GoOn);
-                }
-                Some(told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions)) => {
-                    self.handle_command(told)?;
-                }
-                Some(RunCommand::Stop) => return self.told_to_stop(),
-                Some(RunCommand::Hold) => {}
-                Some(RunCommand::Pause) | None => return Ok(UserReply::Nothing),
-            }
-        }
-        Ok(UserReply::Nothing)
-    }
-
     /// Removes the record of a debate that left nothing: it failed, no attempt of it can have been billed, and the user
     /// said nothing in it. Says whether it did.
     pub fn forget(&mut self) -> bool {
@@ -791,33 +633,6 @@ impl Engine {
         let limits = self.debate().settings.as_ref().map(|settings| &settings.debate);
         let limit = limits.map(|debate| Duration::from_millis(debate.timeout_per_round.max(debate.call_timeout)));
         self.silence = limit.map(|limit| Arc::new(IdleTimeout::of_at_most(limit)));
-    }
-
-    fn answer(&mut self, agent_id: AgentId, item_id: String, answer: String) -> Result<(), EngineError> {
-        let is_open =
-            |(group, item): (&AgentClarifications, &Clarification)| group.agent_id == agent_id && item.id == item_id;
-        if !self.debate().open_questions().any(is_open) {
-            self.warn(format!("{agent_id} has no open question `{item_id}`: an answer to it is left out"));
-            return Ok(());
-        }
-        // Nobody may be asked again: then the calls to come rest on what was made before this answer.
-        self.shared = None;
-        Ok(self.append(Event::QuestionAnswered { agent_id, item_id, answer })?)
-    }
-
-    /// Open questions are without an answer, and nobody asks any more. Behind the questions that changes nothing.
-    fn end_questions(&mut self) -> Result<(), EngineError> {
-        if self.debate().questions_ended || self.debate().current_round > 0 {
-            return Ok(());
-        }
-        self.shared = None;
-        self.append(Event::QuestionsEnded)?;
-        let calls = &self.calls;
-        self.open.retain(|open| {
-            let asks_user = matches!(open.step.answer, OutputSpec::Questions { .. });
-            !asks_user || calls.is_in_flight(&open.step.key)
-        });
-        Ok(())
     }
 
     /// Records that the debate was interrupted while it waited.
@@ -897,17 +712,6 @@ impl Engine {
     fn is_round_over_time(&self) -> bool {
         self.silence.as_ref().is_some_and(|silence| silence.is_too_long())
     }
-}
-
-/// The stage in which the answer is checked, where that comes before the closing.
-fn check_before_closing(protocol: &Protocol) -> Option<StageId> {
-    let mut before = protocol.stages.iter().take_while(|stage| stage.info.id != protocol.closing);
-    before.find(|stage| stage.info.yields == Some(ResultKind::Check)).map(|stage| stage.info.id)
-}
-
-/// Whether there is a text whose check is wanted.
-fn has_something_to_check(debate: &Debate) -> bool {
-    !debate.lenses().is_empty() && debate.final_round().is_some()
 }
 
 /// Whether two names that a server gave the model that is configured as `asked` are of two models. Streams and whole
