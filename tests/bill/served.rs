@@ -228,7 +228,13 @@ impl Begun {
         }
         let (stands, here) = (seen["summary"]["status"].as_str().unwrap_or_default(), &seen["summary"]["here"]);
         match stands {
-            "completed" | "failed" if *here != true => self.state = sandbox.state(&self.id),
+            "completed" | "failed" if *here != true => {
+                self.state = sandbox.state(&self.id);
+                if !self.is_over() {
+                    // The server was killed between the journal and the state file, which `resume` renews.
+                    sandbox.run(&["resume", &self.id].map(str::to_owned))?;
+                }
+            }
             // A debate that no process holds stands still, whatever it was doing.
             _ if *here != true => {
                 let (status, _) = serving.ask("POST", &format!("/debates/{}/resume", self.id), Some(&json!({})))?;

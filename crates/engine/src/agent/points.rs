@@ -88,7 +88,7 @@ impl ListedPoints {
             (one.open || standing.contains_key(&one.id)) && !answered.iter().any(|other| other.id == one.id)
         };
         let mut points: Vec<&Objection> = ledger.objections.iter().filter(is_meant).collect();
-        points.sort_by_key(|one| (one.draft, debate.text_number(&one.target_id), one.point.severity));
+        points.sort_by_cached_key(|one| (one.draft, debate.text_number(&one.target_id), one.point.severity));
         let shown = Self::new(&points, |one| with_ruling(one, standing.get(&one.id).copied()));
         // What does not fit stands as it was ruled.
         let points: Vec<Objection> = points.into_iter().cloned().collect();

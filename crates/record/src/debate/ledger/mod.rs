@@ -268,7 +268,7 @@ impl Ledger {
     #[must_use]
     pub fn to_rule(&self, debate: &Debate) -> Vec<&Objection> {
         let mut open: Vec<_> = self.objections.iter().filter(|one| one.open).collect();
-        open.sort_by_key(|one| (one.draft, debate.text_number(&one.target_id), one.point.severity));
+        open.sort_by_cached_key(|one| (one.draft, debate.text_number(&one.target_id), one.point.severity));
         open
     }
 

@@ -92,7 +92,7 @@ impl Ledger {
         let accepted = self.objections.iter().filter(|one| one.draft.is_none()).filter(is_of_base).filter(is_accepted);
         let mut accepted: Vec<_> = accepted.collect();
         // Those against one text stand in the order of their numbers.
-        accepted.sort_by_key(|one| debate.text_number(&one.target_id));
+        accepted.sort_by_cached_key(|one| debate.text_number(&one.target_id));
         accepted
     }
 
@@ -105,7 +105,7 @@ impl Ledger {
             one.is_claimed() && answered.is_some_and(|incident| incident.at == Occasion::Round(last))
         };
         let mut claimed: Vec<_> = self.objections.iter().filter(is_accepted).collect();
-        claimed.sort_by_key(|one| debate.text_number(&one.target_id));
+        claimed.sort_by_cached_key(|one| debate.text_number(&one.target_id));
         claimed
     }
 
