@@ -76,7 +76,7 @@ pub enum Error {
     /// The event stream is incomplete; it has been said already.
     #[error("the event stream is incomplete")]
     EventsIncomplete,
-    /// Whoever read our output has stopped; nothing is said.
+    /// The reader of our output has stopped; nothing is said.
     #[error("standard output was closed")]
     PipeClosed,
     /// The runtime cannot be started.

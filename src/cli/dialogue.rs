@@ -1,4 +1,4 @@
-//! Questions to whoever sits at the terminal.
+//! Questions to the user at the terminal.
 
 use std::io::{self, ErrorKind, IsTerminal};
 
@@ -19,7 +19,7 @@ pub(super) enum NotAsked {
         /// What wants to ask.
         what: &'static str,
     },
-    /// Whoever is there wants no more.
+    /// The user wants no more.
     #[error("nothing was done")]
     Declined,
 }

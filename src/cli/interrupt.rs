@@ -40,7 +40,7 @@ pub(super) fn end_on_interrupt() {
             }
         });
         modes::restore();
-        #[expect(clippy::exit, reason = "the user asked; the main thread may be blocked by whoever reads its output")]
+        #[expect(clippy::exit, reason = "the user asked; the main thread may be blocked by the reader of its output")]
         std::process::exit(130);
     });
 }
@@ -62,11 +62,11 @@ pub(super) fn survive_file_limit() {
 #[cfg(not(unix))]
 pub(super) fn survive_file_limit() {}
 
-/// The program was interrupted and is about to end: whoever does not read its last lines does not keep it.
+/// The program was interrupted and is about to end: a reader that ignores its last lines does not keep it.
 pub(super) fn end_soon() {
     std::thread::spawn(|| {
         std::thread::sleep(TO_END);
-        #[expect(clippy::exit, reason = "the user asked; the main thread is blocked by whoever reads its output")]
+        #[expect(clippy::exit, reason = "the user asked; the main thread is blocked by the reader of its output")]
         std::process::exit(130);
     });
 }

@@ -109,7 +109,7 @@ impl Keyboard {
                 // The terminal has gone, or somebody has changed its modes: it does not wait any more.
                 std::thread::sleep(LOOK_AGAIN);
             }
-            // Whoever wants the terminal gets it before the next key.
+            // A part that wants the terminal gets it before the next key.
             std::thread::yield_now();
         }
     }

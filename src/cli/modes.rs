@@ -44,7 +44,7 @@ mod unix {
             return true;
         }
         let mut kept = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever had the terminal meanwhile may have left it in other modes.
+        // The program that had the terminal meanwhile may have left it in other modes.
         *kept = Some(found);
         tcsetattr(stdin(), OptionalActions::Now, &modes).is_ok()
     }
@@ -54,7 +54,7 @@ mod unix {
         let mut kept = match FOUND.try_lock() {
             Ok(kept) => kept,
             Err(TryLockError::Poisoned(kept)) => kept.into_inner(),
-            // Whoever holds it was stopped in the middle by a defect: it is on its way here.
+            // Its holder was stopped in the middle by a defect: it is on its way here.
             Err(TryLockError::WouldBlock) => return,
         };
         if is_in_foreground()

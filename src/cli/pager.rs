@@ -43,7 +43,7 @@ pub(super) fn page(pager: &str, text: &str, environment: &Environment) -> bool {
     let Ok(mut child) = command.spawn() else { return false };
     IS_OPEN.store(true, Ordering::SeqCst);
     if let Some(mut input) = child.stdin.take() {
-        // Whoever closes the pager early has read enough.
+        // A user who closes the pager early has read enough.
         drop(input.write_all(text.as_bytes()));
     }
     let status = child.wait();

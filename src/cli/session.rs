@@ -196,7 +196,7 @@ impl<'a> Session<'a> {
             let run = ready.run();
             let watched = served.as_ref().map(|served| served.show(&run, signals));
             let ended = run_while_shown(run, watchers, &cancel, user, &saved_to, watched).await;
-            // From here on the terminal is whoever's comes next.
+            // From here on the terminal belongs to what comes next.
             if let Some(keyboard) = &keyboard {
                 std::mem::forget(keyboard.off());
             }
@@ -367,7 +367,7 @@ async fn run_while_shown(
         }
     };
     let ended = run.wait().await;
-    // Whoever watches finds the end when nobody has the run any more.
+    // Watchers find the end when nobody has the run any more.
     drop(watched);
     let Seen { stream, tracer, waited } = watchers.finish(cancel).await;
     let ended = asked.and(ended.map_err(|Failed { debate, source }| match source {

@@ -15,7 +15,7 @@ use dialectic_record::signals::{Followed, Follower, Signals, Words};
 use dialectic_record::store::JournalReader;
 use dialectic_report::display::{DisplayOptions, EventSink, EventStream, LiveView, Messages, ProgressMode, StreamEnd};
 
-/// How long, after an interrupt, whoever watches may take for what is still to be shown.
+/// How long, after an interrupt, watchers may take for what is still to be shown.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// What reads the signals of a run.
@@ -35,7 +35,7 @@ pub(super) struct Seen {
     pub(super) waited: Waited,
 }
 
-/// Whether the user waited for whoever reads the program's output.
+/// Whether the user waited for the reader of the program's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waited {
     /// Everything is shown.

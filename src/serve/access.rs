@@ -51,7 +51,7 @@ pub(super) struct Access {
     is_https: bool,
 }
 
-/// What is told whoever starts the server.
+/// What the user who starts the server is told.
 pub(super) struct Keys {
     /// For the address.
     pub(super) one_time: String,
@@ -149,7 +149,7 @@ impl Access {
         Ok(())
     }
 
-    /// Sees to it that whoever asks may.
+    /// Checks that the client may ask.
     fn check_asker(&self, method: &Method, headers: &HeaderMap, path: &str) -> Result<(), ProblemDetails> {
         let changes = !matches!(*method, Method::GET | Method::HEAD);
         // The token is a header that no form can send.
@@ -176,7 +176,7 @@ fn refused(detail: &str) -> ProblemDetails {
 
 /// Lets only those through who may, and has every answer say what pages may do.
 pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
-    // Whoever watches over containers asks by any name.
+    // A health check of containers asks by any name.
     if request.uri().path() == "/healthz" {
         return next.run(request).await;
     }

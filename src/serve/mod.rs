@@ -13,7 +13,7 @@
 //! | `request.rs`, `settings.rs` | what a request may say, and how that becomes a debate within the server's limits |
 //! | `hall.rs` | the debates that run here, and those that wait for a place |
 //! | `catalogue.rs` | the list of the saved debates |
-//! | `stream.rs` | events on their way to whoever watches |
+//! | `stream.rs` | events on their way to watchers |
 //! | `page.rs` | the page; its script and its styles are in `assets/` |
 //! | `problem.rs` | what is said of a request that is not carried out |
 

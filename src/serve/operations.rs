@@ -206,7 +206,7 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/debates/{id}/acknowledge",
         id: "acknowledgeCost",
         summary: "Take notice of the warning that a debate has reached `debate.budget.warnCostUsd`",
-        description: "It is put on record, and whoever watches is told.",
+        description: "It is put on record, and watchers are told.",
         query: None,
         body: None,
         gives: Gives::Nothing(202, "It is on record, or about to be."),

@@ -26,7 +26,7 @@ pub(super) enum Kind {
     Validation,
     /// A model's server was not reached.
     Network,
-    /// Whoever asks may not.
+    /// The client may not.
     Access,
     /// Not found.
     NotFound,
@@ -165,7 +165,7 @@ impl ProblemDetails {
     }
 }
 
-/// Hints of the configuration's errors name the command line; whoever asks here cannot use that.
+/// Hints of the configuration's errors name the command line, which a client of the server cannot use.
 impl From<ConfigError> for ProblemDetails {
     fn from(error: ConfigError) -> Self {
         match error {

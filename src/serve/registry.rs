@@ -1,6 +1,6 @@
 //! The debates that run here, and those that wait for a place.
 //!
-//! They run on a thread of their own, on which no request is answered: whoever watches takes no time from them. What can
+//! They run on a thread of their own, on which no request is answered: watchers take no time from them. What can
 //! be said to them goes through `runner::Controls`, as from anywhere.
 
 use std::collections::{BTreeMap, VecDeque};

@@ -1,4 +1,4 @@
-//! Events on their way to whoever watches: server-sent events, or a line of JSON each.
+//! Events on their way to watchers: server-sent events, or a line of JSON each.
 //!
 //! The journal is the buffer. A client says which event it has seen last, and is told every one behind it, in order and
 //! once: those of before from the journal, those of a debate that runs here as they happen, with the words between them.

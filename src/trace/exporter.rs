@@ -103,7 +103,7 @@ impl Exporter {
     }
 
     fn report(&self, report: ExportReport) {
-        // Whoever wanted to know may have stopped waiting.
+        // The one who asked may have stopped waiting.
         drop(self.reports.send(report));
     }
 

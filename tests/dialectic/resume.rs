@@ -179,7 +179,7 @@ fn a_line_that_a_crash_cut_short_is_dropped_with_a_warning() {
 
     --- stderr
     error: line 1 of the journal ./debates/[id].events.jsonl was changed: its hash does not fit
-    hint: a damaged journal is not gone on with; `dialectic verify` says what is whole
+    hint: a damaged journal cannot be continued; `dialectic verify` says what is whole
     ");
 }
 

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use dialectic_base::key_path::KeyPath;
 use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
+use dialectic_engine::tools::TOOL_NAMES;
 use dialectic_record::debate::{AgentId, AgentSettings, SummarizationSettings, ToolSettings, defaults};
 
 use super::choice::ServedModel;
@@ -186,8 +187,8 @@ fn tools(entries: &[Value], path: &KeyPath, findings: &mut Diagnostics) -> Vec<T
     let path = path.key("tools");
     for (index, entry) in entries.iter().enumerate().filter(|(_, entry)| !entry.is_null()) {
         let name = entry["name"].as_str().unwrap_or_default();
-        if !names::TOOLS.contains(&name) {
-            let unknown = unknown("tool", name, names::TOOLS);
+        if !TOOL_NAMES.contains(&name) {
+            let unknown = unknown("tool", name, TOOL_NAMES);
             findings.warn(format!("{unknown} at `{}` is skipped", path.index(index)));
         } else if tools.iter().all(|tool| tool.name != name) {
             tools.push(ToolSettings { name: name.to_owned() });

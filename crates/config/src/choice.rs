@@ -315,7 +315,7 @@ impl ModelResolver<'_> {
         ModelChoice { models: vec![((*provider).to_owned(), (*model).to_owned())], panel: None, because }
     }
 
-    /// Who serves a model that was named without its provider: whoever is known to, those with a key first; else the
+    /// Who serves a model that was named without its provider: the providers known to serve it, with a key first; else the
     /// only one that can be called.
     pub(super) fn provider_of(&self, model: &str) -> Result<String, String> {
         let known = || DEFAULT_MODELS.iter().map(|(name, _)| *name);

@@ -1,7 +1,7 @@
 //! The configuration of `dialectic eval`: who scores solutions, and where their models are.
 //!
 //! A file of its own with the shapes, places and checks of the debate's. Unlike there nothing stands in for a missing
-//! file or an empty list: whoever names evaluators wants these.
+//! file or an empty list: a user who names evaluators wants these.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use dialectic_engine::agent::SUMMARIZATION_METHODS;
-use dialectic_engine::tools::TOOL_NAMES;
 use dialectic_record::prompt::Role;
 use dialectic_record::protocol::PROTOCOLS;
 
@@ -18,12 +16,6 @@ pub(super) fn protocols() -> Vec<&'static str> {
 pub(super) fn built_in_roles() -> Vec<&'static str> {
     Role::built_in_names()
 }
-
-/// The tools.
-pub(super) const TOOLS: &[&str] = TOOL_NAMES;
-
-/// The methods of summarization.
-pub(super) const METHODS: &[&str] = SUMMARIZATION_METHODS;
 
 /// The roles that an agent can have: the built-in ones, and those that lie beside a configuration as files.
 #[must_use]

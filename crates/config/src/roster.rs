@@ -60,7 +60,7 @@ pub(super) fn roster(
     });
     let of_file = agents::enabled_agents(entries, &scope, layers, findings);
     let first = of_file.first().map(|first| ServedModel::like(&first.agent));
-    // Whoever names roles chooses among all of them.
+    // A user who names roles chooses among all of them.
     let most = protocol.filter(|_| roles.is_none()).and_then(|protocol| protocol.built_in_agents);
     let built_in = || {
         let all = defaults::agents().into_iter().take(most.unwrap_or(usize::MAX));

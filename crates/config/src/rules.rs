@@ -8,6 +8,7 @@ use dialectic_base::key_path::KeyPath;
 use dialectic_base::money::Price;
 use dialectic_base::provider::OFFLINE;
 use dialectic_engine::access::{headers, url_fault};
+use dialectic_engine::agent::SUMMARIZATION_METHODS;
 use dialectic_llm::presets::preset;
 use dialectic_record::debate::{ArenaSettings, DebateSettings, ModelLimits, ProviderSettings, ResultKind, defaults};
 use dialectic_record::protocol::Protocol;
@@ -46,7 +47,7 @@ pub(super) fn check_debate(tree: &Value, findings: &mut Diagnostics) {
 pub(super) fn check_summarization(of: &Value, path: &KeyPath, findings: &mut Diagnostics) {
     let method = of["summarization"]["method"].as_str();
     let path = path.key("summarization").key("method");
-    findings.check_name(path, method, "summarization method", names::METHODS);
+    findings.check_name(path, method, "summarization method", SUMMARIZATION_METHODS);
 }
 
 /// Warns of settings that the protocol takes no notice of, and that somebody may count on.

@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
 use dialectic_base::key_path::{KeyPath, Segment};
+use dialectic_engine::agent::SUMMARIZATION_METHODS;
+use dialectic_engine::tools::TOOL_NAMES;
 use dialectic_llm::presets::PRESETS;
 use dialectic_record::debate::{Settings, default_settings};
 
@@ -85,9 +87,9 @@ pub fn schema() -> Value {
     for (definition, key, keyword, names) in [
         ("Agent", "role", "examples", names::built_in_roles().as_slice()),
         ("Agent", "provider", "examples", providers.as_slice()),
-        ("Tool", "name", "examples", names::TOOLS),
+        ("Tool", "name", "examples", TOOL_NAMES),
         ("Debate", "protocol", "enum", names::protocols().as_slice()),
-        ("Summarization", "method", "enum", names::METHODS),
+        ("Summarization", "method", "enum", SUMMARIZATION_METHODS),
     ] {
         let null = (keyword == "enum").then_some(Value::Null);
         schema["$defs"][definition]["properties"][key][keyword] =

@@ -61,14 +61,14 @@ pub fn debates_directory(environment: &Environment) -> Result<PathBuf, ConfigErr
 }
 
 /// When the user's own configuration wants colour: `auto`, `always` or `never`. One that cannot be read wants nothing;
-/// whoever needs it says what is wrong with it.
+/// the reader that needs it reports what is wrong with it.
 #[must_use]
 pub fn usual_color(environment: &Environment) -> Option<String> {
     document(environment).ok()??.tree["color"].as_str().map(str::to_owned)
 }
 
 /// The provider and model that the user's own configuration names, where it names a provider. One that cannot be read
-/// names none; whoever needs it says what is wrong with it.
+/// names none. The reader that needs the file reports what is wrong with it.
 #[must_use]
 pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
     let ModelPreference { provider, model } = ModelPreference::of_file(&document(environment).ok()??.tree);

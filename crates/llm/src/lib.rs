@@ -1,5 +1,5 @@
 //! Calls of language models: one trait, the providers behind it, and what surrounds a call (retry, time-out,
-//! concurrency, price, words on their way to whoever watches).
+//! concurrency, price, words on their way to watchers).
 //!
 //! Nothing here knows what a debate asks for. Nothing here prints, and no key is ever part of an error.
 

@@ -6,7 +6,7 @@
 //! | [`protocol`] | the declarations: stages, the calls of each, and where each leads; one file a protocol |
 //! | [`prompt`] | the files of `prompts/`, and their rendering |
 //! | [`store`] | debates on disk: journal, state file, lock, finding one by its id |
-//! | [`signals`] | hands the signals of a running debate to whoever watches, and waits for none of them |
+//! | [`signals`] | hands the signals of a running debate to its watchers, and waits for none of them |
 //!
 //! Nothing here reaches a network, prints, or knows a command line. `debate` and `protocol` do no input or output.
 

@@ -97,7 +97,7 @@ fn read(text: &str) -> Result<Arc<str>, QuestionError> {
     if text.is_empty() { Err(QuestionError::Empty) } else { Ok(text.into()) }
 }
 
-/// Asks while whoever is at the terminal watches.
+/// Asks while the user at the terminal watches.
 fn answered(asking: PreparedQuestion, options: DisplayOptions) -> Result<(Debate, Arc<str>), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let (id, journal) = (asking.debate().id.clone(), asking.journal_path().to_owned());
@@ -111,7 +111,7 @@ fn answered(asking: PreparedQuestion, options: DisplayOptions) -> Result<(Debate
             give_way(watchers.messages(), None);
         }
         let ended = Box::pin(asking.run(cancel.clone())).await;
-        // Whoever watches finds the end: nobody can publish any more.
+        // Watchers find the end: nobody can publish any more.
         watchers.finish(&cancel).await;
         watch.abort();
         Ok::<_, Error>(ended)

@@ -200,7 +200,7 @@ fn own_server(url: String, variable: Option<String>, option: &'static str) -> Re
     Ok(SetupAnswers { provider: OWN.to_owned(), server: Some(server), ..SetupAnswers::default() })
 }
 
-/// The variable with the key of whoever is asked, where it has no value.
+/// The variable with the key of the provider that is asked, where it has no value.
 fn missing_variable(wanted: &SetupAnswers, environment: &Environment) -> Option<String> {
     let servers = wanted.servers();
     let variable = key_variable(&wanted.provider, &servers)?;

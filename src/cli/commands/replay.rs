@@ -103,10 +103,10 @@ async fn show(
         () = play(moments, speed, &signals, is_paused) => {}
     }
     if let Some(keyboard) = &keyboard {
-        // From here on the terminal is whoever's comes next.
+        // From here on the terminal belongs to what comes next.
         std::mem::forget(keyboard.off());
     }
-    // Whoever watches finds the end when nobody can publish any more.
+    // Watchers find the end when nobody can publish any more.
     drop(signals);
     let seen = watchers.finish(&cancel).await;
     if cancel.is_cancelled() {

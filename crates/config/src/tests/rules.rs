@@ -1,6 +1,7 @@
 //! What values may be and what becomes of them.
 
 use super::*;
+use dialectic_engine::tools::TOOL_NAMES;
 
 #[test]
 fn a_configuration_that_says_everything_loads_unchanged() {
@@ -12,7 +13,7 @@ fn a_configuration_that_says_everything_loads_unchanged() {
     assert_eq!(agent.summarization.threshold, 8000);
     assert_eq!((agent.summarization.max_length, agent.summarization.enabled), (2500, true), "inherited");
     assert_eq!(agent.system_prompt_path.as_deref(), Some(Path::new("prompts/a.md")));
-    assert_eq!(agent.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), names::TOOLS);
+    assert_eq!(agent.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), TOOL_NAMES);
     assert_eq!((agent.max_tokens, agent.position), (Some(4096), Some(Position::For)));
     assert_eq!(settings.debate.orchestrator_type, "classic");
     assert_eq!(settings.prices["gpt-4"].cached_input_per_m_tok, Some(30.0));

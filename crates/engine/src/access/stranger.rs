@@ -29,7 +29,7 @@ use super::headers;
 pub enum Author {
     /// The user: on the command line, in the process's environment, or in a file that the command line names.
     User,
-    /// Whoever wrote the environment file that was found.
+    /// The author of the environment file that was found.
     EnvFile(Arc<Path>),
     /// The author of the configuration that was found.
     Config(Arc<Path>),

@@ -1,7 +1,7 @@
 //! Runs a debate by its protocol: starts the calls that are ready, records what comes back, asks again what follows.
 //!
 //! The engine is the one owner of the record. Calls run as tasks and return values; every event goes to the journal
-//! first, then into the state, then to whoever watches. It knows steps and their results, and no stage by name: which
+//! first, then into the state, then to the watchers. It knows steps and their results, and no stage by name: which
 //! calls there are, what each waits for and where a stage leads is the [protocol](dialectic_record::protocol)'s word.
 
 mod budget;

@@ -375,8 +375,8 @@ impl Engine {
     }
 }
 
-/// The description of the text after a check, with the names behind the numbers that it and its draft mention: the judge
-/// was not shown the candidates again.
+/// The description of the final text, with its draft's list of candidates added. The judge refers to candidates by number
+/// and is not shown that list again.
 fn with_candidates_of(draft: &Solution, step: &Step, description: String) -> String {
     let is_amended = draft.base.is_some() && step.answer == OutputSpec::Solution(Authorship::Judge);
     let named = draft.description.rfind(CANDIDATES).map(|at| &draft.description[at..]);

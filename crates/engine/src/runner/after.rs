@@ -52,7 +52,7 @@ impl After {
         if let Some(past) = past {
             let counted = spawn_blocking(move || past.take_in(&settings)).await;
             if let Err(error) = counted.unwrap_or_else(|defect| Err(defect.to_string())) {
-                // Whoever looks at what is known of past debates counts it then.
+                // The reader of past debates counts it then.
                 warnings.push(format!("the debate is not counted yet: {error}"));
             }
         }

@@ -1,4 +1,4 @@
-//! Files that are put beside the problem: what may be one, whoever brings it.
+//! Files that are put beside the problem: what may be one, from any source.
 
 use std::path::Path;
 use std::sync::Arc;

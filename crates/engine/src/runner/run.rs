@@ -75,7 +75,7 @@ impl Run {
         &self.id
     }
 
-    /// Where the debate stands, and what follows. Whoever does not take in what follows holds up nobody, and is told of
+    /// Where the debate stands, and what follows. A watcher that does not take in what follows holds up nobody, and is told of
     /// a gap.
     #[must_use]
     pub fn subscribe(&self, words: Words) -> (Progress, Subscription) {

@@ -361,7 +361,7 @@ impl Decisions {
         Agreement { agreement, unknown: None, matters, opposed_on }
     }
 
-    /// The pairs that are related, by place. A pair of which both is said is opposite: whoever doubts an agreement is
+    /// The pairs that are related, by place. A pair of which both is said is opposite: the one who doubts an agreement is
     /// heard.
     fn related(&self, relations: Option<&Relations>) -> Vec<(usize, usize, Relation)> {
         let place = |decision: &str| self.wordings.iter().position(|wording| wording.decision == decision);

@@ -92,7 +92,7 @@ impl<'v> Polls<'v> {
     }
 
     /// The side that gained most; where nobody voted for a side, the choice that did. None where it is no single one, or
-    /// might not be with the votes that are missing: whoever is not counted may have gone from one to another, which
+    /// might not be with the votes that are missing: a voter who is not counted may have gone from one to another, which
     /// makes a difference of two.
     #[must_use]
     pub fn gained_most(&self) -> Option<&str> {

@@ -1,4 +1,4 @@
-//! Where a running debate stands, reduced from its signals. No terminal and no clock: whoever shows a debate shares
+//! Where a running debate stands, reduced from its signals. No terminal and no clock: all views of a debate share
 //! it.
 
 use std::collections::BTreeMap;

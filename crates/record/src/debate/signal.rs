@@ -112,7 +112,7 @@ pub enum Signal {
     Warning {
         /// What.
         message: String,
-        /// The call whose failure it tells of, which is recorded next: whoever shows that has shown this.
+        /// The call whose failure it tells of, which is recorded next: a view that shows that has shown this.
         #[serde(skip)]
         failed: Option<CallKey>,
     },

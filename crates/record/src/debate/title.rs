@@ -8,7 +8,7 @@ use super::Debate;
 
 /// Words of a title that the judge gives.
 const WORDS: usize = 8;
-/// Characters of a title, whoever wrote it.
+/// The most characters that a title has; a longer one is cut.
 const CHARACTERS: usize = 80;
 
 impl Debate {

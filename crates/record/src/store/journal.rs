@@ -172,7 +172,7 @@ impl Diagnostic for JournalError {
             | Self::Chain { .. }
             | Self::Altered { .. }
             | Self::Unsealed { .. }
-            | Self::End { .. } => "a damaged journal is not gone on with",
+            | Self::End { .. } => "a damaged journal cannot be continued",
             Self::NotAFile { .. } => "a journal is the `.events.jsonl` file of a record",
             Self::Locked { .. } => "wait until it ends",
             Self::Open { .. }

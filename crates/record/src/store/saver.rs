@@ -91,7 +91,7 @@ fn work(orders: &Receiver<Order>, journal: &File, path: &Path, failure: &Mutex<O
     let mut next = Instant::now();
     while let Ok(mut newest) = orders.recv() {
         while newest.done.is_none() {
-            // Whoever hangs up wants the last state saved at once.
+            // When the sender hangs up, the last state is to be saved at once.
             let Ok(newer) = orders.recv_timeout(next.saturating_duration_since(Instant::now())) else { break };
             newest = newer;
         }

@@ -34,7 +34,7 @@ struct GapLine {
 /// Why the event stream ended before the debate.
 #[derive(Debug, thiserror::Error)]
 pub enum EventSinkError {
-    /// Whoever read stdout has gone; there is nothing to complain about.
+    /// The reader of stdout has gone; there is nothing to complain about.
     #[error("nobody reads the event stream any more")]
     ReaderGone,
     /// Events that passed while nobody read the stream cannot be read again from the journal.

@@ -36,7 +36,7 @@ impl FromStr for Speed {
     }
 }
 
-/// Publishes the signals, each when it is due, and none while it is `held`. Waits for whoever watches: what is past is not
+/// Publishes the signals, each when it is due, and none while it is `held`. Waits for watchers: what is past is not
 /// held up by that.
 pub async fn play(moments: Vec<Moment>, speed: Speed, signals: &Signals, mut held: watch::Receiver<bool>) {
     let mut begun = Instant::now();

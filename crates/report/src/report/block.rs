@@ -103,7 +103,7 @@ pub(crate) struct TableHead<'a> {
 /// Who is shown a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// Whoever reads.
+    /// The reader.
     Everywhere,
     /// All but the Markdown report, whose form programs know.
     People,

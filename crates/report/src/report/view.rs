@@ -160,7 +160,7 @@ impl<'a> View<'a> {
         self.sides.get(id).copied()
     }
 
-    /// What the judge scored, in words: whoever spoke, or whoever wrote a solution.
+    /// What the judge scored, in words: those who spoke, or those who wrote a solution.
     pub(super) fn judged_words(&self) -> JudgedWords {
         let speaks = |stage: &StageInfo| stage.yields == Some(ResultKind::Speech);
         if self.debate.stages.iter().any(speaks) {

@@ -10,7 +10,7 @@ use dialectic_llm::{CallObserver, ModelError};
 use dialectic_record::debate::AgentId;
 use dialectic_report::display::{ColorMode, Notices};
 
-/// Tells of them, where somebody wants to know, on a thread of its own: whoever reads standard error may stop, and the
+/// Tells of them, where somebody wants to know, on a thread of its own: the reader of standard error may stop, and the
 /// evaluation goes on.
 pub(super) struct RetryNotices(Option<(mpsc::Sender<RetryMessage>, JoinHandle<()>)>);
 

@@ -244,7 +244,7 @@ mod tests {
             (failed(call(Some(1), Some(0.0), &none)), 0.0),
             (failed(call(Some(1), None, &none)), 4.0),
             (answered(call(Some(1), Some(2.0), &none)), 2.0),
-            // Whoever states no cost asks for the list price.
+            // A server that states no cost asks for the list price.
             (answered(call(Some(1), None, &none)), 1.0),
             (failed(call(Some(7), Some(0.5), &none)), 4.5),
             (answered(call(None, Some(3.0), &json!({"copied": true}))), 4.0),

@@ -1,4 +1,4 @@
-//! Reasoning kept from whoever watches an answer come in.
+//! Reasoning, kept from the watchers of an answer that comes in.
 
 use super::spellings::{LONGEST_END, Opening, ReasoningTag, opening};
 use super::{beginning, lone_ending, told_apart};

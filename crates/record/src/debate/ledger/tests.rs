@@ -166,7 +166,7 @@ fn a_prompt_sees_finished_rounds_and_its_inputs_and_nothing_else() {
     assert_eq!(seen(1, &[]), Vec::<String>::new());
     assert_eq!(seen(2, &[]), ["1.1 r1/a/b/1", "1.2 r1/c/b/1"]);
     assert_eq!(seen(2, &[input]), ["1.1 r1/a/b/1", "1.2 r1/c/b/1", "1.3 r2/c/b/1"]);
-    // Whoever answers first: labels are by the order of the record.
+    // The order of answers does not matter: labels follow the record.
     assert_eq!(seen(3, &[])[2..], ["1.3 r2/a/b/1", "1.4 r2/c/b/1"]);
 }
 

@@ -20,7 +20,7 @@ fn checked(protocol: &'static Protocol, lenses: u32, reply: &dyn Fn(&Step) -> Re
     Course::start(protocol, begun(protocol, lenses)).run(reply, &mut first)
 }
 
-/// Whoever looks through that lens finds something grave.
+/// The checker with that lens finds something grave.
 fn faulted(at: Lens) -> impl Fn(&Step) -> Reply {
     move |step| match &step.answer {
         OutputSpec::Check(lens) if *lens == at => Reply::Checked(vec![Severity::Blocking]),

@@ -10,7 +10,7 @@ use crate::store::line::{read_line, unchecked};
 use crate::store::regular::open_regular;
 
 /// Reads the events of a journal once, from the first to the last that is there: for somebody who was too slow to take
-/// them when they happened. The hashes are not checked: whoever runs the debate has the journal locked.
+/// them when they happened. The hashes are not checked: the process that runs the debate has the journal locked.
 #[derive(Debug)]
 pub struct JournalReader {
     file: BufReader<File>,
@@ -47,7 +47,7 @@ impl JournalReader {
     }
 
     /// Whether it stands between two lines. Where it does not, the rest of a line may never come: a program that was killed
-    /// left a part of it, and whoever carries on writes over that. The journal has to be opened anew then.
+    /// left a part of it, and the process that carries on writes over that. The journal has to be opened anew then.
     #[must_use]
     pub fn is_between_lines(&self) -> bool {
         self.line.is_empty()

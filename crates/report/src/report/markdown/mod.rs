@@ -1,4 +1,4 @@
-//! The report as Markdown, in the form that older files have always had: whoever reads those by program goes on to.
+//! The report as Markdown, in the form that older files have always had: programs that read those still can.
 //!
 //! What a model or a user wrote stands in fences that are longer than any inside, or is escaped where it is part of a
 //! line: whatever it says, the headings, tables and blocks of a report are its own.
