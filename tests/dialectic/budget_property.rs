@@ -432,3 +432,28 @@ fn holds_of(protocol: &'static str, cases: u32) {
     // An arena is stopped more rarely than so few cases show: its last round holds most of its calls.
     assert!(seen.stopped > 0 || protocol == "arena", "{seen:?}");
 }
+
+/// The text that a vote chose is the answer unless its check finds something: no money is kept for a judge's text.
+#[test]
+fn the_check_of_a_text_that_a_vote_chose_is_not_forgone_for_a_text_that_nobody_writes() {
+    let graph = Graph {
+        protocol: "dialectic",
+        agents: 1,
+        rounds: 2,
+        concurrency: 1,
+        synthesis: SynthesisMethod::Voting,
+        termination: TerminationKind::Fixed,
+        clarify: false,
+        summaries: true,
+        own_limit: false,
+        limit: 1.404_567_882_201_806_6,
+        billing: Billing::Silent,
+        faults: Faults::None,
+        disturbances: Vec::new(),
+        seed: 1_017_991_209_956_935_423,
+    };
+    let Course { billed, limit, ended } = in_process::block_on(run(&graph));
+    let (ending, debate) = ended.unwrap();
+    assert_eq!((ending, debate.rounds.len(), debate.check_forgone), (RunEnding::Completed, 2, false));
+    assert!(billed <= limit);
+}

@@ -219,7 +219,7 @@ impl Answer {
     }
 }
 
-/// The events of a debate's journal, without what seals its lines.
+/// The events of a debate's journal, without what seals its lines. A line that is still being written is left out.
 pub(super) fn journal(sandbox: &Sandbox, id: &str) -> Vec<Value> {
     let lines = sandbox.read(format!("debates/{id}.events.jsonl"));
     let event = |line: &str| {
@@ -229,7 +229,7 @@ pub(super) fn journal(sandbox: &Sandbox, id: &str) -> Vec<Value> {
         keys.remove("hash");
         event
     };
-    lines.lines().map(event).collect()
+    lines.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(event).collect()
 }
 
 /// What was recorded of what was streamed, in the form of the journal.

@@ -387,10 +387,11 @@ fn whether_to_go_on(debate: &Debate) -> Trigger {
     }
 }
 
-/// How the solution is found. A debate that ran out of money keeps the judge's own calls free, and no others.
+/// How the solution is found. A debate that ran out of money before there was a draft keeps the judge's own calls free,
+/// and no others.
 fn method(debate: &Debate) -> Option<SynthesisMethod> {
     let configured = rules(debate)?.synthesis_method;
-    let out_of_money = debate.stop_reason == Some(StopReason::Budget);
+    let out_of_money = debate.stop_reason == Some(StopReason::Budget) && debate.draft.is_none();
     Some(if out_of_money { SynthesisMethod::Judge } else { configured })
 }
 
