@@ -114,7 +114,7 @@ export async function debate(main, { subscribe, go, title }, id) {
             status === "running" && !summary.here ? h("span.note", {}, "Another program runs this debate. Watch it here; steer it there.") : "",
             summary.before ? h("span.note", {}, `${plural(summary.before, "debate")} before it`) : "",
             model.created?.forkedFrom ? h("span.note", {}, "Forked from ", h("a", { href: `/debates/${model.created.forkedFrom.id}` }, model.created.forkedFrom.id), ` at ${model.created.forkedFrom.at ?? "start"}`) : "",
-            model.stopping ? h("span.note", {}, model.stopping === "budget" ? "Closing: the cost limit is reached." : "Closing with what is there.") : "");
+            model.stopping ? h("span.note", {}, model.stopping === "budget" ? "Closing: the limit is reached." : "Closing with what is there.") : "");
         const shape = `${status} ${summary.here} ${!!settings} ${model.rating ?? 0}`;
         if (parts.actions.dataset.shape === shape && parts.actions.childElementCount && ![...parts.actions.querySelectorAll("button")].some((one) => one.disabled)) return;
         if (shownStatus && shownStatus !== status) {

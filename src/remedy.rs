@@ -13,6 +13,7 @@ pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
         Remedy::NameContext(path) => format!(": --context {}", path.display()),
         Remedy::GoOffline => ", or try `--offline`, which needs no key".to_owned(),
         Remedy::LimitQuestion => " with --max-cost".to_owned(),
+        Remedy::LimitCallsOfQuestion => " with --max-calls".to_owned(),
         Remedy::AskAgain => "; to ask it again: dialectic ask <debate>, without a question".to_owned(),
         Remedy::Resume(id) => format!(": dialectic resume {id}"),
         Remedy::List => "`dialectic list` shows the saved debates".to_owned(),

@@ -188,6 +188,9 @@ pub(super) struct DebateArgs {
     #[arg(help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost: Option<Usd>,
 
+    #[command(flatten)]
+    pub(super) calls: CallsArgs,
+
     /// Warn once when the debate has cost this many dollars
     #[arg(hide_short_help = true, help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) warn_cost: Option<Usd>,
@@ -323,6 +326,9 @@ pub(super) struct ResumeArgs {
     /// Never spend more than this many dollars on the whole debate, whatever limit it began with
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost: Option<Usd>,
+
+    #[command(flatten)]
+    pub(super) calls: CallsArgs,
 
     #[command(flatten)]
     pub(super) vouch: VouchArgs,
@@ -519,6 +525,14 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost_per_day: Option<Usd>,
 
+    /// The most calls of models that a debate started here may make, repeated ones included
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) max_calls: Option<u32>,
+
+    /// The most calls of models that debates may make in a day (UTC); a debate that needs more pauses
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) max_calls_per_day: Option<u32>,
+
     /// How many debates run at once; others wait
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u16).range(1..=100))]
     pub(super) max_debates: u16,
@@ -661,6 +675,18 @@ fn dollars(text: &str) -> Result<Usd, String> {
         Ok(dollars) if f64::is_finite(dollars) && dollars > 0.0 => Ok(Usd::from_dollars(dollars)),
         _ => Err("expected an amount of dollars above 0, such as 0.50".to_owned()),
     }
+}
+
+/// How many requests may be sent.
+#[derive(Debug, Args)]
+pub(super) struct CallsArgs {
+    /// Never make more than this many calls of models, repeated ones included
+    #[arg(help_heading = "Cost", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) max_calls: Option<u32>,
+
+    /// Never make more than this many calls in a day (UTC), by all commands in this directory that say so
+    #[arg(hide_short_help = true, help_heading = "Cost", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) max_calls_per_day: Option<u32>,
 }
 
 /// When a debate ends before its last round.

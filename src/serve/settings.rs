@@ -17,7 +17,7 @@ use dialectic_engine::engine::{check_prices, check_purchase, check_windows};
 use dialectic_engine::runner::{
     After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, spent_by,
 };
-use dialectic_record::debate::{ForkPoint, Position, Settings};
+use dialectic_record::debate::{BudgetSettings, ForkPoint, Position, Settings};
 use dialectic_record::protocol::{PROTOCOLS, Protocol};
 use dialectic_record::store::{Directory, Entry};
 
@@ -37,6 +37,10 @@ pub struct Workplace {
     pub max_cost: Option<Usd>,
     /// What all debates of a day may cost at most.
     pub max_cost_per_day: Option<Usd>,
+    /// How many calls of models one debate may make at most.
+    pub max_calls: Option<u32>,
+    /// How many calls all debates of a day may make at most.
+    pub max_calls_per_day: Option<u32>,
 }
 
 /// A debate that can be put to run.
@@ -251,8 +255,17 @@ impl Workplace {
             Self::check_limit(asked, most, left_today)?;
             asked.or_else(|| [usual, most, left_today].into_iter().flatten().min())
         };
+        let budget = &mut settings.debate.budget;
+        budget.max_calls = budget.max_calls.into_iter().chain(self.max_calls).min();
+        budget.max_calls_per_day = budget.max_calls_per_day.into_iter().chain(self.max_calls_per_day).min();
         provenance.set_terms(&mut settings, &self.environment);
         Ok((settings, changed.warnings))
+    }
+
+    /// The limits of calls of the server's command line.
+    fn of_calls(&self) -> BudgetSettings {
+        let (max_calls, max_calls_per_day) = (self.max_calls, self.max_calls_per_day);
+        BudgetSettings { max_calls, max_calls_per_day, ..BudgetSettings::default() }
     }
 
     /// What a debate may cost at most: by the server's command line, else by the user's standing limit.
@@ -414,7 +427,7 @@ impl Workplace {
         }
         lock.note_limit(&saved.debate().id, below_own)?;
         let settings = saved.settings().clone();
-        let provenance = self.files().vouch(saved.provenance())?;
+        let provenance = self.files().vouch(saved.provenance())?.with_standing_limits(self.of_calls());
         let mut warnings = saved.warnings().to_vec();
         let sources = saved.debate().prompt_sources.clone();
         let prepared = runner.resume(saved, &provenance)?;
@@ -440,7 +453,8 @@ impl Workplace {
         let parent = branch.parent().clone();
         let configured = self.load(&Choices::default())?.settings;
         let known = [&parent.settings, &configured];
-        let provenance = self.files().vouch(branch.provenance())?.with_standing_limit(self.max_cost);
+        let standing = BudgetSettings { max_cost_usd: self.max_cost, ..self.of_calls() };
+        let provenance = self.files().vouch(branch.provenance())?.with_standing_limits(standing);
         let (settings, mut warnings) =
             self.chosen(&parent.settings, &known, &request.choices, &provenance, left_today)?;
         let prepared = runner.fork(branch, settings.clone(), &provenance, &[])?;

@@ -299,7 +299,7 @@ async fn run(graph: &Graph) -> Course {
         let first = Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(Box::new(first)) };
         purchase(protocol, &panel, &Debate::create(&first).unwrap()).unwrap().unwrap()
     };
-    let limit = bought(&settings).one_round.times(graph.limit);
+    let limit = bought(&settings).one_round.usd.times(graph.limit);
     settings.debate.budget.max_cost_usd = Some(limit);
     let refused = check_purchase(&bought(&settings)).is_err();
     assert_eq!(refused, graph.limit < 1.0);

@@ -12,6 +12,7 @@ mod ask;
 mod bad_input;
 mod budget;
 mod budget_property;
+mod calls;
 mod check;
 mod check_limit;
 mod clarify;

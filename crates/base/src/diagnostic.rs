@@ -47,8 +47,10 @@ pub enum Remedy {
     NameContext(PathBuf),
     /// Take the offline provider.
     GoOffline,
-    /// Give a limit for this one question.
+    /// Give a cost limit for this one question.
     LimitQuestion,
+    /// Give a limit of calls for this one question.
+    LimitCallsOfQuestion,
     /// Ask the question again that is on record.
     AskAgain,
     /// Resume this debate.

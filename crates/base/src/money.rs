@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::call::Tokens;
+use crate::figures::counted;
 
 /// An amount of US dollars, kept as whole picodollars (1e-12 USD), so that adding up is exact and
 /// commutative. On the wire it is a JSON number of dollars.
@@ -21,6 +22,8 @@ const PICO_PER_SHOWN_DIGIT: u64 = 100_000_000;
 impl Usd {
     /// Nothing.
     pub const ZERO: Self = Self(0);
+    /// The largest amount.
+    pub const MAX: Self = Self(u64::MAX);
 
     /// From dollars; negative and non-finite amounts become zero, amounts past 18 million dollars saturate.
     #[must_use]
@@ -105,6 +108,104 @@ impl<'de> Deserialize<'de> for Usd {
     }
 }
 
+/// The limit of a debate: what it may cost, how many calls it may make, or both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BudgetLimit {
+    /// Dollars, where they are limited.
+    pub usd: Option<Usd>,
+    /// Requests to models, where they are limited.
+    pub calls: Option<u32>,
+}
+
+impl BudgetLimit {
+    /// A limit of the cost alone.
+    #[must_use]
+    pub const fn of_cost(usd: Usd) -> Self {
+        Self { usd: Some(usd), calls: None }
+    }
+
+    /// All that it allows. What is not limited is as much as there can be.
+    #[must_use]
+    pub fn whole(self) -> Amount {
+        Amount { usd: self.usd.unwrap_or(Usd::MAX), requests: self.calls.unwrap_or(u32::MAX) }
+    }
+}
+
+/// Dollars, and requests to models: what a limit is held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Amount {
+    /// The dollars.
+    pub usd: Usd,
+    /// The requests.
+    pub requests: u32,
+}
+
+impl Amount {
+    /// Nothing.
+    pub const ZERO: Self = Self { usd: Usd::ZERO, requests: 0 };
+    /// One request that costs this much.
+    #[must_use]
+    pub const fn request(usd: Usd) -> Self {
+        Self { usd, requests: 1 }
+    }
+
+    /// Whether a limit of `room` allows it.
+    #[must_use]
+    pub fn fits(self, room: Self) -> bool {
+        self.usd <= room.usd && self.requests <= room.requests
+    }
+
+    /// What is left after `other` is taken, never below zero.
+    #[must_use]
+    pub fn saturating_sub(self, other: Self) -> Self {
+        Self { usd: self.usd.saturating_sub(other.usd), requests: self.requests.saturating_sub(other.requests) }
+    }
+
+    /// The greater of each.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self { usd: self.usd.max(other.usd), requests: self.requests.max(other.requests) }
+    }
+
+    /// So many times as much.
+    #[must_use]
+    pub fn times(self, count: u32) -> Self {
+        Self { usd: self.usd.times(f64::from(count)), requests: self.requests.saturating_mul(count) }
+    }
+}
+
+impl Add for Amount {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { usd: self.usd + other.usd, requests: self.requests.saturating_add(other.requests) }
+    }
+}
+
+impl AddAssign for Amount {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sum for Amount {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self::ZERO, Self::add)
+    }
+}
+
+/// As it follows "the": `cost limit of $0.0500`, `limit of 30 calls`, `limit of $0.0500 and 30 calls`.
+impl fmt::Display for BudgetLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.usd, self.calls.map(|calls| counted(calls.into(), "call"))) {
+            (Some(usd), None) => write!(f, "cost limit of {usd}"),
+            (Some(usd), Some(calls)) => write!(f, "limit of {usd} and {calls}"),
+            (None, Some(calls)) => write!(f, "limit of {calls}"),
+            (None, None) => f.write_str("limit"),
+        }
+    }
+}
+
 /// How many times the price of a cache write one costs that the cache keeps for an hour: Anthropic asks 2 times the price
 /// of input for it, and 1.25 times for five minutes ("Prompt caching").
 const HOUR: f64 = 2.0 / 1.25;
@@ -149,6 +250,9 @@ pub struct LongPrice {
 }
 
 impl Price {
+    /// Nothing is asked.
+    pub const FREE: Self = Self::flat(0.0, None, 0.0);
+
     /// One price whatever the length of the prompt.
     #[must_use]
     pub const fn flat(input_per_m_tok: f64, cached_input_per_m_tok: Option<f64>, output_per_m_tok: f64) -> Self {

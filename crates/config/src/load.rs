@@ -334,21 +334,38 @@ fn commands(tree: &Value) -> Option<Hooks> {
     Some(Hooks { after_debate: commands.iter().filter_map(Value::as_str).map(str::to_owned).collect() })
 }
 
-/// Has a found configuration tighten the user's standing limits of the cost, but not raise them. The command line is
+/// Has a found configuration tighten the user's standing limits, but not raise them. The command line is
 /// the user's word.
 fn tighten(budget: &mut BudgetSettings, provenance: &Trust, overrides: &Overrides, layers: &mut Layers) {
     let mut tight = *budget;
     provenance.tighten(&mut tight);
     let path = KeyPath::root().key("debate").key("budget");
+    let mut tighten = |key, is_changed: bool| {
+        if is_changed {
+            layers.forget(&path.key(key));
+        }
+    };
     for (key, limit, tight, by_option) in [
         ("maxCostUsd", &mut budget.max_cost_usd, tight.max_cost_usd, overrides.max_cost),
         ("warnCostUsd", &mut budget.warn_cost_usd, tight.warn_cost_usd, overrides.warn_cost),
     ] {
-        if by_option.is_none() && *limit != tight {
-            *limit = tight;
-            layers.forget(&path.key(key));
-        }
+        tighten(key, replace(limit, by_option, tight));
     }
+    for (key, limit, tight, by_option) in [
+        ("maxCalls", &mut budget.max_calls, tight.max_calls, overrides.max_calls),
+        ("maxCallsPerDay", &mut budget.max_calls_per_day, tight.max_calls_per_day, overrides.max_calls_per_day),
+    ] {
+        tighten(key, replace(limit, by_option, tight));
+    }
+}
+
+/// Puts the tighter limit in the place of one that no option sets. Says whether it is another.
+fn replace<T: Copy + PartialEq>(limit: &mut Option<T>, by_option: Option<T>, tight: Option<T>) -> bool {
+    let is_changed = by_option.is_none() && *limit != tight;
+    if is_changed {
+        *limit = tight;
+    }
+    is_changed
 }
 
 /// The command line's own mistakes, which are not the file's.

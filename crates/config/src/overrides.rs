@@ -87,6 +87,10 @@ pub struct Overrides {
     pub max_cost: Option<Usd>,
     /// `--warn-cost`.
     pub warn_cost: Option<Usd>,
+    /// `--max-calls`.
+    pub max_calls: Option<u32>,
+    /// `--max-calls-per-day`.
+    pub max_calls_per_day: Option<u32>,
     /// `--seed`.
     pub seed: Option<u32>,
     /// `--context`.

@@ -9,8 +9,8 @@ use super::{ModelError, Request};
 /// What the attempts of one call are charged to. What an attempt cost must be on record before anything else can happen to it: a call
 /// that is repeated may be abandoned before its next attempt.
 pub trait Account: Send + Sync {
-    /// Asks for leave to send an attempt, and waits for it where there is a cost limit. Without one nothing is set
-    /// aside.
+    /// Asks for leave to send an attempt, and waits for it where there is a limit of cost or calls. Without one nothing
+    /// is set aside.
     ///
     /// # Errors
     /// [`ModelError::OverBudget`] when the limit has no room for it.
@@ -25,6 +25,6 @@ pub trait Account: Send + Sync {
 pub struct Reserved {
     /// The number of the event that says so.
     pub number: u64,
-    /// The output limit to send, in tokens.
-    pub max_tokens: u32,
+    /// The output limit to send, in tokens; absent where the cost sets none.
+    pub max_tokens: Option<u32>,
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use dialectic_base::money::Usd;
+use chrono::{DateTime, Utc};
+
+use dialectic_base::money::BudgetLimit;
 
 /// The statuses of an answer that no model worked for: what is said no to, and what is put off. 407 is a proxy's, which
 /// has connected to nobody.
@@ -104,11 +106,19 @@ pub enum ModelError {
         /// The last failure.
         last: Box<Self>,
     },
-    /// It was not sent: the debate's cost limit has no room for it.
-    #[error("the cost limit of {limit} has no room for this call")]
+    /// It was not sent: the debate's limit of cost or calls has no room for it.
+    #[error("the {limit} has no room for this call")]
     OverBudget {
         /// The limit.
-        limit: Usd,
+        limit: BudgetLimit,
+    },
+    /// It was not sent: the debates of its directory have sent as many requests today as they may.
+    #[error("the {limit} calls of today are used up; they go on at {}", until.format("%Y-%m-%d %H:%M UTC"))]
+    NoCallsToday {
+        /// How many requests a day may have.
+        limit: u32,
+        /// When the next day begins.
+        until: DateTime<Utc>,
     },
     /// It was not sent: nothing had been heard of its whole round for too long.
     #[error("the round ran into its time limit before it was sent")]
@@ -139,6 +149,7 @@ impl ModelError {
             Self::Filtered { .. } => "filtered",
             Self::FailedTwice { last } => last.kind(),
             Self::OverBudget { .. } => "over-budget",
+            Self::NoCallsToday { .. } => "no-calls-today",
             Self::OutOfTime => "out-of-time",
             Self::Unsendable { .. } => "unsendable",
         }
@@ -162,6 +173,7 @@ impl ModelError {
             | Self::Filtered { .. }
             | Self::FailedTwice { .. }
             | Self::OverBudget { .. }
+            | Self::NoCallsToday { .. }
             | Self::OutOfTime
             | Self::Unsendable { .. } => false,
         }
@@ -195,6 +207,7 @@ impl ModelError {
             | Self::ContextExceeded { .. }
             | Self::Unreachable { .. }
             | Self::OverBudget { .. }
+            | Self::NoCallsToday { .. }
             | Self::OutOfTime
             | Self::Unsendable { .. } => false,
         }
@@ -215,6 +228,12 @@ impl ModelError {
     #[must_use]
     pub fn is_server_gone(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Unavailable { .. } | Self::FailedTwice { .. })
+    }
+
+    /// When the same request may be sent again, where that is known and not soon.
+    #[must_use]
+    pub fn goes_on_at(&self) -> Option<DateTime<Utc>> {
+        if let Self::NoCallsToday { until, .. } = self { Some(*until) } else { None }
     }
 
     /// How long the server wants to be left alone.

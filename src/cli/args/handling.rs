@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::sanitize;
 
-use super::{VouchArgs, WatchArgs, dollars};
+use super::{CallsArgs, VouchArgs, WatchArgs, dollars};
 
 /// What a list calls debates by: their outcome where they have one, else their status.
 const STATUSES: [&str; 9] =
@@ -132,6 +132,9 @@ pub(in crate::cli) struct AskArgs {
     /// Never spend more than this many dollars on the answer [default: what is left of the debate's limit]
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(in crate::cli) max_cost: Option<Usd>,
+
+    #[command(flatten)]
+    pub(in crate::cli) calls: CallsArgs,
 
     /// The environment file with the keys [default: .env, if it exists]
     #[arg(short, long, value_name = "PATH")]

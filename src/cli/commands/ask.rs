@@ -16,7 +16,7 @@ use crate::cli::watchers::{Log, Watchers};
 use crate::error::Error;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::{clock, named_cost};
-use dialectic_base::money::Usd;
+use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_config::{Overrides, capture_environment};
 use dialectic_engine::engine::FollowUpError;
 use dialectic_engine::runner::PreparedQuestion;
@@ -60,8 +60,10 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     }
     let before = saved.debate().total_cost();
     let provenance = lent.map_or_else(|| saved.provenance(), |lent| lent.provenance);
-    let provenance = vouched(provenance, &args.vouch, &files)?;
-    let asking = runner.ask(saved, question, args.max_cost, &provenance)?;
+    let per_day = args.calls.max_calls_per_day;
+    let provenance = vouched(provenance, &args.vouch, &files)?.and_calls_per_day(per_day);
+    let limit = BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls };
+    let asking = runner.ask(saved, question, limit, &provenance)?;
     for warning in asking.warnings() {
         terminal.warning(warning);
     }

@@ -8,6 +8,7 @@ use crate::cli::output::{detail, report_path, write_report};
 use crate::cli::session::{Session, config_files, debates, env_file, runner, vouched};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
+use dialectic_base::money::BudgetLimit;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{DEFAULT_PATH, Overrides, capture_environment, model_warnings};
 use dialectic_engine::access::Environment;
@@ -46,7 +47,9 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     let sources = saved.debate().prompt_sources.clone();
     let files = config_files(args.vouch.config.as_ref(), &environment);
     let session = Session::open(&args.run, &settings, files.hooks()?, &environment, terminal)?;
-    let provenance = vouched(saved.provenance(), &args.vouch, &files)?.and_max_cost(args.max_cost);
+    let provenance = vouched(saved.provenance(), &args.vouch, &files)?
+        .and_limit(BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls })
+        .and_calls_per_day(args.calls.max_calls_per_day);
     let prepared = runner.resume(saved, &provenance)?;
     let of_models = model_warnings(&settings, today());
     for warning in environment.warnings().iter().chain(&of_models).chain(&prepared.panel().warnings) {

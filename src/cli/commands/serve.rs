@@ -46,6 +46,8 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
         environment,
         max_cost: args.max_cost,
         max_cost_per_day: args.max_cost_per_day,
+        max_calls: args.max_calls,
+        max_calls_per_day: args.max_calls_per_day,
     };
     let options = Options {
         host: args.host.clone(),
@@ -120,6 +122,8 @@ pub(in crate::cli) fn for_one_debate(
         environment: environment.clone(),
         max_cost,
         max_cost_per_day: None,
+        max_calls: None,
+        max_calls_per_day: None,
     };
     let (notices, _) = unbounded_channel();
     Ok(Server::bind(local(workplace), notices)?)

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use reqwest::Url;
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
-use dialectic_base::money::{Price, Usd};
+use dialectic_base::money::{BudgetLimit, Price, Usd};
 use dialectic_base::provider::OFFLINE;
 use dialectic_base::secrets::{is_same_file, may_hold_secrets};
 use dialectic_llm::models::{built_in_price, with_cache_writes};
@@ -59,8 +59,10 @@ pub struct Trust {
     remembered: Vec<(String, Price)>,
     /// The cost limits that hold wherever the user says nothing else.
     standing: BudgetSettings,
-    /// The cost limit of the command line, which beats all others.
-    max_cost: Option<Usd>,
+    /// The limit of the command line, which beats all others.
+    limit: BudgetLimit,
+    /// The same of the requests of a day.
+    max_calls_per_day: Option<u32>,
     /// Where prompt files may lie, and, of a record, what tools may read.
     directories: Vec<PathBuf>,
     /// What a record knows of the prompts it was made with.
@@ -192,7 +194,8 @@ impl Trust {
             prices: BTreeMap::new(),
             remembered: Vec::new(),
             standing: BudgetSettings::default(),
-            max_cost: None,
+            limit: BudgetLimit::default(),
+            max_calls_per_day: None,
             directories: Vec::new(),
             recorded: None,
         }
@@ -237,11 +240,17 @@ impl Trust {
         self
     }
 
-    /// The command line sets a cost limit.
+    /// The command line sets a limit of cost or calls.
     #[must_use]
-    pub fn and_max_cost(mut self, max_cost: Option<Usd>) -> Self {
-        self.max_cost = max_cost.or(self.max_cost);
+    pub fn and_limit(mut self, limit: BudgetLimit) -> Self {
+        self.limit = BudgetLimit { usd: limit.usd.or(self.limit.usd), calls: limit.calls.or(self.limit.calls) };
         self
+    }
+
+    /// The command line sets how many requests a day may have.
+    #[must_use]
+    pub fn and_calls_per_day(self, limit: Option<u32>) -> Self {
+        Self { max_calls_per_day: limit.or(self.max_calls_per_day), ..self }
     }
 
     /// The user named a panel that lies in `directory`: the prompt files that its agents name may be read, wherever
@@ -277,14 +286,23 @@ impl Trust {
         self.vouched.extend(moved.map(|(name, entry)| (name.clone(), entry.clone())));
         let priced = after.prices.iter().filter(|(model, price)| before.prices.get(*model) != Some(price));
         self.prices.extend(priced.map(|(model, price)| (model.clone(), *price)));
-        let (old, new) = (before.debate.budget.max_cost_usd, after.debate.budget.max_cost_usd);
-        self.and_max_cost(new.filter(|_| new != old))
+        let (old, new) = (before.debate.budget, after.debate.budget);
+        self.and_limit(BudgetLimit {
+            usd: new.max_cost_usd.filter(|_| new.max_cost_usd != old.max_cost_usd),
+            calls: new.max_calls.filter(|_| new.max_calls != old.max_calls),
+        })
     }
 
-    /// The command line sets what debates may cost.
+    /// The command line sets limits that hold wherever the user says nothing else.
     #[must_use]
-    pub fn with_standing_limit(mut self, limit: Option<Usd>) -> Self {
-        self.standing.max_cost_usd = limit.or(self.standing.max_cost_usd);
+    pub fn with_standing_limits(mut self, limits: BudgetSettings) -> Self {
+        let own = self.standing;
+        self.standing = BudgetSettings {
+            max_cost_usd: limits.max_cost_usd.or(own.max_cost_usd),
+            warn_cost_usd: limits.warn_cost_usd.or(own.warn_cost_usd),
+            max_calls: limits.max_calls.or(own.max_calls),
+            max_calls_per_day: limits.max_calls_per_day.or(own.max_calls_per_day),
+        };
         self
     }
 
@@ -294,25 +312,34 @@ impl Trust {
         self.standing.max_cost_usd
     }
 
-    /// Has a found configuration tighten the user's standing cost limits, but not raise them.
+    /// Has a found configuration tighten the user's standing limits, but not raise them.
     pub fn tighten(&self, budget: &mut BudgetSettings) {
-        let tighter = |found: Option<Usd>, own| [found, own].into_iter().flatten().min();
-        budget.max_cost_usd = tighter(budget.max_cost_usd, self.standing.max_cost_usd);
-        budget.warn_cost_usd = tighter(budget.warn_cost_usd, self.standing.warn_cost_usd);
+        fn tighter<T: Ord>(found: Option<T>, own: Option<T>) -> Option<T> {
+            [found, own].into_iter().flatten().min()
+        }
+        let BudgetSettings { max_cost_usd, warn_cost_usd, max_calls, max_calls_per_day } = budget;
+        *max_cost_usd = tighter(*max_cost_usd, self.standing.max_cost_usd);
+        *warn_cost_usd = tighter(*warn_cost_usd, self.standing.warn_cost_usd);
+        *max_calls = tighter(*max_calls, self.standing.max_calls);
+        *max_calls_per_day = tighter(*max_calls_per_day, self.standing.max_calls_per_day);
     }
 
-    /// Sets the terms of a run with these settings: the prices that count, and of a record the cost limit.
+    /// Sets the terms of a run with these settings: the prices that count, and of a record the limits.
     pub fn set_terms(&self, settings: &mut Settings, environment: &Environment) {
-        let max_cost = match &self.author {
-            Author::Record(_) => self.max_cost.or_else(|| {
+        settings.terms = match &self.author {
+            Author::Record(_) => {
                 let mut budget = settings.debate.budget;
                 self.tighten(&mut budget);
-                budget.max_cost_usd
-            }),
+                Terms {
+                    prices: BTreeMap::new(),
+                    max_cost: self.limit.usd.or(budget.max_cost_usd),
+                    max_calls: self.limit.calls.or(budget.max_calls),
+                    max_calls_per_day: self.max_calls_per_day.or(budget.max_calls_per_day),
+                }
+            }
             // Loading the configuration decided it.
-            Author::User | Author::EnvFile(_) | Author::Config(_) => None,
+            Author::User | Author::EnvFile(_) | Author::Config(_) => Terms::default(),
         };
-        settings.terms = Terms { prices: BTreeMap::new(), max_cost };
         settings.terms.prices = self.prices(settings, environment);
     }
 

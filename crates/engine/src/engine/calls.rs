@@ -3,21 +3,23 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use chrono::Utc;
 use foldhash::{HashMap, HashMapExt};
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, spawn_blocking};
 
 use crate::agent::{Ask, Call, OnReply, PaidReply, RequestResult, Value, answer, prepare};
 use dialectic_base::call::CallRecord;
-use dialectic_base::money::Usd;
+use dialectic_base::money::BudgetLimit;
 use dialectic_llm::{Account, CallObserver, Caller, FailedCall, ModelError, Request, Reserved};
 use dialectic_record::debate::{CallDescription, CallKey, Event, Signal, StageId, StoredReply};
 use dialectic_record::protocol::{BudgetClass, Step};
 use dialectic_record::signals::Signals;
 
 use super::budget::{AttemptRequest, Permission};
+use super::daily::DailyCalls;
 use super::{Engine, EngineError};
 
 /// Calls in flight. Dropping them abandons them.
@@ -61,14 +63,20 @@ struct Connection {
     step: Step,
     sender: UnboundedSender<Message>,
     signals: Signals,
-    /// The cost limit, if there is one.
-    limit: Option<Usd>,
+    /// The limit of cost or calls, if there is one.
+    limit: Option<BudgetLimit>,
+    daily: Option<DailyCalls>,
     may_be_billed: Arc<AtomicBool>,
 }
 
 impl Account for Connection {
     fn reserve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>> {
         Box::pin(async move {
+            if let Some(daily) = self.daily.clone() {
+                let taken = spawn_blocking(move || daily.take(Utc::now())).await;
+                let died = |_| ModelError::Unsendable { message: "the program failed while it was counted".to_owned() };
+                taken.map_err(died)??;
+            }
             let Some(limit) = self.limit else { return Ok(None) };
             let (answer, granted) = oneshot::channel();
             let wanted = AttemptRequest::of(&self.step, request);
@@ -225,7 +233,8 @@ impl Engine {
             step: step.clone(),
             sender: sender.clone(),
             signals: self.signals.clone(),
-            limit: self.cost_limit(),
+            limit: self.limit(),
+            daily: self.daily.clone(),
             may_be_billed: Arc::clone(&self.may_be_billed),
         });
         let silence = self.silence.clone().filter(|_| step.cost == BudgetClass::Round);

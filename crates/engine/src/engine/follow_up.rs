@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::agent::{RequestResult, Value, prepare};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
-use dialectic_base::money::Usd;
+use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_llm::FailedCall;
 use dialectic_record::debate::{Debate, Event, FollowUp, Recorded};
 use dialectic_record::protocol::{Step, follow_up};
 
-use super::budget::{AttemptRequest, Budget};
+use super::budget::{AttemptRequest, Budget, Shortfall};
 use super::{Engine, EngineError};
 
 /// Why a question has no answer.
@@ -29,6 +29,9 @@ pub enum FollowUpError {
         /// What the shortest answer can cost at most.
         needed: Usd,
     },
+    /// The limit of calls has no room for the answer.
+    #[error("the limit of calls has room for none")]
+    NoCallLeft,
     /// The judge could not be asked.
     #[error("the judge gave no answer: {0}")]
     Failed(String),
@@ -43,7 +46,7 @@ pub enum FollowUpError {
 impl Diagnostic for FollowUpError {
     fn blame(&self) -> ErrorCategory {
         match self {
-            Self::NoQuestion | Self::TooMany(_) | Self::TooDear { .. } => ErrorCategory::Arguments,
+            Self::NoQuestion | Self::TooMany(_) | Self::TooDear { .. } | Self::NoCallLeft => ErrorCategory::Arguments,
             Self::Failed(_) => ErrorCategory::Provider,
             Self::Interrupted => ErrorCategory::General,
             Self::Engine(error) => error.blame(),
@@ -52,7 +55,7 @@ impl Diagnostic for FollowUpError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::TooDear { .. } => Some("give this question a limit of its own".to_owned()),
+            Self::TooDear { .. } | Self::NoCallLeft => Some("give this question a limit of its own".to_owned()),
             Self::Failed(_) | Self::Interrupted => Some("the question is kept".to_owned()),
             Self::NoQuestion | Self::TooMany(_) => None,
             Self::Engine(error) => error.hint(),
@@ -62,6 +65,7 @@ impl Diagnostic for FollowUpError {
     fn remedy(&self) -> Option<Remedy> {
         match self {
             Self::TooDear { .. } => Some(Remedy::LimitQuestion),
+            Self::NoCallLeft => Some(Remedy::LimitCallsOfQuestion),
             Self::Failed(_) | Self::Interrupted => Some(Remedy::AskAgain),
             Self::NoQuestion | Self::TooMany(_) => None,
             Self::Engine(error) => error.remedy(),
@@ -71,7 +75,7 @@ impl Diagnostic for FollowUpError {
 
 impl Engine {
     /// Has the judge answer a question about the finished debate; without one, the last that has no answer. Whatever
-    /// comes of it is on record and saved; the answer is handed back. `max_cost` is what it may cost; without one, the debate's own limit holds.
+    /// comes of it is on record and saved; the answer is handed back. `own` is what it may take; what is not limited in it is limited as the debate is.
     /// `past` are the events of the record.
     ///
     /// # Errors
@@ -79,10 +83,10 @@ impl Engine {
     pub async fn follow_up(
         &mut self,
         question: Option<Arc<str>>,
-        max_cost: Option<Usd>,
+        own: BudgetLimit,
         past: &[Recorded],
     ) -> Result<Arc<str>, FollowUpError> {
-        self.limit_follow_up(max_cost, past);
+        self.limit_follow_up(own, past);
         let (number, is_new) = place(self.debate(), question.as_deref())?;
         let mut asked = self.debate().clone();
         if let Some(question) = question.clone().filter(|_| is_new) {
@@ -146,10 +150,11 @@ impl Engine {
     }
 
     /// Sets the limit of the question: its own on top of all that is spent, else what the debate's has left.
-    fn limit_follow_up(&mut self, max_cost: Option<Usd>, past: &[Recorded]) {
+    fn limit_follow_up(&mut self, own: BudgetLimit, past: &[Recorded]) {
         let Some(mut settings) = self.debate().settings.clone() else { return };
-        settings.terms.max_cost = max_cost.or(settings.terms.max_cost);
-        self.budget = Budget::of(&settings, &self.panel.routed, past).map(|budget| budget.of_follow_up(max_cost));
+        settings.terms.max_cost = own.usd.or(settings.terms.max_cost);
+        settings.terms.max_calls = own.calls.or(settings.terms.max_calls);
+        self.budget = Budget::of(&settings, &self.panel.routed, past).map(|budget| budget.of_follow_up(own));
     }
 
     /// Sees to it that the limit has room for an answer, before the question is on record.
@@ -161,7 +166,8 @@ impl Engine {
         let call = prepare(&self.panel, &agent, &shared, asked, step, usize::MAX).map_err(EngineError::from)?;
         let Some(budget) = &self.budget else { return Ok(()) };
         match budget.shortfall(&AttemptRequest::of(step, &call.request)) {
-            Some((room, needed)) => Err(FollowUpError::TooDear { room, needed }),
+            Some(Shortfall::Calls) => Err(FollowUpError::NoCallLeft),
+            Some(Shortfall::Cost { room, needed }) => Err(FollowUpError::TooDear { room, needed }),
             None => Ok(()),
         }
     }

@@ -8,6 +8,7 @@ mod budget;
 mod calls;
 mod closing;
 mod commands;
+mod daily;
 mod follow_up;
 mod forecast;
 mod outage;
@@ -34,7 +35,7 @@ use dialectic_base::money::Usd;
 use dialectic_llm::IdleTimeout;
 use dialectic_record::debate::{
     AgentClarifications, AgentId, CallKey, CallStatus, Debate, Event, Gathered, Ledger, Outcome, Recorded, ResultKind,
-    RoundInProgress, Signal, StageId, Status, Timestamp,
+    RoundInProgress, Settings, Signal, StageId, Status, Timestamp,
 };
 use dialectic_record::prompt::PromptError;
 use dialectic_record::protocol::{BudgetClass, Next, NoTransition, Protocol, Stage, Step, Trigger};
@@ -51,6 +52,7 @@ pub use windows::{WindowError, check_windows, telling_rounds};
 use budget::Budget;
 use calls::{Calls, Completion};
 use closing::{check_before_closing, has_something_to_check};
+use daily::DailyCalls;
 use outage::Outage;
 
 /// How a run of a debate ended.
@@ -141,6 +143,7 @@ pub struct Engine {
     /// What the tools of the present round see.
     tools: Option<(u32, Option<ToolContext>)>,
     budget: Option<Budget>,
+    daily: Option<DailyCalls>,
     known_cost: Usd,
     is_pausing: bool,
     /// Whether it stays ready to go on once it has paused.
@@ -195,6 +198,9 @@ impl Engine {
         }
         let settings = record.debate().settings.as_ref();
         let budget = settings.and_then(|settings| Budget::of(settings, &panel.routed, past));
+        let per_day = settings.and_then(Settings::max_calls_per_day);
+        let directory = record.journal_path().parent();
+        let daily = directory.zip(per_day).map(|(directory, limit)| DailyCalls::of(directory, limit));
         let known_cost = known_cost(past);
         let round = RoundInProgress::of(past, &record.debate().stages);
         Self {
@@ -217,6 +223,7 @@ impl Engine {
             shared: None,
             tools: None,
             budget,
+            daily,
             known_cost,
             is_pausing: false,
             is_held: false,

@@ -167,7 +167,8 @@ impl Engine {
     pub(super) fn waits_for_server(&mut self, arrival: &Completion, failed: &FailedCall) -> bool {
         let key = &arrival.step.key;
         let Some(provider) = self.provider_of(&key.agent_id) else { return false };
-        if !failed.is_server_gone() || !self.outage.answered.contains(&*provider) {
+        let is_gone = failed.is_server_gone() && self.outage.answered.contains(&*provider);
+        if !is_gone && failed.error.goes_on_at().is_none() {
             return false;
         }
         let waiting = WaitingCall { step: arrival.step.clone(), failed: failed.clone(), provider };
@@ -182,8 +183,12 @@ impl Engine {
         true
     }
 
-    /// Whether so many can be reached that the debate can do without the others.
+    /// Whether so many can be reached that the debate can do without the others. Nobody is failed for whom it is only
+    /// too early.
     fn can_do_without(&self) -> bool {
+        if self.is_too_early() {
+            return false;
+        }
         let can_reach = |id: &AgentId| {
             let is_there = |provider: Arc<str>| !self.outage.unreachable.contains(&provider);
             !self.outage.cut_off.contains(id) && self.provider_of(id).is_some_and(is_there)
@@ -191,6 +196,11 @@ impl Engine {
         let team = self.debate().team();
         let enough = team.len().min(FEWEST_AGENTS);
         team.iter().filter(|agent| can_reach(&agent.id)).count() >= enough && can_reach(&self.panel.judge.settings.id)
+    }
+
+    /// Whether a call that waits is not to be made before a certain time.
+    fn is_too_early(&self) -> bool {
+        self.outage.waiting.values().any(|waiting| waiting.failed.error.goes_on_at().is_some())
     }
 
     /// Whether the debate cannot go on before a server is back.
@@ -223,7 +233,7 @@ impl Engine {
         let error = self.outage.waiting.values().next_back().map(|waiting| waiting.failed.to_string());
         self.signal(Signal::ServerGone { calls, error: error.unwrap_or_default() });
         self.outage.in_vain += 1;
-        if self.outage.on == OnOutage::Pause || self.outage.in_vain > MOST_IN_VAIN {
+        if self.outage.on == OnOutage::Pause || self.is_too_early() || self.outage.in_vain > MOST_IN_VAIN {
             self.outage.ends_run = true;
             return Ok(Trigger::PAUSE);
         }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::access::{Trust, elsewhere};
 use crate::agent::Panel;
 use crate::engine::{Engine, FollowUpError};
-use dialectic_base::money::Usd;
+use dialectic_base::money::BudgetLimit;
 use dialectic_record::debate::{Debate, PanelInfo, Participant, Recorded, Settings, Spent, Status};
 use dialectic_record::protocol::{Protocol, follow_up_info};
 use dialectic_record::signals::Signals;
@@ -25,7 +25,7 @@ pub struct PreparedQuestion {
     past: Vec<Recorded>,
     signals: Signals,
     asked: Option<Arc<str>>,
-    max_cost: Option<Usd>,
+    limit: BudgetLimit,
 }
 
 impl Runner {
@@ -68,7 +68,7 @@ impl Runner {
     }
 
     /// Makes a question about a finished debate ready, for its judge; without a question, the last that has no answer.
-    /// `max_cost` is what the answer may cost at most; without one, the debate's own limit holds.
+    /// `limit` is what the answer may take at most; what is not limited in it is limited as the debate is.
     ///
     /// # Errors
     /// When the judge cannot be called, or the limit cannot be kept.
@@ -76,11 +76,11 @@ impl Runner {
         &self,
         saved: ResumableDebate,
         question: Option<Arc<str>>,
-        max_cost: Option<Usd>,
+        limit: BudgetLimit,
         provenance: &Trust,
     ) -> Result<PreparedQuestion, RunnerError> {
         let ResumableDebate { mut record, contents, protocol, mut settings, .. } = saved;
-        provenance.clone().and_max_cost(max_cost).set_terms(&mut settings, &self.services.environment);
+        provenance.clone().and_limit(limit).set_terms(&mut settings, &self.services.environment);
         record.set_terms(&settings);
         // Nobody else is called: nobody else needs a key or a price.
         let alone = Settings { agents: Vec::new(), ..settings };
@@ -95,7 +95,7 @@ impl Runner {
             polls: Vec::new(),
         };
         let signals = Signals::behind(shown.resuming(debate), record.events());
-        Ok(PreparedQuestion { protocol, panel, record, past: contents.events, signals, asked: question, max_cost })
+        Ok(PreparedQuestion { protocol, panel, record, past: contents.events, signals, asked: question, limit })
     }
 }
 
@@ -135,11 +135,11 @@ impl PreparedQuestion {
     /// # Errors
     /// When there is no question, no room for an answer, or none comes.
     pub async fn run(self, cancel: CancellationToken) -> Result<(Debate, Arc<str>), FollowUpError> {
-        let Self { protocol, panel, record, past, signals, asked, max_cost } = self;
+        let Self { protocol, panel, record, past, signals, asked, limit } = self;
         // Nobody tells it anything while it runs.
         let (_commands, heard) = mpsc::unbounded_channel();
         let mut engine = Engine::new(protocol, panel, record, &past, signals, cancel, heard);
-        let answer = engine.follow_up(asked, max_cost, &past).await?;
+        let answer = engine.follow_up(asked, limit, &past).await?;
         Ok((engine.debate().clone(), answer))
     }
 }

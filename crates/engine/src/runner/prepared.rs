@@ -70,13 +70,13 @@ impl Prepared {
         }
     }
 
-    /// Sees to it that the cost limit, if there is one, buys a debate.
+    /// Sees to it that the limit of cost or calls, if there is one, buys a debate.
     ///
     /// # Errors
     /// When it buys none.
     pub fn check_limit(&self) -> Result<(), RunnerError> {
         let Origin::New { created, .. } = &self.origin else { return Ok(()) };
-        if created.settings.max_cost().is_none() {
+        if created.settings.max_cost().is_none() && created.settings.max_calls().is_none() {
             return Ok(());
         }
         let (debate, _) = self.debate()?;

@@ -43,13 +43,13 @@ impl<'a> Bill<'a> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks for leave to send a request. Returns its output limit, where there is a cost limit.
+    /// Asks for leave to send a request. Returns its output limit, where a cost limit sets one.
     pub(super) async fn reserve(&self) -> Result<Option<u32>, ModelError> {
         self.open().begun = None;
         let reserved = self.caller.reserve(self.request).await?;
         let mut open = self.open();
         (open.reserved, open.begun) = (reserved, Some(Instant::now()));
-        Ok(reserved.map(|reserved| reserved.max_tokens))
+        Ok(reserved.and_then(|reserved| reserved.max_tokens))
     }
 
     /// Charges the request in flight, which failed. Says whether it is the second that counts in full.
@@ -89,7 +89,7 @@ impl<'a> Bill<'a> {
 
     /// Whether money is set aside for the requests of the call.
     fn is_limited(&self, reserved: Option<Reserved>) -> bool {
-        reserved.is_some() && !self.caller.price.is_some_and(Price::is_free)
+        reserved.is_some_and(|reserved| reserved.max_tokens.is_some()) && !self.caller.price.is_some_and(Price::is_free)
     }
 
     /// What is set aside for the request in flight.

@@ -259,8 +259,9 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
-    /// An attempt of a call is about to be sent: under a cost limit this much is set aside for it. The event with a
-    /// [`CallRecord`] that names this one by its number settles it; one that nothing settles counts as spent.
+    /// An attempt of a call is about to be sent: under a limit of the cost or of requests this much is set aside for it.
+    /// The event with a [`CallRecord`] that names this one by its number settles it; one that nothing settles counts as
+    /// spent.
     CostReserved {
         /// Which call.
         key: CallKey,
@@ -270,8 +271,9 @@ pub enum Event {
         factor: f64,
         /// Bytes of the request.
         bytes: u64,
-        /// Its output limit, in tokens.
-        max_tokens: u32,
+        /// Its output limit, in tokens; absent where no cost limit sets one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_tokens: Option<u32>,
     },
     /// An attempt of a call failed, and was billed or may have been; under a cost limit every failed attempt is
     /// recorded. The call may be tried again.

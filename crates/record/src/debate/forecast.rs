@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dialectic_base::money::Usd;
+use dialectic_base::money::{Amount, BudgetLimit, Usd};
 
 use super::CallKey;
 
@@ -15,7 +15,7 @@ pub struct Forecast {
     pub deciders: Vec<String>,
     /// What the figures assume, a sentence each.
     pub assumptions: Vec<String>,
-    /// What the cost limit buys; absent without one.
+    /// What the limit of cost or calls buys; absent without one.
     pub purchase: Option<Purchase>,
 }
 
@@ -51,15 +51,15 @@ impl Forecast {
     }
 }
 
-/// What a cost limit buys.
+/// What a limit of cost or calls buys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purchase {
     /// The limit.
-    pub limit: Usd,
+    pub limit: BudgetLimit,
     /// The least limit that buys one complete round and the closing, whatever the provider asks within the bounds.
-    pub one_round: Usd,
+    pub one_round: Amount,
     /// The least limit that buys all rounds at list prices, with all that the debate could do without.
-    pub all_rounds: Usd,
+    pub all_rounds: Amount,
     /// What one round and the closing are likely to cost.
     pub likely_round: Usd,
     /// What all rounds are likely to cost.

@@ -36,6 +36,18 @@ impl Debate {
         self.settings.as_ref().map_or_else(|| KnownSettings::Assumed(&ASSUMED), KnownSettings::Recorded)
     }
 
+    /// What its limit is of, as reasons name it.
+    #[must_use]
+    pub fn limit_in_words(&self) -> &'static str {
+        let budget = self.settings.as_ref().map(|settings| settings.debate.budget).unwrap_or_default();
+        match (budget.max_cost_usd, budget.max_calls) {
+            (Some(_), Some(_)) => "the limit of cost and calls",
+            (None, Some(_)) => "the limit of calls",
+            // A limit that is not the record's own is one of the cost.
+            (Some(_) | None, None) => "the cost limit",
+        }
+    }
+
     /// The agents that the record's settings name; none where it has no settings.
     #[must_use]
     pub fn agents(&self) -> &[AgentSettings] {

@@ -116,7 +116,7 @@ impl Outcome {
             reasons.push(format!("the judge {order}said nothing on {}", list(&judgement.lacking)));
         }
         if debate.check_forgone {
-            reasons.push("the answer was not checked: the cost limit had no room for that".to_owned());
+            reasons.push(format!("the answer was not checked: {} had no room for that", debate.limit_in_words()));
         }
         let unread = debate.unread_lenses().into_iter();
         reasons.extend(unread.map(|lens| format!("the answer was not checked for {}", lens.subject())));
@@ -140,7 +140,7 @@ impl Outcome {
         }
         let kind = match debate.stop_reason {
             Some(StopReason::Budget) => {
-                reasons.insert(0, "stopped: the cost limit left no room for more".to_owned());
+                reasons.insert(0, format!("stopped: {} left no room for more", debate.limit_in_words()));
                 OutcomeKind::Stopped
             }
             Some(StopReason::User) => {

@@ -71,6 +71,18 @@ impl Settings {
     pub fn max_cost(&self) -> Option<Usd> {
         self.terms.max_cost.or(self.debate.budget.max_cost_usd)
     }
+
+    /// How many requests the debates of its directory may send in a day.
+    #[must_use]
+    pub fn max_calls_per_day(&self) -> Option<u32> {
+        self.terms.max_calls_per_day.or(self.debate.budget.max_calls_per_day)
+    }
+
+    /// How many requests this run may bring the debate to.
+    #[must_use]
+    pub fn max_calls(&self) -> Option<u32> {
+        self.terms.max_calls.or(self.debate.budget.max_calls)
+    }
 }
 
 /// What holds of a run in place of saved or configured values that are not the user's word.
@@ -80,6 +92,10 @@ pub struct Terms {
     pub prices: BTreeMap<(String, String), Option<Price>>,
     /// The cost limit.
     pub max_cost: Option<Usd>,
+    /// The limit of requests.
+    pub max_calls: Option<u32>,
+    /// The limit of requests in a day.
+    pub max_calls_per_day: Option<u32>,
 }
 
 /// An agent, or the judge.
@@ -570,7 +586,7 @@ pub enum AgentFailurePolicy {
     Fail,
 }
 
-/// Limits of the estimated cost, in US dollars.
+/// Limits of the cost, in US dollars, and of requests to models.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Budget")]
@@ -581,6 +597,15 @@ pub struct BudgetSettings {
     /// One warning when the cost reaches this.
     #[schemars(with = "Option<f64>", range(min = 0))]
     pub warn_cost_usd: Option<Usd>,
+    /// How many requests the debate may send to models, repeated ones and those after the results of tools included; the
+    /// judge's answer is among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub max_calls: Option<u32>,
+    /// How many requests all debates of the directory that have this limit may send in a day (UTC).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub max_calls_per_day: Option<u32>,
 }
 
 /// Where traces go.

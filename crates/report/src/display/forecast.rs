@@ -66,7 +66,8 @@ pub fn price_tag(forecast: &Forecast, limit: Option<Usd>, tools: bool) -> String
     let calls = counted(high as u64, "call");
     let calls = if low == high { calls } else { format!("{low} to {calls}") };
     // What a limit is held against counts second chances, too.
-    let of_limit = forecast.purchase.as_ref().map(|purchase| (purchase.likely_all, purchase.all_rounds));
+    let of_cost = forecast.purchase.as_ref().filter(|purchase| purchase.limit.usd.is_some());
+    let of_limit = of_cost.map(|purchase| (purchase.likely_all, purchase.all_rounds.usd));
     let Some((likely, most)) = of_limit.or_else(|| forecast.likely().zip(forecast.most())) else {
         let models = forecast.unpriced();
         let first = models.first().copied().map(one_line).unwrap_or_default();
@@ -85,7 +86,7 @@ pub fn price_tag(forecast: &Forecast, limit: Option<Usd>, tools: bool) -> String
     format!("{calls}, likely {}, at most {}{reason}", shown(likely.min(most)), shown(most))
 }
 
-/// What a cost limit buys, as people read it.
+/// What a limit of cost or calls buys, as people read it.
 #[must_use]
 pub fn purchase(purchase: &Purchase) -> String {
     let Purchase { limit, all_rounds, bought, rounds, left_out, answer_limit, .. } = purchase;
@@ -97,12 +98,18 @@ pub fn purchase(purchase: &Purchase) -> String {
         (_, 1) => "the round".to_owned(),
         (_, rounds) => format!("all {rounds} rounds"),
     };
+    let (of_cost, calls) = (limit.usd.is_some(), counted(all_rounds.requests.into(), "call"));
+    let all_rounds = match limit.calls {
+        Some(_) if of_cost => format!("{} and {calls}", all_rounds.usd),
+        Some(_) => calls,
+        None => all_rounds.usd.to_string(),
+    };
     let all = match (bought < rounds, left_out.is_empty()) {
         (false, true) => String::new(),
         (true, true) => format!("; all can take {all_rounds}"),
         (true | false, false) => format!("; all of it can take {all_rounds}"),
     };
-    format!("The cost limit of {limit} buys {buys}{held}{without}{all}.")
+    format!("The {limit} buys {buys}{held}{without}{all}.")
 }
 
 /// Where in the debate a call belongs.

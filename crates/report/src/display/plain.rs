@@ -85,7 +85,7 @@ impl PlainLines {
                 self.end_round(progress)
             }
             Event::Completed { .. } => self.end_round(progress),
-            Event::Stopping { reason: StopReason::Budget } => vec!["stopping: the cost limit is reached".to_owned()],
+            Event::Stopping { reason: StopReason::Budget } => vec!["stopping: the limit is reached".to_owned()],
             Event::Stopping { reason: StopReason::User } => vec!["stopping: the user asked for it".to_owned()],
             Event::Suspended { stage } => vec![progress.panel().words(*stage).progressive.into_owned()],
             // After the questions, nothing has begun that could be resumed.
@@ -184,7 +184,7 @@ mod tests {
         critique ended: 1 of 2, 1 failed
         round 1/3 ended: 2,868 tokens, $0.0200 so far
         round 2/3 started
-        stopping: the cost limit is reached
+        stopping: the limit is reached
         round 2/3 ended: 2,868 tokens, $0.0200 so far
         judge synthesizes …
         judge synthesized in 1.2 s, 1,434 tokens

@@ -146,7 +146,7 @@ impl Teller {
             Event::Stopping { reason } => {
                 self.is_stopping = true;
                 Some(match reason {
-                    StopReason::Budget => "stopping: the cost limit is reached".to_owned(),
+                    StopReason::Budget => "stopping: the limit is reached".to_owned(),
                     StopReason::User => "stopping: what is there is closed with the judge's answer".to_owned(),
                 })
             }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use dialectic_base::call::CallRecord;
-use dialectic_base::money::{Price, Usd};
+use dialectic_base::money::{Amount, Price, Usd};
 use dialectic_record::debate::{CallKey, Event, Recorded};
 
 /// Tokens for each byte of a prompt, until a provider's own figures show more. Prose has about 0.25, code 0.35,
@@ -23,6 +23,8 @@ pub(super) type ModelId = (String, String);
 #[derive(Debug, Default)]
 pub struct CostLedger {
     spent: Usd,
+    /// Requests that were sent, those in flight included.
+    requests: u32,
     open: BTreeMap<u64, Reservation>,
     models: HashMap<ModelId, Measures>,
 }
@@ -34,7 +36,7 @@ struct Reservation {
     usd: Usd,
     factor: f64,
     bytes: u64,
-    max_tokens: u32,
+    max_tokens: Option<u32>,
 }
 
 /// What a model's answers have shown about what the next one can cost.
@@ -74,6 +76,7 @@ impl CostLedger {
             Event::CostReserved { key, usd, factor, bytes, max_tokens } => {
                 let (key, usd, factor, bytes, max_tokens) = (key.clone(), *usd, *factor, *bytes, *max_tokens);
                 self.open.insert(recorded.seq, Reservation { key, usd, factor, bytes, max_tokens });
+                self.requests = self.requests.saturating_add(1);
             }
             // What was in flight when the run before ended may be on the bill.
             Event::Resumed => self.abandon(),
@@ -81,6 +84,10 @@ impl CostLedger {
                 let Some(call) = event.call().filter(|call| !call.copied) else { return };
                 let failed = matches!(event, Event::AttemptFailed { .. });
                 let reserved = call.reservation.and_then(|number| self.open.remove(&number));
+                if call.reservation.is_none() && !failed {
+                    // It was sent when there was no limit.
+                    self.requests = self.requests.saturating_add(call.attempts);
+                }
                 self.spent +=
                     call.cost_usd.unwrap_or_else(|| reserved.as_ref().map_or(Usd::ZERO, |of| of.unsaid(failed)));
                 if let Some(reserved) = reserved {
@@ -104,10 +111,15 @@ impl CostLedger {
         }
     }
 
-    /// What is spent or set aside.
+    /// The dollars that are spent or set aside.
     #[must_use]
     pub fn taken(&self) -> Usd {
         self.spent + self.open.values().map(|of| of.usd).sum()
+    }
+
+    /// The same, with the requests that were sent.
+    pub(super) fn taken_in_all(&self) -> Amount {
+        Amount { usd: self.taken(), requests: self.requests }
     }
 
     /// Whether an attempt is in flight that may yet cost less than was set aside for it.
@@ -133,8 +145,10 @@ impl CostLedger {
         measures.writes_for_an_hour |= tokens.cache_write_hour_tokens > 0;
         let input = tokens.input_tokens.saturating_sub(FRAME_TOKENS) as f64;
         measures.tokens_per_byte = measures.tokens_per_byte.max(input / reserved.bytes.max(1) as f64);
-        let output = tokens.output_tokens as f64;
-        measures.overrun = measures.overrun.max(output / f64::from(reserved.max_tokens.max(1)));
+        if let Some(max_tokens) = reserved.max_tokens {
+            let output = tokens.output_tokens as f64;
+            measures.overrun = measures.overrun.max(output / f64::from(max_tokens.max(1)));
+        }
         let list = price.map_or(0.0, |price| price.cost(tokens).dollars());
         if let Some(stated) = call.cost_usd.filter(|_| call.cost_stated && list > 0.0) {
             measures.ratio = measures.ratio.max(stated.dollars() / list);
@@ -217,7 +231,7 @@ mod tests {
     }
 
     fn reserved(dollars: f64) -> Event {
-        Event::CostReserved { key: key(), usd: usd(dollars), factor: 4.0, bytes: 1000, max_tokens: 100 }
+        Event::CostReserved { key: key(), usd: usd(dollars), factor: 4.0, bytes: 1000, max_tokens: Some(100) }
     }
 
     fn call(reservation: Option<u64>, cost: Option<f64>, more: &serde_json::Value) -> CallRecord {

@@ -7,11 +7,12 @@ use crate::agent::price_of;
 use crate::engine::rehearsal::RehearsedCall;
 use dialectic_base::call::CallRecord;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
-use dialectic_base::figures::list;
-use dialectic_base::money::{Price, Usd};
+use dialectic_base::figures::{counted, list};
+use dialectic_base::money::{Amount, Price, Usd};
 use dialectic_llm::ANSWER_LIMIT;
 use dialectic_llm::models::facts;
 use dialectic_record::debate::{AgentId, AgentSettings, CallKey, Purchase, Settings};
+use dialectic_record::protocol::BudgetClass;
 
 use super::ledger::{CostLedger, Measures, ModelId};
 use super::{Budget, Outlook, Views};
@@ -37,15 +38,24 @@ pub enum BudgetError {
         /// Whether a price was found that does not count.
         is_found: bool,
     },
-    /// The limit buys no debate.
-    #[error(
-        "the cost limit of {} buys no debate: one round and the answer: likely {}, at most {}{}",
-        _0.limit, _0.likely_round, _0.one_round, all_rounds(_0)
-    )]
+    /// The limit of cost or calls buys no debate.
+    #[error("the {} buys no debate: one round and the answer: {}{}", _0.limit, one_round(_0), all_rounds(_0))]
     TooLow(Box<Purchase>),
 }
 
-/// What more than one round and the answer costs; nothing where there is no more.
+/// What one round and the answer take.
+fn one_round(purchase: &Purchase) -> String {
+    figures(purchase, purchase.likely_round, purchase.one_round)
+}
+
+/// Calls and dollars, as far as they are limited.
+fn figures(purchase: &Purchase, likely: Usd, most: Amount) -> String {
+    let calls = purchase.limit.calls.map(|_| counted(most.requests.into(), "call"));
+    let cost = purchase.limit.usd.map(|_| format!("likely {likely}, at most {}", most.usd));
+    calls.into_iter().chain(cost).collect::<Vec<_>>().join(", ")
+}
+
+/// What more than one round and the answer takes; nothing where there is no more.
 fn all_rounds(purchase: &Purchase) -> String {
     let Purchase { rounds, left_out, likely_all, all_rounds, .. } = purchase;
     let what = match (rounds, left_out.is_empty()) {
@@ -54,7 +64,7 @@ fn all_rounds(purchase: &Purchase) -> String {
         (_, true) => format!("all {rounds} rounds"),
         (_, false) => format!("all {rounds} rounds with {}", list(left_out)),
     };
-    format!("; {what}: likely {likely_all}, at most {all_rounds}")
+    format!("; {what}: {}", figures(purchase, *likely_all, *all_rounds))
 }
 
 impl Diagnostic for BudgetError {
@@ -75,10 +85,11 @@ impl Diagnostic for BudgetError {
             Self::Unpriced { is_found: false, .. } => {
                 "give each model a price under `prices` in the configuration (docs/configuration.md)".to_owned()
             }
-            Self::TooLow(_) => {
+            Self::TooLow(purchase) if purchase.limit.usd.is_some_and(|limit| limit < purchase.one_round.usd) => {
                 "a limit has to cover the most that a round can cost: raise it, take fewer agents, or cheaper models"
                     .to_owned()
             }
+            Self::TooLow(_) => "a limit has to cover the calls of a round: raise it, or take fewer agents".to_owned(),
         })
     }
 
@@ -167,9 +178,11 @@ pub(super) struct Payees(HashMap<AgentId, Payee>);
 impl Payees {
     pub(super) fn of(settings: &Settings, routed: &BTreeSet<String>) -> Self {
         let everybody = settings.everybody();
-        // All have a price: that is checked before the panel is built.
+        // Under a cost limit all have a price: that is checked before the panel is built. A limit of calls asks for
+        // none.
+        let is_free = settings.max_cost().is_none();
         let priced = everybody.filter_map(|agent| {
-            let price = price_of(agent, settings)?;
+            let price = if is_free { Price::FREE } else { price_of(agent, settings)? };
             Some((agent.id.clone(), Payee::of(agent, price, routed.contains(&agent.provider))))
         });
         Self(priced.collect())
@@ -194,7 +207,7 @@ impl Payees {
         payees.filter(|payee| payee.answer(level) < payee.most).map(|payee| payee.answer(level)).min()
     }
 
-    /// What calls could cost at most, all together, when what they read is as long as `read` allows and their own
+    /// What calls could take at most, all together, when what they read is as long as `read` allows and their own
     /// answers are as short as possible. A model that has not answered yet may ask more for its first answer; that is
     /// not counted of those for which `is_asked` holds.
     pub(super) fn need<'a>(
@@ -203,9 +216,9 @@ impl Payees {
         calls: impl Iterator<Item = &'a Planned>,
         read: Level,
         is_asked: impl Fn(&Payee) -> bool,
-    ) -> Usd {
+    ) -> Amount {
         let mut firsts: HashMap<&ModelId, Usd> = HashMap::new();
-        let mut sum = Usd::ZERO;
+        let mut sum = Amount::ZERO;
         for call in calls {
             let Some(payee) = self.get(&call.key.agent_id) else { continue };
             let cost = |factor: &dyn Fn(&Measures) -> f64| self.cost(ledger, call, read, Level::LEAST, factor);
@@ -215,9 +228,9 @@ impl Payees {
                 let first = firsts.entry(&payee.model).or_default();
                 *first = more.max(*first);
             }
-            sum += cost_then;
+            sum += call.amount(cost_then);
         }
-        sum + firsts.into_values().sum()
+        sum + Amount { usd: firsts.into_values().sum(), requests: 0 }
     }
 
     fn cost(
@@ -239,6 +252,7 @@ impl Payees {
 pub(super) struct Planned {
     pub(super) key: CallKey,
     pub(super) is_second_chance: bool,
+    cost: BudgetClass,
     least: usize,
     full: usize,
 }
@@ -250,21 +264,26 @@ impl Planned {
         least: impl IntoIterator<Item = &'a RehearsedCall>,
         full: impl IntoIterator<Item = &'a RehearsedCall>,
     ) -> Vec<Self> {
-        let mut short: BTreeMap<(&CallKey, bool), usize> =
-            least.into_iter().map(|call| ((&call.key, call.is_second_chance), call.bytes)).collect();
+        let mut short: BTreeMap<(&CallKey, bool), &RehearsedCall> =
+            least.into_iter().map(|call| ((&call.key, call.is_second_chance), call)).collect();
         let mut merged: Vec<Self> = Vec::new();
         for call in full {
-            let least = short.remove(&(&call.key, call.is_second_chance)).unwrap_or(call.bytes);
-            let (key, is_second_chance) = (call.key.clone(), call.is_second_chance);
-            merged.push(Self { key, is_second_chance, least, full: call.bytes });
+            let least = short.remove(&(&call.key, call.is_second_chance)).unwrap_or(call);
+            merged.push(Self { least: least.bytes, ..Self::of(call) });
         }
-        let only_short = short.into_iter().map(|((key, is_second_chance), bytes)| Self {
-            key: key.clone(),
-            is_second_chance,
-            least: bytes,
-            full: bytes,
-        });
-        only_short.chain(merged).collect()
+        short.into_values().map(Self::of).chain(merged).collect()
+    }
+
+    fn of(call: &RehearsedCall) -> Self {
+        let RehearsedCall { key, cost, is_second_chance, bytes, .. } = call.clone();
+        Self { key, is_second_chance, cost, least: bytes, full: bytes }
+    }
+
+    /// What it takes where it costs `usd`. A second chance is a request only where it is needed, and then takes the place
+    /// of something that the debate can do without; but without that of the answer there may be none.
+    fn amount(&self, usd: Usd) -> Amount {
+        let is_spared = self.is_second_chance && self.cost != BudgetClass::Closing;
+        if is_spared { Amount { usd, requests: 0 } } else { Amount::request(usd) }
     }
 
     fn bytes(&self, read: Level) -> usize {
@@ -273,34 +292,34 @@ impl Planned {
 }
 
 impl Budget {
-    /// What all that lies before a debate is likely to cost at most, with answers of a level.
-    pub(super) fn likely_cost(&self, least: &Outlook, full: &Outlook, level: Level) -> Usd {
+    /// What all that lies before a debate is likely to take at most, with answers of a level.
+    pub(super) fn likely_cost(&self, least: &Outlook, full: &Outlook, level: Level) -> Amount {
         let cost = |calls: &[Planned]| self.likely(calls, level, level);
         let rounds = least.rounds.iter().zip(&full.rounds).map(|(least, full)| cost(&Planned::merge(least, full)));
-        let rounds: Vec<Usd> = rounds.collect();
-        let further = rounds.last().map_or(Usd::ZERO, |last| last.times(f64::from(full.further)));
+        let rounds: Vec<Amount> = rounds.collect();
+        let further = rounds.last().map_or(Amount::ZERO, |last| last.times(full.further));
         let beside = |of: fn(&Outlook) -> &Vec<RehearsedCall>| cost(&Planned::merge(of(least), of(full)));
         let beside = beside(|view| &view.around)
             + beside(|view| &view.closing_checked)
             + beside(|view| &view.decisions)
             + beside(|view| &view.check);
-        rounds.into_iter().sum::<Usd>() + further + beside
+        rounds.into_iter().sum::<Amount>() + further + beside
     }
 
-    pub(super) fn likely(&self, calls: &[Planned], read: Level, answer: Level) -> Usd {
+    pub(super) fn likely(&self, calls: &[Planned], read: Level, answer: Level) -> Amount {
         let cost = |call| self.payees.cost(&self.ledger, call, read, answer, Measures::likely_factor);
-        calls.iter().map(cost).sum()
+        calls.iter().map(|call| call.amount(cost(call))).sum()
     }
 
     /// The highest level at which `all` of it is likely to fit, what the debate could do without included, and what is
     /// kept at first beside; nothing when it fits at none. `near` is what is planned.
     pub(super) fn highest_level(&self, near: &Views, all: &Views) -> Option<Level> {
         let room = self.room();
-        Level::FULL.and_below().find(|level| self.whole_cost(near, all, *level) <= room)
+        Level::FULL.and_below().find(|level| self.whole_cost(near, all, *level).fits(room))
     }
 
     /// What has to be there for all of it.
-    pub(super) fn whole_cost(&self, near: &Views, all: &Views, level: Level) -> Usd {
+    pub(super) fn whole_cost(&self, near: &Views, all: &Views, level: Level) -> Amount {
         let likely = self.likely_cost(&all.least, &all.full, level) + self.margin_of_closing(all, level);
         let kept = [near.merged(Outlook::needed), near.merged(Outlook::spare)].concat();
         likely.max(self.need(kept.iter().chain(&near.closing(true)).chain(&near.check()), level, None))
@@ -311,7 +330,6 @@ impl Budget {
 mod tests {
     use super::*;
     use dialectic_record::debate::StageId;
-    use dialectic_record::protocol::BudgetClass;
 
     fn foreseen(agent: &str, bytes: usize) -> RehearsedCall {
         let key = CallKey::new(1, StageId::new("proposal"), &AgentId::from(agent));
@@ -350,7 +368,8 @@ mod tests {
         let payees = Payees(HashMap::from([(AgentId::from("a"), payee(1000, 1000))]));
         let calls = Planned::merge(&[], &[foreseen("a", 10), foreseen("a", 10)]);
         let need = |asked| payees.need(&CostLedger::default(), calls.iter(), Level::LEAST, |_| asked);
-        assert_eq!(need(false), Usd::from_dollars(0.005), "once four times, once the list price");
-        assert_eq!(need(true), Usd::from_dollars(0.002), "the first is in flight");
+        let two = |dollars| Amount { usd: Usd::from_dollars(dollars), requests: 2 };
+        assert_eq!(need(false), two(0.005), "once four times, once the list price");
+        assert_eq!(need(true), two(0.002), "the first is in flight");
     }
 }

@@ -1,4 +1,4 @@
-//! What the cost limit means for a debate: which attempts may be sent and how long their answers may be, what is kept
+//! What the limit of cost or calls means for a debate: which attempts may be sent and how long their answers may be, what is kept
 //! for the rest of the round and for the closing, whether another round fits, when to stop.
 //!
 //! Before an attempt is sent, what it could cost at most is set aside in the journal; the event with its result puts
@@ -20,10 +20,10 @@ use limits::{Level, Payee, Payees, Planned};
 use crate::agent::{Panel, SharedPrompt};
 use dialectic_base::call::CallRecord;
 use dialectic_base::figures::list;
-use dialectic_base::money::Usd;
+use dialectic_base::money::{Amount, BudgetLimit, Usd};
 use dialectic_llm::{Request, Reserved, request_bytes};
 use dialectic_record::debate::{
-    AgentSettings, CallKey, Debate, Event, Recorded, ResultKind, Settings, StageId, Status, StopReason,
+    AgentId, AgentSettings, CallKey, Debate, Event, Recorded, ResultKind, Settings, StageId, Status, StopReason,
 };
 use dialectic_record::protocol::{Authorship, BudgetClass, OutputSpec, Protocol, Step};
 use dialectic_record::store::StoreError;
@@ -39,7 +39,7 @@ pub use purchase::{check_purchase, purchase};
 /// What may be spent, what has been, and what is still needed.
 #[derive(Debug)]
 pub(super) struct Budget {
-    limit: Usd,
+    limit: BudgetLimit,
     payees: Payees,
     ledger: CostLedger,
     /// The calls that the round in progress still needs.
@@ -112,19 +112,35 @@ pub(super) enum Permission<T> {
     Refused,
 }
 
+/// What a limit lacks for an attempt.
+pub(super) enum Shortfall {
+    /// No call is left.
+    Calls,
+    /// It can cost more than is left.
+    Cost {
+        /// What is left.
+        room: Usd,
+        /// What the shortest answer can cost.
+        needed: Usd,
+    },
+}
+
 /// What is set aside for an attempt.
 struct Grant {
     usd: Usd,
     factor: f64,
-    max_tokens: u32,
+    max_tokens: Option<u32>,
     level: Level,
 }
 
 impl Budget {
-    /// The limit in the settings, if there is one, as `past` events have left it.
+    /// The limits in the settings, if there are some, as `past` events have left them.
     /// `routed` are the providers whose servers may ask other prices than the list.
     pub(super) fn of(settings: &Settings, routed: &BTreeSet<String>, past: &[Recorded]) -> Option<Self> {
-        let limit = settings.max_cost()?;
+        let limit = BudgetLimit { usd: settings.max_cost(), calls: settings.max_calls() };
+        if limit.usd.is_none() && limit.calls.is_none() {
+            return None;
+        }
         let mut budget = Self {
             limit,
             payees: Payees::of(settings, routed),
@@ -151,38 +167,52 @@ impl Budget {
     }
 
     /// The same for a question behind the end of the debate: what was in flight when an earlier run ended counts as
-    /// spent, and a limit of the question's own comes on top of that.
-    pub(super) fn of_follow_up(mut self, max_cost: Option<Usd>) -> Self {
+    /// spent, and limits of the question's own come on top of that.
+    pub(super) fn of_follow_up(mut self, own: BudgetLimit) -> Self {
         self.ledger.abandon();
-        if let Some(own) = max_cost {
-            self.limit = self.ledger.taken() + own;
+        let taken = self.ledger.taken_in_all();
+        if let Some(usd) = own.usd {
+            self.limit.usd = Some(taken.usd + usd);
+        }
+        if let Some(calls) = own.calls {
+            self.limit.calls = Some(taken.requests.saturating_add(calls));
         }
         self
     }
 
-    /// With that limit, where its own is not lower.
-    pub(super) fn at_most(self, most: Usd) -> Self {
-        Self { limit: self.limit.min(most), ..self }
+    /// With that cost limit, where its own is not lower.
+    pub(super) fn at_most(mut self, most: Usd) -> Self {
+        self.limit.usd = Some(self.limit.usd.map_or(most, |own| own.min(most)));
+        self
     }
 
-    /// What is left of the limit and what the shortest answer can cost, where that is more.
-    pub(super) fn shortfall(&self, wanted: &AttemptRequest) -> Option<(Usd, Usd)> {
+    /// Why the limit has no room for an attempt with the shortest answer.
+    pub(super) fn shortfall(&self, wanted: &AttemptRequest) -> Option<Shortfall> {
         let payee = self.payees.get(&wanted.key.agent_id)?;
         let measures = self.ledger.measures(&payee.model);
         let needed = measures.bound(wanted.bytes, payee.answer(Level::LEAST), payee.price).times(measures.factor());
-        (needed > self.room()).then(|| (self.room(), needed.rounded_up()))
+        let room = self.room();
+        if room.requests == 0 {
+            return Some(Shortfall::Calls);
+        }
+        (needed > room.usd).then(|| Shortfall::Cost { room: room.usd, needed: needed.rounded_up() })
     }
 
-    fn room(&self) -> Usd {
-        self.limit.saturating_sub(self.ledger.taken())
+    /// The lowest output limit among those that a level lowers. A limit of calls alone lowers none.
+    fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: Level) -> Option<u32> {
+        self.limit.usd.and_then(|_| self.payees.lowered(ids, level))
+    }
+
+    fn room(&self) -> Amount {
+        self.limit.whole().saturating_sub(self.ledger.taken_in_all())
     }
 
     /// What has to stay free while an attempt is in flight; `spares` says whether also for what the debate could do
     /// without.
-    fn kept_beside(&self, wanted: &AttemptRequest, written: Level, spares: bool) -> Usd {
+    fn kept_beside(&self, wanted: &AttemptRequest, written: Level, spares: bool) -> Amount {
         let none = &[][..];
         let (closing, rest) = match wanted.cost {
-            BudgetClass::Closing if wanted.is_second_chance => return Usd::ZERO,
+            BudgetClass::Closing if wanted.is_second_chance => return Amount::ZERO,
             BudgetClass::Closing | BudgetClass::Extra | BudgetClass::Round | BudgetClass::Check => {
                 (&self.closing[..], &self.rest[..])
             }
@@ -194,9 +224,14 @@ impl Budget {
         self.need(others, written, Some(wanted))
     }
 
-    /// What calls could cost at most when what they read is as long as `written` allows. A model's first answer may
+    /// What calls could take at most when what they read is as long as `written` allows. A model's first answer may
     /// cost more; one that is asked for already, or now, is not among these.
-    fn need<'a>(&self, calls: impl Iterator<Item = &'a Planned>, written: Level, now: Option<&AttemptRequest>) -> Usd {
+    fn need<'a>(
+        &self,
+        calls: impl Iterator<Item = &'a Planned>,
+        written: Level,
+        now: Option<&AttemptRequest>,
+    ) -> Amount {
         let asks =
             |key: &CallKey, payee: &Payee| self.payees.get(&key.agent_id).is_some_and(|it| it.model == payee.model);
         let is_asked = |payee: &Payee| {
@@ -207,10 +242,10 @@ impl Budget {
 
     /// What is kept for the closing beyond its likely cost until the end, since its models are asked nothing before it:
     /// their first answers may cost more than is known of. `read` is how long the texts are that they read.
-    fn margin_of_closing(&self, views: &Views, read: Level) -> Usd {
+    fn margin_of_closing(&self, views: &Views, read: Level) -> Amount {
         // Where nothing else is left, nothing else takes of it.
         if views.full.before_closing().next().is_none() {
-            return Usd::ZERO;
+            return Amount::ZERO;
         }
         let model = |key: &CallKey| self.payees.get(&key.agent_id).map(|payee| &payee.model);
         let known: Vec<_> = views.full.needed().into_iter().filter_map(|call| model(&call.key)).collect();
@@ -221,9 +256,9 @@ impl Budget {
     }
 
     /// What an attempt may have when what is kept beside it is less important than it is.
-    fn kept_at_least(&self, wanted: &AttemptRequest) -> Option<Usd> {
+    fn kept_at_least(&self, wanted: &AttemptRequest) -> Option<Amount> {
         match wanted.cost {
-            BudgetClass::Closing => Some(Usd::ZERO),
+            BudgetClass::Closing => Some(Amount::ZERO),
             BudgetClass::Check => Some(self.need(self.closing.iter(), self.written, Some(wanted))),
             BudgetClass::Round if !wanted.offers_tools => {
                 // Nothing but the first round is worth more than the check of what comes of it.
@@ -235,12 +270,14 @@ impl Budget {
         }
     }
 
-    fn grant(&self, payee: &Payee, wanted: &AttemptRequest, level: Level, kept: Usd) -> Option<Grant> {
+    fn grant(&self, payee: &Payee, wanted: &AttemptRequest, level: Level, kept: Amount) -> Option<Grant> {
         let max_tokens = payee.answer(level);
         let measures = self.ledger.measures(&payee.model);
         let factor = measures.factor();
         let usd = measures.bound(wanted.bytes, max_tokens, payee.price).times(factor);
-        (usd + kept <= self.room()).then_some(Grant { usd, factor, max_tokens, level })
+        let max_tokens = self.limit.usd.map(|_| max_tokens);
+        let needed = Amount::request(usd) + kept;
+        needed.fits(self.room()).then_some(Grant { usd, factor, max_tokens, level })
     }
 
     /// Whether an attempt may be sent, and what is set aside for it.
@@ -306,13 +343,13 @@ impl Budget {
     fn is_check_affordable(&self, is_first_round: bool) -> bool {
         let rest = if is_first_round { &self.rest[..] } else { &[][..] };
         let calls = rest.iter().chain(&self.closing).chain(&self.check);
-        self.need(calls, Level::LEAST, None) <= self.room()
+        self.need(calls, Level::LEAST, None).fits(self.room())
     }
 
     /// Whether what is needed fits, the check included but for the first round.
     fn is_need_met(&self) -> bool {
-        !self.is_round_too_dear
-            && self.need(self.rest.iter().chain(&self.closing).chain(&self.check), Level::LEAST, None) <= self.room()
+        let calls = self.rest.iter().chain(&self.closing).chain(&self.check);
+        !self.is_round_too_dear && self.need(calls, Level::LEAST, None).fits(self.room())
     }
 }
 
@@ -322,14 +359,15 @@ impl Engine {
         if self.is_out_of_money() {
             return Ok(());
         }
-        let limit = self.budget.as_ref().map(|budget| budget.limit).unwrap_or_default();
-        self.warn(format!("the cost limit of {limit} has no room for more: the debate closes with what is there"));
+        if let Some(limit) = self.limit() {
+            self.warn(format!("the {limit} has no room for more: the debate closes with what is there"));
+        }
         self.append(Event::Stopping { reason: StopReason::Budget })?;
         Ok(())
     }
 
-    /// The cost limit, if there is one.
-    pub(super) fn cost_limit(&self) -> Option<Usd> {
+    /// The limit of cost or calls, if there is one.
+    pub(super) fn limit(&self) -> Option<BudgetLimit> {
         self.budget.as_ref().map(|budget| budget.limit)
     }
 
@@ -345,7 +383,7 @@ impl Engine {
         self.debate().stop_reason.is_some()
     }
 
-    /// Whether the cost limit is why it was told so.
+    /// Whether the limit of cost or calls is why it was told so.
     pub(super) fn is_out_of_money(&self) -> bool {
         self.debate().stop_reason == Some(StopReason::Budget)
     }
@@ -361,7 +399,7 @@ impl Engine {
         let Grant { usd, factor, max_tokens, level } = grant;
         // The state says to what the answers of the debate were held, not those behind its end.
         if self.debate().status != Status::Completed {
-            let lowered = budget.payees.lowered(std::iter::once(&wanted.key.agent_id), level);
+            let lowered = budget.lowered(std::iter::once(&wanted.key.agent_id), level);
             self.say_lowered(lowered)?;
         }
         let (key, bytes) = (wanted.key.clone(), wanted.bytes as u64);
@@ -398,7 +436,7 @@ impl Engine {
         let level = budget.highest_level(&near, all);
         let mut left_out = if level.is_some() { Vec::new() } else { all.dispensable(debate) };
         let lowered = self.panel.agents.iter().map(|agent| &agent.settings.id);
-        let lowered = budget.payees.lowered(lowered, level.unwrap_or(Level::LEAST));
+        let lowered = budget.lowered(lowered, level.unwrap_or(Level::LEAST));
         if let Some(budget) = &mut self.budget {
             budget.plan(&near, level.is_some(), debate.current_round <= 1);
             budget.level = level.unwrap_or(Level::LEAST);
@@ -423,7 +461,7 @@ impl Engine {
         budget.has_said_left_out = true;
         let (limit, left_out) = (budget.limit, list(left_out));
         self.warn(format!(
-            "the cost limit of {limit} has no room for {left_out}: they are left out unless the rest takes less than it \
+            "the {limit} has no room for {left_out}: they are left out unless the rest takes less than it \
              can"
         ));
     }
@@ -440,7 +478,7 @@ impl Engine {
             return Ok(());
         }
         let limit = budget.limit;
-        self.warn(format!("the cost limit of {limit} has no room for the check of the answer: it stands as it is"));
+        self.warn(format!("the {limit} has no room for the check of the answer: it stands as it is"));
         Ok(self.append(Event::CheckForgone)?)
     }
 
@@ -455,10 +493,9 @@ impl Engine {
         if self.debate().output_limit.is_some_and(|before| before <= max_tokens) {
             return Ok(());
         }
-        let limit = self.budget.as_ref().map(|budget| budget.limit).unwrap_or_default();
-        self.warn(format!(
-            "answers are held to {max_tokens} tokens, so that the debate fits the cost limit of {limit}"
-        ));
+        if let Some(limit) = self.limit() {
+            self.warn(format!("answers are held to {max_tokens} tokens, so that the debate fits the {limit}"));
+        }
         self.record_event(Event::OutputLimited { max_tokens })?;
         Ok(())
     }

@@ -3,6 +3,7 @@
 use crate::agent::{Panel, SharedPrompt};
 use crate::engine::EngineError;
 use crate::engine::rehearsal::RehearsedCall;
+use dialectic_base::money::Amount;
 use dialectic_record::debate::{Debate, Purchase};
 use dialectic_record::protocol::{BudgetClass, Protocol};
 
@@ -14,13 +15,13 @@ use super::{Budget, Outlook, Views};
 /// # Errors
 /// [`BudgetError::TooLow`] when it does not buy one complete round and the closing.
 pub fn check_purchase(purchase: &Purchase) -> Result<(), BudgetError> {
-    if purchase.limit >= purchase.one_round {
+    if purchase.one_round.fits(purchase.limit.whole()) {
         return Ok(());
     }
     Err(BudgetError::TooLow(Box::new(purchase.clone())))
 }
 
-/// What the cost limit of a debate buys from where it stands; nothing when it has none.
+/// What the limit of cost or calls of a debate buys from where it stands; nothing when it has none.
 ///
 /// # Errors
 /// A defect of a template.
@@ -36,23 +37,24 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
     let until = if has_round { 0 } else { debate.current_round.max(1) };
     let first = Views::of(protocol, panel, &budget, &shared, debate, until)?;
     let checked = [first.merged(Outlook::needed), first.closing(true), first.check()].concat();
-    let is_checked = budget.need(checked.iter(), Level::LEAST, None) <= budget.limit;
+    let is_checked = budget.need(checked.iter(), Level::LEAST, None).fits(budget.limit.whole());
     let one_round = [first.merged(Outlook::needed), first.closing(false)].concat();
     let likely: Vec<Planned> = one_round.iter().filter(|call| !call.is_second_chance).cloned().collect();
-    let likely_round = budget.likely(&likely, Level::LEAST, Level::LEAST).rounded_up();
-    let one_round = budget.need(one_round.iter(), Level::LEAST, None).rounded_up();
+    let likely_round = budget.likely(&likely, Level::LEAST, Level::LEAST).usd.rounded_up();
+    let rounded_up = |amount: Amount| Amount { usd: amount.usd.rounded_up(), ..amount };
+    let one_round = rounded_up(budget.need(one_round.iter(), Level::LEAST, None));
     let further = first.goes_on().then(|| Views::of(protocol, panel, &budget, &shared, debate, rounds)).transpose()?;
     let all = further.as_ref().unwrap_or(&first);
     let whole = budget.whole_cost(&first, all, Level::LEAST);
-    let mut left_out = if whole <= budget.limit { Vec::new() } else { all.dispensable(debate) };
+    let mut left_out = if whole.fits(budget.limit.whole()) { Vec::new() } else { all.dispensable(debate) };
     if !is_checked {
         left_out.extend(first.checking(debate));
     }
     let level = budget.highest_level(&first, all).unwrap_or(Level::LEAST);
     let bought = bought(&budget, all, debate.current_round.max(1), rounds);
-    let answer_limit = budget.payees.lowered(panel.agents.iter().map(|agent| &agent.settings.id), level);
-    let all_rounds = whole.rounded_up().max(one_round);
-    let likely_all = budget.likely_cost(&all.least, &all.full, Level::LEAST).rounded_up().max(likely_round);
+    let answer_limit = budget.lowered(panel.agents.iter().map(|agent| &agent.settings.id), level);
+    let all_rounds = rounded_up(whole).max(one_round);
+    let likely_all = budget.likely_cost(&all.least, &all.full, Level::LEAST).usd.rounded_up().max(likely_round);
     Ok(Some(Purchase {
         limit: budget.limit,
         one_round,
@@ -86,7 +88,8 @@ fn bought(budget: &Budget, all: &Views, current: u32, rounds: u32) -> u32 {
     let first_answers = budget.margin_of_closing(all, Level::LEAST);
     let fits = |round: &u32| {
         let upto = |view: &Outlook| upto(view, (round + 1 - current) as usize, *round == rounds);
-        budget.likely_cost(&upto(&all.least), &upto(&all.full), Level::LEAST) + first_answers <= budget.limit
+        let taken = budget.likely_cost(&upto(&all.least), &upto(&all.full), Level::LEAST) + first_answers;
+        taken.fits(budget.limit.whole())
     };
     (current..=rounds).take_while(fits).last().unwrap_or(current)
 }

@@ -127,7 +127,7 @@ impl Account for Books {
         Box::pin(async move {
             let mut granted = self.granted.lock().unwrap();
             *granted += 1;
-            Ok(Some(Reserved { number: *granted, max_tokens: 100 }))
+            Ok(Some(Reserved { number: *granted, max_tokens: Some(100) }))
         })
     }
 

@@ -24,7 +24,7 @@ pub(crate) fn ending(debate: &Debate) -> Vec<ListItem<'_>> {
     items.extend(status(debate).map(|status| ListItem::of(line!["Check of the answer: ", figure(status)])));
     items.extend(debate.stop_reason.map(|reason| {
         let by = match reason {
-            StopReason::Budget => "the cost limit",
+            StopReason::Budget => debate.limit_in_words(),
             StopReason::User => "the user",
         };
         ListItem::of(line!["Stopped early by: ", by])

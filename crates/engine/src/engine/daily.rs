@@ -1,0 +1,125 @@
+//! How many requests the debates of a directory send in a day, under a limit that all of its processes share.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
+
+use dialectic_llm::ModelError;
+
+/// The file that counts. A debate is a file that ends in `.json`.
+const COUNT: &str = "calls.ledger";
+
+/// The limit of a day, and where its requests are counted: a line of the day and their number, always as long, so that
+/// one write replaces it.
+#[derive(Debug, Clone)]
+pub(super) struct DailyCalls {
+    path: PathBuf,
+    limit: u32,
+}
+
+impl DailyCalls {
+    /// The limit of the debates in `directory`.
+    pub(super) fn of(directory: &Path, limit: u32) -> Self {
+        Self { path: directory.join(COUNT), limit }
+    }
+
+    /// Counts a request that is about to be sent. It blocks its thread while another process counts.
+    ///
+    /// # Errors
+    /// When the day has none left, or nobody can tell.
+    pub(super) fn take(&self, now: DateTime<Utc>) -> Result<(), ModelError> {
+        let today = now.date_naive();
+        match self.counted(today) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(ModelError::NoCallsToday { limit: self.limit, until: midnight_after(today) }),
+            Err(error) => Err(ModelError::Unsendable {
+                message: format!(
+                    "the requests of the day are counted in {}, which cannot be done: {error}",
+                    self.path.display()
+                ),
+            }),
+        }
+    }
+
+    /// Whether the day had one left, which is taken.
+    fn counted(&self, today: NaiveDate) -> io::Result<bool> {
+        let mut file = self.open()?;
+        file.lock()?;
+        let mut line = String::new();
+        file.read_to_string(&mut line)?;
+        let before = match parsed(&line) {
+            Some((day, count)) if day >= today => count,
+            Some(_) => 0,
+            None if line.is_empty() => 0,
+            None => return Err(io::Error::new(io::ErrorKind::InvalidData, "it is damaged")),
+        };
+        if before >= self.limit {
+            return Ok(false);
+        }
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(format!("{today} {:010}\n", before + 1).as_bytes())?;
+        Ok(true)
+    }
+
+    fn open(&self) -> io::Result<File> {
+        let mut open = OpenOptions::new();
+        open.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
+        open.open(&self.path)
+    }
+}
+
+fn parsed(line: &str) -> Option<(NaiveDate, u32)> {
+    let (day, count) = line.strip_suffix('\n')?.split_once(' ')?;
+    Some((day.parse().ok()?, count.parse().ok()?))
+}
+
+fn midnight_after(day: NaiveDate) -> DateTime<Utc> {
+    day.checked_add_days(Days::new(1)).unwrap_or(day).and_time(NaiveTime::MIN).and_utc()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(time: &str) -> DateTime<Utc> {
+        time.parse().unwrap()
+    }
+
+    #[test]
+    fn a_day_has_as_many_as_its_limit_whoever_takes_them_and_the_next_as_many_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let daily = DailyCalls::of(directory.path(), 100);
+        let taken: usize = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8)
+                .map(|_| {
+                    let daily = daily.clone();
+                    scope.spawn(move || (0..40).filter(|_| daily.take(at("2026-03-01T12:00:00Z")).is_ok()).count())
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!(taken, 100);
+        let over = daily.take(at("2026-03-01T23:59:59Z")).unwrap_err();
+        let until = at("2026-03-02T00:00:00Z");
+        assert_eq!(over, ModelError::NoCallsToday { limit: 100, until });
+        assert_eq!(daily.take(until), Ok(()));
+        // A clock that goes back does not give the day again.
+        assert_eq!(std::fs::read_to_string(directory.path().join(COUNT)).unwrap(), "2026-03-02 0000000001\n");
+        let low = DailyCalls::of(directory.path(), 1);
+        assert!(low.take(at("2026-03-01T12:00:00Z")).is_err());
+    }
+
+    #[test]
+    fn a_count_that_cannot_be_read_is_not_taken_for_none() {
+        let directory = tempfile::tempdir().unwrap();
+        for damaged in ["2026-03-01 00000000", "2026-03-01\n", "many\n", "2026-03-01 -000000001\n"] {
+            std::fs::write(directory.path().join(COUNT), damaged).unwrap();
+            let error = DailyCalls::of(directory.path(), 9).take(at("2026-03-01T12:00:00Z")).unwrap_err();
+            assert!(error.to_string().contains("it is damaged"), "{damaged:?}: {error}");
+        }
+    }
+}

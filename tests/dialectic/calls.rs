@@ -1,0 +1,173 @@
+//! Limits of calls: of a debate, and of a day that all processes of a directory share. The model server counts.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use nix::sys::signal::Signal;
+use serde_json::json;
+
+use crate::arena;
+use crate::support::{MockServer, Reply, Sandbox, config, default_reply};
+
+const PROBLEM: &str = "Design a lock service";
+const COUNT: &str = "debates/calls.ledger";
+
+fn sandbox(server: &MockServer, debate: &serde_json::Value) -> Sandbox {
+    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], debate))
+}
+
+/// How many calls one round and the answer take, and all of it, by the refusal of a limit that buys neither.
+fn needed(sandbox: &Sandbox, problem: &str) -> (usize, usize) {
+    let refused = sandbox.run(["debate", "--max-calls", "1", problem]).expect_code(2).stderr;
+    assert!(refused.contains("the limit of 1 call buys no debate: one round and the answer: "), "{refused}");
+    let words: Vec<&str> = refused.split_whitespace().collect();
+    let of_calls = words.windows(2).filter(|pair| pair[1].starts_with("calls"));
+    let counts: Vec<usize> = of_calls.filter_map(|pair| pair[0].parse().ok()).collect();
+    let [one, all] = counts[..] else { panic!("{refused}") };
+    (one, all)
+}
+
+#[test]
+fn a_debate_makes_no_more_calls_than_it_may_and_ends_with_an_answer() {
+    let server = MockServer::start();
+    for protocol in ["dialectic", "review", "arena"] {
+        if protocol == "arena" {
+            server.set_script(|request| arena::script(request, arena::Related::Not, &[]));
+        }
+        let (problem, check) = if protocol == "arena" { (arena::PROBLEM, 0) } else { (PROBLEM, 3) };
+        let sandbox = sandbox(&server, &json!({"protocol": protocol, "rounds": 3, "check": check}));
+        server.forget();
+        let (one, all) = needed(&sandbox, problem);
+        assert!(server.requests().is_empty() && one < all, "{protocol}: {one}, {all}");
+        let (mut before, mut last) = (0, None);
+        for limit in [one, one + (all - one) / 3, one + 2 * (all - one) / 3, all] {
+            server.forget();
+            let finished = sandbox.run(["debate", "--max-calls", &limit.to_string(), problem]).expect_code(0);
+            let made = server.requests().len();
+            assert!(made <= limit, "{protocol}: {made} of {limit} calls: {finished}");
+            assert!(made >= before, "{protocol}: a limit of {limit} buys fewer calls than a lower one: {finished}");
+            assert!(server.requests().iter().all(|request| request.max_tokens().is_none()), "{protocol}");
+            assert!(!finished.stderr.contains("answers are held"), "{protocol}: {finished}");
+            (before, last) = (made, Some(finished));
+        }
+        let told = last.unwrap().stderr;
+        assert!(!told.contains("no room") && !told.contains("left out"), "{protocol}: {told}");
+    }
+    server.assert_clean();
+}
+
+#[test]
+fn what_is_repeated_counts_and_the_answer_is_kept_free() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let server = MockServer::with({
+        let count = Arc::clone(&count);
+        move |request| match count.fetch_add(1, Ordering::SeqCst) % 4 {
+            3 => Reply::error(500, "busy"),
+            _ => default_reply(request),
+        }
+    });
+    let sandbox = sandbox(&server, &json!({"rounds": 3, "check": 3, "maxRetries": 5}));
+    let (one, all) = needed(&sandbox, PROBLEM);
+    for limit in [one + 3, usize::midpoint(one, all), all] {
+        server.forget();
+        let finished = sandbox.run(["debate", "--max-calls", &limit.to_string(), PROBLEM]).expect_code(0);
+        assert!(server.requests().len() <= limit, "{} of {limit}", server.requests().len());
+        assert!(finished.stdout.contains("## Judge Assessment"), "{finished}");
+    }
+}
+
+#[test]
+fn a_limit_of_calls_needs_no_price_and_says_what_it_buys() {
+    let server = MockServer::start();
+    let sandbox = sandbox(&server, &json!({"rounds": 3, "check": 0}));
+    let (one, all) = needed(&sandbox, PROBLEM);
+    let limit = one + 1;
+    let dry = sandbox.run(["debate", "--dry-run", "--max-calls", &limit.to_string(), PROBLEM]).expect_code(0);
+    let said = format!("The limit of {limit} calls buys 1 of 3 rounds; all can take {all} calls.");
+    assert!(dry.stderr.contains(&said), "{dry}");
+    let finished = sandbox.run(["debate", "--max-calls", &limit.to_string(), PROBLEM]).expect_code(0);
+    assert!(finished.stderr.contains(&format!("the limit of {limit} calls has no room for more")), "{finished}");
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!(state["outcome"]["reasons"][0], "stopped: the limit of calls left no room for more");
+    assert_eq!(state["settings"]["debate"]["budget"]["maxCalls"], limit);
+    sandbox.assert_state_is_the_fold(&sandbox.only_debate());
+    let id = sandbox.only_debate();
+    sandbox.run(["verify", &id]).expect_code(0);
+}
+
+#[test]
+fn a_debate_that_is_killed_and_resumed_counts_what_was_in_flight() {
+    let server = MockServer::start();
+    let sandbox = sandbox(&server, &json!({"rounds": 2, "check": 3}));
+    let (_, all) = needed(&sandbox, PROBLEM);
+    let running = sandbox.spawn(["debate", "--max-calls", &all.to_string(), PROBLEM]);
+    server.wait_for_requests(5);
+    running.signal(Signal::SIGKILL);
+    running.wait();
+    let finished = sandbox.run(["resume", "latest"]).expect_code(0);
+    assert!(server.requests().len() <= all, "{} of {all}: {finished}", server.requests().len());
+    let id = sandbox.only_debate();
+    let asked = sandbox.run(["ask", &id, "Why?", "--max-calls", "1"]).expect_code(0);
+    assert!(!asked.stdout.is_empty(), "{asked}");
+    let made = server.requests().len();
+    server.set_script(|_| Reply::error(500, "busy"));
+    sandbox.run(["ask", &id, "How?", "--max-calls", "2"]).expect_code(3);
+    assert!(server.requests().len() <= made + 2, "the second attempt is the last");
+}
+
+#[test]
+fn eight_processes_share_the_calls_of_a_day_and_go_on_the_next() {
+    let server = MockServer::start();
+    let sandbox = sandbox(&server, &json!({"rounds": 2, "check": 3}));
+    let runs: Vec<_> = (0..8).map(|_| sandbox.spawn(["debate", "--max-calls-per-day", "50", PROBLEM])).collect();
+    let ended: Vec<_> = runs.into_iter().map(dialectic_wait).collect();
+    assert_eq!(server.requests().len(), 50, "none more, and none is left");
+    assert_eq!(sandbox.read(COUNT).split_once(' ').unwrap().1, "0000000050\n");
+    let paused: Vec<_> = ended.iter().filter(|(code, _)| *code == 75).collect();
+    assert!(paused.len() >= 5, "{ended:?}");
+    assert!(ended.iter().all(|(code, _)| [0, 75].contains(code)), "{ended:?}");
+    for (_, told) in paused {
+        assert!(told.contains("the 50 calls of today are used up; they go on at "), "{told}");
+    }
+    let one = sandbox.debates().into_iter().find(|id| sandbox.state(id)["status"] == "paused").unwrap();
+    sandbox.run(["resume", &one]).expect_code(75);
+    assert_eq!(server.requests().len(), 50, "the record has the limit");
+    sandbox.write(COUNT, "2026-01-01 0000000050\n");
+    sandbox.run(["resume", &one]).expect_code(0);
+    assert_eq!(sandbox.state(&one)["outcome"]["kind"], "full");
+}
+
+fn dialectic_wait(running: crate::support::Running) -> (i32, String) {
+    let finished = running.wait();
+    (finished.code.unwrap_or(-1), finished.stderr)
+}
+
+#[test]
+fn a_count_that_is_damaged_is_an_error_that_names_it_and_costs_nothing() {
+    let server = MockServer::start();
+    let sandbox = sandbox(&server, &json!({"rounds": 1}));
+    sandbox.write(COUNT, "fifty\n");
+    let refused = sandbox.run(["debate", "--max-calls-per-day", "50", PROBLEM]);
+    assert_ne!(refused.code, Some(0), "{refused}");
+    assert!(refused.stderr.contains("calls.ledger") && refused.stderr.contains("it is damaged"), "{refused}");
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_found_limit_tightens_the_users_and_does_not_raise_it() {
+    let server = MockServer::start();
+    let with = |found: u32| {
+        let mut config = config(&["architect", "kiss"], &json!({"rounds": 1, "check": 0}));
+        config["debate"]["budget"] = json!({"maxCalls": found, "maxCallsPerDay": found});
+        Sandbox::new()
+            .model_server(&server)
+            .file("debate-config.json", config.to_string())
+            .file(".config/dialectic/config.json", r#"{"debate": {"budget": {"maxCalls": 20, "maxCallsPerDay": 20}}}"#)
+    };
+    for (found, holds) in [(500, 20), (9, 9)] {
+        let sandbox = with(found);
+        sandbox.run(["debate", PROBLEM]).expect_code(0);
+        let budget = sandbox.state(&sandbox.only_debate())["settings"]["debate"]["budget"].clone();
+        assert_eq!((&budget["maxCalls"], &budget["maxCallsPerDay"]), (&json!(holds), &json!(holds)));
+    }
+}
