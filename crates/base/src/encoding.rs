@@ -67,7 +67,6 @@ impl fmt::Display for Encoding {
 
 impl NotUtf8 {
     /// What the user can do about it.
-    #[must_use]
     pub fn hint(self) -> String {
         match self.seems.name() {
             Some(name) => format!(

@@ -16,7 +16,6 @@ pub enum Severity {
 
 impl Severity {
     /// The name on the wire and in messages.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Blocking => "blocking",

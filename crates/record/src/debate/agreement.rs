@@ -106,20 +106,17 @@ pub struct Convergence {
 
 impl Convergence {
     /// Whether the texts agree enough.
-    #[must_use]
     pub fn is_reached(&self) -> bool {
         self.agreement.is_some_and(|agreement| agreement >= self.threshold)
     }
 
     /// How the texts were compared: `lexical`, or `embedding` with the model in brackets.
-    #[must_use]
     pub fn measured_by(&self) -> String {
         let model = self.model.as_ref().map(|model| format!(" ({model})"));
         format!("{}{}", self.method.as_deref().unwrap_or("lexical"), model.unwrap_or_default())
     }
 
     /// The mean of the agents' stabilities, 0 to 100; nothing where there is none.
-    #[must_use]
     pub fn mean_stability(&self) -> Option<f64> {
         mean(self.stability.values().copied())
     }
@@ -157,7 +154,6 @@ pub struct NeglectedPoint {
 
 impl Challenge {
     /// Whether there is nothing.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.claims.is_empty() && self.points.is_empty()
     }
@@ -214,7 +210,6 @@ impl Argument {
     ];
 
     /// The name on the wire and in reports.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Evidence => "evidence",
@@ -278,7 +273,6 @@ pub struct Decisions {
 
 impl Decisions {
     /// Of the decisions of each author.
-    #[must_use]
     pub fn of<'a>(texts: impl IntoIterator<Item = (&'a AgentId, &'a [String])>) -> Self {
         let (mut authors, mut silent) = (Vec::new(), None);
         let mut wordings: BTreeMap<String, Wording> = BTreeMap::new();
@@ -306,7 +300,6 @@ impl Decisions {
 
     /// Whether somebody has to say how they relate: not where all hold the same, nor where agreement stays unknown
     /// whatever is said.
-    #[must_use]
     pub fn are_open(&self) -> bool {
         let is_everybodys = |wording: &Wording| wording.agents.len() == self.authors.len();
         self.unknown().is_none() && !self.wordings.iter().all(is_everybodys)
@@ -321,7 +314,6 @@ impl Decisions {
     }
 
     /// How far they agree, with the relations that the judge has named; none where it has not.
-    #[must_use]
     pub fn agreement(&self, relations: Option<&Relations>) -> Agreement {
         let unknown = self.unknown().or_else(|| {
             (self.are_open() && relations.is_none()).then(|| "nobody said which decisions are the same".to_owned())
@@ -397,7 +389,6 @@ pub struct Agreement {
 
 impl Debate {
     /// What the texts of these calls decide.
-    #[must_use]
     pub fn decisions_of(&self, texts: &[CallKey]) -> Decisions {
         let texts = texts.iter().filter_map(|key| self.contribution(key));
         Decisions::of(texts.map(|text| {

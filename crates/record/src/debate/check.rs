@@ -28,7 +28,6 @@ impl Lens {
     pub const ALL: [Self; 3] = [Self::Requirements, Self::Execute, Self::Facts];
 
     /// The name on the wire and in prompts.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Requirements => "requirements",
@@ -38,7 +37,6 @@ impl Lens {
     }
 
     /// What a draft was not checked for that nobody has read through it.
-    #[must_use]
     pub fn subject(self) -> &'static str {
         match self {
             Self::Requirements => "requirements",
@@ -48,7 +46,6 @@ impl Lens {
     }
 
     /// Its place among all, counted from 1.
-    #[must_use]
     pub fn number(self) -> u8 {
         match self {
             Self::Requirements => 1,
@@ -58,7 +55,6 @@ impl Lens {
     }
 
     /// The pass of its call on a draft, counted from 1.
-    #[must_use]
     pub fn pass(self, draft: u8) -> u8 {
         let before = draft.saturating_sub(1).saturating_mul(Self::COUNT);
         before.saturating_add(self.number())
@@ -93,7 +89,6 @@ pub struct CheckPoint<'a> {
 
 impl Draft<'_> {
     /// What was read through a lens; nothing where that failed or could not be read.
-    #[must_use]
     pub fn read_through(&self, lens: Lens) -> Option<&Contribution> {
         let is_read = |one: &Contribution| one.reading.as_ref().is_some_and(|reading| reading.points.is_some());
         self.checks.iter().map(|one| &***one).find(|one| one.metadata.lens == Some(lens) && is_read(one))
@@ -102,7 +97,6 @@ impl Draft<'_> {
 
 impl Debate {
     /// The lenses through which a draft is read.
-    #[must_use]
     pub fn lenses(&self) -> &'static [Lens] {
         let wanted = self.settings.as_ref().map_or(0, |settings| settings.debate.check as usize);
         Lens::ALL.get(..wanted).unwrap_or(&Lens::ALL)
@@ -114,7 +108,6 @@ impl Debate {
     }
 
     /// The newest draft of the answer.
-    #[must_use]
     pub fn newest_draft(&self) -> Option<Draft<'_>> {
         let places = self.checks.iter().enumerate().filter(|(place, one)| self.is_draft(*place, one));
         let (number, place) = (1..).zip(places.map(|(place, _)| place)).last()?;
@@ -129,14 +122,12 @@ impl Debate {
     }
 
     /// The text that took the place of the newest draft, if there is one.
-    #[must_use]
     pub fn final_text(&self) -> Option<&Arc<Contribution>> {
         let (place, last) = self.checks.iter().enumerate().next_back()?;
         (self.yield_of(last) != Some(ResultKind::Check) && !self.is_draft(place, last)).then_some(last)
     }
 
     /// All points of the check.
-    #[must_use]
     pub fn check_points(&self) -> Vec<CheckPoint<'_>> {
         let (mut points, mut draft) = (Vec::new(), 0);
         for (place, one) in self.checks.iter().enumerate() {
@@ -150,14 +141,12 @@ impl Debate {
     }
 
     /// The lenses through which the newest draft was to be read and was not, though somebody was asked.
-    #[must_use]
     pub fn unread_lenses(&self) -> Vec<Lens> {
         let Some(draft) = self.newest_draft().filter(|_| !self.is_unchecked()) else { return Vec::new() };
         self.lenses().iter().copied().filter(|lens| draft.read_through(*lens).is_none()).collect()
     }
 
     /// Whether nobody was asked to read the newest draft, though it was to be read.
-    #[must_use]
     pub fn is_unchecked(&self) -> bool {
         let Some(draft) = self.newest_draft() else { return false };
         let passes = Lens::ALL.map(|lens| lens.pass(draft.number));
@@ -167,7 +156,6 @@ impl Debate {
     }
 
     /// What of the answer nobody has read, or nobody has mended, in sentences.
-    #[must_use]
     pub fn unverified(&self) -> Vec<String> {
         let Some(draft) = self.newest_draft() else { return Vec::new() };
         let mut unverified = Vec::new();
@@ -202,7 +190,6 @@ impl Debate {
     }
 
     /// Whether the newest draft is not to be delivered as it is.
-    #[must_use]
     pub fn is_draft_faulted(&self) -> bool {
         let Some(draft) = self.newest_draft() else { return false };
         let is_grave = |point: &Point| point.severity <= Severity::Major;

@@ -388,13 +388,11 @@ pub struct Created {
 
 impl Event {
     /// The end of a debate that was stopped before there was anything that it could be closed with.
-    #[must_use]
     pub fn stopped_without_proposal() -> Self {
         Self::Failed { error: "it was stopped before anybody had made a proposal".to_owned() }
     }
 
     /// What the call took that this event is the result of; absent where there was none.
-    #[must_use]
     pub fn call(&self) -> Option<&CallRecord> {
         match self {
             Self::Replied { call, .. }
@@ -469,7 +467,6 @@ impl Event {
     }
 
     /// Whether it belongs to what a user does with a debate that is there, and not to how that came about.
-    #[must_use]
     pub fn is_about_the_record(&self) -> bool {
         matches!(
             self,
@@ -478,7 +475,6 @@ impl Event {
     }
 
     /// The call that this event ends, and its result: the one place that says so.
-    #[must_use]
     pub fn result(&self) -> Option<(&CallKey, CallResult<'_>)> {
         Some(match self {
             Self::QuestionsAsked { key, questions, .. } => (key, CallResult::Questions(questions)),
@@ -539,7 +535,6 @@ impl Event {
     }
 
     /// The call that this event ends, and how.
-    #[must_use]
     pub fn settles(&self) -> Option<(&CallKey, CallStatus)> {
         self.result().map(|(key, result)| (key, result.status()))
     }
@@ -585,7 +580,6 @@ pub enum CallResult<'a> {
 
 impl CallResult<'_> {
     /// How the call ended.
-    #[must_use]
     pub fn status(self) -> CallStatus {
         match self {
             Self::Questions(questions) if questions.items.is_empty() => CallStatus::Empty,

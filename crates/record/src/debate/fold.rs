@@ -365,7 +365,6 @@ impl Debate {
     }
 
     /// The state in which these calls, which failed, are to be made still.
-    #[must_use]
     pub fn reopening(&self, keys: &[CallKey]) -> Self {
         let mut debate = self.clone();
         debate.reopen(keys);
@@ -407,7 +406,6 @@ impl Debate {
     }
 
     /// The answer that `event` brings and that was cut, if one was; contributions and solutions say so themselves.
-    #[must_use]
     pub fn cut_in(&self, event: &Event) -> Option<CutAnswer> {
         let (key, result) = event.result()?;
         let summary_cut = match result {
@@ -490,7 +488,6 @@ impl Debate {
     }
 
     /// In which order calls are listed: whatever came first.
-    #[must_use]
     pub fn key_rank(&self, key: &CallKey) -> impl Ord + use<> {
         let target = key.target_agent_id.as_ref().map(|target| self.agent_rank(target));
         (key.round, self.stage_rank(key.stage), key.pass, self.agent_rank(&key.agent_id), target)

@@ -110,13 +110,11 @@ impl ForkPoint {
     pub const START: Self = Self { round: 0, stage: None };
 
     /// Before the calls of `stage`, behind all that was said up to `round`.
-    #[must_use]
     pub fn before(round: u32, stage: StageId) -> Self {
         Self { round, stage: Some(stage) }
     }
 
     /// The stage that the branch begins with; none at the start.
-    #[must_use]
     pub fn stage(&self) -> Option<StageId> {
         self.stage
     }
@@ -126,7 +124,6 @@ impl ForkPoint {
     }
 
     /// Whether nothing is taken over.
-    #[must_use]
     pub fn is_start(&self) -> bool {
         self.stage.is_none()
     }
@@ -350,7 +347,6 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
 
 /// What a branch that follows another protocol, of these `stages`, takes over of `events`: the user's answers, and the
 /// proposals of the first round where its own rounds begin with such. Nothing where there are none.
-#[must_use]
 pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event>> {
     let is_proposal = |stage: &&StageInfo| stage.in_round && stage.yields == Some(ResultKind::Proposal);
     let proposal = stages.iter().find(is_proposal)?.id;

@@ -23,7 +23,6 @@ pub struct Gathered {
 
 impl Gathered {
     /// Bytes of its material.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.material.iter().map(|one| one.text.len()).sum()
     }
@@ -32,7 +31,6 @@ impl Gathered {
 impl Debate {
     /// The debate as it is once that has been collected for it, where its protocol collects something and has not done
     /// so yet.
-    #[must_use]
     pub fn starting_from(&self, gathered: &Gathered) -> Self {
         let gathers = self.stages.iter().any(|stage| stage.yields == Some(ResultKind::Material));
         let gathered = self.gathered.clone().or_else(|| gathers.then(|| gathered.clone()));
@@ -75,7 +73,6 @@ pub enum MaterialSource {
 
 impl MaterialSource {
     /// What people call it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Outline => "outline",
@@ -115,7 +112,6 @@ pub struct AgentStanding {
 
 impl Standings {
     /// What is known of an agent.
-    #[must_use]
     pub fn of(&self, agent: &AgentId) -> Option<&AgentStanding> {
         self.agents.iter().find(|standing| standing.agent_id == *agent)
     }

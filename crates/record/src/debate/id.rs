@@ -17,13 +17,11 @@ pub struct AgentId(Arc<str>);
 
 impl DebateId {
     /// Wraps an id as it stands.
-    #[must_use]
     pub fn new(id: impl Into<String>) -> Self {
         Self(id.into())
     }
 
     /// The id as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -31,13 +29,11 @@ impl DebateId {
 
 impl AgentId {
     /// Wraps an id as it stands.
-    #[must_use]
     pub fn new(id: impl AsRef<str>) -> Self {
         Self(Arc::from(id.as_ref()))
     }
 
     /// The id as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -31,13 +31,11 @@ impl Deref for KnownSettings<'_> {
 
 impl Debate {
     /// The settings of the record, or what is assumed where it has none.
-    #[must_use]
     pub fn known_settings(&self) -> KnownSettings<'_> {
         self.settings.as_ref().map_or_else(|| KnownSettings::Assumed(&ASSUMED), KnownSettings::Recorded)
     }
 
     /// The agents that the record's settings name; none where it has no settings.
-    #[must_use]
     pub fn agents(&self) -> &[AgentSettings] {
         self.settings.as_ref().map_or(&[], |settings| &settings.agents)
     }

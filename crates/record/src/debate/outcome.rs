@@ -32,7 +32,6 @@ pub enum OutcomeKind {
 
 impl OutcomeKind {
     /// The name on the wire and in messages.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -53,7 +52,6 @@ enum OutcomeRules {
 
 impl Outcome {
     /// What the record says about how the debate went.
-    #[must_use]
     pub fn derive(debate: &Debate) -> Self {
         Self::by(OutcomeRules::Today, debate)
     }

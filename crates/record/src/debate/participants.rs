@@ -62,7 +62,6 @@ impl From<&AgentSettings> for Participant {
 
 impl PanelInfo {
     /// Of a debate that begins anew, with the stages of its protocol.
-    #[must_use]
     pub fn new(settings: &Settings, stages: Arc<[StageInfo]>) -> Self {
         Self {
             agents: settings.agents.iter().map(Participant::from).collect(),
@@ -75,7 +74,6 @@ impl PanelInfo {
     }
 
     /// Of a debate that is carried on: its totals go on from what `debate` has spent.
-    #[must_use]
     pub fn resuming(self, debate: &Debate) -> Self {
         Self {
             spent: Spent {
@@ -90,26 +88,22 @@ impl PanelInfo {
     }
 
     /// What is known of a stage.
-    #[must_use]
     pub fn stage(&self, id: StageId) -> Option<&StageInfo> {
         self.stages.iter().find(|stage| stage.id == id)
     }
 
     /// The place of a stage among those of its protocol; behind all of them where it is none.
-    #[must_use]
     pub fn stage_rank(&self, id: StageId) -> usize {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }
 
     /// The place among them of the stage within which its calls are made: itself, or of a kind of call the next stage
     /// that is a place.
-    #[must_use]
     pub fn place_rank(&self, id: StageId) -> usize {
         stage::place_rank(&self.stages, id)
     }
 
     /// The words for a stage; one that is unknown is called by its id.
-    #[must_use]
     pub fn words(&self, id: StageId) -> StageWords {
         stage::words(&self.stages, id)
     }
@@ -120,7 +114,6 @@ impl PanelInfo {
     }
 
     /// What people call the one with that id; the id itself when nobody has it.
-    #[must_use]
     pub fn name<'a>(&'a self, id: &'a AgentId) -> &'a str {
         self.participants().find(|participant| participant.id == *id).map_or(id.as_str(), |found| &found.name)
     }

@@ -69,7 +69,6 @@ struct KnownPrompt<'a> {
 
 impl PromptSources {
     /// Whether an agent, or the judge, is told word for word what it was told when `self` was saved.
-    #[must_use]
     pub fn has_same_texts(&self, now: &Self, id: &AgentId) -> bool {
         let hash = |sources: &Self| {
             let agents = sources.agents.iter().map(|agent| (&agent.agent_id, &agent.sha256));
@@ -81,7 +80,6 @@ impl PromptSources {
 
     /// What is told differently from when `self` was saved, a sentence for each agent and the judge. What older
     /// records do not know is not compared.
-    #[must_use]
     pub fn changes(&self, now: &Self) -> Vec<String> {
         let mut changes = Vec::new();
         if let (Some(before), Some(now)) = (&self.version, &now.version)
@@ -143,7 +141,6 @@ pub enum PromptOrigin {
 
 impl PromptOrigin {
     /// The name on the wire and in messages.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::BuiltIn => "built-in",

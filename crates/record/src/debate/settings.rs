@@ -67,7 +67,6 @@ impl Settings {
     }
 
     /// The cost limit of this run.
-    #[must_use]
     pub fn max_cost(&self) -> Option<Usd> {
         self.terms.max_cost.or(self.debate.budget.max_cost_usd)
     }
@@ -158,7 +157,6 @@ pub enum Position {
 
 impl Position {
     /// The name in configurations and prompts.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::For => "for",
@@ -269,7 +267,6 @@ impl DebateSettings {
     pub const DEFAULT_ATTACHMENT_LIMIT: usize = 100_000;
 
     /// Calls in flight of a stage at most, beside the limit for all.
-    #[must_use]
     pub fn in_flight_of(&self, stage: StageId) -> Option<u32> {
         self.arena.max_concurrency.get(stage.as_str()).copied()
     }
@@ -405,7 +402,6 @@ pub enum VotingRule {
 
 impl VotingRule {
     /// The name on the wire and in messages.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Majority => "majority",
@@ -415,7 +411,6 @@ impl VotingRule {
     }
 
     /// Whether `votes` of so many ballots are enough.
-    #[must_use]
     pub fn is_met(self, votes: u32, cast: u32) -> bool {
         match self {
             Self::Majority => 2 * votes > cast,
@@ -518,7 +513,6 @@ pub enum TerminationKind {
 
 impl TerminationKind {
     /// The name on the wire and in messages.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Fixed => "fixed",

@@ -177,7 +177,6 @@ pub enum Status {
 
 impl Status {
     /// The name on the wire and in messages.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -348,7 +347,6 @@ impl Failure {
     pub const UNREADABLE: &'static str = "unreadable";
 
     /// Whether the call failed because its server was gone. Older records say it of servers that were not reached.
-    #[must_use]
     pub fn is_server_gone(&self) -> bool {
         self.server_gone || self.kind.as_deref() == Some("unreachable")
     }
@@ -391,7 +389,6 @@ pub enum StopReason {
 
 impl Round {
     /// A round in which nothing was said yet.
-    #[must_use]
     pub fn begun(round_number: u32) -> Self {
         Self {
             round_number,
@@ -409,7 +406,6 @@ impl Round {
     }
 
     /// The contribution of that stage by that agent, about `target` if it is about somebody.
-    #[must_use]
     pub fn find(&self, stage: StageId, agent: &AgentId, target: Option<&AgentId>) -> Option<&Arc<Contribution>> {
         let fits = |one: &&Arc<Contribution>| {
             one.stage == stage && one.agent_id == *agent && one.target_agent_id.as_ref() == target
@@ -431,7 +427,6 @@ pub struct DebateFile<'a> {
 
 impl<'a> DebateFile<'a> {
     /// Of a debate.
-    #[must_use]
     pub fn of(debate: &'a Debate) -> Self {
         let Ledger { objections: ledger, moves } = Ledger::of(debate);
         Self { debate, ledger, moves }
@@ -440,20 +435,17 @@ impl<'a> DebateFile<'a> {
 
 impl Debate {
     /// Whether another state says the same, whatever each knows besides of how calls came to their end.
-    #[must_use]
     pub fn is_same_state(&self, other: &Self) -> bool {
         let settled = other.settled.clone();
         Self { settled, ..self.clone() } == *other
     }
 
     /// The first line of the problem that says something.
-    #[must_use]
     pub fn first_line(&self) -> &str {
         self.problem.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
     }
 
     /// What gives the debate the tags `add` and takes the tags `remove` from it; nothing where that changes nothing.
-    #[must_use]
     pub fn retagged(&self, add: &[String], remove: &[String]) -> Option<Event> {
         let mut tags: BTreeSet<&String> = self.tags.iter().chain(add).collect();
         tags.retain(|tag| !remove.contains(tag));
@@ -462,62 +454,52 @@ impl Debate {
     }
 
     /// The same without the marks of a heading.
-    #[must_use]
     pub fn heading_of_problem(&self) -> &str {
         self.first_line().trim_start_matches('#').trim()
     }
 
     /// Whether no agent and no judge of it is a model. Where settings were not saved, that is not known, and not so.
-    #[must_use]
     pub fn is_offline(&self) -> bool {
         let everybody = |settings: &Settings| settings.everybody().all(|agent| agent.provider == OFFLINE);
         self.settings.as_ref().is_some_and(everybody)
     }
 
     /// What the record says of a stage.
-    #[must_use]
     pub fn stage(&self, id: StageId) -> Option<&StageInfo> {
         self.stages.iter().find(|stage| stage.id == id)
     }
 
     /// The words for a stage; one that is unknown is called by its id.
-    #[must_use]
     pub fn words(&self, id: StageId) -> StageWords {
         stage::words(&self.stages, id)
     }
 
     /// The same of the stage within which its calls are made: itself, or of a kind of call the next stage that is a place.
-    #[must_use]
     pub fn place_rank(&self, id: StageId) -> usize {
         stage::place_rank(&self.stages, id)
     }
 
     /// The place of a stage among those of its protocol; behind all of them where it is none.
-    #[must_use]
     pub fn stage_rank(&self, id: StageId) -> usize {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }
 
     /// What a contribution is, by its stage; none where the record does not know the stage.
-    #[must_use]
     pub fn yield_of(&self, contribution: &Contribution) -> Option<ResultKind> {
         self.stage(contribution.stage)?.yields
     }
 
     /// How a call came to its end; none while it has not.
-    #[must_use]
     pub fn settled(&self, key: &CallKey) -> Option<CallStatus> {
         self.settled.get(key).copied()
     }
 
     /// Whether a call failed for good.
-    #[must_use]
     pub fn has_failed(&self, key: &CallKey) -> bool {
         self.settled(key) == Some(CallStatus::Failed)
     }
 
     /// The text that a call brought.
-    #[must_use]
     pub fn contribution(&self, key: &CallKey) -> Option<&Arc<Contribution>> {
         let is_meant = |one: &&Arc<Contribution>| {
             one.stage == key.stage
@@ -529,7 +511,6 @@ impl Debate {
     }
 
     /// Where each agent stands at the end of a round: the last of its own solutions there, in the stored order.
-    #[must_use]
     pub fn positions<'a>(&self, round: &'a Round) -> Vec<&'a Arc<Contribution>> {
         let mut positions: Vec<&Arc<Contribution>> = Vec::new();
         for one in round.contributions.iter().filter(|one| self.yield_of(one) == Some(ResultKind::Proposal)) {
@@ -542,14 +523,12 @@ impl Debate {
     }
 
     /// The round of that number.
-    #[must_use]
     pub fn round(&self, number: u32) -> Option<&Round> {
         self.rounds.iter().find(|round| round.round_number == number)
     }
 
     /// The round that an answer rests on: the last one that holds a proposal or a speech. A debate that is closed early may have
     /// begun another one.
-    #[must_use]
     pub fn final_round(&self) -> Option<&Round> {
         let is_text =
             |one: &Arc<Contribution>| matches!(self.yield_of(one), Some(ResultKind::Proposal | ResultKind::Speech));
@@ -564,20 +543,17 @@ impl Debate {
     }
 
     /// Cost of all calls; absent when that of any is unknown.
-    #[must_use]
     pub fn total_cost(&self) -> Option<Usd> {
         self.usage.values().map(|usage| usage.cost_usd).sum()
     }
 
     /// Input and output tokens of all calls.
-    #[must_use]
     pub fn total_tokens(&self) -> u64 {
         let all = self.total_usage();
         all.input_tokens.saturating_add(all.output_tokens)
     }
 
     /// Calls, tokens and cost of all models.
-    #[must_use]
     pub fn total_usage(&self) -> ModelUsage {
         let mut all = ModelUsage { cost_usd: self.total_cost(), ..ModelUsage::default() };
         for usage in self.usage.values() {

@@ -51,7 +51,6 @@ pub struct TeamCandidate {
 
 impl Selection {
     /// Whether an agent takes part.
-    #[must_use]
     pub fn includes(&self, agent: &AgentId) -> bool {
         self.candidates.iter().any(|candidate| candidate.chosen && candidate.agent_id == *agent)
     }
@@ -59,7 +58,6 @@ impl Selection {
 
 impl Debate {
     /// Those who take part, in the order of the configuration: who was chosen, and everybody where nobody was.
-    #[must_use]
     pub fn team(&self) -> Vec<&AgentSettings> {
         let takes_part =
             |agent: &&AgentSettings| self.selection.as_ref().is_none_or(|selection| selection.includes(&agent.id));

@@ -27,7 +27,6 @@ const LONGEST_REST: u64 = 1_000;
 
 /// Everything that a debate showed, in the order and at the times at which it did. Times in which it did not run are
 /// cut to a second. What was done with the debate behind its end is left out.
-#[must_use]
 pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
     let ended = events.iter().position(|recorded| matches!(recorded.event, Event::Completed { .. }));
     let events = ended.and_then(|index| events.get(..=index)).unwrap_or(events);

@@ -73,7 +73,6 @@ pub struct Verdict {
 
 impl Verdict {
     /// Whether nobody won because the highest means are equal.
-    #[must_use]
     pub fn is_tie(&self) -> bool {
         let most = self.scores.values().copied().fold(f64::NEG_INFINITY, f64::max);
         let leading = self.scores.values().filter(|score| most - **score < 1e-9).count();
@@ -102,7 +101,6 @@ pub enum WonBy<'a> {
 impl Winner<'_> {
     /// Whether the winner stayed the same when the judge read everything in the opposite order; absent where that was
     /// not tried, or does not matter because a vote decided.
-    #[must_use]
     pub fn is_stable(&self) -> Option<bool> {
         match self.by {
             WonBy::Vote(_) => None,
@@ -111,7 +109,6 @@ impl Winner<'_> {
     }
 
     /// Whether the judge broke the tie of a vote.
-    #[must_use]
     pub fn is_by_casting_vote(&self) -> bool {
         matches!(self.by, WonBy::Vote(Voting { decided_by: Decider::Judge, .. }))
     }
@@ -119,7 +116,6 @@ impl Winner<'_> {
 
 impl Debate {
     /// Who won, where anybody did: whom a vote elected, else who has the best of the judge's scores.
-    #[must_use]
     pub fn winner(&self) -> Option<Winner<'_>> {
         let elected = self
             .last_voting()
@@ -131,13 +127,11 @@ impl Debate {
     }
 
     /// The verdict that the answer rests on. Where the debate was to go on behind it and found no room, it still does.
-    #[must_use]
     pub fn last_verdict(&self) -> Option<&Verdict> {
         self.verdict.as_ref().or_else(|| self.final_extension()?.verdict.as_ref())
     }
 
     /// The vote that the answer rests on, in the same way.
-    #[must_use]
     pub fn last_voting(&self) -> Option<&Voting> {
         self.voting.as_ref().or_else(|| self.final_extension()?.voting.as_ref())
     }
@@ -163,7 +157,6 @@ pub struct Poll {
 
 impl Poll {
     /// A poll in which nobody has voted yet.
-    #[must_use]
     pub fn of(stage: StageId) -> Self {
         Self { stage, votes: BTreeMap::new(), reasons: BTreeMap::new() }
     }
@@ -181,7 +174,6 @@ impl Poll {
     }
 
     /// How many voted for `choice`.
-    #[must_use]
     pub fn count(&self, choice: &str) -> usize {
         self.votes.values().filter(|vote| *vote == choice).count()
     }

@@ -30,7 +30,6 @@ pub struct Voting {
 
 impl Voting {
     /// Whether the votes did not decide because several had as many.
-    #[must_use]
     pub fn is_tied(&self) -> bool {
         let mut votes = self.tied.iter().map(|one| self.tally.get(one));
         let first = votes.next();
@@ -38,13 +37,11 @@ impl Voting {
     }
 
     /// Why the votes did not decide, without a full stop.
-    #[must_use]
     pub fn undecided_in_words(&self) -> &'static str {
         if self.is_tied() { "the vote was tied" } else { "ballots failed that could have decided the vote" }
     }
 
     /// What to say where the judge did not decide either, without a full stop.
-    #[must_use]
     pub fn unbroken_in_words(&self) -> &'static str {
         if self.is_tied() {
             "the vote was tied, and nobody broke the tie"
@@ -90,7 +87,6 @@ pub enum Undecided {
 
 impl Undecided {
     /// In words.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::NoQuorum => "no quorum",

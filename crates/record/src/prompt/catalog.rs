@@ -32,7 +32,6 @@ macro_rules! templates {
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// Its file, relative to `prompts/`, with `/` between directories.
-            #[must_use]
             pub fn file(self) -> &'static str {
                 match self {
                     $(Self::$variant => $file,)+
@@ -40,7 +39,6 @@ macro_rules! templates {
             }
 
             /// Its text as compiled in.
-            #[must_use]
             pub fn text(self) -> &'static str {
                 match self {
                     $(Self::$variant => include_str!(concat!("../../../../prompts/", $file)),)+

@@ -28,7 +28,6 @@ pub const SOLUTION_PLACEHOLDER: &str = "{final_solution}";
 
 impl EvaluatorValues {
     /// `text` with the values in place of its placeholders.
-    #[must_use]
     pub fn fill(&self, text: &str) -> String {
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;
@@ -58,13 +57,11 @@ impl EvaluatorValues {
 }
 
 /// The built-in system prompt of evaluators.
-#[must_use]
 pub fn evaluator_system() -> &'static str {
     SYSTEM.1.trim()
 }
 
 /// The built-in message to evaluators.
-#[must_use]
 pub fn evaluator_user() -> &'static str {
     USER.1.trim()
 }

@@ -14,7 +14,6 @@ const KEPT_BYTES: usize = 6;
 
 /// The version of what is compiled in and of `prompts`, those of a protocol and its system text: the first 12 hexadecimal digits of a
 /// SHA-256 over their names and texts. It changes with every change to any of them, and with nothing else.
-#[must_use]
 pub fn version(prompts: &[&Prompt]) -> String {
     let templates = Template::ALL.iter().map(|template| (template.file(), template.text()));
     let own = prompts.iter().map(|prompt| (prompt.file, prompt.text));
@@ -23,7 +22,6 @@ pub fn version(prompts: &[&Prompt]) -> String {
 
 impl Role {
     /// The SHA-256 of all its texts, in hexadecimal: another one as soon as a word of them is.
-    #[must_use]
     pub fn sha256(&self) -> String {
         let Self { name: _, title, system, own_system, propose, critique, refine, summarize, clarify } = self;
         let texts: [(&str, &str); 7] = [

@@ -179,25 +179,21 @@ pub struct NoTransition {
 
 impl Protocol {
     /// The protocol of this program of that name.
-    #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         PROTOCOLS.iter().copied().find(|protocol| protocol.name == name)
     }
 
     /// The stage of that id.
-    #[must_use]
     pub fn stage(&self, id: StageId) -> Option<&Stage> {
         self.stages.iter().find(|stage| stage.info.id == id)
     }
 
     /// Where a debate starts.
-    #[must_use]
     pub fn start(&self) -> StageId {
         self.stages[0].info.id
     }
 
     /// Whether a debate that has come to `stage` is being brought to its answer: the stage does that, or comes after it.
-    #[must_use]
     pub fn is_closing(&self, stage: StageId) -> bool {
         let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);
         place(stage).is_some_and(|stage| place(self.closing).is_some_and(|closing| stage >= closing))
@@ -220,7 +216,6 @@ impl Protocol {
     }
 
     /// What records say of its stages.
-    #[must_use]
     pub fn infos(&self) -> Arc<[StageInfo]> {
         self.stages.iter().map(|stage| stage.info.clone()).collect()
     }
@@ -244,7 +239,6 @@ impl Protocol {
 
     /// The stages whose calls may start while `stage` is the current one: itself, and those to which the regular way
     /// leads within the same round.
-    #[must_use]
     pub fn within_reach(&self, stage: StageId) -> Vec<&Stage> {
         let mut reach: Vec<&Stage> = Vec::new();
         let mut next = self.stage(stage);
@@ -276,13 +270,11 @@ pub fn upgrade_state(debate: &mut Debate) {
 }
 
 /// Of a stage from whose record nothing follows.
-#[must_use]
 pub fn nothing(_: &Debate) -> Vec<Event> {
     Vec::new()
 }
 
 /// Of a stage without calls.
-#[must_use]
 pub fn no_steps(_: &Debate) -> Vec<Step> {
     Vec::new()
 }
@@ -296,7 +288,6 @@ pub fn no_place(_: &Debate) -> Result<Trigger, String> {
 }
 
 /// `trigger`, or FALLBACK where a call of `stage` failed in this round.
-#[must_use]
 pub fn complete_or_fallback(debate: &Debate, stage: StageId, trigger: Trigger) -> Trigger {
     let round = debate.current_round;
     let failed =
@@ -305,25 +296,21 @@ pub fn complete_or_fallback(debate: &Debate, stage: StageId, trigger: Trigger) -
 }
 
 /// A call of the present round.
-#[must_use]
 pub fn key(debate: &Debate, stage: StageId, agent: &AgentSettings) -> CallKey {
     CallKey::new(debate.current_round, stage, &agent.id)
 }
 
 /// The calls of all agents in a stage of a round.
-#[must_use]
 pub fn keys(debate: &Debate, round: u32, stage: StageId) -> Vec<CallKey> {
     debate.agents().iter().map(|agent| CallKey::new(round, stage, &agent.id)).collect()
 }
 
 /// Whether no round follows the present one.
-#[must_use]
 pub fn is_last_round(debate: &Debate) -> bool {
     debate.settings.as_ref().is_none_or(|settings| debate.current_round >= settings.debate.rounds)
 }
 
 /// `problem`, and why the last call of `stage` failed, where one did.
-#[must_use]
 pub fn with_failure(debate: &Debate, stage: StageId, problem: &str) -> String {
     let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == stage);
     failed.map_or_else(|| problem.to_owned(), |failure| format!("{problem}: {}", failure.error))

@@ -33,7 +33,6 @@ const MOST_ROUNDS: u32 = 10;
 
 /// Which side an agent speaks for. Where nobody has a position, the first speaks for the motion, the second against it
 /// and the others listen, if the protocol has sides. At a roundtable nobody takes one, and neither does the judge.
-#[must_use]
 pub fn side(settings: &Settings, agent: &AgentId) -> Position {
     if settings.debate.protocol == ROUNDTABLE.name {
         return Position::Neutral;

@@ -136,7 +136,6 @@ pub struct FloorVote {
 }
 
 /// How the audience voted before and after; none where there is no audience or it never voted.
-#[must_use]
 pub fn floor_vote(debate: &Debate) -> Option<FloorVote> {
     let settings = debate.settings.as_ref().filter(|_| !debate.polls.is_empty())?;
     let vote = |stage, voter: &AgentSettings| poll_of(debate, stage)?.votes.get(&voter.id).map(String::as_str);

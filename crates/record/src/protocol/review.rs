@@ -122,7 +122,6 @@ pub static REVIEW: Protocol = Protocol {
 };
 
 /// Who writes, and who reviews that.
-#[must_use]
 pub fn author_and_reviewers(settings: &Settings) -> Option<(&AgentSettings, &[AgentSettings])> {
     settings.agents.split_first()
 }

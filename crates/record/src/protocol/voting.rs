@@ -80,7 +80,6 @@ impl Ballots {
 }
 
 /// The ballots of all agents and, where they tie, the judge's.
-#[must_use]
 pub fn steps(debate: &Debate, ballots: &Ballots) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let voters = (ballots.voter_salt..).zip(debate.team());
@@ -104,7 +103,6 @@ pub fn steps(debate: &Debate, ballots: &Ballots) -> Vec<Step> {
 }
 
 /// The result once it is there, and the winner's text as the solution.
-#[must_use]
 pub fn facts(debate: &Debate, ballots: &Ballots) -> Vec<Event> {
     if let Some(voting) = &debate.voting {
         let is_open = debate.final_solution.is_none() && debate.draft.is_none();
@@ -127,7 +125,6 @@ pub fn facts(debate: &Debate, ballots: &Ballots) -> Vec<Event> {
 }
 
 /// What follows from the text in which the winner answers the check.
-#[must_use]
 pub fn amended(debate: &Debate, ballots: &Ballots) -> Vec<Event> {
     let Some(voting) = &debate.voting else { return Vec::new() };
     check::rewritten(debate, |text| solution(debate, ballots, voting, text))
@@ -144,7 +141,6 @@ fn solution(debate: &Debate, ballots: &Ballots, voting: &Voting, text: &Contribu
 }
 
 /// The result, once it is there and not on record yet.
-#[must_use]
 pub fn result(debate: &Debate, ballots: &Ballots) -> Option<Event> {
     let (Some(settings), None) = (&debate.settings, &debate.voting) else { return None };
     let tally = ballots.tally(debate)?;

@@ -43,21 +43,18 @@ pub struct Follower {
 
 impl Follower {
     /// Follows a run whose first event has a number above `before`.
-    #[must_use]
     pub fn new(subscription: Subscription, log: Box<dyn EventLog>, before: u64) -> Self {
         Self { subscription, log, last: before, behind: before, warnings: VecDeque::new() }
     }
 
     /// Of all events from the first on: those up to number `recorded`, which happened before `subscription` began, are
     /// read from the log.
-    #[must_use]
     pub fn from_beginning(subscription: Subscription, log: Box<dyn EventLog>, recorded: u64) -> Self {
         Self::going_on(subscription, log, 0, recorded)
     }
 
     /// Of all events behind number `told`, for somebody who comes again: those up to number `recorded`, which happened
     /// before `subscription` began, are read from the log.
-    #[must_use]
     pub fn going_on(subscription: Subscription, log: Box<dyn EventLog>, told: u64, recorded: u64) -> Self {
         Self { subscription, log, last: told, behind: recorded, warnings: VecDeque::new() }
     }

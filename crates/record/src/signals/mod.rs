@@ -54,13 +54,11 @@ struct PublisherState {
 
 impl Signals {
     /// Of a debate with that panel that begins, or is taken up, now.
-    #[must_use]
     pub fn new(panel: PanelInfo) -> Self {
         Self::with_capacity(panel, CAPACITY)
     }
 
     /// Of a debate that is taken up behind event number `recorded`.
-    #[must_use]
     pub fn behind(panel: PanelInfo, recorded: u64) -> Self {
         Self::with(panel, recorded, CAPACITY)
     }
@@ -99,21 +97,18 @@ impl Signals {
     }
 
     /// A subscription to everything from now on, and where the debate stands.
-    #[must_use]
     pub fn subscribe(&self, words: Words) -> (Progress, Subscription) {
         let (_, progress, subscription) = self.subscribe_behind(words);
         (progress, subscription)
     }
 
     /// The number of the last event so far, and a subscription to all that follows.
-    #[must_use]
     pub fn subscribe_at(&self, words: Words) -> (u64, Subscription) {
         let (recorded, _, subscription) = self.subscribe_behind(words);
         (recorded, subscription)
     }
 
     /// The number of the last event so far, where the debate stands behind it, and a subscription to all that follows.
-    #[must_use]
     pub fn subscribe_behind(&self, words: Words) -> (u64, Progress, Subscription) {
         let mut state = self.0.state();
         let queue = Arc::new(Queue::new(words));
@@ -122,7 +117,6 @@ impl Signals {
     }
 
     /// Whether the debate goes on at the moment: not while it waits for the user.
-    #[must_use]
     pub fn is_running(&self) -> bool {
         self.0.state().progress.is_running()
     }
@@ -153,7 +147,6 @@ impl Drop for Hub {
 }
 
 /// The runtime's clock, which tests can move.
-#[must_use]
 pub fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }

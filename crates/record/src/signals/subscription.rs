@@ -74,7 +74,6 @@ impl Subscription {
     }
 
     /// Whether nothing waits at present.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         let contents = self.0.contents();
         contents.gap.is_none() && contents.waiting.is_empty()

@@ -117,13 +117,11 @@ fn place(key: &str) -> String {
 
 impl Directory {
     /// The directory at `path`, which need not exist yet.
-    #[must_use]
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
     /// Where it is.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -137,7 +135,6 @@ impl Directory {
     }
 
     /// A new id, `deb-YYYYMMDD-HHMMSS-xxxx` in local time.
-    #[must_use]
     pub fn new_id() -> DebateId {
         let mut rng = rand::rng();
         let random: String = (0..LAST).map(|_| char::from_digit(rng.random_range(0..36), 36).unwrap_or('0')).collect();
@@ -145,13 +142,11 @@ impl Directory {
     }
 
     /// Where the state of `id` is or will be.
-    #[must_use]
     pub fn state_path(&self, id: &DebateId) -> PathBuf {
         self.path.join(format!("{id}.json"))
     }
 
     /// Where the journal of `id` is or will be.
-    #[must_use]
     pub fn journal_path(&self, id: &DebateId) -> PathBuf {
         self.path.join(format!("{id}{JOURNAL_SUFFIX}"))
     }
@@ -190,13 +185,11 @@ impl Directory {
     }
 
     /// What a person types for a debate: the last four characters of its id, or all of it where others end like that.
-    #[must_use]
     pub fn short_name<'a>(&self, id: &'a DebateId) -> &'a str {
         self.short_names().name(id)
     }
 
     /// What a person types for each debate: for many of them, without looking for each anew.
-    #[must_use]
     pub fn short_names(&self) -> ShortNames {
         // The names say it all: whether there is a journal, which costs a look at each, is not asked.
         let files = fs::read_dir(&self.path).into_iter().flatten().flatten();
@@ -212,7 +205,6 @@ impl Directory {
     }
 
     /// When a file was last put into the directory, replaced or removed; nothing where that cannot be told.
-    #[must_use]
     pub fn modified(&self) -> Option<SystemTime> {
         fs::metadata(&self.path).and_then(|metadata| metadata.modified()).ok()
     }
@@ -289,7 +281,6 @@ pub struct ShortNames {
 
 impl ShortNames {
     /// Of all debates of a directory.
-    #[must_use]
     pub fn of(entries: &[Entry]) -> Self {
         Self::of_ids(&entries.iter().map(Entry::id).collect())
     }
@@ -305,7 +296,6 @@ impl ShortNames {
     }
 
     /// What a person types for this one.
-    #[must_use]
     pub fn name<'a>(&self, id: &'a DebateId) -> &'a str {
         let short = ending(id.as_str());
         let is_enough = self.endings.get(short) == Some(&1)
@@ -322,7 +312,6 @@ fn ending(id: &str) -> &str {
 
 impl Entry {
     /// The debate whose state file, or journal, is at `path`.
-    #[must_use]
     pub fn of_state(path: &Path) -> Self {
         let (state, journal) = match path.to_str().and_then(|name| name.strip_suffix(JOURNAL_SUFFIX)) {
             Some(stem) => (PathBuf::from(format!("{stem}.json")), path.to_owned()),
@@ -347,28 +336,24 @@ impl Entry {
     }
 
     /// Whether older versions saved it, which kept no journal.
-    #[must_use]
     pub fn is_older(&self) -> bool {
         let is_alone = self.journal.is_none() && self.journal_gone().is_none();
         is_alone && read_state(&self.state).is_ok_and(|debate| debate.format_version.is_none())
     }
 
     /// Where its journal was, when it had one that is not there any more: older debates never had one.
-    #[must_use]
     pub fn journal_gone(&self) -> Option<PathBuf> {
         let is_gone = self.journal.is_none() && read_mark(&self.state).is_some();
         is_gone.then(|| self.state.with_extension("events.jsonl"))
     }
 
     /// Whether a program runs it at the moment: its journal is locked then.
-    #[must_use]
     pub fn is_held(&self) -> bool {
         let journal = self.journal.as_ref().and_then(|path| open_regular(path).ok());
         journal.is_some_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
     }
 
     /// The file's name without its ending: the id of a debate that this program wrote.
-    #[must_use]
     pub fn id(&self) -> String {
         self.state.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -435,7 +420,6 @@ pub(super) fn parse_state(path: &Path, bytes: &[u8]) -> Result<Debate, StateFile
 
 impl StateFileError {
     /// Whether the file is not there at all.
-    #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound)
     }

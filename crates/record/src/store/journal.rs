@@ -207,13 +207,11 @@ impl Diagnostic for JournalError {
 
 impl JournalError {
     /// Whether the journal is not as it was written.
-    #[must_use]
     pub fn is_damage(&self) -> bool {
         self.bad_line().is_some() || matches!(self, Self::EndMissing { .. })
     }
 
     /// The first line that is not as it should be, counted from 1.
-    #[must_use]
     pub fn bad_line(&self) -> Option<usize> {
         match self {
             Self::Line { line, .. }
@@ -364,7 +362,6 @@ impl Journal {
     }
 
     /// How far it goes.
-    #[must_use]
     pub fn mark(&self) -> &JournalMark {
         &self.mark
     }
@@ -397,7 +394,6 @@ impl Journal {
     }
 
     /// Where it is.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -94,7 +94,6 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 
 impl VerifiedRecord {
     /// Whether nothing is wrong.
-    #[must_use]
     pub fn is_whole(&self) -> bool {
         self.flaws.is_empty()
     }

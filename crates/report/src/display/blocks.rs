@@ -39,7 +39,6 @@ pub struct Layout {
 
 /// The points of a debate, by whose text they are against, the open and grave ones first, and what the authors did about
 /// them. Nothing in it steers a terminal but its own colours.
-#[must_use]
 pub fn objections(shown: &Shown, view: &View<'_>, layout: Layout) -> String {
     let blocks = [
         subject::counts(view.debate, shown),

@@ -17,7 +17,6 @@ const NARROWEST: usize = 30;
 
 /// The lines that differ, with what is around them; the rest is left out, which shows as `…`. Nothing in them steers a
 /// terminal but our own colours.
-#[must_use]
 pub fn compared(lines: &[Line], layout: Layout) -> String {
     let mut text = String::new();
     for line in excerpt(lines, AROUND) {

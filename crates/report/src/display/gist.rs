@@ -16,7 +16,6 @@ const SENTENCE: usize = 160;
 
 /// The three lines, each in rows of at most so many `columns`, or as long as it is. `name` is what a person types for the
 /// debate.
-#[must_use]
 pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     let broken = |line: String| columns.map_or_else(|| line.clone(), |columns| rows("", &line, columns).join("\n"));
     let said = [answer(debate), objection(debate)].map(broken);

@@ -72,7 +72,6 @@ fn as_line(line: &impl Serialize) -> serde_json::Result<String> {
 
 impl EventSink {
     /// On standard output.
-    #[must_use]
     pub fn stdout() -> Self {
         Self::of_stdout(Box::new(io::stdout()))
     }
@@ -90,7 +89,6 @@ impl EventSink {
     }
 
     /// On any writer; `name` stands for it in errors.
-    #[must_use]
     pub fn new(name: String, out: Box<dyn Write + Send>) -> Self {
         Self { out, target: EventTarget::Other { name } }
     }

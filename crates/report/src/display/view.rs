@@ -159,7 +159,6 @@ impl LiveView {
     }
 
     /// Where something can be said to the user.
-    #[must_use]
     pub fn messages(&self) -> Messages {
         self.messages.clone()
     }

@@ -110,7 +110,6 @@ pub enum Side {
 
 impl Comparison {
     /// Of two debates.
-    #[must_use]
     pub fn of(first: &Debate, second: &Debate) -> Self {
         let both = [first, second];
         Self {
@@ -243,7 +242,6 @@ fn solution(debates: [&Debate; 2]) -> Option<Vec<Line>> {
 
 /// The lines of the newest draft of an answer and of the text that took its place; nothing where none did, or where they
 /// are too long to be compared.
-#[must_use]
 pub fn draft_and_final(debate: &Debate) -> Option<Vec<Line>> {
     let (draft, text) = (debate.newest_draft()?, debate.final_text()?);
     changed(&draft.text.without_answers(), &text.without_answers())

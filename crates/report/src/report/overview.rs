@@ -23,7 +23,6 @@ const HASH: usize = 12;
 const ITEM: usize = 300;
 
 /// The overview as Markdown. `name` is what a person types for the debate.
-#[must_use]
 pub fn overview(view: &View<'_>, name: &str) -> String {
     let debate = view.debate;
     let given = debate.given_title();

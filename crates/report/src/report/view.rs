@@ -57,7 +57,6 @@ impl<'a> View<'a> {
     /// The view of `debate`. Agents come from `configured`, matched by the ids found in the state, else from the state's
     /// own settings, else from the contributions. So does the judge; that of a configuration with another id is not the
     /// judge of a debate whose settings are known.
-    #[must_use]
     pub fn new(debate: &'a Debate, events: &'a [Recorded], configured: Option<&Settings>) -> Self {
         let own = debate.settings.as_ref();
         let known = |id: &AgentId| {
@@ -82,20 +81,17 @@ impl<'a> View<'a> {
     }
 
     /// With where it stands by its files: whether somebody still runs it.
-    #[must_use]
     pub fn with_standing(self, standing: &'static str) -> Self {
         Self { standing: Some(standing), ..self }
     }
 
     /// How it ended, in one word, or where it stands.
-    #[must_use]
     pub fn how_it_ended(&self) -> &'static str {
         let status = self.standing.unwrap_or(self.debate.status.name());
         self.debate.outcome.as_ref().map_or(status, |outcome| outcome.kind.name())
     }
 
     /// With everybody on the side that `side` finds, which goes before what the settings say.
-    #[must_use]
     pub fn with_sides(mut self, side: impl Fn(&Settings, &AgentId) -> Position) -> Self {
         if let Some(settings) = &self.debate.settings {
             self.sides = settings.agents.iter().map(|agent| (agent.id.clone(), side(settings, &agent.id))).collect();
@@ -104,7 +100,6 @@ impl<'a> View<'a> {
     }
 
     /// How sure the judge is of the solution, 0 to 100. Rules are sure of nothing, whatever number they put there.
-    #[must_use]
     pub fn confidence(&self) -> Option<f64> {
         let is_model = self.debate.settings.as_ref().is_none_or(|settings| settings.judge.provider != OFFLINE);
         self.debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| is_model)
@@ -112,7 +107,6 @@ impl<'a> View<'a> {
 
     /// What the debate is called: the judge's title, else the problem's first line that says something, without the
     /// mark of a heading.
-    #[must_use]
     pub fn title(&self) -> Option<&'a str> {
         let debate = self.debate;
         if let Some(title) = debate.given_title() {
@@ -124,7 +118,6 @@ impl<'a> View<'a> {
 
     /// The problem without its title, where that is a line of its own: a heading, or all of a paragraph. The whole
     /// problem where the judge gave the title.
-    #[must_use]
     pub fn problem_below_title(&self) -> &'a str {
         if self.debate.given_title().is_some() {
             return &self.debate.problem;
@@ -136,14 +129,12 @@ impl<'a> View<'a> {
     }
 
     /// What people call an agent or the judge; its id where nothing else is known.
-    #[must_use]
     pub fn name_of<'v>(&'v self, id: &'v AgentId) -> &'v str {
         let found = self.agents.iter().chain([&self.judge]).find(|participant| participant.id == *id);
         found.map_or(id.as_str(), |participant| participant.name.as_str())
     }
 
     /// Those whom the judge scored: the best by their mean scores first.
-    #[must_use]
     pub fn judged(&self) -> Vec<&'a AgentId> {
         let means = self.debate.verdict.as_ref().map(|verdict| &verdict.scores);
         let passes = self.debate.judgements.iter().map(|judgement| &judgement.scores);
@@ -155,7 +146,6 @@ impl<'a> View<'a> {
     }
 
     /// The side that an agent was on, where that is known.
-    #[must_use]
     pub fn side_of(&self, id: &AgentId) -> Option<Position> {
         self.sides.get(id).copied()
     }
@@ -171,7 +161,6 @@ impl<'a> View<'a> {
     }
 
     /// Whether anybody took a side.
-    #[must_use]
     pub fn has_sides(&self) -> bool {
         self.sides.values().any(|side| *side != Position::Neutral)
     }

@@ -93,13 +93,11 @@ pub(super) fn is_zero(count: &usize) -> bool {
 
 impl Reading {
     /// `text`, which this was read of, without its answers.
-    #[must_use]
     pub fn without_answers<'a>(&self, text: &'a str) -> Cow<'a, str> {
         without(text, self.answers_at.as_ref())
     }
 
     /// With the points of `more`, which was asked for them once more.
-    #[must_use]
     pub fn with_points_of(self, more: Self) -> Self {
         let rechecks = if more.rechecks.is_empty() { self.rechecks } else { more.rechecks };
         let verifications = if more.verifications.is_empty() { self.verifications } else { more.verifications };
@@ -108,7 +106,6 @@ impl Reading {
     }
 
     /// Whether anything was read at all.
-    #[must_use]
     pub fn says_something(&self) -> bool {
         *self != Self::default()
     }
@@ -206,7 +203,6 @@ pub struct Ruling {
 
 impl Ruling {
     /// That the judge was asked and did not rule.
-    #[must_use]
     pub fn missing(point: PointId) -> Self {
         Self {
             point,
@@ -220,7 +216,6 @@ impl Ruling {
     }
 
     /// Whether the point is right and the solution does not meet it at all.
-    #[must_use]
     pub fn is_unmet(&self) -> bool {
         match self.decision {
             Decision::NotMet => true,
@@ -230,7 +225,6 @@ impl Ruling {
     }
 
     /// Whether something remains to be done about the point.
-    #[must_use]
     pub fn leaves_something(&self) -> bool {
         self.decision == Decision::Partly || self.is_unmet()
     }
@@ -241,7 +235,6 @@ impl Ruling {
     }
 
     /// The section of the solution that meets the point; empty where none does.
-    #[must_use]
     pub fn place(&self) -> &str {
         if self.section.is_empty() {
             self.handled_in.as_deref().unwrap_or_default().trim()
@@ -251,7 +244,6 @@ impl Ruling {
     }
 
     /// The decision in words.
-    #[must_use]
     pub fn in_words(&self) -> &'static str {
         match self.decision {
             Decision::Upheld if self.missing => "no ruling, so upheld and not met",
@@ -285,7 +277,6 @@ pub enum Decision {
 
 impl Decision {
     /// The name on the wire.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Met => "met",
@@ -313,7 +304,6 @@ pub enum Answered {
 
 impl Answered {
     /// The name on the wire and in messages.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",

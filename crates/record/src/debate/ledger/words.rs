@@ -28,7 +28,6 @@ pub struct Point {
 
 impl Point {
     /// The requirement or part, and the objection.
-    #[must_use]
     pub fn in_words(&self) -> Cow<'_, str> {
         match &self.about {
             Some(about) if !self.text.contains(about.as_str()) => format!("{about}: {}", self.text).into(),
@@ -51,7 +50,6 @@ pub enum Response {
 
 impl Response {
     /// The name on the wire and in messages.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
@@ -75,7 +73,6 @@ pub enum Found {
 
 impl Found {
     /// The name in messages.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Verified => "verified",
@@ -99,7 +96,6 @@ pub enum RecheckStanding {
 
 impl RecheckStanding {
     /// The name on the wire and in messages.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Maintained => "maintained",

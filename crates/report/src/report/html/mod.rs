@@ -37,7 +37,6 @@ use super::stages::{self, capitalized};
 use super::{View, subject};
 
 /// The report of a debate as an HTML page. The same debate gives the same page.
-#[must_use]
 pub fn html(view: &View<'_>) -> String {
     let participants = Participants::of(view);
     let calls = calls::calls(view);
