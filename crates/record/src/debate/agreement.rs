@@ -177,49 +177,24 @@ pub struct Extension {
     pub voting: Option<super::Voting>,
 }
 
-/// What kind of argument a contribution makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Argument {
-    /// It rests on something that others can check.
-    Evidence,
-    /// It grants a point of another's.
-    Concession,
-    /// It argues against another's point.
-    Rebuttal,
-    /// It says under which condition a claim holds.
-    Qualification,
-    /// It rests on who says so.
-    Authority,
-    /// It asks.
-    Question,
-    /// It brings together what several said.
-    Synthesis,
-}
-
-impl Argument {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Evidence,
-        Self::Concession,
-        Self::Rebuttal,
-        Self::Qualification,
-        Self::Authority,
-        Self::Question,
-        Self::Synthesis,
-    ];
-
-    /// The name on the wire and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Evidence => "evidence",
-            Self::Concession => "concession",
-            Self::Rebuttal => "rebuttal",
-            Self::Qualification => "qualification",
-            Self::Authority => "authority",
-            Self::Question => "question",
-            Self::Synthesis => "synthesis",
-        }
+dialectic_base::named! {
+    /// What kind of argument a contribution makes.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+    pub enum Argument {
+        /// It rests on something that others can check.
+        Evidence = "evidence",
+        /// It grants a point of another's.
+        Concession = "concession",
+        /// It argues against another's point.
+        Rebuttal = "rebuttal",
+        /// It says under which condition a claim holds.
+        Qualification = "qualification",
+        /// It rests on who says so.
+        Authority = "authority",
+        /// It asks.
+        Question = "question",
+        /// It brings together what several said.
+        Synthesis = "synthesis",
     }
 }
 

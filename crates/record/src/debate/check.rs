@@ -9,32 +9,22 @@ use dialectic_base::severity::Severity;
 
 use super::{Answered, CallKey, Contribution, Debate, Found, Ledger, Objection, Point, ResultKind};
 
-/// What a checker looks at in a draft.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Lens {
-    /// Whether each requirement holds in the worst case, and whether accepted points are in the text.
-    Requirements,
-    /// Whether it can be carried out.
-    Execute,
-    /// Whether what it says of technologies and figures is true.
-    Facts,
+dialectic_base::named! {
+    /// What a checker looks at in a draft.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Lens {
+        /// Whether each requirement holds in the worst case, and whether accepted points are in the text.
+        Requirements = "requirements",
+        /// Whether it can be carried out.
+        Execute = "execute",
+        /// Whether what it says of technologies and figures is true.
+        Facts = "facts",
+    }
 }
 
 impl Lens {
     /// How many there are.
     pub const COUNT: u8 = 3;
-    /// All, in the order in which they are used.
-    pub const ALL: [Self; 3] = [Self::Requirements, Self::Execute, Self::Facts];
-
-    /// The name on the wire and in prompts.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Requirements => "requirements",
-            Self::Execute => "execute",
-            Self::Facts => "facts",
-        }
-    }
 
     /// What a draft was not checked for that nobody has read through it.
     pub fn subject(self) -> &'static str {
@@ -47,11 +37,7 @@ impl Lens {
 
     /// Its place among all, counted from 1.
     pub fn number(self) -> u8 {
-        match self {
-            Self::Requirements => 1,
-            Self::Execute => 2,
-            Self::Facts => 3,
-        }
+        self as u8 + 1
     }
 
     /// The pass of its call on a draft, counted from 1.

@@ -57,29 +57,18 @@ pub struct Material {
     pub error: Option<String>,
 }
 
-/// Where material is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MaterialSource {
-    /// The files of the context directory, listed.
-    Outline,
-    /// The readme of the context directory.
-    Readme,
-    /// What a command of the user's printed.
-    Command,
-    /// A debate before.
-    Memory,
-}
-
-impl MaterialSource {
-    /// What people call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Outline => "outline",
-            Self::Readme => "readme",
-            Self::Command => "command",
-            Self::Memory => "memory",
-        }
+dialectic_base::named! {
+    /// Where material is from.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum MaterialSource {
+        /// The files of the context directory, listed.
+        Outline = "outline",
+        /// The readme of the context directory.
+        Readme = "readme",
+        /// What a command of the user's printed.
+        Command = "command",
+        /// A debate before.
+        Memory = "memory",
     }
 }
 

@@ -18,26 +18,16 @@ pub struct Outcome {
     pub reasons: Vec<String>,
 }
 
-/// The verdict of an [`Outcome`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OutcomeKind {
-    /// Everything that was to be done was done.
-    Full,
-    /// It ended with an answer, but something failed on the way.
-    Degraded,
-    /// It was ended early, by the budget or the user.
-    Stopped,
-}
-
-impl OutcomeKind {
-    /// The name on the wire and in messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Degraded => "degraded",
-            Self::Stopped => "stopped",
-        }
+dialectic_base::named! {
+    /// The verdict of an [`Outcome`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum OutcomeKind {
+        /// Everything that was to be done was done.
+        Full = "full",
+        /// It ended with an answer, but something failed on the way.
+        Degraded = "degraded",
+        /// It was ended early, by the budget or the user.
+        Stopped = "stopped",
     }
 }
 

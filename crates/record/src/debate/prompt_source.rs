@@ -129,22 +129,13 @@ fn place(path: Option<&PathBuf>) -> String {
     path.map_or_else(|| "the built-in prompt".to_owned(), |path| path.display().to_string())
 }
 
-/// Where a prompt came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PromptOrigin {
-    /// Compiled into the program.
-    BuiltIn,
-    /// The user's file.
-    File,
-}
-
-impl PromptOrigin {
-    /// The name on the wire and in messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::BuiltIn => "built-in",
-            Self::File => "file",
-        }
+dialectic_base::named! {
+    /// Where a prompt came from.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum PromptOrigin {
+        /// Compiled into the program.
+        BuiltIn = "built-in",
+        /// The user's file.
+        File = "file",
     }
 }

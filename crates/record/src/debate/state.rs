@@ -159,32 +159,20 @@ pub struct Debate {
     pub updated_at: Option<Timestamp>,
 }
 
-/// Where a debate stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// Created, not begun.
-    Pending,
-    /// In progress, or killed while it was.
-    Running,
-    /// Interrupted, or waiting for the user.
-    Paused,
-    /// Finished with an answer.
-    Completed,
-    /// Ended without one.
-    Failed,
-}
-
-impl Status {
-    /// The name on the wire and in messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-        }
+dialectic_base::named! {
+    /// Where a debate stands.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum Status {
+        /// Created, not begun.
+        Pending = "pending",
+        /// In progress, or killed while it was.
+        Running = "running",
+        /// Interrupted, or waiting for the user.
+        Paused = "paused",
+        /// Finished with an answer.
+        Completed = "completed",
+        /// Ended without one.
+        Failed = "failed",
     }
 }
 

@@ -258,59 +258,36 @@ impl Ruling {
     }
 }
 
-/// The decision of a [`Ruling`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Decision {
-    /// The solution meets the point.
-    Met,
-    /// It meets a part of it.
-    Partly,
-    /// It does not.
-    NotMet,
-    /// The point is wrong.
-    Dismissed,
-    /// The point is right: rulings of earlier versions, which say separately where it is met.
-    #[schemars(skip)]
-    Upheld,
-}
-
-impl Decision {
-    /// The name on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Met => "met",
-            Self::Partly => "partly",
-            Self::NotMet => "notMet",
-            Self::Dismissed => "dismissed",
-            Self::Upheld => "upheld",
-        }
+dialectic_base::named! {
+    /// The decision of a [`Ruling`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+    pub enum Decision {
+        /// The solution meets the point.
+        Met = "met",
+        /// It meets a part of it.
+        Partly = "partly",
+        /// It does not.
+        NotMet = "notMet",
+        /// The point is wrong.
+        Dismissed = "dismissed",
+        /// The point is right: rulings of earlier versions, which say separately where it is met.
+        #[schemars(skip)]
+        Upheld = "upheld",
     }
 }
 
-/// The answer to a point, as far as there is one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Answered {
-    /// It holds, and the text was changed.
-    Accepted,
-    /// Some of it holds.
-    Partly,
-    /// It does not hold.
-    Rejected,
-    /// Nothing was said of it.
-    Unanswered,
-}
-
-impl Answered {
-    /// The name on the wire and in messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Accepted => "accepted",
-            Self::Partly => "partly",
-            Self::Rejected => "rejected",
-            Self::Unanswered => "unanswered",
-        }
+dialectic_base::named! {
+    /// The answer to a point, as far as there is one.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Answered {
+        /// It holds, and the text was changed.
+        Accepted = "accepted",
+        /// Some of it holds.
+        Partly = "partly",
+        /// It does not hold.
+        Rejected = "rejected",
+        /// Nothing was said of it.
+        Unanswered = "unanswered",
     }
 }
 
