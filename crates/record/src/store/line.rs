@@ -28,7 +28,7 @@ pub(super) struct Checked {
 
 /// What is wrong with a line.
 #[derive(Debug)]
-pub(super) enum LineFault {
+pub enum LineFault {
     /// Its own hash does not fit.
     Altered,
     /// It ends neither with a hash of its own nor, as in older journals, with the link.
@@ -37,6 +37,19 @@ pub(super) enum LineFault {
     Chain,
     /// It is not an event.
     NotAnEvent(serde_json::Error),
+}
+
+impl LineFault {
+    /// What is said of the line with that number.
+    pub(super) fn in_words(&self, line: usize) -> String {
+        let before = if line == 1 { "the beginning".to_owned() } else { format!("line {}", line - 1) };
+        match self {
+            Self::Altered => "was changed: its hash does not fit".to_owned(),
+            Self::Unsealed => "was changed: its hash is not where it belongs".to_owned(),
+            Self::Chain => format!("does not follow {before}: lines were changed, removed, added or moved"),
+            Self::NotAnEvent(_) => "is not an event".to_owned(),
+        }
+    }
 }
 
 #[derive(Serialize)]

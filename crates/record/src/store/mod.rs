@@ -22,7 +22,7 @@ use crate::debate::{DebateId, FoldError};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
 pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, read_state};
-pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, read_journal};
+pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, LineFault, read_journal};
 pub use record::Record;
 pub use saved::{AccessMode, SavedDebate};
 pub use snapshot::{Readers, write_atomically};
@@ -147,64 +147,41 @@ pub enum StoreError {
 
 impl Diagnostic for StoreError {
     fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Journal(error) => error.blame(),
-            Self::State(error) => error.blame(),
-            Self::NoJournal { .. }
-            | Self::JournalGone { .. }
-            | Self::Unknown { .. }
-            | Self::Ambiguous { .. }
-            | Self::Pattern { .. }
-            | Self::NoMatch { .. }
-            | Self::Search { .. }
-            | Self::Elsewhere { .. } => ErrorCategory::Arguments,
-            Self::Directory { .. }
-            | Self::List { .. }
-            | Self::Write { .. }
-            | Self::Remove { .. }
-            | Self::Fold { .. } => ErrorCategory::General,
-        }
+        self.advice().0
     }
 
     fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::Journal(error) => return error.hint(),
-            Self::State(error) => return error.hint(),
-            Self::Directory { .. } | Self::List { .. } => SEE_TO_THE_PLACE,
-            Self::Write { .. } => "see that it may be written and has room, or name another file",
-            Self::JournalGone { .. } => {
-                "put it back; from the state file alone a debate can be reported and evaluated, no more"
-            }
-            Self::Ambiguous { .. } => "write more of the id",
-            Self::Unknown { .. }
-            | Self::NoJournal { .. }
-            | Self::Fold { .. }
-            | Self::Pattern { .. }
-            | Self::NoMatch { .. }
-            | Self::Search { .. }
-            | Self::Elsewhere { .. }
-            | Self::Remove { .. } => return None,
-        };
-        Some(hint.to_owned())
+        self.advice().1
     }
 
     fn remedy(&self) -> Option<Remedy> {
+        self.advice().2
+    }
+}
+
+impl StoreError {
+    fn advice(&self) -> (ErrorCategory, Option<String>, Option<Remedy>) {
+        use ErrorCategory::{Arguments, General};
+        let hint = |hint: &str| Some(hint.to_owned());
         match self {
-            Self::Journal(error) => error.remedy(),
-            Self::State(error) => error.remedy(),
-            Self::Unknown { .. } => Some(Remedy::List),
-            Self::Directory { .. }
-            | Self::List { .. }
-            | Self::Write { .. }
-            | Self::Remove { .. }
-            | Self::JournalGone { .. }
-            | Self::Ambiguous { .. }
-            | Self::NoJournal { .. }
-            | Self::Fold { .. }
+            Self::Journal(error) => (error.blame(), error.hint(), error.remedy()),
+            Self::State(error) => (error.blame(), error.hint(), error.remedy()),
+            Self::Directory { .. } | Self::List { .. } => (General, hint(SEE_TO_THE_PLACE), None),
+            Self::Write { .. } => {
+                (General, hint("see that it may be written and has room, or name another file"), None)
+            }
+            Self::Remove { .. } | Self::Fold { .. } => (General, None, None),
+            Self::JournalGone { .. } => {
+                let put_back = "put it back; from the state file alone a debate can be reported and evaluated, no more";
+                (Arguments, hint(put_back), None)
+            }
+            Self::Ambiguous { .. } => (Arguments, hint("write more of the id"), None),
+            Self::Unknown { .. } => (Arguments, None, Some(Remedy::List)),
+            Self::NoJournal { .. }
             | Self::Pattern { .. }
             | Self::NoMatch { .. }
             | Self::Search { .. }
-            | Self::Elsewhere { .. } => None,
+            | Self::Elsewhere { .. } => (Arguments, None, None),
         }
     }
 }
