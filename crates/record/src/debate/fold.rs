@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use foldhash::{HashMap, HashMapExt};
-
 use dialectic_base::call::CallRecord;
 use dialectic_base::money::Usd;
 use dialectic_base::problem::NO_ANSWER;
@@ -100,47 +98,14 @@ impl Debate {
             problem,
             context,
             attachments,
-            status: Status::Pending,
-            current_round: 0,
-            rounds: Vec::new(),
-            gathered: None,
-            selection: None,
-            extensions: Vec::new(),
-            clarifications: None,
-            clarification_iterations: None,
-            questions_ended: false,
-            draft: None,
-            check_forgone: false,
-            checks: Vec::new(),
-            final_solution: None,
-            voting: None,
-            judge_summary: None,
             prompt_sources: Some(prompt_sources),
-            suspended_at_stage: None,
-            suspended_at: None,
-            user_feedback: None,
-            user_feedback_note: None,
-            tags: Vec::new(),
-            follow_ups: Vec::new(),
             settings: Some(settings),
             stages,
-            settled: HashMap::new(),
-            polls: Vec::new(),
-            judgements: Vec::new(),
-            verdict: None,
-            current_stage: None,
             seed: Some(seed),
             forked_from,
-            failures: Vec::new(),
-            cuts: Vec::new(),
-            usage: std::collections::BTreeMap::new(),
-            output_limit: None,
-            cost_warning: None,
-            stop_reason: None,
-            error: None,
-            outcome: None,
             created_at: Some(first.at),
             updated_at: Some(first.at),
+            ..Self::default()
         })
     }
 

@@ -18,7 +18,7 @@ use super::{
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Debate {
     /// 1; absent in older files.
@@ -161,9 +161,10 @@ pub struct Debate {
 
 dialectic_base::named! {
     /// Where a debate stands.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
     pub enum Status {
         /// Created, not begun.
+        #[default]
         Pending = "pending",
         /// In progress, or killed while it was.
         Running = "running",
@@ -177,7 +178,7 @@ dialectic_base::named! {
 }
 
 /// One round.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Round {
     /// Counted from 1.
@@ -378,19 +379,7 @@ pub enum StopReason {
 impl Round {
     /// A round in which nothing was said yet.
     pub fn begun(round_number: u32) -> Self {
-        Self {
-            round_number,
-            contributions: Vec::new(),
-            summaries: None,
-            evaluation: None,
-            relations: None,
-            similarities: None,
-            convergence: None,
-            challenge: None,
-            observations: Vec::new(),
-            timed_out: false,
-            timestamp: None,
-        }
+        Self { round_number, ..Self::default() }
     }
 
     /// The contribution of that stage by that agent, about `target` if it is about somebody.

@@ -36,11 +36,6 @@ impl Voting {
         first.is_none_or(|first| votes.all(|votes| votes == first))
     }
 
-    /// Why the votes did not decide, without a full stop.
-    pub fn undecided_in_words(&self) -> &'static str {
-        if self.is_tied() { "the vote was tied" } else { "ballots failed that could have decided the vote" }
-    }
-
     /// What to say where the judge did not decide either, without a full stop.
     pub fn unbroken_in_words(&self) -> &'static str {
         if self.is_tied() {
