@@ -51,6 +51,8 @@ pub enum Remedy {
     LimitQuestion,
     /// Ask the question again that is on record.
     AskAgain,
+    /// Set this key of the configuration in another way.
+    Set(&'static str),
     /// Resume this debate.
     Resume(String),
     /// List the saved debates.

@@ -36,9 +36,11 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::debate::{AgentSettings, CallKey, CallStatus, Debate, Event, FORMAT_VERSION, Settings, StageId, StageInfo};
+use crate::debate::{
+    AgentSettings, CallKey, CallStatus, Debate, Event, FORMAT_VERSION, ResultKind, Settings, StageId, StageInfo,
+};
 use crate::prompt::Prompt;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
 pub use arena::ARENA;
 pub use check::{CHECK, FINAL};
@@ -88,10 +90,24 @@ pub struct Protocol {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Unfit {
-    /// What is wrong.
+    /// What is wrong with them.
     pub problem: String,
     /// What to do.
     pub hint: String,
+    /// The setting that it is about, where a front end may have another way to set it.
+    pub key: Option<&'static str>,
+}
+
+impl Unfit {
+    /// Settings with that problem, and what to do.
+    pub fn new(problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { problem: problem.into(), hint: hint.into(), key: None }
+    }
+
+    /// The same, about the setting `key`.
+    pub fn about(self, key: &'static str) -> Self {
+        Self { key: Some(key), ..self }
+    }
 }
 
 impl Diagnostic for Unfit {
@@ -101,6 +117,10 @@ impl Diagnostic for Unfit {
 
     fn hint(&self) -> Option<String> {
         Some(self.hint.clone())
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        self.key.map(Remedy::Set)
     }
 }
 
@@ -282,9 +302,56 @@ pub fn no_steps(_: &Debate) -> Vec<Step> {
 /// Of a kind of call that is no place.
 ///
 /// # Errors
-/// Always: nothing ends there.
-pub fn no_place(_: &Debate) -> Result<Trigger, String> {
-    Err("a kind of call is no place to end".to_owned())
+const PROPOSAL: StageId = StageId::new("proposal");
+const CRITIQUE: StageId = StageId::new("critique");
+const SYNTHESIS: StageId = StageId::new("synthesis");
+const PROPOSALS_COMPLETE: Trigger = Trigger("PROPOSALS_COMPLETE");
+const CRITIQUES_COMPLETE: Trigger = Trigger("CRITIQUES_COMPLETE");
+
+/// Fewer proposals than this make no debate, unless fewer agents began.
+const FEWEST_PROPOSALS: usize = 2;
+
+const fn proposal_info() -> StageInfo {
+    let words = ["proposal", "proposals", "proposing", "proposes", "proposed", "propose"];
+    StageInfo::new(PROPOSAL, words).yielding(ResultKind::Proposal).in_round().essential()
+}
+
+const fn critique_info() -> StageInfo {
+    let words = ["critique", "critiques", "critiquing", "critiques", "critiqued", "critique"];
+    StageInfo::new(CRITIQUE, words).yielding(ResultKind::Critique).in_round().essential()
+}
+
+const fn synthesis_info() -> StageInfo {
+    let words = ["synthesis", "syntheses", "synthesizing", "synthesizes", "synthesized", "synthesize"];
+    StageInfo::new(SYNTHESIS, words).yielding(ResultKind::Solution).essential()
+}
+
+/// The outcome of the stage of proposals in a debate of that kind.
+fn enough_proposals(debate: &Debate, kind: &str) -> Result<Trigger, String> {
+    let team = debate.team();
+    let needed = FEWEST_PROPOSALS.min(team.len());
+    let is_there = |agent: &&&AgentSettings| debate.settled(&key(debate, PROPOSAL, agent)) == Some(CallStatus::Done);
+    let there = team.iter().filter(is_there).count();
+    if there < needed {
+        let round = debate.current_round;
+        return Err(format!("round {round} has {there} of the {needed} proposals that {kind} needs"));
+    }
+    Ok(complete_or_fallback(debate, PROPOSAL, PROPOSALS_COMPLETE))
+}
+
+fn has_timed_out(debate: &Debate) -> bool {
+    debate.round(debate.current_round).is_some_and(|round| round.timed_out)
+}
+
+/// A kind of call within another stage: it is no place in the table, and the stage that uses it makes the calls.
+pub const fn kind_of_call(info: StageInfo) -> Stage {
+    Stage {
+        info: info.kind_of_call(),
+        facts: nothing,
+        steps: no_steps,
+        outcome: |_| Err("a kind of call is no place to end".to_owned()),
+        rows: &[],
+    }
 }
 
 /// `trigger`, or FALLBACK where a call of `stage` failed in this round.

@@ -68,13 +68,10 @@ pub(super) fn check_rounds(settings: &Settings) -> Result<(), Unfit> {
     if (FEWEST_ROUNDS..=MOST_ROUNDS).contains(&rounds) {
         return Ok(());
     }
-    Err(Unfit {
-        problem: format!("{protocol} has {FEWEST_ROUNDS} to {MOST_ROUNDS} rounds, not {rounds}"),
-        hint: format!(
-            "the opening is the first round and the closing the last: set `debate.rounds` or --rounds to \
-             {FEWEST_ROUNDS} to {MOST_ROUNDS}"
-        ),
-    })
+    let problem = format!("{protocol} has {FEWEST_ROUNDS} to {MOST_ROUNDS} rounds, not {rounds}");
+    let first_and_last = "the opening is the first round and the closing the last";
+    let hint = format!("{first_and_last}: set `debate.rounds` to {FEWEST_ROUNDS} to {MOST_ROUNDS}");
+    Err(Unfit::new(problem, hint).about("debate.rounds"))
 }
 
 /// The first round: everybody says what speaks for its side.

@@ -92,12 +92,10 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     check_rounds(settings)?;
     for (position, name) in [(Position::For, FOR), (Position::Against, AGAINST)] {
         if on_side(settings, position).next().is_none() {
-            return Err(Unfit {
-                problem: format!("oxford needs agents on both sides, and nobody speaks {name} the motion"),
-                hint: "set `position` to for and to against for one agent each; where nobody has a position, the \
-                       first agent speaks for the motion and the second against it"
-                    .to_owned(),
-            });
+            let problem = format!("oxford needs agents on both sides, and nobody speaks {name} the motion");
+            let hint = "set `position` to for and to against for one agent each; where nobody has a position, the \
+                        first agent speaks for the motion and the second against it";
+            return Err(Unfit::new(problem, hint));
         }
     }
     Ok(())

@@ -128,16 +128,14 @@ pub fn author_and_reviewers(settings: &Settings) -> Option<(&AgentSettings, &[Ag
 
 fn check(settings: &Settings) -> Result<(), Unfit> {
     if settings.agents.len() < 2 {
-        return Err(Unfit {
-            problem: "review needs two agents, one who writes and one who reviews, and one is to take part".to_owned(),
-            hint: "choose more with --agents or in the configuration: the first writes, the others review".to_owned(),
-        });
+        let problem = "review needs two agents, one who writes and one who reviews, and one is to take part";
+        let hint = "the first agent writes, the others review: choose more in the configuration";
+        return Err(Unfit::new(problem, hint).about("agents"));
     }
     if settings.debate.rounds < FEWEST_ROUNDS {
-        return Err(Unfit {
-            problem: format!("review needs {FEWEST_ROUNDS} rounds, a draft and a rewrite, and 1 is asked for"),
-            hint: format!("set `debate.rounds` or --rounds to at least {FEWEST_ROUNDS}"),
-        });
+        let problem = format!("review needs {FEWEST_ROUNDS} rounds, a draft and a rewrite, and 1 is asked for");
+        let hint = format!("set `debate.rounds` to at least {FEWEST_ROUNDS}");
+        return Err(Unfit::new(problem, hint).about("debate.rounds"));
     }
     Ok(())
 }
