@@ -146,11 +146,9 @@ impl Outcome {
 /// that could not be read at all is none.
 fn unread_critiques(debate: &Debate) -> Vec<String> {
     let mut reasons = Vec::new();
-    let all =
-        debate.rounds.iter().flat_map(|round| round.contributions.iter().map(move |one| (round.round_number, one)));
     let is_critique =
         |one: &Contribution| debate.yield_of(one) == Some(ResultKind::Critique) || one.metadata.choice.is_some();
-    for (round, one) in all.filter(|(_, one)| is_critique(one) && !one.metadata.carried_over) {
+    for (round, one) in debate.contributions().filter(|(_, one)| is_critique(one) && !one.metadata.carried_over) {
         let target = one.target_agent_id.as_ref().map(|id| format!(" of {id}")).unwrap_or_default();
         let noun = debate.words(one.stage).noun;
         let which = format!("{}'s {noun}{target} in round {round}", one.agent_id);
@@ -197,9 +195,7 @@ fn unseen(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
         debate.stage(stage).is_some_and(|stage| stage.in_round && stage.yields == Some(ResultKind::Ballot))
     };
     let last = debate.final_round()?;
-    let cast =
-        debate.rounds.iter().flat_map(|round| round.contributions.iter().map(move |one| (round.round_number, one)));
-    let cast = cast.filter(|(_, one)| decides(one.stage) && one.metadata.choice.is_some());
+    let cast = debate.contributions().filter(|(_, one)| decides(one.stage) && one.metadata.choice.is_some());
     let made = cast.map(|(round, one)| (round, one.stage, one.target_agent_id.as_ref()));
     let failed = debate.failures.iter().map(|failure| &failure.key).filter(|key| decides(key.stage));
     let failed = failed.map(|key| (0, key.stage, key.target_agent_id.as_ref()));

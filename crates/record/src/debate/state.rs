@@ -487,6 +487,11 @@ impl Debate {
         in_round.or_else(|| self.checked().find(|(one, pass)| *pass == key.pass && is_meant(one)).map(|(one, _)| one))
     }
 
+    /// All texts of the rounds, each with the number of its round.
+    pub fn contributions(&self) -> impl Iterator<Item = (u32, &Arc<Contribution>)> {
+        self.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)))
+    }
+
     /// Where each agent stands at the end of a round: the last of its own solutions there, in the stored order.
     pub fn positions<'a>(&self, round: &'a Round) -> Vec<&'a Arc<Contribution>> {
         let mut positions: Vec<&Arc<Contribution>> = Vec::new();

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use anstyle::{Ansi256Color, AnsiColor, Color, Style};
+use anstyle::{Ansi256Color, AnsiColor, Style};
 use console::{measure_text_width, truncate_str};
 
 use dialectic_base::figures::{counted, duration, named_cost, percent, score, sum_of_tokens, thousands};
@@ -25,16 +25,7 @@ const QUIET: Style = Style::new().dimmed();
 
 /// The colours that agents have on pages and in the browser, as near as a terminal has them: each can be read on a dark
 /// and on a light one.
-const OF_AGENTS: [Ansi256Color; 8] = [
-    Ansi256Color(33),
-    Ansi256Color(168),
-    Ansi256Color(98),
-    Ansi256Color(31),
-    Ansi256Color(161),
-    Ansi256Color(133),
-    Ansi256Color(62),
-    Ansi256Color(97),
-];
+const OF_AGENTS: [u8; 8] = [33, 168, 98, 31, 161, 133, 62, 97];
 
 /// In less room than this, in columns, what is said stands in a row of its own.
 const ROOM_FOR_WORDS: usize = 24;
@@ -50,7 +41,7 @@ const READ: usize = 4_000;
 /// The colour of an agent; the judge has none.
 pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {
     match panel.agents.iter().position(|agent| agent.id == *id) {
-        Some(place) => Style::new().fg_color(Some(Color::Ansi256(OF_AGENTS[place % OF_AGENTS.len()]))),
+        Some(place) => Style::new().fg_color(Some(Ansi256Color(OF_AGENTS[place % OF_AGENTS.len()]).into())),
         None => Style::new().bold(),
     }
 }

@@ -1,8 +1,6 @@
 //! What became of every objection: the fold of the points, answers and rechecks that contributions were read to hold,
 //! and of the judge's rulings.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
 use dialectic_base::severity::Severity;
@@ -169,7 +167,7 @@ impl Ledger {
     /// Of a whole record.
     pub fn of(debate: &Debate) -> Self {
         let mut fold = Fold::of(debate);
-        for (round, one) in contributions(debate) {
+        for (round, one) in debate.contributions() {
             fold.take(round, one);
         }
         fold.close(debate);
@@ -193,7 +191,7 @@ impl Ledger {
             })
         };
         let mut fold = Fold::of(debate);
-        for (number, one) in contributions(debate).filter(|(_, one)| concerns(one)) {
+        for (number, one) in debate.contributions().filter(|(_, one)| concerns(one)) {
             if number < round || is_input(number, one) {
                 fold.take(number, one);
             }
@@ -204,7 +202,7 @@ impl Ledger {
     /// Of the rounds up to `round`.
     pub fn at_end_of(debate: &Debate, round: u32) -> Self {
         let mut fold = Fold::of(debate);
-        for (number, one) in contributions(debate).filter(|(number, _)| *number <= round) {
+        for (number, one) in debate.contributions().filter(|(number, _)| *number <= round) {
             fold.take(number, one);
         }
         fold.ledger
@@ -246,7 +244,7 @@ impl Ledger {
 
     /// What reviewers say of whole approaches that no remedy can mend, each with who says it.
     pub fn given_up(debate: &Debate) -> Vec<(&AgentId, &GivenUp)> {
-        let readings = contributions(debate).filter_map(|(_, one)| Some((&one.agent_id, one.reading.as_ref()?)));
+        let readings = debate.contributions().filter_map(|(_, one)| Some((&one.agent_id, one.reading.as_ref()?)));
         readings.flat_map(|(by, reading)| reading.given_up.iter().map(move |one| (by, one))).collect()
     }
 
@@ -291,11 +289,6 @@ impl Debate {
         };
         !positions.is_empty() && positions.iter().all(|one| is_settled(&one.agent_id))
     }
-}
-
-/// All contributions in the order of the record, with their rounds.
-fn contributions(debate: &Debate) -> impl Iterator<Item = (u32, &Arc<Contribution>)> {
-    debate.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)))
 }
 
 #[cfg(test)]

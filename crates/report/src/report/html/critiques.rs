@@ -94,11 +94,9 @@ impl PointOutcome {
 }
 
 fn all<'v>(view: &'v View<'_>) -> impl Iterator<Item = Critique<'v>> {
-    let rounds = view.debate.rounds.iter();
-    let contributions = rounds.flat_map(|round| round.contributions.iter().map(move |one| (round, one)));
+    let contributions = view.debate.contributions();
     let critiques = contributions.filter(|(_, one)| view.debate.yield_of(one) == Some(ResultKind::Critique));
-    let numbered = critiques.zip(1..);
-    numbered.map(|((round, contribution), number)| Critique { round: round.round_number, number, contribution })
+    critiques.zip(1..).map(|((round, contribution), number)| Critique { round, number, contribution })
 }
 
 /// The numbers of the critiques on the page, by round, critic and author.

@@ -31,9 +31,7 @@ pub(crate) fn counts<'s>(debate: &'s Debate, shown: &'s Shown) -> Vec<Block<'s>>
 
 /// The critiques, demands and checks in which no point could be read, and those of which not all points were.
 fn unread(debate: &Debate) -> Vec<ListItem<'_>> {
-    let rounds = debate.rounds.iter();
-    let all = rounds
-        .flat_map(|round| round.contributions.iter().map(move |one| (format!(", round {}", round.round_number), one)));
+    let all = debate.contributions().map(|(round, one)| (format!(", round {round}"), one));
     let in_rounds = all.filter(|(_, one)| {
         debate.yield_of(one) == Some(ResultKind::Critique) || one.is_demand() || one.unread_points() > 0
     });

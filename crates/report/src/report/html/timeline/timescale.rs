@@ -137,31 +137,11 @@ impl Timescale {
 
 /// The distance of ticks: the shortest round one of which few enough fit.
 fn step(shown: i64) -> i64 {
-    const SECOND: i64 = 1_000;
-    const MINUTE: i64 = 60 * SECOND;
-    const HOUR: i64 = 60 * MINUTE;
+    /// In tenths of a second: from one tenth to a day.
     const STEPS: [i64; 19] = [
-        100,
-        200,
-        500,
-        SECOND,
-        2 * SECOND,
-        5 * SECOND,
-        10 * SECOND,
-        20 * SECOND,
-        30 * SECOND,
-        MINUTE,
-        2 * MINUTE,
-        5 * MINUTE,
-        10 * MINUTE,
-        20 * MINUTE,
-        30 * MINUTE,
-        HOUR,
-        2 * HOUR,
-        6 * HOUR,
-        24 * HOUR,
+        1, 2, 5, 10, 20, 50, 100, 200, 300, 600, 1_200, 3_000, 6_000, 12_000, 18_000, 36_000, 72_000, 216_000, 864_000,
     ];
-    STEPS.into_iter().find(|step| shown / step < TICKS).unwrap_or((shown / TICKS).max(1))
+    STEPS.into_iter().map(|tenths| 100 * tenths).find(|step| shown / step < TICKS).unwrap_or((shown / TICKS).max(1))
 }
 
 #[cfg(test)]
