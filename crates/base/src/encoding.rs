@@ -1,6 +1,15 @@
-//! Text files of the user's, which have to be UTF-8: what one is that is not.
+//! Text files of the user's, which have to be UTF-8: what one is that is not. Bytes as digits.
 
-use std::fmt;
+use std::fmt::{self, Write};
+
+/// Bytes in hexadecimal, two digits each.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
 
 /// A file that is not UTF-8, and what it looks like instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Which prompts this program was built with.
 
-use std::fmt::Write;
-
 use sha2::{Digest, Sha256};
+
+use dialectic_base::encoding::hexadecimal;
 
 use super::Prompt;
 use super::catalog::{PARTS, Template};
@@ -33,12 +33,12 @@ impl Role {
             ("summarize", summarize),
             ("clarify", clarify),
         ];
-        hex(&hash(texts))
+        hexadecimal(&hash(texts))
     }
 }
 
 fn digest<'a>(prompts: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
-    hex(hash(prompts).get(..KEPT_BYTES).unwrap_or_default())
+    hexadecimal(hash(prompts).get(..KEPT_BYTES).unwrap_or_default())
 }
 
 fn hash<'a>(prompts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
@@ -51,14 +51,6 @@ fn hash<'a>(prompts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
         }
     }
     hash.finalize().to_vec()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::debate::Recorded;
+use dialectic_base::encoding::hexadecimal;
 
 /// A line that is to be written.
 pub(super) struct Sealed {
@@ -160,10 +161,5 @@ fn own_hash(text: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// The hash of all that the hasher was given, in hexadecimal.
 pub(super) fn hex(hasher: Sha256) -> String {
-    use std::fmt::Write;
-    hasher.finalize().iter().fold(String::with_capacity(HEX_LENGTH), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hexadecimal(&hasher.finalize())
 }

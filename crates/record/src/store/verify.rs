@@ -1,7 +1,6 @@
 //! Whether a debate's files are what they were: the journal as it was written, the state file its fold.
 
-use std::fs::{self, TryLockError};
-use std::io::ErrorKind;
+use std::fs::TryLockError;
 use std::path::Path;
 
 use serde_json::Value;
@@ -9,9 +8,8 @@ use serde_json::Value;
 use crate::debate::{Debate, DebateFile, Event, FoldError, Recorded};
 use dialectic_base::key_path::KeyPath;
 
-use super::directory::parse_state;
+use super::directory::{parse_state, read_bytes};
 use super::journal::{open_journal, scan};
-use super::regular::is_special;
 use super::{Entry, JournalError, JournalMark, StateFileError, StoreError};
 
 /// What was found of a debate's files.
@@ -167,16 +165,10 @@ fn ends_a_run(event: &Event) -> bool {
 }
 
 fn read_saved(path: &Path) -> Result<ReadState, StateFileError> {
-    let unreadable = |source: std::io::Error| StateFileError::Unreadable { path: path.to_owned(), source };
-    if is_special(path) {
-        return Err(StateFileError::NotAFile { path: path.to_owned() });
-    }
-    let bytes = fs::read(path).map_err(|error| match error.kind() {
-        ErrorKind::IsADirectory => StateFileError::IsDirectory { path: path.to_owned() },
-        _ => unreadable(error),
-    })?;
+    let bytes = read_bytes(path)?;
     let debate = parse_state(path, &bytes)?;
-    let mut value: Value = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.into()))?;
+    let mut value: Value = serde_json::from_slice(&bytes)
+        .map_err(|source| StateFileError::Unreadable { path: path.to_owned(), source: source.into() })?;
     let mark = value.as_object_mut().and_then(|fields| fields.remove("journal"));
     // A mark that cannot be read counts as one that fits nothing.
     let mark = mark.map(|mark| serde_json::from_value(mark).unwrap_or_default());
