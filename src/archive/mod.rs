@@ -1,7 +1,7 @@
 //! What past debates have shown: how good models are at their roles, and what was decided on which subject.
 //!
 //! Both live in one `SQLite` file beside the debates. It is a cache: whatever is in it can be taken from the debates again,
-//! and is, as soon as somebody looks ([`Archive::update`]). So a run that is killed behind its debate's last event loses
+//! and is, as soon as somebody looks ([`Archive::update`]). So a run that is killed after its debate's last event loses
 //! nothing, and no debate counts twice, however many programs look at once.
 
 mod elo;

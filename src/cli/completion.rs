@@ -89,7 +89,7 @@ fn protocols() -> Vec<CompletionCandidate> {
     named.collect()
 }
 
-/// The debate that is named on the command line behind `command`, where it can be found.
+/// The debate that is named on the command line after `command`, where it can be found.
 fn named_debate(command: &str) -> Option<Debate> {
     let typed = std::env::args().skip_while(|word| word != "--").skip_while(|word| word != command).nth(1)?;
     let entry: Entry = directory().ok()?.find(&typed).ok()?;

@@ -132,7 +132,7 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
         let agent = settings.everybody().find(|agent| agent.id == failure.key.agent_id)?;
         key_variable(&agent.provider, &settings.providers)
     });
-    // Behind the status stands what the server says.
+    // After the status stands what the server says.
     let (what, said) = match (failure.error.split_once("): "), &variable) {
         (Some((what, said)), Some(_)) => (format!("{what})"), Some(ForeignMessage(said.to_owned()))),
         _ => (failure.error.clone(), None),

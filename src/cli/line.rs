@@ -44,7 +44,7 @@ enum Pressed {
 }
 
 impl LineReader {
-    /// Reads a line behind `prompt`, key by key, on standard error and from the terminal.
+    /// Reads a line after `prompt`, key by key, on standard error and from the terminal.
     ///
     /// # Errors
     /// When the terminal cannot be read or written; of the kind `Interrupted` at Ctrl-C, which is also raised as a
@@ -151,7 +151,7 @@ fn up(rows: usize) -> String {
     if rows > 0 { format!("\x1b[{rows}A") } else { String::new() }
 }
 
-/// In which row and column the cursor stands behind `text`.
+/// In which row and column the cursor stands after `text`.
 fn place(text: &str, columns: usize) -> (usize, usize) {
     let (mut row, mut column) = (0, 0);
     for c in text.chars() {

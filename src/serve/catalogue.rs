@@ -105,7 +105,7 @@ impl Catalogue {
         for entry in entries {
             let id = entry.id();
             let state = stamp(&entry.state);
-            // The state is saved behind each stage; that is often enough for a list.
+            // The state is saved after each stage; that is often enough for a list.
             let journal = if state.is_some() { None } else { entry.journal.as_deref().and_then(stamp) };
             let row = match before.remove(&id) {
                 Some((of_state, of_journal, row)) if (of_state, of_journal) == (state, journal) => row,

@@ -42,7 +42,7 @@ pub struct Workplace {
 /// A debate that can be put to run.
 pub(super) struct Admission {
     pub(super) ready: Ready,
-    /// What is to be done behind it.
+    /// What is to be done after it.
     pub(super) after: After,
     pub(super) warnings: Vec<String>,
 }

@@ -36,7 +36,7 @@ pub fn cell(text: &str) -> Cow<'_, str> {
     escaped(text, Some('|'))
 }
 
-/// [`inline`] text behind which a heading ends: a last `#` of it stays a part of the heading.
+/// [`inline`] text after which a heading ends: a last `#` of it stays a part of the heading.
 pub fn heading(text: &str) -> Cow<'_, str> {
     let text = inline(text);
     match text.strip_suffix('#') {

@@ -60,7 +60,7 @@ fn summary(protocol: &Protocol, width: usize) -> String {
     format!("{}{default}\n{}", protocol.name, lines.concat())
 }
 
-/// `text` behind `label`, broken between words; further lines begin below the first word.
+/// `text` after `label`, broken between words; further lines begin below the first word.
 fn wrapped(label: &str, text: &str, width: usize) -> String {
     let mut lines = String::new();
     let mut line = label.to_owned();

@@ -434,7 +434,7 @@ impl Ask {
         Ok((first.and(text, call), said(reading)))
     }
 
-    /// Puts a reply that called tools, and what they answered, behind the question.
+    /// Puts a reply that called tools, and what they answered, after the question.
     fn go_on(&mut self, reply: StoredReply) {
         self.request.turns.push(Turn::Assistant { text: reply.text, calls: reply.tool_calls });
         self.request.turns.push(Turn::ToolResults(reply.tool_results));
@@ -685,7 +685,7 @@ fn points_once_more() -> String {
     NoPoints {}.render().unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())
 }
 
-/// Puts an answer, and what is said to it, behind a question.
+/// Puts an answer, and what is said to it, after a question.
 fn go_on(request: &mut Request, text: &str, said: String) {
     request.turns.push(Turn::Assistant { text: text.to_owned(), calls: Vec::new() });
     request.turns.push(Turn::User(said));

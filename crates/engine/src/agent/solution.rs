@@ -51,7 +51,7 @@ pub(super) fn percentage_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> R
 }
 
 impl Written {
-    /// The solution, with the judge's assessment behind it as far as there is one. `listed` are the points that it was
+    /// The solution, with the judge's assessment after it as far as there is one. `listed` are the points that it was
     /// to rule on, `standing` what it ruled on them before.
     #[must_use]
     pub fn into_solution(self, judge: &AgentId, listed: &[Objection], standing: &[Ruling]) -> Solution {

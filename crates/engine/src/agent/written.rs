@@ -230,7 +230,7 @@ fn fenced_block(text: &str) -> Option<AssessmentBlock> {
     None
 }
 
-/// The fence that a line is, with what is written behind it.
+/// The fence that a line is, with what is written after it.
 fn fence_of(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let first = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
@@ -315,7 +315,7 @@ pub(super) fn object_length(text: &str) -> usize {
 /// What is left of an answer when its block is taken out, without what announced the block.
 fn tidy(before: &str, after: &str) -> String {
     let (before, after) = (before.trim(), after.trim());
-    // The fence of an answer that was put into one as a whole is closed behind the block.
+    // The fence of an answer that was put into one as a whole is closed after the block.
     let (unwrapped, was_wrapped) = unwrapped(before);
     let after = if was_wrapped || fence_of(after).is_some() { after.trim_matches(['`', '~']).trim() } else { after };
     let before = if after.is_empty() { without_announcement(unwrapped) } else { unwrapped };

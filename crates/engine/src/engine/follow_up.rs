@@ -16,7 +16,7 @@ use super::{Engine, EngineError};
 #[derive(Debug, thiserror::Error)]
 pub enum FollowUpError {
     /// No question is given, and none is open.
-    #[error("no question is given, and none is waiting for its answer")]
+    #[error("no question is given, and none is unanswered")]
     NoQuestion,
     /// As many questions as a record can hold have been asked.
     #[error("no further question can be asked about this debate: it has {0} already")]
@@ -94,7 +94,7 @@ impl Engine {
             self.append(Event::FollowUpAsked { question }).map_err(EngineError::from)?;
         }
         let answered = self.answer_or_stop(&step).await;
-        // Calls in flight are abandoned before the last save, so that nothing is recorded behind it.
+        // Calls in flight are abandoned before the last save, so that nothing is recorded after it.
         self.calls = super::calls::Calls::new();
         let saved = self.record.flush().await.map_err(EngineError::from);
         if saved.is_err() {
@@ -134,7 +134,7 @@ impl Engine {
 
     fn record_follow_up(&mut self, step: &Step, answered: &RequestResult) -> Result<Arc<str>, FollowUpError> {
         let Value::Text(text) = &answered.value else {
-            return Err(FollowUpError::Failed("its answer is no text".to_owned()));
+            return Err(FollowUpError::Failed("its answer is not text".to_owned()));
         };
         if let Some(cut) = answered.call.cut() {
             self.warn(format!("the answer was cut {}", cut.how()));

@@ -40,7 +40,7 @@ impl Diagnostic for WindowError {
     }
 
     fn hint(&self) -> Option<String> {
-        let hint = "take a model that reads more, or a shorter problem; where the figure is wrong, correct it with \
+        let hint = "use a model that reads more, or a shorter problem; if the figure is wrong, correct it with \
                     `models.<name>.contextWindow` in the configuration";
         Some(hint.to_owned())
     }

@@ -186,7 +186,7 @@ impl Diagnostic for RunnerError {
             Self::Engine(error) => error.hint(),
             Self::Forecast(error) => error.hint(),
             Self::Window(error) => error.hint(),
-            Self::NotAnswerable { .. } => Some("bring it to its end first".to_owned()),
+            Self::NotAnswerable { .. } => Some("finish it first".to_owned()),
             Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } => None,
         }
     }
@@ -277,15 +277,15 @@ impl Runner {
         let (record, contents) = Record::reopen(entry)?;
         let mut warnings = Vec::new();
         if contents.cut_short {
-            warnings.push("the last line of the journal was cut short by a crash and is dropped".to_owned());
+            warnings.push("a crash cut the last line of the journal short; it is dropped".to_owned());
         }
         let state = read_state(&entry.state);
         if let Some(unreadable) = state.as_ref().err().filter(|error| !error.is_missing()) {
-            warnings.push(format!("{unreadable}; it is written anew from the journal"));
+            warnings.push(format!("{unreadable}; it is rewritten from the journal"));
         }
         let debate = record.debate();
         if debate.status == Status::Completed {
-            // A kill behind the last event leaves a state file that does not know of it.
+            // A kill after the last event leaves a state file that does not know of it.
             if !state.is_ok_and(|state| state.is_same_state(debate)) {
                 record.write_state()?;
             }

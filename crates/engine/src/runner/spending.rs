@@ -66,7 +66,7 @@ pub enum SpendingError {
         source: io::Error,
     },
     /// Somebody else has held the lock for too long.
-    #[error("another process holds {path} and does not let go")]
+    #[error("another process keeps {path} locked")]
     Held {
         /// The file.
         path: PathBuf,
@@ -88,11 +88,11 @@ impl Diagnostic for SpendingError {
         let hint = match self {
             Self::Store(error) => return error.hint(),
             Self::Damaged { .. } => {
-                "put it back from a copy, or remove it: then nothing counts any more that removed debates have spent"
+                "restore it from a copy, or remove it: then the spending of removed debates no longer counts"
             }
-            Self::Newer { .. } => "take a version of the program that is at least as new",
-            Self::Held { .. } => "try again; see whether another server, or a program that removes debates, hangs",
-            Self::Unreadable { .. } | Self::Lock { .. } => "see that it is a file that may be read and written",
+            Self::Newer { .. } => "use a version of the program at least as new",
+            Self::Held { .. } => "try again; check whether another server, or a program that removes debates, hangs",
+            Self::Unreadable { .. } | Self::Lock { .. } => "make sure that it is a readable and writable file",
         };
         Some(hint.to_owned())
     }

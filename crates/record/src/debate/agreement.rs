@@ -163,7 +163,7 @@ impl Challenge {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Extension {
-    /// The round behind which it was decided.
+    /// The round after which it was decided.
     pub round: u32,
     /// Whose text had won.
     pub winner: AgentId,

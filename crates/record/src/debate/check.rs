@@ -146,8 +146,8 @@ impl Debate {
         let Some(draft) = self.newest_draft() else { return Vec::new() };
         let mut unverified = Vec::new();
         if self.is_unchecked() {
-            let which = if draft.number > 1 { "this draft, which takes another approach," } else { "this answer" };
-            unverified.push(format!("Nobody has checked {which} but who wrote it."));
+            let which = if draft.number > 1 { "this draft, which takes another approach" } else { "this answer" };
+            unverified.push(format!("Nobody but its author has checked {which}."));
         }
         let unread = self.unread_lenses().into_iter().map(|lens| lens.subject().to_owned()).collect::<Vec<_>>();
         if !unread.is_empty() {

@@ -49,7 +49,7 @@ pub enum ForkError {
         known: Vec<String>,
     },
     /// What is named is no stage but a kind of call within one.
-    #[error("{stage} is a kind of call within the stage {}, and a debate branches off before a whole stage: `{at}`", at.written_stage())]
+    #[error("{stage} is a kind of call within the stage {}; a debate can only branch off before a whole stage: `{at}`", at.written_stage())]
     KindOfCall {
         /// What is named.
         stage: StageId,
@@ -80,11 +80,11 @@ pub enum ForkError {
     },
     /// The settings name another protocol.
     #[error(
-        "the debate followed another protocol, of which only proposals can be kept; fork at `start`, or right after the proposals of the first round"
+        "the debate followed another protocol, from which only proposals can be kept; fork at `start`, or right after the proposals of the first round"
     )]
     OtherProtocol,
     /// The changed settings have fewer rounds than are taken over.
-    #[error("{taken_over} rounds are taken over, more than the {rounds} of the changed settings")]
+    #[error("the branch keeps {taken_over} rounds, more than the {rounds} of the changed settings")]
     TooManyRounds {
         /// How many have begun.
         taken_over: u32,
@@ -92,13 +92,13 @@ pub enum ForkError {
         rounds: u32,
     },
     /// The changed settings put somebody on another side.
-    #[error("what is taken over of {agent} was said with another `position` than the changed settings give it")]
+    #[error("the texts kept from {agent} were written for another `position` than the changed settings give it")]
     OtherSide {
         /// Who.
         agent: AgentId,
     },
     /// The changed settings lack somebody whose work is taken over.
-    #[error("what is taken over is by {}, which the changed settings do not have", listed(agents))]
+    #[error("the branch keeps texts by {}, which the changed settings do not have", listed(agents))]
     UnknownAgents {
         /// Who.
         agents: Vec<AgentId>,
@@ -109,7 +109,7 @@ impl ForkPoint {
     /// Before everything.
     pub const START: Self = Self { round: 0, stage: None };
 
-    /// Before the calls of `stage`, behind all that was said up to `round`.
+    /// Before the calls of `stage`, after all that was said up to `round`.
     pub fn before(round: u32, stage: StageId) -> Self {
         Self { round, stage: Some(stage) }
     }
@@ -243,7 +243,7 @@ impl Ranks<'_> {
     }
 }
 
-/// The events behind the creation that a branch of `parent` at `point` takes over, its calls marked as paid for there,
+/// The events after the creation that a branch of `parent` at `point` takes over, its calls marked as paid for there,
 /// with the stage that comes next. What was in between is made anew.
 ///
 /// # Errors
@@ -415,7 +415,7 @@ fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<RecordPosition> {
     for recorded in events {
         match &recorded.event {
             Event::RoundBegun { round: begun, .. } => {
-                // Behind a round there is a choice: another one, or the end.
+                // After a round there is a choice: another one, or the end.
                 if round > 0 {
                     places.push((round, closing));
                 }
@@ -503,7 +503,7 @@ mod tests {
         let refused = |point: &str| Ranks(&stages).place(&point.parse().unwrap()).unwrap_err().to_string();
         assert_eq!(
             refused("1.murmur"),
-            "murmur is a kind of call within the stage speech, and a debate branches off before a whole stage: `1.speech`"
+            "murmur is a kind of call within the stage speech; a debate can only branch off before a whole stage: `1.speech`"
         );
         assert_eq!(refused("1.opera"), "its protocol makes no calls in a stage `opera`; stages that make some: speech");
     }

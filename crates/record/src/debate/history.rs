@@ -28,7 +28,7 @@ impl Debate {
         self.own_text_lengths(agent, round).sum()
     }
 
-    /// Whether they have as many characters as `least`. Those behind are not counted.
+    /// Whether they have as many characters as `least`. Those after are not counted.
     pub fn own_texts_reach(&self, least: usize, agent: &AgentId, round: u32) -> bool {
         let mut total = 0;
         least == 0

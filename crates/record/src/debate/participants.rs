@@ -37,7 +37,7 @@ pub struct PanelInfo {
     pub agents: Vec<Participant>,
     /// The judge, shown last.
     pub judge: Participant,
-    /// Rounds at most, unless the protocol goes on behind them.
+    /// Rounds at most, unless the protocol goes on after them.
     pub rounds: u32,
     /// The stages of the debate's protocol, in the order in which they are shown.
     pub stages: Arc<[StageInfo]>,
@@ -92,7 +92,7 @@ impl PanelInfo {
         self.stages.iter().find(|stage| stage.id == id)
     }
 
-    /// The place of a stage among those of its protocol; behind all of them where it is none.
+    /// The place of a stage among those of its protocol; after all of them where it is none.
     pub fn stage_rank(&self, id: StageId) -> usize {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }

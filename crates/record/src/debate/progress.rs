@@ -156,7 +156,7 @@ impl Progress {
                 }
                 let Some(place) = self.place(*round, *stage) else { return };
                 let (_, progress) = self.stages.entry(place).or_insert((*stage, StageProgress::default()));
-                // One that goes on behind a pause counts what is left to do.
+                // One that goes on after a pause counts what is left to do.
                 *progress = StageProgress {
                     total: *total,
                     ..if progress.is_over { StageProgress::default() } else { *progress }
@@ -206,7 +206,7 @@ impl Progress {
             }
             Event::RoundBegun { round, .. } => {
                 self.round = *round;
-                // A protocol may go on behind the last round that was to be.
+                // A protocol may go on after the last round that was to be.
                 self.panel.rounds = self.panel.rounds.max(*round);
                 // A stage of an earlier round that never ended was given up with its round.
                 self.stages.retain(|(of, ..), _| of >= round);

@@ -85,9 +85,7 @@ impl PromptSources {
         if let (Some(before), Some(now)) = (&self.version, &now.version)
             && before != now
         {
-            changes.push(format!(
-                "the built-in prompts are those of another version than this debate began with ({before}, now {now})"
-            ));
+            changes.push(format!("the built-in prompts have changed since this debate began ({before}, now {now})"));
         }
         for now in now.told() {
             let Some(before) = self.told().find(|before| before.id == now.id) else { continue };
@@ -99,7 +97,7 @@ impl PromptSources {
                     (before.path, now.path)
                 };
                 let (from, to) = (place(moved.0), place(moved.1));
-                changes.push(format!("{} is told what {to} says; this debate began with {from}", now.id));
+                changes.push(format!("{} now uses {to}; this debate began with {from}", now.id));
             } else if is_new {
                 let file = now.path.or(now.summary_path).map(|path| format!(" ({})", path.display()));
                 let file = file.unwrap_or_default();

@@ -186,7 +186,7 @@ pub(super) fn place_of(stages: &[StageInfo], id: StageId) -> Option<&StageInfo> 
     stages.iter().skip_while(|stage| stage.id != id).find(|stage| stage.is_place)
 }
 
-/// Where in the list the place of that stage is; behind all where it has none.
+/// Where in the list the place of that stage is; after all where it has none.
 pub(super) fn place_rank(stages: &[StageInfo], id: StageId) -> usize {
     let place = place_of(stages, id).map_or(id, |place| place.id);
     stages.iter().position(|stage| stage.id == place).unwrap_or(stages.len())

@@ -456,7 +456,7 @@ impl Debate {
         stage::place_rank(&self.stages, id)
     }
 
-    /// The place of a stage among those of its protocol; behind all of them where it is none.
+    /// The place of a stage among those of its protocol; after all of them where it is none.
     pub fn stage_rank(&self, id: StageId) -> usize {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }

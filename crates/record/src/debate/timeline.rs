@@ -26,7 +26,7 @@ pub struct Moment {
 const LONGEST_REST: u64 = 1_000;
 
 /// Everything that a debate showed, in the order and at the times at which it did. Times in which it did not run are
-/// cut to a second. What was done with the debate behind its end is left out.
+/// cut to a second. What was done with the debate after its end is left out.
 pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
     let ended = events.iter().position(|recorded| matches!(recorded.event, Event::Completed { .. }));
     let events = ended.and_then(|index| events.get(..=index)).unwrap_or(events);
@@ -175,7 +175,7 @@ impl Clock {
         self.runs.get(index).copied().unwrap_or_default()
     }
 
-    /// Whether the run went on to another stage behind that event, or to its end.
+    /// Whether the run went on to another stage after that event, or to its end.
     fn goes_on(&self, events: &[Recorded], index: usize) -> bool {
         let behind =
             events.iter().enumerate().skip(index + 1).take_while(|(other, _)| self.run(*other) == self.run(index));

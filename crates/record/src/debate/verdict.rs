@@ -126,7 +126,7 @@ impl Debate {
         })
     }
 
-    /// The verdict that the answer rests on. Where the debate was to go on behind it and found no room, it still does.
+    /// The verdict that the answer rests on. Where the debate was to go on after it and found no room, it still does.
     pub fn last_verdict(&self) -> Option<&Verdict> {
         self.verdict.as_ref().or_else(|| self.final_extension()?.verdict.as_ref())
     }
@@ -136,7 +136,7 @@ impl Debate {
         self.voting.as_ref().or_else(|| self.final_extension()?.voting.as_ref())
     }
 
-    /// The extension behind which no round followed, though there is an answer.
+    /// The extension after which no round followed, though there is an answer.
     fn final_extension(&self) -> Option<&super::Extension> {
         let last = self.extensions.last().filter(|_| self.final_solution.is_some())?;
         Some(last).filter(|last| last.round == self.current_round)

@@ -76,11 +76,11 @@ pub static COUNCIL: Protocol = Protocol {
 fn check(settings: &Settings) -> Result<(), Unfit> {
     let (agents, rules) = (settings.agents.len(), &settings.debate);
     if agents < FEWEST_PROPOSALS {
-        let problem = format!("council needs at least {FEWEST_PROPOSALS} agents, and {agents} is to take part");
+        let problem = format!("council needs at least {FEWEST_PROPOSALS} agents, but only {agents} takes part");
         return Err(Unfit::new(problem, "choose more in the configuration").about("agents"));
     }
     if rules.quick && agents != QUICK_AGENTS {
-        let problem = format!("a quick council has {QUICK_AGENTS} agents, and {agents} are to take part");
+        let problem = format!("a quick council has {QUICK_AGENTS} agents, but {agents} take part");
         return Err(Unfit::new(problem, "leave out `debate.quick`, or choose two in the configuration").about("agents"));
     }
     let of_dialectic = |key: &str| format!("take the protocol dialectic, or leave out `{key}`");
@@ -89,7 +89,7 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
         return Err(Unfit::new(problem, of_dialectic("debate.rounds")).about("debate.rounds"));
     }
     if rules.critics != Critics::All {
-        let problem = "in a council everybody reads everybody: `debate.critics` does not hold there";
+        let problem = "in a council everybody reads everybody: `debate.critics` does not apply";
         return Err(Unfit::new(problem, of_dialectic("debate.critics")));
     }
     if rules.termination_condition.kind != TerminationKind::Fixed {
@@ -97,7 +97,7 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
         return Err(Unfit::new(problem, of_dialectic(key)).about(key));
     }
     if rules.synthesis_method != SynthesisMethod::Judge {
-        let problem = "in a council the judge writes the answer: `debate.synthesisMethod` does not hold there";
+        let problem = "in a council the judge writes the answer: `debate.synthesisMethod` does not apply";
         return Err(Unfit::new(problem, of_dialectic("debate.synthesisMethod")));
     }
     Ok(())
@@ -134,7 +134,7 @@ fn synthesized(debate: &Debate) -> Result<Trigger, String> {
         return Ok(trigger);
     }
     if debate.final_round().is_none() {
-        return Err("there is no proposal to close the debate on".to_owned());
+        return Err("there is no proposal to close the debate with".to_owned());
     }
     Err(with_failure(debate, SYNTHESIS, "the judge could not write the answer"))
 }

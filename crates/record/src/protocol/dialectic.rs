@@ -386,7 +386,7 @@ fn final_positions(debate: &Debate) -> Vec<CallKey> {
     positions.map(|one| CallKey::new(round.round_number, one.stage, &one.agent_id)).collect()
 }
 
-/// The judge writes the solution, behind its summary of what came before where there is much of it.
+/// The judge writes the solution, after its summary of what came before where there is much of it.
 fn judged(debate: &Debate, settings: &Settings, notice: Option<String>) -> Vec<Step> {
     let summary = judge_summary(debate);
     let solution =
@@ -414,7 +414,7 @@ fn answered(debate: &Debate) -> Result<Trigger, String> {
         return Ok(trigger);
     }
     if debate.final_round().is_none() {
-        return Err("no round came far enough to close the debate on".to_owned());
+        return Err("no round got far enough to close the debate".to_owned());
     }
     Err(with_failure(debate, SYNTHESIS, "the judge could not write the solution"))
 }

@@ -163,7 +163,7 @@ fn opened(debate: &Debate) -> Result<Trigger, String> {
     let speakers = speakers(settings);
     let (there, needed) = (speakers.iter().filter(|agent| has_opened(agent)).count(), speakers.len().min(2));
     if there < needed {
-        return Err(format!("{there} of the {needed} openings that a debate needs are there"));
+        return Err(format!("a debate needs {needed} openings and has {there}"));
     }
     let last = is_next_to_last_round(debate);
     Ok(if last { ALL_ROUNDS_COMPLETE } else { complete_or_fallback(debate, OPENING, ARGUMENTS_READY) })

@@ -128,7 +128,7 @@ pub fn author_and_reviewers(settings: &Settings) -> Option<(&AgentSettings, &[Ag
 
 fn check(settings: &Settings) -> Result<(), Unfit> {
     if settings.agents.len() < 2 {
-        let problem = "review needs two agents, one who writes and one who reviews, and one is to take part";
+        let problem = "review needs two agents, one to write and one to review, but only one takes part";
         let hint = "the first agent writes, the others review: choose more in the configuration";
         return Err(Unfit::new(problem, hint).about("agents"));
     }
@@ -293,7 +293,7 @@ fn assessed(debate: &Debate) -> Result<Trigger, String> {
         return Ok(COMPLETE);
     }
     if last_text(debate).is_none() {
-        return Err("there is no draft to close the debate on".to_owned());
+        return Err("there is no draft to close the debate with".to_owned());
     }
     Err(with_failure(debate, SYNTHESIS, "the judge could not assess the draft"))
 }

@@ -16,7 +16,7 @@ pub static ROUNDTABLE: Protocol = Protocol {
     check: |settings| {
         check_rounds(settings)?;
         if settings.agents.len() < 2 {
-            let problem = "roundtable needs two agents, and one is to take part";
+            let problem = "roundtable needs two agents, but only one takes part";
             return Err(Unfit::new(problem, "choose more in the configuration").about("agents"));
         }
         Ok(())

@@ -212,7 +212,7 @@ fn listed<'a>(ids: impl IntoIterator<Item = &'a AgentId>) -> String {
     ids.into_iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// The winner's text, and behind it how the vote went.
+/// The winner's text, and after it how the vote went.
 fn describe(winner: &Contribution, voting: &Voting, ballots: &[&Arc<Contribution>]) -> String {
     let mut text = format!("{}\n\n---\n\n## Vote\n\n", winner.without_answers().trim_end());
     // Writing to a String cannot fail.

@@ -37,7 +37,7 @@ pub struct Follower {
     last: u64,
     /// What is read again, up to this event.
     behind: u64,
-    /// Warnings that come behind what is read again.
+    /// Warnings that come after what is read again.
     warnings: VecDeque<Arc<Signal>>,
 }
 
@@ -53,7 +53,7 @@ impl Follower {
         Self::going_on(subscription, log, 0, recorded)
     }
 
-    /// Of all events behind number `told`, for somebody who comes again: those up to number `recorded`, which happened
+    /// Of all events after number `told`, for somebody who comes again: those up to number `recorded`, which happened
     /// before `subscription` began, are read from the log.
     pub fn going_on(subscription: Subscription, log: Box<dyn EventLog>, told: u64, recorded: u64) -> Self {
         Self { subscription, log, last: told, behind: recorded, warnings: VecDeque::new() }

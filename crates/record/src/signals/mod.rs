@@ -33,7 +33,7 @@ pub enum Words {
 }
 
 /// Where the signals of a debate are published and subscribed to. Clones are the same place; when the last of them is
-/// gone, subscribers find the end behind what still waits for them.
+/// gone, subscribers find the end after what still waits for them.
 #[derive(Debug, Clone)]
 pub struct Signals(Arc<Hub>);
 
@@ -58,7 +58,7 @@ impl Signals {
         Self::with_capacity(panel, CAPACITY)
     }
 
-    /// Of a debate that is taken up behind event number `recorded`.
+    /// Of a debate that is taken up after event number `recorded`.
     pub fn behind(panel: PanelInfo, recorded: u64) -> Self {
         Self::with(panel, recorded, CAPACITY)
     }
@@ -82,7 +82,7 @@ impl Signals {
         let mut state = self.0.state();
         let PublisherState { progress, recorded, subscribers } = &mut *state;
         let signal = Arc::new(signal);
-        // The snapshot of a gap is that of the moment before this signal, which is the first behind the gap.
+        // The snapshot of a gap is that of the moment before this signal, which is the first after the gap.
         subscribers.retain(|subscriber| match subscriber.upgrade() {
             Some(queue) => {
                 queue.push(&signal, self.0.capacity, || (progress.clone(), *recorded));

@@ -93,8 +93,8 @@ pub enum JournalError {
         /// What is wrong with it.
         fault: LineFault,
     },
-    /// What is behind the last line break is not the beginning of a line.
-    #[error("the journal {path} was changed at its end: behind line {line} is something that is no line")]
+    /// What is after the last line break is not the beginning of a line.
+    #[error("the journal {path} was changed at its end: what follows line {line} is not a line")]
     End {
         /// The journal.
         path: PathBuf,
@@ -159,7 +159,7 @@ impl JournalError {
                 (Arguments, hint, None)
             }
             Self::EndMissing { .. } => {
-                let hint = "put the whole journal back; or remove the state file to go on from what is left";
+                let hint = "restore the whole journal, or remove the state file to continue from what is left";
                 (Arguments, hint, None)
             }
             Self::Line { .. } | Self::Altered { .. } | Self::End { .. } => {
@@ -389,7 +389,7 @@ pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
         let mut end = Vec::new();
         file.read_to_end(&mut end)?;
         let mut lines = end.split(|byte| *byte == b'\n').rev();
-        // What is behind the last line break is no whole line, and the first may have begun earlier.
+        // What is after the last line break is no whole line, and the first may have begun earlier.
         let numbered = lines.nth(1).and_then(|line| serde_json::from_slice::<SeqField>(line).ok());
         if numbered.is_some() || looked >= length.min(MOST_LAST_BYTES) {
             return Ok(numbered.map(|line| line.seq));

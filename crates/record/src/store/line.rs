@@ -70,10 +70,10 @@ const HEX_LENGTH: usize = 64;
 const OWN_HASH: &[u8] = b",\"hash\":\"";
 const END: &[u8] = b"\"}";
 
-/// The line of an event behind the line with the hash `previous`, which is empty for the first.
+/// The line of an event after the line with the hash `previous`, which is empty for the first.
 pub(super) fn seal(recorded: &Recorded, previous: &str) -> serde_json::Result<Sealed> {
     let mut bytes = serde_json::to_vec(&JournalLine { recorded, prev: previous })?;
-    // The object is closed behind its own hash.
+    // The object is closed after its own hash.
     bytes.pop();
     // One pass over the event serves both hashes.
     let mut hasher = Sha256::new_with_prefix(&bytes);
@@ -138,8 +138,8 @@ pub(super) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Re
     }
 }
 
-/// Whether the rest of a file, behind its last line break, is a line that a crash cut short: the beginning of an
-/// object, perhaps with the zeros that some file systems leave. A whole object with anything behind it is none.
+/// Whether the rest of a file, after its last line break, is a line that a crash cut short: the beginning of an
+/// object, perhaps with the zeros that some file systems leave. A whole object with anything after it is none.
 pub(super) fn is_cut(rest: &[u8]) -> bool {
     let zeros = rest.iter().rev().take_while(|byte| **byte == 0).count();
     let written = rest.get(..rest.len() - zeros).unwrap_or_default();

@@ -29,10 +29,10 @@ pub use snapshot::{Readers, write_atomically};
 pub use verify::{Flaw, StateFileStatus, VerifiedRecord, verify};
 
 /// What to do about a file of a later version.
-const TAKE_A_NEWER_VERSION: &str = "take a version of the program that is at least as new as the one that wrote it";
+const TAKE_A_NEWER_VERSION: &str = "use a version of the program at least as new as the one that wrote it";
 /// What to do where the place that debates are kept in cannot be used.
-const SEE_TO_THE_PLACE: &str = "debates are kept in `debates` below the working directory: see that it is a directory \
-                                that may be written and has room, or work in another one";
+const SEE_TO_THE_PLACE: &str = "debates are kept in `debates` below the working directory: make sure that it is a \
+                                writable directory with free space, or work in another one";
 
 /// Why a debate could not be saved or loaded.
 #[derive(Debug, thiserror::Error)]
@@ -120,7 +120,7 @@ pub enum StoreError {
         source: glob::GlobError,
     },
     /// A debate that is kept somewhere else.
-    #[error("{path} is not in {directory}: only debates that are kept there are removed")]
+    #[error("{path} is not in {directory}: only debates kept there can be removed")]
     Elsewhere {
         /// Its state file.
         path: PathBuf,
@@ -167,15 +167,13 @@ impl StoreError {
             Self::Journal(error) => (error.blame(), error.hint(), error.remedy()),
             Self::State(error) => (error.blame(), error.hint(), error.remedy()),
             Self::Directory { .. } | Self::List { .. } => (General, hint(SEE_TO_THE_PLACE), None),
-            Self::Write { .. } => {
-                (General, hint("see that it may be written and has room, or name another file"), None)
-            }
+            Self::Write { .. } => (General, hint("check permissions and free space, or name another file"), None),
             Self::Remove { .. } | Self::Fold { .. } => (General, None, None),
             Self::JournalGone { .. } => {
-                let put_back = "put it back; from the state file alone a debate can be reported and evaluated, no more";
+                let put_back = "restore it; a state file alone can only be reported and evaluated";
                 (Arguments, hint(put_back), None)
             }
-            Self::Ambiguous { .. } => (Arguments, hint("write more of the id"), None),
+            Self::Ambiguous { .. } => (Arguments, hint("type more of the id"), None),
             Self::Unknown { .. } => (Arguments, None, Some(Remedy::List)),
             Self::NoJournal { .. }
             | Self::Pattern { .. }

@@ -64,7 +64,9 @@ pub enum Flaw {
     #[error("{}", with_causes(.0))]
     State(StateFileError),
     /// The journal is shorter than when the state was saved.
-    #[error("the end of the journal is missing: the state file was saved behind event {saved}, the last one is {last}")]
+    #[error(
+        "the end of the journal is missing: the state file was saved after event {saved}, but the last one is {last}"
+    )]
     EndMissing {
         /// How many events there were.
         saved: u64,
@@ -72,13 +74,13 @@ pub enum Flaw {
         last: usize,
     },
     /// The journal is another one than when the state was saved.
-    #[error("line {line} of the journal is not the one that the state file was saved behind")]
+    #[error("line {line} of the journal is not the one that the state file was saved after")]
     OtherJournal {
         /// Counted from 1.
         line: u64,
     },
     /// The state is not the fold.
-    #[error("the state file is not the fold of the journal: they first differ at {key}")]
+    #[error("the state file does not match the journal: they first differ at {key}")]
     StateDiffers {
         /// Where.
         key: KeyPath,
@@ -159,7 +161,7 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
 /// The key of a model's usage that counts calls which did not say how many tokens they took.
 const SILENT_CALLS: &str = "silentCalls";
 
-/// Whether the state is saved behind this event and nothing else is recorded then.
+/// Whether the state is saved after this event and nothing else is recorded then.
 fn ends_a_run(event: &Event) -> bool {
     matches!(event, Event::Completed { .. } | Event::Failed { .. } | Event::Paused | Event::Suspended { .. })
 }
@@ -175,7 +177,7 @@ fn read_saved(path: &Path) -> Result<ReadState, StateFileError> {
     Ok(ReadState { debate, value, mark })
 }
 
-/// The fold of the events that a state was saved behind, and their number.
+/// The fold of the events that a state was saved after, and their number.
 struct Folded {
     debate: Debate,
     events: usize,

@@ -159,7 +159,7 @@ impl TerminalPage<'_> {
         }
     }
 
-    /// A text of a model, as Markdown, behind a label.
+    /// A text of a model, as Markdown, after a label.
     fn prose(&mut self, label: Vec<StyledSpan>, text: &str, indent: usize) {
         let lines = rendered_after(label, text, self.room(indent + INDENT), self.layout.color);
         self.lines(lines, indent, INDENT);
@@ -180,7 +180,7 @@ impl TerminalPage<'_> {
         }
     }
 
-    /// Columns that are left behind an indentation.
+    /// Columns that are left after an indentation.
     fn room(&self, indent: usize) -> usize {
         self.layout.width.map_or(usize::MAX, |width| width.max(NARROWEST).saturating_sub(indent))
     }

@@ -10,7 +10,7 @@ use crate::report::{Line, Side, excerpt};
 
 use super::blocks::Layout;
 
-/// Lines that both have and that are shown before and behind what differs.
+/// Lines that both have and that are shown before and after what differs.
 const AROUND: usize = 2;
 /// Narrower than this, text falls to pieces: the terminal may wrap such lines itself.
 const NARROWEST: usize = 30;
@@ -59,7 +59,7 @@ fn push(text: &mut String, line: &Line, layout: Layout) {
     text.push('\n');
 }
 
-/// The words of a text, each with the blanks behind it.
+/// The words of a text, each with the blanks after it.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(' ')
 }

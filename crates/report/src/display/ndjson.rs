@@ -38,7 +38,7 @@ pub enum EventSinkError {
     #[error("nobody reads the event stream any more")]
     ReaderGone,
     /// Events that passed while nobody read the stream cannot be read again from the journal.
-    #[error("the event stream cannot be made up from the journal")]
+    #[error("the event stream cannot be rebuilt from the journal")]
     Unread(#[source] io::Error),
     /// It cannot be written.
     #[error("the event stream cannot be written to {target}")]

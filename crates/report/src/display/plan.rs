@@ -141,7 +141,7 @@ mod tests {
         let one_cent = contributed(PROPOSAL, "agent-kiss", None);
         let spent = Spent { tokens: 0, silent_calls: 0, cost: Some(Usd::from_dollars(0.01)) };
         let mut plan = Plan::default();
-        // The forecast comes behind the first call.
+        // The forecast comes after the first call.
         plan.see(event(&one_cent), &panel());
         assert_eq!(plan.likely(spent), None);
         plan.expect(&forecast(Some((1.0, 5.0))), &panel());

@@ -138,7 +138,7 @@ impl Teller {
                 self.is_stopping = true;
                 Some(match reason {
                     StopReason::Budget => "stopping: the cost limit is reached".to_owned(),
-                    StopReason::User => "stopping: what is there is closed with the judge's answer".to_owned(),
+                    StopReason::User => "stopping: the judge closes the debate with what there is".to_owned(),
                 })
             }
             Event::RoundTimedOut { round } => Some(format!("round {round} ran into its time limit")),
@@ -457,7 +457,7 @@ fn cut_names(names: Vec<String>, room: usize) -> Vec<String> {
     names.iter().map(|name| cut(name, each)).collect()
 }
 
-/// `text` broken into rows of so many columns, the first behind `mark`, the others below it.
+/// `text` broken into rows of so many columns, the first after `mark`, the others below it.
 pub(super) fn rows(mark: &str, text: &str, columns: usize) -> Vec<String> {
     let indent = measure_text_width(mark);
     let room = columns.saturating_sub(indent).max(1);
@@ -484,7 +484,7 @@ fn point_of(contribution: &Contribution) -> String {
     if let Some(point) = reading.and_then(|reading| reading.points.as_ref()?.first()) {
         return first_sentence(&point.text);
     }
-    // What is new of a text that answers objections stands behind the answers, or before them.
+    // What is new of a text that answers objections stands after the answers, or before them.
     let answers = reading.and_then(|reading| reading.answers_at.clone()).unwrap_or_default();
     let around = [contribution.content.get(answers.end..), contribution.content.get(..answers.start)];
     let sentences = around.into_iter().flatten().map(first_sentence);
@@ -541,7 +541,7 @@ pub(super) fn first_sentence(markdown: &str) -> String {
 /// The first sentence of a text that has a whole one.
 fn sentence(text: &str) -> Option<&str> {
     let ends = text.char_indices().filter(|(_, c)| ".!?。！？".contains(*c));
-    // A dot within a number or a name ends nothing, and neither does one behind an abbreviation.
+    // A dot within a number or a name ends nothing, and neither does one after an abbreviation.
     let is_end = |(place, c): &(usize, char)| {
         let (before, behind) = (&text[..*place], &text[place + c.len_utf8()..]);
         let word = before.rsplit([' ', '(']).next().unwrap_or_default();

@@ -104,7 +104,7 @@ pub enum KeysMeaning {
 }
 
 impl Messages {
-    /// Shows `text`, which ends with a line break, behind everything that was published before. What comes back is
+    /// Shows `text`, which ends with a line break, after everything that was published before. What comes back is
     /// ready when it is shown; it need not be waited for.
     pub fn say(&self, text: &str) -> impl Future<Output = ()> + use<> {
         let (shown, told) = oneshot::channel();
@@ -191,7 +191,7 @@ async fn show(
                 reporter.draw(&progress, now());
                 continue;
             }
-            // Before messages, which come behind what was published before them.
+            // Before messages, which come after what was published before them.
             news = signals.next() => news,
             Some(message) = messages.recv() => {
                 reporter.tell(message, &progress);
@@ -344,7 +344,7 @@ impl Reporter {
         }
     }
 
-    /// Shows where the debate stands behind signals that are left out, and the warnings among them.
+    /// Shows where the debate stands after signals that are left out, and the warnings among them.
     fn skip<'a>(&mut self, progress: &Progress, warnings: impl Iterator<Item = &'a Arc<Signal>>) {
         let left_out = match &mut self.form {
             ViewForm::Plain(plain) => Some(plain.gap(progress)),
@@ -626,7 +626,7 @@ mod tests {
         drop(sender);
         display.await.unwrap();
         let shown = memory.text();
-        let gap = "… the progress of the meantime is left out: nobody read it …\nwarning: look out\nproposal started";
+        let gap = "… progress is skipped here: nobody read it in time …\nwarning: look out\nproposal started";
         assert!(shown.starts_with(gap), "{}", &shown[..200]);
         assert!(shown.ends_with("round 1/3 ended: 0 tokens, $0.0000 so far\n"), "{}", &shown[shown.len() - 200..]);
     }

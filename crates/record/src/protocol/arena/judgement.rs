@@ -18,7 +18,7 @@ fn candidates(debate: &Debate) -> Vec<CallKey> {
     debate.team().into_iter().filter_map(|agent| standing(debate, agent, FINAL_REFINEMENT)).collect()
 }
 
-/// The extension that was decided on behind this round, before the next one has begun.
+/// The extension that was decided on after this round, before the next one has begun.
 fn extension(debate: &Debate) -> Option<&Extension> {
     debate.extensions.last().filter(|extension| extension.round == debate.current_round)
 }

@@ -226,7 +226,7 @@ pub static ARENA: Protocol = Protocol {
 fn check(settings: &Settings) -> Result<(), Unfit> {
     let agents = settings.agents.len();
     if agents < FEWEST_PROPOSALS {
-        let problem = format!("the arena needs at least {FEWEST_PROPOSALS} agents, and {agents} is to take part");
+        let problem = format!("the arena needs at least {FEWEST_PROPOSALS} agents, but only {agents} takes part");
         return Err(Unfit::new(problem, "choose more in the configuration").about("agents"));
     }
     let fewest = FEWEST_PROPOSALS;
@@ -249,7 +249,7 @@ fn is_last_round(debate: &Debate) -> bool {
     rounds.is_none_or(|rounds| debate.current_round >= rounds)
 }
 
-/// Whether texts are criticised in this round: in the first, and in one behind a judgement.
+/// Whether texts are criticised in this round: in the first, and in one after a judgement.
 fn is_criticised(debate: &Debate) -> bool {
     let round = debate.current_round;
     round <= 1 || debate.extensions.iter().any(|extension| extension.round + 1 == round)

@@ -33,10 +33,7 @@ impl JournalReader {
     /// When it cannot be read, or is none.
     pub fn next_event(&mut self) -> io::Result<Option<Recorded>> {
         if read_line(&mut self.file, &mut self.line)?.is_none() {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "behind its last line is something that is no line",
-            ));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "what follows its last line is not a line"));
         }
         if !self.line.ends_with(b"\n") {
             return Ok(None);

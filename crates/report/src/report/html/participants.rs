@@ -111,7 +111,7 @@ pub(super) fn section(view: &View<'_>, participants: &Participants<'_>) -> Marku
     html! {
         (blocks(&[Block::Table(subject::everybody(view))], participants, 3))
         @if view.debate.settings.is_none() {
-            p.note { "The file does not hold the settings of this debate; what it does not say is assumed." }
+            p.note { "The file lacks the settings of this debate; missing values are assumed." }
         }
     }
 }

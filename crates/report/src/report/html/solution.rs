@@ -13,7 +13,7 @@ use super::text::{markdown, name, noun};
 /// fields instead.
 const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment\n";
 const VOTE: &str = "\n\n---\n\n## Vote\n";
-/// Where, behind the assessment, it says whose text was called what in the answer.
+/// Where, after the assessment, it says whose text was called what in the answer.
 const CANDIDATES: &str = "\n\n### Candidates\n\n";
 
 /// What the section is called. A debate that ends with a verdict has that for its answer.

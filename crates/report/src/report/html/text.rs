@@ -271,7 +271,7 @@ mod tests {
                 "div class=\"scroll\" role=\"group\" aria-label=\"Table\" tabindex=\"0\"",
             ];
             let known = PLAIN.contains(&name) || attributes.iter().any(|known| tag.starts_with(known));
-            // Nothing but what is listed, no further attribute behind a quote.
+            // Nothing but what is listed, no further attribute after a quote.
             let handler = tag.to_ascii_lowercase().contains(" on") && !tag.starts_with("a href");
             assert!(known && !handler, "<{tag}> came of {text:?}: {html}");
         }

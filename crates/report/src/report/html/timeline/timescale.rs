@@ -11,7 +11,7 @@ const TICKS: i64 = 8;
 pub(super) enum Scale {
     /// Time.
     Time(Timescale),
-    /// That many places, one behind the other.
+    /// That many places, one after the other.
     Order(i64),
 }
 
