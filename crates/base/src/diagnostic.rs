@@ -23,7 +23,7 @@ pub trait Diagnostic: Error + Send + Sync + 'static {
     /// Whom it is laid to.
     fn blame(&self) -> ErrorCategory;
 
-    /// What the user can do about it, where that is not plain from the message.
+    /// What the user can do about it, if the message does not say.
     fn hint(&self) -> Option<String> {
         None
     }

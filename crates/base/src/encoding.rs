@@ -11,7 +11,7 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// A file that is not UTF-8, and what it looks like instead.
+/// A file that is not UTF-8, and its likely encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotUtf8 {
     /// How many bytes at its beginning are UTF-8.

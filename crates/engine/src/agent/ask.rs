@@ -679,7 +679,7 @@ fn failed_call(caller: &Caller, request: &Request, failed: &FailedCall) -> CallR
     }
 }
 
-/// What asks for the points of a text in which none can be read.
+/// The request for the points of a text in which none can be read.
 fn points_once_more() -> String {
     // The template is tested; were it defective, the form alone says enough.
     NoPoints {}.render().unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())

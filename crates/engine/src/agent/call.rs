@@ -128,7 +128,7 @@ impl SharedPrompt {
             model: settings.model.as_str().into(),
             temperature: settings.temperature,
             max_tokens: settings.max_tokens,
-            // Equal beginnings are cached, so what is of one agent comes after what is everybody's.
+            // Providers cache equal beginnings, so shared parts come before an agent's own.
             system: own_system
                 .map_or_else(|| Arc::clone(&self.system), |own| format!("{}\n\n{own}", self.system).into()),
             prompt: prompt::compose(&self.beginning, history, body),

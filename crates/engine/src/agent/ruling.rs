@@ -129,9 +129,9 @@ fn is_nothing(remains: &str) -> bool {
     matches!(bare.as_str(), "nothing" | "none" | "no" | "n/a" | "na" | "nothing remains")
 }
 
-/// The blocking points that are right and that the solution does not meet: those that count against the judge's
-/// confidence, and those that are only told. One that nobody looked at again is told where the judge itself ruled on it,
-/// and never counts.
+/// The blocking points that are right and that the solution does not meet: those that lower the judge's confidence, and
+/// those that are only reported. One that nobody looked at again is told where the judge itself ruled on it, and never
+/// counts.
 pub(super) fn unmet<'a>(listed: &'a [Objection], rulings: &[Ruling]) -> Vec<(&'a Objection, bool)> {
     let blocking = listed.iter().zip(rulings).filter(|(point, _)| point.point.severity == Severity::Blocking);
     let unmet = blocking.filter(|(_, ruling)| ruling.is_unmet());

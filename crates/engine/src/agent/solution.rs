@@ -169,7 +169,7 @@ fn in_words(one: &PartlyFulfilled) -> String {
     format!("{requirement}. Holds: {holds}. Fails: {fails}.").replace("..", ".")
 }
 
-/// Whether a case in which a requirement holds is none.
+/// Whether the case names nothing.
 fn holds_never(holds: &str) -> bool {
     matches!(bare(holds).as_str(), "" | "never" | "none" | "nowhere" | "not at all" | "in no case" | "n/a")
 }

@@ -41,7 +41,7 @@ pub struct Assessment {
     pub title: Option<String>,
     /// Whether it gave up the approach of its draft.
     pub rethought: bool,
-    /// What the texts come to, where that was asked for.
+    /// The brief of the texts, if it was asked for.
     pub brief: Option<Brief>,
     /// How sure it is; absent when its answer does not say so.
     pub confidence: Option<f64>,

@@ -49,7 +49,7 @@ pub(super) struct SampleAnswers<'a> {
     /// Whether all that leads to more calls happens: votes for a word go to the last one, texts decide differently, and
     /// where they may be challenged for deciding alike, they do so and are.
     pub(super) demanding: bool,
-    /// Whether what wins lacks something, so that the debate goes on after its closing where it can.
+    /// Whether the winning text lacks something, so that the debate is extended if it can be.
     pub(super) extends: bool,
 }
 

@@ -100,7 +100,7 @@ impl<'a> Attachments<'a> {
         (self.left as u64).saturating_add(1).saturating_mul(WIDEST)
     }
 
-    /// Sees to it that a file of that name is none that commonly holds secrets.
+    /// Refuses a file whose name suggests secrets.
     ///
     /// # Errors
     /// When it is.

@@ -73,7 +73,7 @@ pub struct Spec {
     pub protocol: &'static Protocol,
     /// The settings.
     pub settings: Settings,
-    /// The seed of every shuffle; that of the settings, else one of chance, where there is none.
+    /// The seed of every shuffle; falls back to the settings' seed, then to a random one.
     pub seed: Option<u32>,
     /// Whose word the settings are.
     pub provenance: Trust,
@@ -240,8 +240,8 @@ impl Runner {
         Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
     }
 
-    /// What collects what a debate starts from. `withheld` is a file that nobody is shown, and `keys` are those whose
-    /// values nobody is.
+    /// What collects what a debate starts from. `withheld` is a file that is never shown, and `keys` are variables
+    /// whose values are never shown.
     fn collector(&self, withheld: Option<PathBuf>, keys: KnownKeys, provenance: &Trust) -> Collector {
         Collector { past: self.services.past.clone(), provenance: provenance.clone(), withheld, keys }
     }

@@ -237,8 +237,8 @@ pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError>
     Ok(())
 }
 
-/// What was spent since midnight (UTC) by all debates of a directory, removed ones included, and what those that run may
-/// still spend by their limits. A call whose cost nobody knows and for which nothing was set aside counts as none.
+/// What all debates of a directory have spent since midnight (UTC), removed ones included, plus what running ones may
+/// still spend. A call of unknown cost counts as zero unless something was reserved for it.
 ///
 /// # Errors
 /// When the directory or the ledger cannot be read.
@@ -282,8 +282,8 @@ fn is_younger(path: &Path, than: DateTime<Utc>) -> bool {
 /// What a journal says of money.
 #[derive(Default)]
 struct JournalSpending {
-    /// What was spent or set aside on each day, where that is anything. What was set aside before midnight and settled
-    /// after it counts for both days.
+    /// What was spent or reserved on each day that has any. What was set aside before midnight and settled after it
+    /// counts for both days.
     by_day: BTreeMap<NaiveDate, Usd>,
     total: Usd,
     limit: Option<Usd>,

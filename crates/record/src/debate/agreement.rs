@@ -219,7 +219,7 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     words.filter(|word| !word.is_empty()).map(|word| word.to_lowercase().replace('’', "'"))
 }
 
-/// Words that turn a decision into its opposite, with those that only come along with them.
+/// Words that negate a decision, and words that only accompany them.
 const NEGATIONS: [&str; 8] = ["not", "no", "never", "don't", "without", "avoid", "cannot", "neither"];
 const COMPANIONS: [&str; 4] = ["do", "does", "any", "we"];
 
@@ -273,14 +273,14 @@ impl Decisions {
         Self { authors, wordings: wordings.into_values().collect(), silent }
     }
 
-    /// Whether somebody has to say how they relate: not where all hold the same, nor where agreement stays unknown
-    /// whatever is said.
+    /// Whether the judge has to relate them: not if all authors hold the same decisions, nor if agreement stays unknown
+    /// in any case.
     pub fn are_open(&self) -> bool {
         let is_everybodys = |wording: &Wording| wording.agents.len() == self.authors.len();
         self.unknown().is_none() && !self.wordings.iter().all(is_everybodys)
     }
 
-    /// Why agreement is unknown whatever is said.
+    /// Why agreement stays unknown in any case.
     fn unknown(&self) -> Option<String> {
         if self.authors.len() < 2 {
             return Some("there are fewer than two texts to compare".to_owned());

@@ -1,4 +1,4 @@
-//! Calls of a debate: what each is for, and how it came to its end.
+//! Calls of a debate: what each is for, and how it ended.
 
 use serde::{Deserialize, Serialize};
 
@@ -49,7 +49,7 @@ impl CallKey {
     }
 }
 
-/// How a call came to its end.
+/// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallStatus {
     /// Its result is there.

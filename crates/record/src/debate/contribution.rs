@@ -37,7 +37,7 @@ pub struct Contribution {
 }
 
 impl Contribution {
-    /// Whether it demands another text, so that it has to say what is wrong with this one.
+    /// Whether it demands another text, and so has to list what is wrong with this one.
     pub fn is_demand(&self) -> bool {
         self.metadata.choice.as_deref() == Some(DEMAND)
     }
@@ -85,7 +85,7 @@ pub struct Metadata {
     /// Set on a proposal that is the last text of its author in the round before: nothing was called or paid for it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub carried_over: bool,
-    /// What a ballot is for, where that is a word and not somebody's text.
+    /// The word that a ballot chooses, if it does not choose a text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<String>,
     /// How sure a voter is, 0 to 100 (ballots only).

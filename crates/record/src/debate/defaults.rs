@@ -33,7 +33,7 @@ pub fn agents() -> Vec<AgentSettings> {
     ["architect", "performance", "kiss"].map(agent_of).into()
 }
 
-/// An agent of a role that is asked for and that nobody configured.
+/// The built-in agent of a role.
 pub fn agent_of(role: &str) -> AgentSettings {
     let name = match role {
         "architect" => "System Architect",

@@ -203,7 +203,7 @@ impl Ranks<'_> {
         self.0.iter().rposition(|stage| stage.in_round && stage.is_essential).unwrap_or(0)
     }
 
-    /// The stage that brings a debate to its answer: the one without which there is none.
+    /// The essential stage that brings a debate to its answer.
     fn closing(&self) -> usize {
         let is_answer = |stage: &StageInfo| stage.yields == Some(ResultKind::Solution) && stage.is_essential;
         let last = self.0.len().saturating_sub(1);

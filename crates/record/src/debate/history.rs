@@ -58,7 +58,8 @@ impl Debate {
         written.map(|one| one.content.chars().count()).sum()
     }
 
-    /// Marks the proposals that are their author's last text of the round before, as records of before format 2 do not.
+    /// Marks proposals that repeat their author's last text of the round before; records older than format 2 lack the
+    /// mark.
     pub fn mark_carried_over(&mut self) {
         let mut carried = Vec::new();
         for (index, round) in self.rounds.iter().enumerate().skip(1) {

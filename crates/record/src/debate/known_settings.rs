@@ -30,7 +30,7 @@ impl Deref for KnownSettings<'_> {
 }
 
 impl Debate {
-    /// The settings of the record, or what is assumed where it has none.
+    /// The settings of the record, or the defaults, marked as assumed.
     pub fn known_settings(&self) -> KnownSettings<'_> {
         self.settings.as_ref().map_or_else(|| KnownSettings::Assumed(&ASSUMED), KnownSettings::Recorded)
     }

@@ -34,8 +34,8 @@ dialectic_base::named! {
 /// By which rules an outcome is derived.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OutcomeRules {
-    /// Those of the builds that stated none in their journals. They never change: states that were saved by them are the
-    /// fold of those journals.
+    /// Those of builds that wrote no outcome into their journals. They never change: states that were saved by them are
+    /// the fold of those journals.
     Unstated,
     Today,
 }
@@ -142,8 +142,8 @@ impl Outcome {
     }
 }
 
-/// The critiques, demands and checks of which points are missing, since they could not be read or were too many. A check
-/// that could not be read at all is none.
+/// Critiques, demands and checks with points that could not be read or were too many. A check that could not be read at
+/// all is not among them.
 fn unread_critiques(debate: &Debate) -> Vec<String> {
     let mut reasons = Vec::new();
     let is_critique =

@@ -30,7 +30,7 @@ pub struct Spent {
     pub cost: Option<Usd>,
 }
 
-/// Who takes part in the debate that is shown, and what it begins with.
+/// The participants of the debate that is shown, and its starting figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PanelInfo {
     /// The debaters, in the order in which they are shown.
@@ -43,7 +43,7 @@ pub struct PanelInfo {
     pub stages: Arc<[StageInfo]>,
     /// What was spent before the first signal: not nothing when a debate is resumed.
     pub spent: Spent,
-    /// What those who listen had voted for by then.
+    /// The audience's votes so far.
     pub polls: Vec<Poll>,
 }
 
@@ -92,7 +92,7 @@ impl PanelInfo {
         self.stages.iter().find(|stage| stage.id == id)
     }
 
-    /// The place of a stage among those of its protocol; after all of them where it is none.
+    /// The place of a stage in its protocol; after the last if the protocol does not have it.
     pub fn stage_rank(&self, id: StageId) -> usize {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }

@@ -1,4 +1,4 @@
-//! How those who listened voted, and what the debate changed about that.
+//! How the audience voted, and how the debate changed that.
 
 use std::collections::BTreeSet;
 
@@ -50,8 +50,8 @@ impl<'v> Polls<'v> {
         Self::among(&debate.polls, failed, |stage| debate.stage_rank(stage))
     }
 
-    /// Of some polls, `rank` being the place of a stage among all; none without any. Of the calls that `failed`, those of
-    /// their stages are votes that are missing.
+    /// Of some polls, `rank` being the place of a stage among all; none without any. Calls of these stages that
+    /// `failed` are missing votes.
     pub fn among(
         polls: &'v [Poll],
         failed: impl IntoIterator<Item = &'v CallKey>,

@@ -44,7 +44,7 @@ pub struct StageProgress {
     pub done: usize,
     /// Results that will never be there.
     pub failed: usize,
-    /// Whether it has come to its end.
+    /// Whether it is over.
     pub is_over: bool,
 }
 

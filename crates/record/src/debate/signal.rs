@@ -60,7 +60,7 @@ pub enum Signal {
         key: CallKey,
         /// Which model.
         model: String,
-        /// What it is asked, where traces are to carry that. It goes nowhere else.
+        /// The prompt, if traces are to carry it. It goes nowhere else.
         #[serde(skip)]
         asked: Option<CallDescription>,
     },

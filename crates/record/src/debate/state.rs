@@ -41,10 +41,10 @@ pub struct Debate {
     pub current_round: u32,
     /// The rounds so far.
     pub rounds: Vec<Round>,
-    /// What it started from, where that was collected.
+    /// The material it started from, if any was collected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gathered: Option<Gathered>,
-    /// Who was chosen to take part, where somebody was.
+    /// The chosen team, if one was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
     /// Questions and answers, by agent.
@@ -100,7 +100,7 @@ pub struct Debate {
     /// had.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub stages: Arc<[StageInfo]>,
-    /// How each call came to its end. Folded from the journal and not part of the file, whose other parts say it too.
+    /// How each call ended. Folded from the journal; not part of the file, whose other parts imply it.
     #[serde(skip)]
     pub settled: HashMap<CallKey, CallStatus>,
     /// How audiences voted.
@@ -355,8 +355,8 @@ pub struct ModelUsage {
     pub output_tokens: u64,
     /// What they cost; null as soon as the cost of one call is unknown.
     pub cost_usd: Option<Usd>,
-    /// Calls, and attempts that may be on the bill, of which nobody said how many tokens they took. The sums are without
-    /// those. Absent where there are none, and in files of builds that did not count them.
+    /// Calls, and attempts that may be billed, whose tokens are unknown. The sums leave them out. Absent if there are
+    /// none, and in files of builds that did not count them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub silent_calls: u64,
 }
@@ -435,7 +435,7 @@ impl Debate {
         self.first_line().trim_start_matches('#').trim()
     }
 
-    /// Whether no agent and no judge of it is a model. Where settings were not saved, that is not known, and not so.
+    /// Whether neither an agent nor the judge is a model; false if the settings are not known.
     pub fn is_offline(&self) -> bool {
         let everybody = |settings: &Settings| settings.everybody().all(|agent| agent.provider == OFFLINE);
         self.settings.as_ref().is_some_and(everybody)
@@ -456,7 +456,7 @@ impl Debate {
         stage::place_rank(&self.stages, id)
     }
 
-    /// The place of a stage among those of its protocol; after all of them where it is none.
+    /// The place of a stage in its protocol; after the last if the protocol does not have it.
     pub fn stage_rank(&self, id: StageId) -> usize {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }
@@ -466,7 +466,7 @@ impl Debate {
         self.stage(contribution.stage)?.yields
     }
 
-    /// How a call came to its end; none while it has not.
+    /// How a call ended; nothing while it is running.
     pub fn settled(&self, key: &CallKey) -> Option<CallStatus> {
         self.settled.get(key).copied()
     }

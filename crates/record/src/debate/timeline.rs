@@ -22,7 +22,7 @@ pub struct Moment {
     pub signal: Signal,
 }
 
-/// The most that is kept of the time between two runs, and of the time for which a debate waited for its user.
+/// The most that is kept of a pause between two runs, or of waiting for the user.
 const LONGEST_REST: u64 = 1_000;
 
 /// Everything that a debate showed, in the order and at the times at which it did. Times in which it did not run are
@@ -216,7 +216,7 @@ impl Work {
     }
 }
 
-/// The calls that came to their end, in the order in which they did.
+/// The calls that ended, in that order.
 fn works(events: &[Recorded], clock: &Clock) -> Vec<Work> {
     let mut works = Vec::new();
     // Calls whose first reply was no result yet.
@@ -263,7 +263,7 @@ struct Visit {
 }
 
 impl Visit {
-    /// Takes in what came next in that stage, which is a new visit where the debate was elsewhere since and asked anew.
+    /// Adds the next call of the stage; it begins a new visit if the debate left the stage in between and asked again.
     /// The calls of the stage are made at `place`.
     fn go_on(&mut self, events: &[Recorded], work: &Work, place: Option<StageId>) {
         let since = events.get(self.last..work.index).unwrap_or_default();

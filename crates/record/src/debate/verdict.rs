@@ -1,4 +1,4 @@
-//! Who won a debate of speeches, and what those thought who listened.
+//! Who won a debate of speeches, and what the audience thought.
 
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ impl Verdict {
     }
 }
 
-/// Who won a debate, and who says so.
+/// The winner of a debate, and what decided it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Winner<'a> {
     /// Who.
@@ -156,7 +156,7 @@ pub struct Poll {
 }
 
 impl Poll {
-    /// A poll in which nobody has voted yet.
+    /// A poll without votes.
     pub fn of(stage: StageId) -> Self {
         Self { stage, votes: BTreeMap::new(), reasons: BTreeMap::new() }
     }
@@ -185,7 +185,7 @@ mod tests {
 
     use super::*;
 
-    /// Who won, by what, and whether that is stable, in a debate whose state has these keys.
+    /// The winner, how it won, and whether that is stable, for a state with these keys.
     fn won(state: &Value) -> Option<(String, bool, Option<bool>)> {
         let mut whole = json!({"id": "d", "problem": "p", "status": "completed", "rounds": [], "currentRound": 2});
         whole.as_object_mut().unwrap().extend(state.as_object().unwrap().clone());

@@ -178,8 +178,8 @@ fn rules(debate: &Debate) -> Option<&DebateSettings> {
     debate.settings.as_ref().map(|settings| &settings.debate)
 }
 
-/// Whether an agent condenses its history at the start of this round. Once that is over, whoever has not done so has
-/// no need to.
+/// Whether an agent condenses its history at the start of this round. After that, agents that have not done so need
+/// not.
 fn is_summary_due(debate: &Debate, agent: &AgentSettings) -> bool {
     let own = key(debate, SUMMARIZATION, agent);
     if debate.settled(&own).is_some() {

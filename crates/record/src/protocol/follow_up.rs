@@ -16,7 +16,7 @@ pub const fn follow_up_info() -> StageInfo {
     StageInfo::new(FOLLOW_UP, ["answer", "answers", "answering", "answers", "answered", "answer"])
 }
 
-/// The call that answers question `number` of a debate, counted from 1; none where nobody is known who could.
+/// The call that answers question `number` of a debate, counted from 1; none where the record names no judge.
 pub fn follow_up(debate: &Debate, number: u8) -> Option<Step> {
     let judge = &debate.settings.as_ref()?.judge.id;
     let key = CallKey::new(0, FOLLOW_UP, judge).pass(number);

@@ -132,10 +132,9 @@ pub struct Stage {
     /// What follows from the record without a call and is not on record yet. Asked whenever the record has grown, while
     /// the stage is the current one or can begin early.
     pub facts: fn(&Debate) -> Vec<Event>,
-    /// All its calls in the present round, those that have come to their end included. A call whose inputs can never be
-    /// there is none of them.
+    /// All its calls in the present round, finished ones included, except calls whose inputs can never exist.
     pub steps: fn(&Debate) -> Vec<Step>,
-    /// What it ends with, once all its calls have come to their end.
+    /// Its outcome, once all its calls have ended.
     ///
     /// # Errors
     /// Why the debate cannot go on.
@@ -219,9 +218,9 @@ impl Protocol {
         place(stage).is_some_and(|stage| place(self.closing).is_some_and(|closing| stage >= closing))
     }
 
-    /// Whether a step has what it waits for. Each of its inputs has come to its end on record; or it never will, because
-    /// it belongs to a stage that a debate which closes has left behind. `is_over` knows better of some: those that are
-    /// given up, and those that are still under way. A choice needs at least one candidate, too.
+    /// Whether a step's inputs are complete. An input is complete when its call has ended on record, or when it belongs
+    /// to a stage that a closing debate has skipped. `is_over` overrides this for calls that are given up or still
+    /// running. A choice also needs at least one candidate.
     pub fn can_start(&self, step: &Step, debate: &Debate, is_over: impl Fn(&CallKey) -> Option<bool>) -> bool {
         let is_closing = debate.current_stage.is_some_and(|stage| self.is_closing(stage));
         let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);

@@ -128,8 +128,7 @@ pub struct FloorVote {
     pub undecided: [usize; 2],
     /// Those whose vote is missing before or after the debate.
     pub uncounted: Vec<AgentId>,
-    /// The side that gained most, with whatever those who are not counted might have done; none where both may have
-    /// gained the same.
+    /// The side that gained most, however the uncounted would have voted; none if both may have gained the same.
     pub winner: Option<Position>,
 }
 

@@ -189,8 +189,8 @@ fn drafted(debate: &Debate) -> Result<Trigger, String> {
     Err(with_failure(debate, DRAFT, "there is no draft"))
 }
 
-/// All review the same text, knowing what was demanded of the one before. In records of before there was a check, a text
-/// that could not be rewritten any more was not reviewed.
+/// All review the same text, knowing what was demanded of the one before. In records older than the check, a text that
+/// could not be rewritten any more was not reviewed.
 fn review(debate: &Debate) -> Vec<Step> {
     let round = debate.current_round;
     if is_last_round(debate) && debate.stage(CHECK).is_none() {
@@ -269,7 +269,7 @@ fn delivered(debate: &Debate) -> Option<CallKey> {
     Some(amended.unwrap_or(draft.key))
 }
 
-/// The judge assesses the last text as it stands, with what was said of it, or else what it answers.
+/// The judge assesses the last text with its reviews, or else with the demands that it answers.
 fn assessment(debate: &Debate) -> Vec<Step> {
     let (Some(settings), Some(text)) = (&debate.settings, last_text(debate)) else { return Vec::new() };
     if let (Some(draft), Some(text)) = (debate.newest_draft(), delivered(debate)) {

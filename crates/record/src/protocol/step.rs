@@ -3,13 +3,13 @@
 use crate::debate::{CallKey, Lens, TerminationKind};
 use crate::prompt::Prompt;
 
-/// One call: who is asked, what it waits for, what it is shown, and what its answer becomes.
+/// One call: who is asked, after which calls, with which prompt, and what becomes of the answer.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// Which call.
     pub key: CallKey,
-    /// The calls that must have come to their end before. Their texts, as far as they are there and in this order, are
-    /// all that its prompt shows of what is not finished.
+    /// The calls that must have ended before. Of unfinished rounds its prompt shows only their texts, in this order, as
+    /// far as they exist.
     pub inputs: Vec<CallKey>,
     /// What is said.
     pub prompt: &'static Prompt,

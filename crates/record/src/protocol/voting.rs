@@ -70,8 +70,8 @@ impl Ballots {
         self.candidates.iter().filter(|one| votes(one).is_some_and(|votes| votes + more >= most)).collect()
     }
 
-    /// Those among whom the judge decides where there is no rule: the tied; or where one leads, that one and those whom
-    /// the ballots that failed could have brought level. With one alone the vote is decided.
+    /// Those among whom the judge decides where there is no rule: the tied; or the leader, and those that failed
+    /// ballots could have brought level. With one alone the vote is decided.
     fn contenders(&self, debate: &Debate, tally: &BTreeMap<AgentId, u32>) -> Vec<&CallKey> {
         let tied = self.leading(tally, 0);
         let failed = debate.team().len() - self.cast(debate).len();

@@ -38,7 +38,7 @@ pub struct Entry {
     pub journal: Option<PathBuf>,
 }
 
-/// A state file as a directory lists it.
+/// A state file in a directory listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedDebate {
     /// Its name.

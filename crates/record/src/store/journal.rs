@@ -430,7 +430,7 @@ fn parse(file: &File, path: &Path) -> Result<JournalContents, JournalError> {
     damage.map_or(Ok(contents), Err)
 }
 
-/// What is before the first line that is damaged, and that damage.
+/// The contents before the first damaged line, and the damage.
 ///
 /// # Errors
 /// When the journal cannot be read.

@@ -97,7 +97,7 @@ pub enum StoreError {
         /// Where.
         directory: PathBuf,
     },
-    /// A pattern for paths that is none.
+    /// An invalid path pattern.
     #[error("`{pattern}` is not a pattern for paths")]
     Pattern {
         /// As given.

@@ -188,7 +188,7 @@ pub(super) fn complete(debate: &mut Debate) {
     }
 }
 
-/// `clarification_input` and `ClarificationInput` are `clarification-input`; a stage that no protocol has is none.
+/// `clarification_input` and `ClarificationInput` are `clarification-input`; unknown to every protocol: nothing.
 fn stage(written: StageId) -> Option<StageId> {
     let mut name = String::new();
     for c in written.as_str().trim().chars() {

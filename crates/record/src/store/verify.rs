@@ -184,8 +184,8 @@ struct Folded {
     of: usize,
 }
 
-/// Folds as many events as the state knows of: those up to its mark, in older files those up to which the fold is
-/// that state, and all where there are none such.
+/// Folds the events that the state covers: up to its mark; without a mark, up to the event at which the fold equals the
+/// state; else all of them.
 fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<Folded, FoldError> {
     let marked = saved.and_then(|saved| saved.mark.as_ref()).map(|mark| mark.events);
     let mut known: Option<Folded> = None;

@@ -31,7 +31,7 @@ const LONGEST: usize = 20;
 /// How a text is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Columns of the terminal. Lines are not broken where there is none.
+    /// Columns of the terminal. Absent: lines are not broken.
     pub width: Option<usize>,
     /// Whether there are colours.
     pub color: bool,

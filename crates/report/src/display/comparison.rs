@@ -10,7 +10,7 @@ use crate::report::{Line, Side, excerpt};
 
 use super::blocks::Layout;
 
-/// Lines that both have and that are shown before and after what differs.
+/// Unchanged lines shown around each change.
 const AROUND: usize = 2;
 /// Narrower than this, text falls to pieces: the terminal may wrap such lines itself.
 const NARROWEST: usize = 30;

@@ -57,8 +57,8 @@ pub fn forecast(forecast: &Forecast, stages: &[StageInfo]) -> String {
     text
 }
 
-/// What a debate takes, in a line: `38 calls, likely $0.08, at most $0.28`. `limit` is what it may cost, if that is
-/// limited; `tools` says whether an agent may call some, which no figure counts.
+/// What a debate takes, in a line: `38 calls, likely $0.08, at most $0.28`. `limit` is the cost limit, if there is one;
+/// `tools` says whether an agent may call some, which no figure counts.
 pub fn price_tag(forecast: &Forecast, limit: Option<Usd>, tools: bool) -> String {
     let Span { low, high } = forecast.count();
     let calls = counted(high as u64, "call");

@@ -219,7 +219,7 @@ fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
             format!("{SPIN}▸{SPIN:#} {HEADER}{}{HEADER:#}", one_line(&entered.words.noun)),
         ));
     }
-    // Within one place, what has begun is in the order in which it did, and ahead of what is to come.
+    // Within one place, stages stand in the order in which they began, before those to come.
     items.sort_by_key(|(rank, ..)| *rank);
     let shown = |items: &[(usize, Stands, String)], cut: bool| {
         let texts: Vec<&str> = items.iter().map(|(.., text)| text.as_str()).collect();
@@ -279,8 +279,8 @@ fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Inst
     fitting(parts, columns).join(SEPARATOR)
 }
 
-/// A line for each participant, in the same place whether or not it has something to do. Where there is no room for all,
-/// those who have.
+/// A line for each participant, in the same place whether or not it has something to do. If there is no room for all,
+/// only those with calls in flight.
 fn people(progress: &Progress, now: Instant, columns: usize, room: usize) -> Vec<String> {
     let busy = progress.busy();
     let everybody: Vec<_> = progress.panel().participants().collect();

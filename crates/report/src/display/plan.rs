@@ -12,7 +12,7 @@ pub(super) struct Plan {
     stages: BTreeMap<(u32, StageId), usize>,
     /// Calls that are not there yet; a cost that is not known is absent.
     to_come: BTreeMap<CallKey, Option<Span<Usd>>>,
-    /// Calls that are there, with what they cost where that is known.
+    /// Calls that have ended, with their cost if it is known.
     settled: BTreeMap<CallKey, Option<Usd>>,
     /// What those calls were foreseen to cost, and what they did.
     foreseen: Span<Usd>,
@@ -90,7 +90,7 @@ impl Plan {
             return None;
         }
         let least = self.foreseen.low.dollars();
-        // Where answers are even shorter than the least that is foreseen, so are those to come.
+        // If answers are even shorter than foreseen, later ones are taken to be as short.
         let part_of_least = if least > 0.0 { (self.cost.dollars() / least).min(1.0) } else { 1.0 };
         let share = (self.cost.saturating_sub(self.foreseen.low).dollars() / room).clamp(0.0, 1.0);
         let of = |span: &Span<Usd>| span.low.times(part_of_least) + span.high.saturating_sub(span.low).times(share);

@@ -44,7 +44,7 @@ pub async fn play(moments: Vec<Moment>, speed: Speed, signals: &Signals, mut hel
         loop {
             if *held.borrow_and_update() {
                 let since = Instant::now();
-                // Nobody is left who could let it go on, and nobody who wants it held.
+                // Nobody is left to continue it, so it is not held.
                 let _ = held.wait_for(|is_held| !is_held).await;
                 begun += since.elapsed();
             }

@@ -51,7 +51,7 @@ pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {
 pub(super) struct Told {
     /// Lines.
     pub(super) lines: Vec<String>,
-    /// The whole text of what has come back, Markdown, where somebody may want to read it.
+    /// The whole text that came back, as Markdown, if it is worth reading.
     pub(super) text: Option<Arc<str>>,
 }
 
@@ -196,7 +196,7 @@ impl Teller {
     }
 }
 
-/// What was spent: nothing where neither money nor tokens were, so that an offline debate shows no price.
+/// What was spent: nothing if no money and no tokens were spent, so that an offline debate shows no price.
 pub(super) fn spending(cost: Option<Usd>, tokens: u64) -> Option<String> {
     (cost != Some(Usd::ZERO) || tokens > 0).then(|| named_cost(cost))
 }
@@ -282,7 +282,7 @@ fn counted_votes(panel: &PanelInfo, voting: &Voting) -> String {
     format!("{noun}: {winner} wins{how} ({})", tally.join(", "))
 }
 
-/// A call that has come to its end.
+/// A call that ended.
 struct EndedCall<'a> {
     key: &'a CallKey,
     about: Option<&'a AgentId>,
@@ -295,7 +295,7 @@ struct EndedCall<'a> {
 }
 
 impl<'a> EndedCall<'a> {
-    /// The one that `event` ends; nothing where it ends none that was made.
+    /// The one that `event` ends; nothing if it ends no call.
     fn of(panel: &'a PanelInfo, event: &'a Event) -> Option<Self> {
         let (key, ended) = event.result()?;
         let record = event.call();

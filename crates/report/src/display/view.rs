@@ -88,7 +88,7 @@ enum ViewMessage {
     Hidden { is_hidden: bool, shown: oneshot::Sender<()> },
 }
 
-/// What a key does to what is shown.
+/// The effect of a key on the view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeysMeaning {
     /// Keys that steer a debate are heard: the block says so.
@@ -607,7 +607,7 @@ mod tests {
         assert!(memory.text().ends_with(&format!("{}Question [2J1 of 2?\n", erased())), "{:?}", memory.text());
         drop(sender);
         display.await.unwrap();
-        // Nobody waits for what is never shown.
+        // The waiter may be gone.
         messages.say("Too late.\n").await;
         assert!(!memory.text().contains("late"));
     }

@@ -59,7 +59,7 @@ pub struct Figures {
     pub open: usize,
     /// Major requirements that are not fulfilled.
     pub unfulfilled: usize,
-    /// Those that are not fulfilled in a case.
+    /// Requirements fulfilled in part.
     pub partly_fulfilled: usize,
     /// Whether the answer was checked, and what came of it; absent where there is nothing to check.
     pub check: Option<String>,

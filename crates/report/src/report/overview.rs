@@ -13,7 +13,7 @@ use super::prose::brief;
 use super::stages::said_in;
 use super::{View, subject};
 
-/// Characters of the solution's beginning that are enough to know what it is about.
+/// Characters of the solution that show what it is about.
 const BEGINNING: usize = 400;
 /// Items of a list that are shown.
 const MOST: usize = 5;

@@ -58,7 +58,7 @@ pub(super) enum Period {
 pub(super) struct StageSection<'v> {
     /// Its heading.
     pub(super) title: String,
-    /// What is said where there are none.
+    /// Shown when there are none.
     pub(super) empty: String,
     /// The contributions.
     pub(super) contributions: Vec<&'v Contribution>,
@@ -237,7 +237,7 @@ pub(super) fn said_in(debate: &Debate, round: &Round) -> String {
             None => stages.push((one.stage, 1)),
         }
     }
-    // Of what is made within one stage, the texts are in the order in which they came.
+    // Texts of one stage stand in the order in which they came.
     stages.sort_by_key(|(stage, _)| debate.place_rank(*stage));
     let said = stages.into_iter().map(|(stage, count)| {
         let words = debate.words(stage);

@@ -145,7 +145,7 @@ impl<'a> View<'a> {
         judged
     }
 
-    /// The side that an agent was on, where that is known.
+    /// The side of an agent, if it is known.
     pub fn side_of(&self, id: &AgentId) -> Option<Position> {
         self.sides.get(id).copied()
     }
@@ -177,8 +177,8 @@ pub(super) struct JudgedWords {
     pub(super) several: &'static str,
 }
 
-/// Who takes part, with its role: those of the state's settings, who may have failed in every call, then those who
-/// contributed, in the order in which each first did. The judge may have contributed, too, and is none of them.
+/// Who takes part, with its role: first the agents of the settings, even if all their calls failed, then others in the
+/// order of their first contribution. The judge is left out.
 fn members(debate: &Debate) -> Vec<(&AgentId, &str)> {
     let mut seen = BTreeSet::new();
     let settled = debate.agents().iter().map(|agent| (&agent.id, agent.role.as_str()));

@@ -51,7 +51,7 @@ pub struct Objection {
     pub point: Point,
     /// The author's last answer.
     pub answer: Answered,
-    /// The section that the author says it changed: empty where it names none, absent where none was asked for.
+    /// The section that the author says it changed: empty if it names none, absent if none was asked for.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
     /// What was changed or why not.

@@ -23,7 +23,7 @@ pub struct Move {
     pub partly: Vec<PointId>,
     /// Those that it rejected.
     pub rejected: Vec<PointId>,
-    /// Those that were open and that it did not answer.
+    /// Open ones that it did not answer.
     pub unanswered: Vec<PointId>,
     /// How much of its text is new.
     #[serde(default, skip_serializing_if = "Option::is_none")]

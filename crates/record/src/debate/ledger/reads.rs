@@ -71,15 +71,15 @@ fn numbers(points: &[Numbered]) -> Vec<&str> {
 }
 
 impl Ledger {
-    /// The points that `critic` rechecks in the text of `target`: those that it raised, or whose critic it replaces, and
-    /// that are not settled.
+    /// The points that `critic` rechecks in the text of `target`: its own, or those of the critic that it replaces,
+    /// unless they are settled.
     pub fn to_recheck(&self, debate: &Debate, critic: &AgentId, target: &AgentId, round: u32) -> Vec<&Objection> {
         let is_own = |one: &&Objection| debate.rechecker(&one.critic_id, target, one.round, round) == critic;
         self.against(target).filter(|one| one.draft.is_none() && !one.is_settled()).filter(is_own).collect()
     }
 
-    /// The points for which the check looks in a draft, in the order of their numbers: those that were accepted by the
-    /// text that it is built on, or by any where it is built on none, and that nobody has found there yet.
+    /// The points for which the check looks in a draft, in the order of their numbers: those that the text it is built
+    /// on accepted (any text, if it is built on none) and that nobody has confirmed yet.
     pub fn to_verify(&self, debate: &Debate) -> Vec<&Objection> {
         let base = debate.draft.as_ref().and_then(|draft| draft.base.as_ref());
         let is_of_base = |one: &&Objection| base.is_none_or(|base| one.target_id == *base);

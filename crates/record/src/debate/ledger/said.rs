@@ -128,7 +128,7 @@ pub struct Recheck {
     pub point: PointId,
     /// How it stands.
     pub standing: RecheckStanding,
-    /// Where the text meets it, where the critic says so.
+    /// The section that meets it, if the critic names one.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
     /// Why, where the text says.
@@ -143,7 +143,7 @@ pub struct Verification {
     pub point: PointId,
     /// What became of the change.
     pub found: Found,
-    /// Where it stands, where the checker says so.
+    /// Its section, if the checker names one.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
     /// Why, where the text says.
@@ -190,7 +190,7 @@ pub struct Ruling {
     /// What is still to be done.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remains: String,
-    /// Rulings of earlier versions: the section that meets the point, empty where none does.
+    /// Rulings of earlier versions: the section that meets the point, empty if none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handled_in: Option<String>,
     /// Why.

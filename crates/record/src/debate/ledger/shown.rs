@@ -31,7 +31,7 @@ pub struct Counts {
     pub all: usize,
     /// Accepted ones.
     pub accepted: usize,
-    /// Those of the accepted ones of which nothing says what was changed.
+    /// Accepted ones without a word on the change.
     pub bare: usize,
     /// Ones that were accepted in part.
     pub partly: usize,
@@ -43,7 +43,7 @@ pub struct Counts {
     pub final_words: usize,
     /// Ones that their critic, or the check, found met in a later text.
     pub verified: usize,
-    /// Accepted ones of which nobody but their author says that the text was changed.
+    /// Accepted ones that only their author claims to have met.
     pub claimed: usize,
     /// Ones that a critic withdrew.
     pub withdrawn: usize,

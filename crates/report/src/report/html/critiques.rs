@@ -60,7 +60,7 @@ pub(super) enum PointOutcome {
 }
 
 impl PointOutcome {
-    /// Of points: what is worst among those that are open.
+    /// Of points: the worst of those that are open.
     pub(super) fn of<'a>(points: impl IntoIterator<Item = &'a Objection>) -> Self {
         let outcomes = points.into_iter().filter(|one| one.open).map(|one| match one.answer {
             Answered::Accepted => Self::Open,
@@ -144,7 +144,7 @@ fn matrix(participants: &Participants<'_>, critiques: &[Critique<'_>], ledger: &
     }
 }
 
-/// What the edges in the matrix mean, those that there are.
+/// What the edges in the matrix mean, as far as they occur.
 fn legend(critiques: &[Critique<'_>], ledger: &Ledger) -> Markup {
     let points = critiques.iter().map(|critique| critique.points(ledger)).filter(|points| !points.is_empty());
     let outcomes: BTreeSet<PointOutcome> = points.map(PointOutcome::of).collect();

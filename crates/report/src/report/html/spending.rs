@@ -85,7 +85,7 @@ impl Amounts {
 }
 
 impl Spending {
-    /// From the calls of the journal, or where there is none from what the results say of themselves.
+    /// From the calls of the journal, or without a journal from the figures of the results.
     pub(super) fn of(view: &View<'_>, participants: &Participants<'_>, calls: &[CallEntry<'_>]) -> Self {
         let debate = view.debate;
         let mut spending = Self { entries: Vec::new() };

@@ -145,7 +145,7 @@ fn argued(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// What is said of the points, and those that are named there.
+/// The text about the points, and the points that it names.
 struct Fought<'l> {
     said: Markup,
     named: Vec<&'l Objection>,
@@ -321,7 +321,7 @@ fn ended(debate: &Debate) -> Markup {
     }
 }
 
-/// What those said last who choose among words, such as reviewers.
+/// The last choices of those who choose among words, such as reviewers.
 fn last_words(debate: &Debate) -> Markup {
     let in_words = |one: &&Contribution| is_ballot(debate, one) && one.metadata.choice.is_some();
     let rounds = debate.rounds.iter().rev();

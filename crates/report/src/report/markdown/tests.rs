@@ -193,7 +193,8 @@ fn expected(text: &str) -> Vec<String> {
         "row Debater ¦ Mean score ¦ Pass 1 ¦ Pass 2".to_owned(),
         format!("row {one} ¦ 50 ¦ 50 ¦ 50"),
         format!("row winner ¦ {one} ¦ {one} ¦ {two}"),
-        "p The judge was shown no names; a letter in what it wrote is the one under which it was shown a debater.".to_owned(),
+        "p The judge was shown no names; a letter in what it wrote is the one under which it was shown a debater."
+            .to_owned(),
         format!("p Criterion {}:", shown_id(&one)),
         code.clone(),
         "p Reason:".to_owned(),

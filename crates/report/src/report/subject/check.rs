@@ -35,8 +35,8 @@ pub(crate) fn status(debate: &Debate) -> Option<String> {
     Some(said.into_iter().flatten().chain(unread).collect::<Vec<_>>().join(", "))
 }
 
-/// Who read each draft through which lens and what was found, what was changed because of it, and what nobody has read;
-/// nothing where no draft was written.
+/// Who read each draft through which lens, what was found and changed, and what nobody has read; nothing where no draft
+/// was written.
 pub(crate) fn check(debate: &Debate) -> Vec<Block<'_>> {
     let Some(first) = debate.checks.first() else { return Vec::new() };
     let mut blocks = Vec::new();

@@ -29,7 +29,7 @@ pub(crate) fn counts<'s>(debate: &'s Debate, shown: &'s Shown) -> Vec<Block<'s>>
     blocks
 }
 
-/// The critiques, demands and checks in which no point could be read, and those of which not all points were.
+/// The critiques, demands and checks whose points could not all be read.
 fn unread(debate: &Debate) -> Vec<ListItem<'_>> {
     let all = debate.contributions().map(|(round, one)| (format!(", round {round}"), one));
     let in_rounds = all.filter(|(_, one)| {

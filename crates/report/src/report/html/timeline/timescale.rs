@@ -93,7 +93,7 @@ impl Timescale {
         self.stretches.last().map_or(0, |last| last.before.saturating_add(last.to.saturating_sub(last.from)))
     }
 
-    /// Where a time is on the scale; times that are cut out or outside are at the next end of what is shown.
+    /// Where a time is on the scale; times that are cut out or outside move to the nearest end.
     pub(super) fn place(&self, at: i64) -> f64 {
         let after = self.stretches.partition_point(|stretch| stretch.from <= at);
         let stretch = after.checked_sub(1).and_then(|index| self.stretches.get(index));
