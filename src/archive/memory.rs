@@ -152,7 +152,7 @@ impl Archive {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// The words of a subject that tell it from others: those that are in the fewest memories.
+    /// The words of a subject that tell it from others: the terms in the fewest memories.
     fn telling(&self, words: &[String]) -> Result<Vec<String>, ArchiveError> {
         let too_many = i64::try_from((self.memories()? / COMMON).max(FEW)).unwrap_or(i64::MAX);
         let count = "SELECT count(*) FROM (SELECT 1 FROM memories WHERE memories MATCH ? LIMIT ?)";
@@ -188,7 +188,7 @@ fn words(text: &str) -> Vec<String> {
     words.filter(|word| word.chars().count() > 1 && passed_over.insert(word.clone())).collect()
 }
 
-/// A term as the query language takes it whatever it holds.
+/// A term, quoted for the query language.
 fn phrase(term: &str) -> String {
     format!("\"{term}\"")
 }

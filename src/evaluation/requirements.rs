@@ -19,8 +19,8 @@ pub struct Requirements {
     pub major_requirements: Vec<String>,
     /// Those that the judge called unfulfilled.
     pub judge_unfulfilled_requirements: Vec<String>,
-    /// What each agent's latest solution of its own says it covers, in the order in which agents first said so. Agents
-    /// without such a section are absent.
+    /// The coverage stated by each agent's latest own solution, in the order of first statements. Agents without such a
+    /// section are absent.
     pub agent_requirements_coverage: Vec<Coverage>,
     /// Agents whose latest text has no such section, and the round of that text.
     #[serde(skip)]

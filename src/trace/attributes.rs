@@ -172,7 +172,7 @@ pub(super) fn of_choices(event: &Event) -> Vec<KeyValue> {
     }
 }
 
-/// The winner is left out where there is none.
+/// Without a winner the attribute is left out.
 fn of_winner(of: &str, winner: Option<&AgentId>, scores: &BTreeMap<AgentId, f64>) -> Vec<KeyValue> {
     let mut attributes = vec![KeyValue::new(format!("dialectic.{of}.scores"), json!(scores).to_string())];
     attributes.extend(winner.map(|winner| KeyValue::new(format!("dialectic.{of}.winner"), winner.to_string())));

@@ -25,7 +25,7 @@ pub fn tokens(number: u64) -> String {
     counted(number, "token")
 }
 
-/// The same as a sum that is without what some calls took: `at least 132 tokens (2 calls did not say)`.
+/// The same as a sum that lacks some calls: `at least 132 tokens (2 calls did not say)`.
 pub fn sum_of_tokens(known: u64, silent_calls: u64) -> String {
     if silent_calls == 0 {
         return tokens(known);

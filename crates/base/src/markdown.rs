@@ -179,7 +179,7 @@ mod tests {
         assert_eq!([0, 25, 26, 27, 52].map(letters), ["A", "Z", "AA", "AB", "BA"]);
     }
 
-    /// The text that a page shows for `markdown`. What is more than text in blocks shows as what it is.
+    /// The text that a page shows for `markdown`. Everything else is shown literally.
     fn shown(markdown: &str) -> String {
         let arena = comrak::Arena::new();
         let mut options = comrak::Options::default();

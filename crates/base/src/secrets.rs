@@ -71,7 +71,7 @@ pub fn may_hold_secrets(path: &Path) -> bool {
     is_secret_place(path) || is_secret_file(path)
 }
 
-/// Whether that holds for a file whatever directories it is in that are secret as a whole.
+/// Whether a file name suggests secrets, regardless of its directories.
 pub fn is_secret_file(path: &Path) -> bool {
     let name = path.file_name().map(lower);
     name.is_some_and(|name| is_environment_file(&name) || is_secret_name(&name, path))

@@ -110,7 +110,7 @@ fn quoted(text: &str, begin: usize, quote: char) -> Option<Range<usize>> {
     escaped.map(|end| begin..end)
 }
 
-/// Escapes are for double quotes. What is none stays as it is written.
+/// Escapes are for double quotes. Keeps unknown escapes.
 fn unescape(written: &str) -> String {
     let mut value = String::with_capacity(written.len());
     let mut chars = written.chars();

@@ -54,7 +54,7 @@ pub struct Call {
     pub labels: Labels,
     /// Characters of the debate's texts that it shows when nothing is shortened.
     pub length: usize,
-    /// The text that the judge assesses, where that is the solution as it stands.
+    /// The text that the judge assesses, if it is the solution itself.
     pub(super) kept: Arc<str>,
     /// What the answer is read for beside what it is.
     pub(super) reads: Option<Reads>,

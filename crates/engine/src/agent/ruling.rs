@@ -23,8 +23,8 @@ pub(super) struct RawRuling {
 
 impl Assessment {
     /// Takes the answers that the judge gives to the points of its check for rulings: a rejection with a reason
-    /// dismisses a point, what is accepted in part is met in part. Returns the points on which that is to rule: all but
-    /// those that were accepted, which stay claims.
+    /// dismisses a point, what is accepted in part is met in part. Returns the points to rule on: all but the accepted
+    /// ones, which stay claims.
     pub(super) fn rule_by(&mut self, answers: &[AuthorReply], points: &[Objection]) -> Vec<Objection> {
         let answer_to = |point: &Objection| answers.iter().find(|reply| reply.point == point.id);
         let is_accepted = |point: &&Objection| answer_to(point).is_some_and(|reply| reply.answer == Response::Accepted);

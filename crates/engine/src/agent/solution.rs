@@ -45,7 +45,7 @@ pub(super) fn percentage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f
     percentage_of(&value).ok_or_else(|| serde::de::Error::custom(EXPECTED))
 }
 
-/// The same where it may be missing: a number that cannot be read is none.
+/// The same if it may be missing: an unreadable number counts as missing.
 pub(super) fn percentage_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     Ok(percentage_of(&Value::deserialize(deserializer)?))
 }

@@ -167,14 +167,14 @@ pub(super) fn without_approach(text: &str) -> (&str, bool) {
     (before.trim_end().trim_end_matches('`').trim_end(), is_changed(&object))
 }
 
-/// Where in an answer the assessment stands, and what it holds.
+/// The place and the contents of the assessment in an answer.
 struct AssessmentBlock {
     start: usize,
     end: usize,
     content: AssessmentContent,
 }
 
-/// What a block holds that is an assessment.
+/// The assessment in a block.
 enum AssessmentContent {
     /// The assessment, as far as it goes.
     Assessment(Map<String, Value>),
@@ -230,7 +230,7 @@ fn fenced_block(text: &str) -> Option<AssessmentBlock> {
     None
 }
 
-/// The fence that a line is, with what is written after it.
+/// The fence in a line, with its info text.
 fn fence_of(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let first = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;

@@ -70,9 +70,9 @@ impl Diagnostic for FollowUpError {
 }
 
 impl Engine {
-    /// Has the judge answer a question about the finished debate; without one, the last that has no answer. Whatever
-    /// comes of it is on record and saved; the answer is handed back. `max_cost` is what it may cost; without one, the debate's own limit holds.
-    /// `past` are the events of the record.
+    /// Has the judge answer a question about the finished debate; without one, the last that has no answer. The result
+    /// is recorded and saved in any case; the answer is returned. `max_cost` is what it may cost; without one, the
+    /// debate's own limit holds. `past` are the events of the record.
     ///
     /// # Errors
     /// When there is no question, no room for an answer, or none comes.

@@ -46,7 +46,8 @@ impl Diagnostic for WindowError {
     }
 }
 
-/// Rounds by which prompts have come to their full length: what is shown of finished rounds is bounded.
+/// The number of rounds after which prompts have reached their full length: what is shown of finished rounds is
+/// bounded.
 const TELLING_ROUNDS: u32 = 3;
 /// A generous figure for the tokens of a prompt besides the problem and the agents' texts.
 const FRAME: u64 = 40_000;
@@ -113,7 +114,7 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
     Ok(worst.into_iter().map(warning).collect())
 }
 
-/// Where nobody said how long an answer may be, the part of a window that is kept for it.
+/// The part of a window that is kept for an answer of unlimited length.
 const ANSWERS_PART: u64 = 4;
 
 /// By how many characters `request` and its answer probably exceed a window of so many tokens, for a model that writes

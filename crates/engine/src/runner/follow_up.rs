@@ -29,8 +29,8 @@ pub struct PreparedQuestion {
 }
 
 impl Runner {
-    /// Opens a saved debate that is finished, to ask something about it. `protocols` are those that are known beside the
-    /// program's own. `lent` are the settings that a judge is called by where the debate's own are not known: older
+    /// Opens a saved debate that is finished, to ask something about it. `protocols` are known in addition to the
+    /// built-in ones. `lent` are the settings that a judge is called by where the debate's own are not known: older
     /// versions did not save them, and kept no journal, which is begun then.
     ///
     /// # Errors

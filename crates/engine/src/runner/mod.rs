@@ -60,7 +60,7 @@ pub struct Runner {
     services: Services,
 }
 
-/// What a new debate is about, and by which rules.
+/// The problem and the rules of a new debate.
 #[derive(Debug, Clone)]
 pub struct Spec {
     /// The problem, word for word.
@@ -95,7 +95,7 @@ pub struct ResumableDebate {
     contents: JournalContents,
     protocol: &'static Protocol,
     settings: Settings,
-    /// What it may cost in all, whatever its own limit is.
+    /// What it may cost in all; replaces its own limit.
     most: Option<Usd>,
     warnings: Vec<String>,
 }
@@ -256,7 +256,7 @@ impl Runner {
         Ok(prepared.begin()?.run())
     }
 
-    /// Opens a saved debate that is not finished. `protocols` are those that are known beside the program's own.
+    /// Opens a saved debate that is not finished. `protocols` are known in addition to the built-in ones.
     ///
     /// # Errors
     /// When it is finished, runs elsewhere, is damaged, or its protocol is unknown.
@@ -329,7 +329,7 @@ impl Runner {
         Ok(Branch { entry: entry.clone(), created: created.as_ref().clone(), taken_over, at: at.clone() })
     }
 
-    /// Makes a branch ready to run with `settings`. `protocols` are those that are known beside the program's own.
+    /// Makes a branch ready to run with `settings`. `protocols` are known in addition to the built-in ones.
     ///
     /// # Errors
     /// When somebody whose work is taken over has no place in the settings, or somebody cannot be called.
@@ -407,7 +407,7 @@ impl ResumableDebate {
 }
 
 impl Branch {
-    /// What the debate began with that is branched off.
+    /// The settings and problem of the debate that is forked.
     #[must_use]
     pub fn parent(&self) -> &Created {
         &self.created

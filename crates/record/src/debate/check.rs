@@ -26,7 +26,7 @@ impl Lens {
     /// How many there are.
     pub const COUNT: u8 = 3;
 
-    /// What a draft was not checked for that nobody has read through it.
+    /// What a draft is not checked for without this lens.
     pub fn subject(self) -> &'static str {
         match self {
             Self::Requirements => "requirements",
@@ -141,7 +141,7 @@ impl Debate {
         draft.checks.is_empty() && !has_failed
     }
 
-    /// What of the answer nobody has read, or nobody has mended, in sentences.
+    /// Sentences about unread and unfixed parts of the answer.
     pub fn unverified(&self) -> Vec<String> {
         let Some(draft) = self.newest_draft() else { return Vec::new() };
         let mut unverified = Vec::new();

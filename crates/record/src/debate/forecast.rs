@@ -66,7 +66,7 @@ pub struct Purchase {
     pub left_out: Vec<String>,
     /// How many there are to be.
     pub rounds: u32,
-    /// The output limit to which answers are held for that, in tokens; absent when they are not.
+    /// The output limit that this needs, in tokens; absent when they are not.
     pub answer_limit: Option<u32>,
 }
 
@@ -96,7 +96,7 @@ pub enum Made {
     Always,
     /// Where answers are long: a summary.
     ByLength,
-    /// Where a result that is not foreseen asks for more: a rewrite, another round.
+    /// If an unforeseen result asks for more: a rewrite, another round.
     ByChoice,
 }
 

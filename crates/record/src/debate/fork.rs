@@ -366,8 +366,8 @@ pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event
     Some(answers.into_iter().chain(begin).chain(texts).chain(enter).collect())
 }
 
-/// Checks that what is taken over can stand beside changed settings: that everybody whose work it is takes part, on the
-/// same side, and that there are to be as many rounds. `before` are the settings that it was made with.
+/// Checks that the kept events fit the changed settings: that everybody whose work it is takes part, on the same side,
+/// and that there are to be as many rounds. `before` are the settings that it was made with.
 ///
 /// # Errors
 /// What contradicts it.
@@ -398,7 +398,7 @@ fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError>
     for (key, _) in events.iter().filter(|event| !matches!(event, Event::CallFailed { .. })).filter_map(Event::settles)
     {
         let author = &key.agent_id;
-        // What was compared stays so, by whatever it is from now on.
+        // Texts that were compared stay compared, whichever method follows.
         let is_somebody = author.as_str() != EMBEDDER;
         if is_somebody && !everybody().any(|agent| agent.id == *author) && !agents.contains(author) {
             agents.push(author.clone());

@@ -1,4 +1,4 @@
-//! What was said in finished rounds, by whom and about whom.
+//! Texts of finished rounds, by author and target.
 
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::defaults::{default_settings, unnamed_agent};
 use super::{AgentSettings, Debate, Settings};
 
-/// What is assumed of a debate that did not save its settings: what is built in, and nobody by name.
+/// What is assumed of a debate that did not save its settings: the built-in values, without named agents.
 static ASSUMED: LazyLock<Settings> =
     LazyLock::new(|| Settings { agents: Vec::new(), judge: unnamed_agent(), ..default_settings() });
 

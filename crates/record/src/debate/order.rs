@@ -19,8 +19,8 @@ pub fn shuffled<T>(items: impl IntoIterator<Item = T>, seed: u32, salt: u32) -> 
 }
 
 impl Debate {
-    /// The agents in the order of the numbers of their texts: one permutation for the whole debate, so that a number
-    /// tells nobody's place. Records without settings name the agents in the order in which they first spoke.
+    /// The agents in the order of the numbers of their texts: one permutation for the whole debate, so that numbers do
+    /// not reveal the order. Records without settings name the agents in the order in which they first spoke.
     pub fn in_order_of_numbers(&self) -> Vec<&AgentId> {
         let Some(settings) = &self.settings else {
             let mut spoke: Vec<&AgentId> = Vec::new();

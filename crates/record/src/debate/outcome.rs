@@ -1,5 +1,5 @@
 //! How a debate went. Derived from the record when it ends, never claimed, and stated in the event that ends it: so a
-//! better rule changes no debate that is there.
+//! better rule changes no existing debate.
 
 use std::borrow::Cow;
 

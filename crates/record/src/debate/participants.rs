@@ -24,7 +24,7 @@ pub struct Participant {
 pub struct Spent {
     /// Input and output tokens.
     pub tokens: u64,
-    /// Calls of which nobody said how many they took.
+    /// Calls without a token count.
     pub silent_calls: u64,
     /// The cost; absent as soon as that of one call is unknown.
     pub cost: Option<Usd>,

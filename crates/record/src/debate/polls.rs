@@ -11,7 +11,7 @@ pub struct Polls<'v> {
     pub held: Vec<&'v Poll>,
     /// Everybody who voted in any of them, or was to and failed.
     pub voters: BTreeSet<&'v AgentId>,
-    /// Those who did not vote in all of them: what they thought says nothing of what the debate changed.
+    /// Those who did not vote in all of them: their votes say nothing about what the debate changed.
     pub uncounted: Vec<&'v AgentId>,
     /// What was voted for: the sides of the debate, then everything else.
     pub choices: Vec<PollChoice<'v>>,
@@ -86,9 +86,9 @@ impl<'v> Polls<'v> {
         self.held.len() > 1
     }
 
-    /// The side that gained most; where nobody voted for a side, the choice that did. None where it is no single one, or
-    /// might not be with the votes that are missing: a voter who is not counted may have gone from one to another, which
-    /// makes a difference of two.
+    /// The side that gained most; without votes for sides, the choice that gained most. Nothing for a tie, or if
+    /// missing votes could change it: a voter who is not counted may have gone from one to another, which makes a
+    /// difference of two.
     pub fn gained_most(&self) -> Option<&str> {
         let mut sides: Vec<_> = self.choices.iter().filter(|choice| choice.is_side).collect();
         sides.sort_by_key(|choice| std::cmp::Reverse(choice.gain()));

@@ -31,8 +31,8 @@ pub struct Progress {
     waiting: usize,
 }
 
-/// The place of a stage in a debate: its round, the rank of the place in which its calls are made, and, as several share
-/// that, which began first.
+/// The place of a stage in a debate: its round, the rank of the place of its calls, and among several of one place,
+/// which began first.
 type StagePosition = (u32, usize, usize);
 
 /// How far the calls of a stage are.
@@ -59,7 +59,7 @@ pub struct CallInFlight {
     pub words: WordsSoFar,
 }
 
-/// What has come in of an answer that is on its way.
+/// The part of an answer that has arrived.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WordsSoFar {
     count: u64,

@@ -49,7 +49,7 @@ pub struct Solution {
     /// Whose refinement it is, or is built on (voting and merge).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<AgentId>,
-    /// What the judge's answer lacks of what was asked for: its assessment, or all that could be read.
+    /// What the judge's answer lacks: its assessment, or all that could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse_error: Option<String>,
     /// How the text was cut, if it was.

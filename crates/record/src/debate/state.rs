@@ -411,7 +411,7 @@ impl<'a> DebateFile<'a> {
 }
 
 impl Debate {
-    /// Whether another state says the same, whatever each knows besides of how calls came to their end.
+    /// Whether another state is the same, apart from `settled`, which is not saved.
     pub fn is_same_state(&self, other: &Self) -> bool {
         let settled = other.settled.clone();
         Self { settled, ..self.clone() } == *other

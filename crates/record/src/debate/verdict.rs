@@ -161,7 +161,7 @@ impl Poll {
         Self { stage, votes: BTreeMap::new(), reasons: BTreeMap::new() }
     }
 
-    /// Takes in what somebody voted for, in the poll of that stage.
+    /// Adds a vote to the poll of its stage.
     pub(super) fn cast(polls: &mut Vec<Self>, key: &CallKey, vote: &str, reason: &str) {
         let place = polls.iter().position(|poll| poll.stage == key.stage).unwrap_or(polls.len());
         if place == polls.len() {

@@ -59,7 +59,7 @@ templates! {
     Assess => "judge/assess.md",
     /// What is said after an answer that could not be read.
     SecondChance => "second-chance.md",
-    /// What is said after a critique in which no points can be read.
+    /// The message after a critique without readable points.
     NoPoints => "second-chance-points.md",
     /// What is said after an answer of the judge without a solution.
     NoSolution => "judge/no-solution.md",

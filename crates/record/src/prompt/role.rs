@@ -149,7 +149,7 @@ impl Role {
         })
     }
 
-    /// The role where the template alone says what is to be done: votes and what the judge does.
+    /// The role for templates that state the task themselves: votes and what the judge does.
     pub fn persona(&self) -> Persona<'_> {
         Persona { title: &self.title, system: self.shown_system() }
     }

@@ -35,8 +35,8 @@ pub const fn initialization() -> Stage {
     }
 }
 
-/// Agents are asked what is unclear, where the user wants to be asked; `rows` begins with where it leads once all is
-/// clear ([`all_clear`]).
+/// Agents are asked what is unclear, if the user wants to be asked; `rows` begins with where it leads once all is clear
+/// ([`all_clear`]).
 pub const fn clarification(rows: &'static [Row]) -> Stage {
     Stage {
         info: StageInfo::new(

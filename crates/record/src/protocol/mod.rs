@@ -72,7 +72,7 @@ pub struct Protocol {
     pub calls: &'static str,
     /// Its stages, in the order in which they are shown. The first is where a debate starts.
     pub stages: &'static [Stage],
-    /// The stage in which a debate is brought to its answer, which may be checked in those after it; STOP leads there.
+    /// The stage that produces the answer; later stages may check it; STOP leads there.
     pub closing: StageId,
     /// The system text of all its calls.
     pub system: &'static Prompt,
@@ -256,8 +256,8 @@ impl Protocol {
         })
     }
 
-    /// The stages whose calls may start while `stage` is the current one: itself, and those to which the regular way
-    /// leads within the same round.
+    /// The stages whose calls may start while `stage` is the current one: itself, and the following stages of the same
+    /// round on the regular way.
     pub fn within_reach(&self, stage: StageId) -> Vec<&Stage> {
         let mut reach: Vec<&Stage> = Vec::new();
         let mut next = self.stage(stage);

@@ -52,8 +52,7 @@ pub(super) fn on_side(settings: &Settings, wanted: Position) -> impl Iterator<It
     settings.agents.iter().filter(move |agent| side(settings, &agent.id) == wanted)
 }
 
-/// Those who speak, in the order in which they do: those for the motion first. Where nobody takes a side, everybody
-/// speaks.
+/// The speakers in their order: those for the motion first. Where nobody takes a side, everybody speaks.
 pub(super) fn speakers(settings: &Settings) -> Vec<&AgentSettings> {
     let mut speakers: Vec<_> = on_side(settings, Position::For).chain(on_side(settings, Position::Against)).collect();
     if speakers.is_empty() {

@@ -109,7 +109,7 @@ fn label(Row(trigger, next): Row) -> String {
 /// Between what is written and the first line at the right, and between two of those.
 const GAP: usize = 3;
 
-/// Stages below each other, and ways between those that are no neighbours.
+/// Stages below each other, and connections between distant ones.
 #[derive(Debug, Default)]
 struct Drawing {
     lines: Vec<String>,

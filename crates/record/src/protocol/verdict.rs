@@ -39,7 +39,7 @@ pub fn criteria_or<'a>(settings: &'a Settings, default: &[&'static str]) -> Vec<
     }
 }
 
-/// Those who spoke, in the order in which the judge's reading labels them: that of the configuration, `reversed` in the
+/// The debaters, in the order of their labels in the judge's reading: that of the configuration, `reversed` in the
 /// second reading.
 pub fn debaters(debate: &Debate, reversed: bool) -> Vec<&AgentSettings> {
     let said = debate.rounds.iter().flat_map(|round| &round.contributions);

@@ -70,7 +70,7 @@ impl Ballots {
         self.candidates.iter().filter(|one| votes(one).is_some_and(|votes| votes + more >= most)).collect()
     }
 
-    /// Those among whom the judge decides where there is no rule: the tied; or the leader, and those that failed
+    /// The candidates for the judge's casting vote, without a rule: the tied; or the leader, and those that failed
     /// ballots could have brought level. With one alone the vote is decided.
     fn contenders(&self, debate: &Debate, tally: &BTreeMap<AgentId, u32>) -> Vec<&CallKey> {
         let tied = self.leading(tally, 0);
@@ -124,7 +124,7 @@ pub fn facts(debate: &Debate, ballots: &Ballots) -> Vec<Event> {
     result(debate, ballots).into_iter().collect()
 }
 
-/// What follows from the text in which the winner answers the check.
+/// The events after the winner's answer to the check.
 pub fn amended(debate: &Debate, ballots: &Ballots) -> Vec<Event> {
     let Some(voting) = &debate.voting else { return Vec::new() };
     check::rewritten(debate, |text| solution(debate, ballots, voting, text))

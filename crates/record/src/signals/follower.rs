@@ -22,7 +22,7 @@ pub trait EventLog: Send {
 pub enum Followed {
     /// A signal. Events come in their order, without one missing.
     Signal(Arc<Signal>),
-    /// So many signals that are not recorded are left out here.
+    /// This many unrecorded signals are left out here.
     Gap {
         /// How many.
         missed: u64,
@@ -37,7 +37,7 @@ pub struct Follower {
     last: u64,
     /// What is read again, up to this event.
     behind: u64,
-    /// Warnings that come after what is read again.
+    /// Warnings to hand on after the events that are read again.
     warnings: VecDeque<Arc<Signal>>,
 }
 

@@ -45,7 +45,7 @@ struct Hub {
 
 #[derive(Debug)]
 struct PublisherState {
-    /// Everything that was published, reduced: what somebody begins with who comes late, or has fallen behind.
+    /// Everything that was published, reduced: the start for a subscriber who comes late or has fallen behind.
     progress: Progress,
     /// The last event of the journal that was published.
     recorded: u64,
@@ -72,7 +72,7 @@ impl Signals {
         Self(Arc::new(Hub { state: Mutex::new(state), capacity }))
     }
 
-    /// Begins the snapshot anew, with a panel that says what was spent already: once, before anybody subscribes.
+    /// Restarts the snapshot with a panel that knows what was already spent: once, before anybody subscribes.
     pub fn begin(&self, panel: PanelInfo) {
         self.0.state().progress = Progress::new(panel, now());
     }

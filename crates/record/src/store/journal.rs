@@ -320,8 +320,8 @@ impl Journal {
         self.file.try_clone().map_err(|source| JournalError::Append { path: self.path.clone(), source })
     }
 
-    /// Checks that its path still leads to it: what goes into a file that nobody will find again is lost, whatever the
-    /// system says of the write.
+    /// Checks that its path still leads to it: writes to a file that nobody will find again are lost, even if they
+    /// succeed.
     ///
     /// # Errors
     /// When it was moved, removed or replaced.
@@ -411,7 +411,7 @@ pub fn read_journal(path: &Path) -> Result<JournalContents, JournalError> {
     parse(&file, path)
 }
 
-/// A process that is being started holds the locks of who starts it for a moment, also when those have let go.
+/// A process that is being started briefly holds its parent's locks, even after the parent released them.
 fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
     let mut moments = LOCK_MOMENTS;
     loop {

@@ -1,5 +1,4 @@
-//! Two texts side by side as lines of a terminal: what only the first has, what only the second has, and a little of
-//! what both have around it.
+//! Two texts side by side as lines of a terminal: lines of the first, lines of the second, and a little common context.
 
 use anstyle::{AnsiColor, Style};
 use console::measure_text_width;
@@ -15,8 +14,8 @@ const AROUND: usize = 2;
 /// Narrower than this, text falls to pieces: the terminal may wrap such lines itself.
 const NARROWEST: usize = 30;
 
-/// The lines that differ, with what is around them; the rest is left out, which shows as `…`. Nothing in them steers a
-/// terminal but our own colours.
+/// The changed lines with their context; the rest is left out, which shows as `…`. Nothing in them steers a terminal
+/// but our own colours.
 pub fn compared(lines: &[Line], layout: Layout) -> String {
     let mut text = String::new();
     for line in excerpt(lines, AROUND) {

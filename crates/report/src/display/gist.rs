@@ -1,4 +1,4 @@
-//! What is said of a debate when it is over, in three lines: what came out, what was fought over most, and what to type
+//! What is said of a debate when it is over, in three lines: the answer, the strongest objection, and what to type
 //! next.
 
 use console::measure_text_width;

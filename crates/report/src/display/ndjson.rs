@@ -24,7 +24,7 @@ enum EventTarget {
     Other { name: String },
 }
 
-/// The line that stands for signals that are left out.
+/// The line for dropped signals.
 #[derive(Serialize)]
 struct GapLine {
     signal: &'static str,
@@ -58,7 +58,7 @@ pub fn event_line(signal: &Signal) -> serde_json::Result<String> {
     as_line(signal)
 }
 
-/// The line in place of so many signals that are left out, none of them an event of the journal.
+/// The line in place of `missed` dropped signals, none of them an event of the journal.
 ///
 /// # Errors
 /// None.

@@ -1,4 +1,4 @@
-//! What is still to come of a debate that is shown: by its dry run, less what has come since.
+//! What is still to come in the shown debate: by its dry run, less what has come since.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(super) struct Plan {
     to_come: BTreeMap<CallKey, Option<Span<Usd>>>,
     /// Calls that have ended, with their cost if it is known.
     settled: BTreeMap<CallKey, Option<Usd>>,
-    /// What those calls were foreseen to cost, and what they did.
+    /// The foreseen and the real cost of those calls.
     foreseen: Span<Usd>,
     cost: Usd,
     /// Whether no further round is begun.
@@ -28,7 +28,7 @@ impl Plan {
             if call.made == Made::Always {
                 *self.stages.entry((call.key.round, call.key.stage)).or_default() += 1;
             }
-            // Rounds beyond those that were asked for can come, but are not likely.
+            // Extra rounds are possible, but not likely.
             if call.made == Made::Always || call.key.round <= panel.rounds {
                 self.to_come.insert(call.key.clone(), call.cost);
             }
@@ -82,7 +82,7 @@ impl Plan {
         (!self.stages.is_empty()).then(|| (settled, settled + self.to_come.len()))
     }
 
-    /// What the debate will probably have cost in the end. How long answers are is learned from those that are there;
+    /// What the debate will probably have cost in the end. The likely length of answers is learned from finished ones;
     /// nothing is known before the first, nor where a price is not.
     pub(super) fn likely(&self, spent: Spent) -> Option<Usd> {
         let room = self.foreseen.high.saturating_sub(self.foreseen.low).dollars();

@@ -36,8 +36,8 @@ impl FromStr for Speed {
     }
 }
 
-/// Publishes the signals, each when it is due, and none while it is `held`. Waits for watchers: what is past is not
-/// held up by that.
+/// Publishes the signals, each when it is due, and none while it is `held`. Waits for watchers: a pause does not delay
+/// past moments.
 pub async fn play(moments: Vec<Moment>, speed: Speed, signals: &Signals, mut held: watch::Receiver<bool>) {
     let mut begun = Instant::now();
     for Moment { at, signal } in moments {

@@ -10,7 +10,7 @@ use crate::report::{View, preposition, subject};
 
 use super::blocks::{Layout, written};
 
-/// Lines are made for terminals of this width, whatever standard error is.
+/// Lines are always broken for terminals of this width.
 const LAYOUT: Layout = Layout { width: Some(80), color: false };
 
 /// The agents and the judge: name, id, role, model, provider, and where their prompts came from.

@@ -63,7 +63,7 @@ impl TableColumn {
         Self { rank, ..self }
     }
 
-    /// The same, but it takes whatever room is left, from `least` on.
+    /// The same, but it takes the remaining room, at least `least` columns.
     pub fn flexible(self, least: usize) -> Self {
         Self { least: Some(least), ..self }
     }

@@ -127,8 +127,8 @@ impl Messages {
         drop(self.0.send(ViewMessage::Keys(meaning)));
     }
 
-    /// Takes the block off the screen, as long as somebody else has the terminal, or puts it back. What comes back is
-    /// ready when that is done, which may be never.
+    /// Takes the block off the screen, as long as somebody else has the terminal, or puts it back. The future is ready
+    /// when that is done, which may be never.
     pub fn hide(&self, is_hidden: bool) -> impl Future<Output = ()> + use<> {
         let (shown, told) = oneshot::channel();
         drop(self.0.send(ViewMessage::Hidden { is_hidden, shown }));

@@ -137,7 +137,7 @@ fn decided(page: &mut String, view: &View<'_>) {
     list(page, "Not verified", items(&solution.unverified));
 }
 
-/// Who won, by what, and how far that can be relied on; nothing where nobody could win.
+/// The winner, how it won, and how stable that is; nothing where nobody could win.
 fn won(view: &View<'_>) -> Option<String> {
     let debate = view.debate;
     let name = |id: &AgentId| inline(view.name_of(id)).into_owned();

@@ -152,7 +152,7 @@ impl Said<'_> {
     }
 }
 
-/// Texts as Markdown, each under a heading of its own. Whatever is in a text, no heading of it is one of these.
+/// Texts as Markdown, each under a heading of its own. Headings inside a text never reach the level of these.
 pub fn readable(view: &View<'_>, texts: &[Said<'_>]) -> String {
     let mut page = String::new();
     let mut round = None;

@@ -8,7 +8,7 @@ use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, Recorde
 /// Roles that older files may name; any other role in a file without settings is shown as the first.
 const KNOWN_ROLES: [&str; 7] =
     ["architect", "performance", "security", "testing", "kiss", "datamodeling", "generalist"];
-/// What stands for a model that is not on record.
+/// Shown for a model that is not on record.
 const UNKNOWN_MODEL: &str = "N/A";
 /// The provider, temperatures and judge of older files, which did not save them.
 const OLD_PROVIDER: &str = "openai";
@@ -99,7 +99,8 @@ impl<'a> View<'a> {
         self
     }
 
-    /// How sure the judge is of the solution, 0 to 100. Rules are sure of nothing, whatever number they put there.
+    /// How sure the judge is of the solution, 0 to 100. The offline provider has no confidence, so its number is not
+    /// shown.
     pub fn confidence(&self) -> Option<f64> {
         let is_model = self.debate.settings.as_ref().is_none_or(|settings| settings.judge.provider != OFFLINE);
         self.debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| is_model)
@@ -116,7 +117,7 @@ impl<'a> View<'a> {
         lines.into_iter().find(|line| !line.is_empty())
     }
 
-    /// The problem without its title, where that is a line of its own: a heading, or all of a paragraph. The whole
+    /// The problem without its title, if the title is a line of its own: a heading, or all of a paragraph. The whole
     /// problem where the judge gave the title.
     pub fn problem_below_title(&self) -> &'a str {
         if self.debate.given_title().is_some() {
@@ -150,7 +151,7 @@ impl<'a> View<'a> {
         self.sides.get(id).copied()
     }
 
-    /// What the judge scored, in words: those who spoke, or those who wrote a solution.
+    /// What the judge scored, in words: the speakers, or the authors of solutions.
     pub(super) fn judged_words(&self) -> JudgedWords {
         let speaks = |stage: &StageInfo| stage.yields == Some(ResultKind::Speech);
         if self.debate.stages.iter().any(speaks) {

@@ -19,7 +19,7 @@ pub(super) const STATED_FACTOR: f64 = 4.0;
 /// Who is paid: a provider's model.
 pub(super) type ModelId = (String, String);
 
-/// What is spent of a limit, and what is set aside.
+/// The spent and the reserved part of a limit.
 #[derive(Debug, Default)]
 pub struct CostLedger {
     spent: Usd,

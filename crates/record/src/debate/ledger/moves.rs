@@ -37,7 +37,7 @@ impl Move {
     }
 }
 
-/// How the points of a round stand at its end: those that were raised or answered in it.
+/// How the points of a round stand at its end: the points raised or answered in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Tally {
     /// Accepted ones.

@@ -94,7 +94,7 @@ impl Ledger {
         accepted
     }
 
-    /// The points that were accepted in the last round of which nobody has looked whether the text has the change.
+    /// The points accepted in the last round whose change nobody has verified in the text.
     pub fn claimed_last(&self, debate: &Debate) -> Vec<&Objection> {
         let last = debate.final_round().map_or(0, |round| round.round_number);
         let is_accepted = |one: &&Objection| {
@@ -217,7 +217,7 @@ impl Reads {
                 // Without a critique nothing is an answer to one, whatever its heading says.
                 let read = asked.then(|| read_answers(text, ANSWERS_HEADING, &numbers(points))).unwrap_or_default();
                 let now = without(text, read.section.as_ref());
-                // Where there was nothing to answer, what changed is nobody's doing.
+                // Without points to answer, a change has no cause to record.
                 let change = (!before.is_empty() && !points.is_empty()).then(|| Change::between(before, &now));
                 let decisions = read_decisions(&now);
                 Reading { change, decisions, ..answered(read, points) }
@@ -234,7 +234,7 @@ impl Reads {
         }
     }
 
-    /// Whether a reading lacks the points for which the text was asked, so that it has to be asked once more.
+    /// Whether a reading lacks the points that were asked for, so that the call is repeated.
     pub fn lacks_points(&self, reading: &Reading) -> bool {
         match self {
             Self::Critique { .. } | Self::Check { .. } => reading.points.is_none(),

@@ -54,10 +54,10 @@ impl fmt::Display for PointId {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Reading {
-    /// The points of a critique. Empty where it says that it has none; absent where none could be read.
+    /// The points of a critique. Empty if it says that it has none; absent where none could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<Vec<Point>>,
-    /// Points of a critique beyond those that are read.
+    /// Points of a critique beyond the limit.
     #[serde(skip_serializing_if = "is_zero")]
     pub unread: usize,
     /// Texts of which a review of several says nothing that could be read.

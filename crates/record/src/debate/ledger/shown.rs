@@ -1,4 +1,4 @@
-//! The ledger as people are shown it: of which texts, in which order, in which words.
+//! The ledger as people are shown it: the texts, their order and their wording.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ const NOTHING: &str = "-";
 pub struct Shown {
     /// The ledger.
     pub ledger: Ledger,
-    /// Whether the record holds none, as those of older versions do, so that this one was just read out of its texts.
+    /// Whether the record of an older version holds no readings, so that this ledger was derived from its texts.
     pub is_derived: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct Counts {
     pub withdrawn: usize,
     /// Ones that a critic maintained.
     pub maintained: usize,
-    /// Ones of which neither a critic nor the check spoke again.
+    /// Ones that neither a critic nor the check mentioned again.
     pub unchecked: usize,
     /// Open ones, by severity: blocking, major, minor.
     pub open: [usize; 3],

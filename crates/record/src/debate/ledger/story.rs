@@ -1,4 +1,4 @@
-//! What happened to a point, in the order in which it happened.
+//! The story of a point, in order.
 
 use std::fmt;
 
@@ -84,7 +84,7 @@ impl fmt::Display for Incident {
 }
 
 impl Objection {
-    /// All that happened to it, in the order in which it happened.
+    /// All that happened to it, in order.
     pub fn story(&self) -> &[Incident] {
         &self.story
     }

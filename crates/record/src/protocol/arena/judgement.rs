@@ -107,7 +107,7 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// What the judgements come to, once none is waited for; then whether the debate goes on.
+/// The result of the judgements, once all are in; then whether the debate goes on.
 pub(super) fn facts(debate: &Debate) -> Vec<Event> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     if debate.draft.is_some() {

@@ -14,7 +14,7 @@ use crate::store::regular::open_regular;
 #[derive(Debug)]
 pub struct JournalReader {
     file: BufReader<File>,
-    /// What is read of a line that is not yet whole.
+    /// The beginning of a line that is not yet complete.
     line: Vec<u8>,
 }
 

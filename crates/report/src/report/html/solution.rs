@@ -74,7 +74,7 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
     }
 }
 
-/// Whose text was called what, where the answer amends one of several: the answer marks what is of which.
+/// The labels of the texts, if the answer amends one of several: the answer marks its sources by them.
 fn candidates(solution: &Solution) -> Vec<String> {
     let listed = solution.description.rsplit_once(CANDIDATES).map_or("", |(_, listed)| listed);
     listed.lines().map_while(|line| line.strip_prefix("- ")).map(str::to_owned).collect()

@@ -19,7 +19,7 @@ pub(super) struct Amounts {
     pub(super) calls: Option<u64>,
     /// Tokens of the calls that are known to have taken some.
     pub(super) known_tokens: u64,
-    /// Whether there are calls of which nobody said how many tokens they took.
+    /// Whether calls without a token count are left out.
     pub(super) is_more: bool,
     /// What they cost; absent as soon as that of one call is unknown.
     pub(super) cost: Option<Usd>,
@@ -121,7 +121,7 @@ impl Spending {
         spending
     }
 
-    /// Everything that was spent where `fits` says yes to who and when.
+    /// The sum over members and periods that `fits` accepts.
     pub(super) fn sum(&self, fits: impl Fn(usize, Period) -> bool) -> Amounts {
         let fitting = self.entries.iter().filter(|(place, period, _)| fits(*place, *period));
         fitting.fold(Amounts::NOTHING, |sum, (_, _, amounts)| sum.and(*amounts))

@@ -181,7 +181,7 @@ fn fought_over<'l>(view: &View<'_>, participants: &Participants<'_>, shown: &'l 
     Fought { said, named: groups.concat() }
 }
 
-/// What is said of critiques in which no point was read.
+/// The text about critiques without points.
 fn without_points(debate: &Debate) -> Markup {
     let critiques: Vec<&Contribution> = texts(debate, ResultKind::Critique).collect();
     if critiques.is_empty() {
@@ -346,7 +346,7 @@ fn still_open(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger,
         open.iter().copied().filter(|one| named.iter().all(|named| named.id != one.id)).collect();
     let others = subject::alike(&others);
     let counts = Counts::of(&ledger.objections);
-    // What was not ruled on counts as upheld, but nobody said so.
+    // A point without a ruling counts as upheld, but nobody upheld it.
     let is_upheld = |one: &&&Objection| one.ruling.as_ref().is_some_and(|ruling| ruling.is_unmet() && !ruling.missing);
     let upheld = open.iter().filter(is_upheld).count();
     let solution = view.debate.final_solution.as_ref();

@@ -176,7 +176,7 @@ impl Document<'_> {
     }
 }
 
-/// An id within a line: in italics, and `N/A` where there is none to show.
+/// An id within a line: in italics, or `N/A`.
 fn id(id: &str) -> String {
     let shown = inline(id);
     if shown.is_empty() { UNKNOWN.to_owned() } else { format!("*{shown}*") }

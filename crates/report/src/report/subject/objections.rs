@@ -198,7 +198,7 @@ pub(crate) fn changes(ledger: &Ledger) -> Vec<Block<'_>> {
     vec![Block::Heading(line!["Who moved, and why"]), Block::Table(table)]
 }
 
-/// What became of a point, in the order in which it happened: `r1 rejected → r2 maintained → ruled: not met`.
+/// The story of a point in order: `r1 rejected → r2 maintained → ruled: not met`.
 pub(crate) fn course(one: &Objection) -> String {
     let incidents = one.story().iter().filter(|incident| incident.what != Happened::Raised);
     let course: Vec<String> = incidents.map(Incident::to_string).collect();

@@ -1,4 +1,4 @@
-//! How the judge came to a verdict: what it made of those it judged, each time it was asked.
+//! How the judge came to a verdict: its scores of each reading.
 
 use std::collections::BTreeMap;
 

@@ -37,7 +37,7 @@ struct AgentRow<'c, 'v> {
     lanes: usize,
 }
 
-/// The section. Without a journal it says that there is none.
+/// The section. Without a journal it says so.
 pub(super) fn timeline(view: &View<'_>, participants: &Participants<'_>, calls: &[CallEntry<'_>]) -> Markup {
     if calls.is_empty() {
         return html! {

@@ -25,7 +25,7 @@ impl Scale {
         }
     }
 
-    /// The time, where that is what is shown.
+    /// The time scale, if the chart has one.
     pub(super) fn time(&self) -> Option<&Timescale> {
         match self {
             Self::Time(time) => Some(time),
@@ -46,7 +46,7 @@ struct Stretch {
     to: i64,
     /// Where it begins on the chart, in milliseconds.
     place: i64,
-    /// What passed before it in the stretches that are shown.
+    /// The time shown before it.
     before: i64,
 }
 
