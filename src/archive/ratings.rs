@@ -1,4 +1,4 @@
-//! How good models are at which role, by the debates in which a judge scored them.
+//! Ratings of models by role, from debates with a judge's scores.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -115,7 +115,7 @@ fn reason(debate: &Debate) -> String {
     debate.error.clone().unwrap_or_else(|| "for an unknown reason".to_owned())
 }
 
-/// Why a debate failed: what its calls say, where that is why.
+/// Why a debate failed: the error of its calls, if they are the cause.
 fn failed(debate: &Debate, is_kept: bool) -> Error {
     let id = debate.id.clone();
     let of_round = debate.failures.iter().rfind(|failure| failure.key.round == debate.current_round);

@@ -112,7 +112,7 @@ impl EditedLine {
         Pressed::Edited
     }
 
-    /// Where the word begins that is before the cursor.
+    /// The beginning of the word before the cursor.
     fn word_before(&self) -> usize {
         let before = &self.text[..self.cursor];
         let end = before.iter().rposition(|c| !c.is_whitespace()).map_or(0, |last| last + 1);

@@ -8,7 +8,7 @@ use serde::Serialize;
 use dialectic_base::problem::major_requirements;
 use dialectic_record::debate::{AgentId, Contribution, Debate, ResultKind};
 
-/// The heading of the section in which agents say what they fulfil, in lower case.
+/// The heading of the coverage section, in lower case.
 const COVERAGE: &str = "requirements coverage";
 
 /// What the prompt says about requirements, as JSON.
@@ -22,7 +22,7 @@ pub struct Requirements {
     /// The coverage stated by each agent's latest own solution, in the order of first statements. Agents without such a
     /// section are absent.
     pub agent_requirements_coverage: Vec<Coverage>,
-    /// Agents whose latest text has no such section, and the round of that text.
+    /// Agents whose latest text lacks the section, with its round.
     #[serde(skip)]
     pub uncovered: Vec<(AgentId, u32)>,
 }

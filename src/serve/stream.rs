@@ -1,8 +1,8 @@
 //! Events on their way to watchers: server-sent events, or a line of JSON each.
 //!
 //! The journal is the buffer. A client says which event it has seen last, and is told every one after it, in order and
-//! once: those of before from the journal, those of a debate that runs here as they happen, with the words between them.
-//! A client that does not read is waited for by nobody but its own task; when its connection takes nothing for a while it
+//! once: earlier ones from the journal, those of a debate that runs here as they happen, with the words between them. A
+//! client that does not read is waited for by nobody but its own task; when its connection takes nothing for a while it
 //! is closed (`listen.rs`), and it goes on from the journal when it comes back.
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ const FRAMES: usize = 2;
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
 /// How often the list is looked at.
 const LIST_AGAIN: Duration = Duration::from_secs(2);
-/// How often something is said so that a connection that is gone is found out.
+/// How often something is sent, so that dead connections are noticed.
 const STILL_THERE: Duration = Duration::from_secs(15);
 
 /// How events are written.
@@ -200,7 +200,7 @@ async fn follow(
     }
 }
 
-/// What somebody who comes late has to be told of the calls that are on their way.
+/// The calls in flight, for a client that connects late.
 fn in_flight(progress: &Progress) -> Vec<Signal> {
     let panel = progress.panel();
     let model = |id: &AgentId| panel.participants().find(|one| one.id == *id).map_or("", |one| one.model.as_str());

@@ -102,7 +102,7 @@ fn of_settings(settings: &Settings) -> [KeyValue; 2] {
             "temperature": agent.temperature, "maxTokens": agent.max_tokens,
         })
     };
-    // Not the providers: their addresses and headers may hold what is nobody else's business.
+    // Not the providers: their addresses and headers may hold secrets.
     let shown = json!({
         "agents": settings.agents.iter().map(participant).collect::<Vec<_>>(),
         "judge": participant(&settings.judge),

@@ -49,7 +49,7 @@ fn shown(protocol: &Protocol, width: usize) -> String {
     format!("{}\n{}\n{table}\n{common}", summary(protocol, width), protocol.diagram())
 }
 
-/// What a protocol is, when to take it and what it takes.
+/// A protocol, when to use it, and its cost.
 fn summary(protocol: &Protocol, width: usize) -> String {
     let is_default = PROTOCOLS.first().is_some_and(|first| first.name == protocol.name);
     let default = if is_default { " (the default)" } else { "" };
