@@ -11,7 +11,7 @@ use super::{Archive, ArchiveError, Memory, Player, Relevance, is_rehearsal};
 
 /// Past debates that a new one is told of at most.
 const DEBATES: usize = 3;
-/// Characters that are told of a decision, of what turned out right, and of dissent.
+/// Characters shown of a decision, of the evidence and of dissent.
 const DECISION: usize = 1800;
 const EVIDENCE: usize = 600;
 const DISSENT: usize = 600;

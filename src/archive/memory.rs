@@ -11,7 +11,7 @@ use super::{Archive, ArchiveError};
 const TERMS: usize = 16;
 /// Words of a subject that are considered at all.
 const CONSIDERED: usize = 100;
-/// A word that is in more than one of so many memories says little about a subject.
+/// A word in more than one of this many memories says little about a subject.
 const COMMON: usize = 5;
 /// In so few memories no word is common.
 const FEW: usize = 20;
@@ -70,8 +70,8 @@ pub struct Memory {
 }
 
 impl Archive {
-    /// The memories that fit `subject` best, the best first, at most `most`. Those of rehearsals, in which no model said
-    /// anything, are left out unless they are asked for.
+    /// The memories that fit `subject` best, the best first, at most `most`. Memories of rehearsals are left out unless
+    /// asked for.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -91,7 +91,7 @@ impl Archive {
         if terms.is_empty() {
             return Ok(Vec::new());
         }
-        // Excerpts are made of those alone that are handed out: to make one takes longer than to weigh a memory.
+        // Only returned results get excerpts: to make one takes longer than to weigh a memory.
         let mut select = self.connection.prepare_cached(
             "SELECT files.number, files.debate, files.finished_at
              FROM memories JOIN files ON files.number = memories.rowid
@@ -152,7 +152,7 @@ impl Archive {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// The words of a subject that tell it from others: those that are in the fewest memories.
+    /// The words of a subject that tell it from others: the terms in the fewest memories.
     fn telling(&self, words: &[String]) -> Result<Vec<String>, ArchiveError> {
         let too_many = i64::try_from((self.memories()? / COMMON).max(FEW)).unwrap_or(i64::MAX);
         let count = "SELECT count(*) FROM (SELECT 1 FROM memories WHERE memories MATCH ? LIMIT ?)";
@@ -181,14 +181,14 @@ impl Archive {
     }
 }
 
-/// The words of a text in their order, each once, without those that every text has.
+/// The distinct words of a text in order, without common ones.
 fn words(text: &str) -> Vec<String> {
     let mut passed_over: HashSet<String> = STOP_WORDS.split(' ').map(str::to_owned).collect();
     let words = text.split(|character: char| !character.is_alphanumeric()).map(str::to_lowercase);
     words.filter(|word| word.chars().count() > 1 && passed_over.insert(word.clone())).collect()
 }
 
-/// A term as the query language takes it whatever it holds.
+/// A term, quoted for the query language.
 fn phrase(term: &str) -> String {
     format!("\"{term}\"")
 }

@@ -1,7 +1,7 @@
 //! What past debates have shown: how good models are at their roles, and what was decided on which subject.
 //!
 //! Both live in one `SQLite` file beside the debates. It is a cache: whatever is in it can be taken from the debates again,
-//! and is, as soon as somebody looks ([`Archive::update`]). So a run that is killed behind its debate's last event loses
+//! and is, as soon as somebody looks ([`Archive::update`]). So a run that is killed after its debate's last event loses
 //! nothing, and no debate counts twice, however many programs look at once.
 
 mod elo;
@@ -41,7 +41,7 @@ const VERSION: u32 = 2;
 const SETTLED: Duration = Duration::from_secs(2);
 /// How long one program waits while another writes.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Debates that are read before what they say is written: a bound for what is in memory, and for how long others wait.
+/// Debates read before the next write: a bound for what is in memory, and for how long others wait.
 const BATCH: usize = 100;
 
 /// The ratings and the memory of a directory of debates.
@@ -124,7 +124,7 @@ struct StateRead {
 }
 
 impl Archive {
-    /// Opens the archive of a directory; makes its file where there is none.
+    /// Opens the archive of a directory; creates its file if it is missing.
     ///
     /// # Errors
     /// When the file cannot be used.
@@ -249,7 +249,7 @@ fn write(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
-/// What tells a file from what it was before.
+/// Tells whether a file has changed.
 fn stamp(file: &ListedDebate) -> (i64, i64) {
     (nanoseconds(file.modified), i64::try_from(file.size).unwrap_or(i64::MAX))
 }

@@ -1,4 +1,4 @@
-//! How good models are at which role, by the debates in which a judge scored them.
+//! Ratings of models by role, from debates with a judge's scores.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -120,7 +120,7 @@ struct AgentScore {
     brier_squared: f64,
 }
 
-/// What the debates so far come to for a player.
+/// A player's rating so far.
 #[derive(Default)]
 struct Sum {
     change: f64,
@@ -132,7 +132,7 @@ struct Sum {
 }
 
 impl Archive {
-    /// Whether debates by that protocol rate those who take part: their scores are about the debaters' own solutions,
+    /// Whether debates of that protocol rate their participants: their scores are about the debaters' own solutions,
     /// and not about sides that were given to them.
     #[must_use]
     pub fn rates(protocol: &str) -> bool {

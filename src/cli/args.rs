@@ -31,7 +31,7 @@ pub(super) struct Cli {
     pub(super) command: Command,
 
     /// When to use colour; `auto` also honours `NO_COLOR` [default: auto]
-    // Behind every command's own options: unset, its place would depend on how many commands there are.
+    // After every command's own options: unset, its place would depend on how many commands there are.
     #[arg(long, global = true, value_enum, value_name = "WHEN", display_order = 900)]
     pub(super) color: Option<When>,
 }

@@ -26,7 +26,7 @@ pub(super) const VARIABLE: &str = "DIALECTIC_COMPLETE";
 const DESCRIBED: usize = 50;
 /// Characters of a problem.
 const PROBLEM: usize = 60;
-/// Rounds that are offered to fork in, where it is not known how many there are.
+/// Rounds offered for `fork` if their number is unknown.
 const ROUNDS: u32 = 3;
 
 /// Answers a shell that asks what can be typed, and ends the program then.
@@ -89,7 +89,7 @@ fn protocols() -> Vec<CompletionCandidate> {
     named.collect()
 }
 
-/// The debate that is named on the command line behind `command`, where it can be found.
+/// The debate that is named on the command line after `command`, where it can be found.
 fn named_debate(command: &str) -> Option<Debate> {
     let typed = std::env::args().skip_while(|word| word != "--").skip_while(|word| word != command).nth(1)?;
     let entry: Entry = directory().ok()?.find(&typed).ok()?;
@@ -113,7 +113,7 @@ fn places(current: &OsStr) -> Vec<CompletionCandidate> {
     places.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// Rounds, agents or stages of the debate that is shown, by which of them is wanted.
+/// Rounds, agents or stages of the debate, whichever is wanted.
 fn parts() -> Vec<CompletionCandidate> {
     let Some(debate) = named_debate("show") else { return Vec::new() };
     let part = std::env::args().skip_while(|word| word != "--").skip_while(|word| word != "show").nth(2);

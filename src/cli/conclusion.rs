@@ -115,7 +115,7 @@ fn reason(debate: &Debate) -> String {
     debate.error.clone().unwrap_or_else(|| "for an unknown reason".to_owned())
 }
 
-/// Why a debate failed: what its calls say, where that is why.
+/// Why a debate failed: the error of its calls, if they are the cause.
 fn failed(debate: &Debate, is_kept: bool) -> Error {
     let id = debate.id.clone();
     let of_round = debate.failures.iter().rfind(|failure| failure.key.round == debate.current_round);
@@ -132,7 +132,7 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
         let agent = settings.everybody().find(|agent| agent.id == failure.key.agent_id)?;
         key_variable(&agent.provider, &settings.providers)
     });
-    // Behind the status stands what the server says.
+    // After the status stands what the server says.
     let (what, said) = match (failure.error.split_once("): "), &variable) {
         (Some((what, said)), Some(_)) => (format!("{what})"), Some(ForeignMessage(said.to_owned()))),
         _ => (failure.error.clone(), None),

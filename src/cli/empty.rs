@@ -1,4 +1,4 @@
-//! Paths that are empty, as scripts write them where a variable is not set: `--output "$OUT"`.
+//! Empty paths, as scripts produce them from unset variables: `--output "$OUT"`.
 
 use std::any::TypeId;
 use std::ffi::OsString;

@@ -116,7 +116,7 @@ fn with_examples(command: Command, path: &str) -> Command {
 mod tests {
     use super::*;
 
-    /// The arguments of a line as a shell would pass them, up to the first pipe or redirection behind the program.
+    /// The arguments of a line as a shell would pass them, up to the first pipe or redirection after the program.
     fn arguments(line: &str) -> Vec<String> {
         let line = line.rsplit_once("| dialectic").map_or(line.to_owned(), |(_, rest)| format!("dialectic{rest}"));
         let (mut all, mut word, mut quote) = (Vec::new(), String::new(), None);

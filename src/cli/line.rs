@@ -44,7 +44,7 @@ enum Pressed {
 }
 
 impl LineReader {
-    /// Reads a line behind `prompt`, key by key, on standard error and from the terminal.
+    /// Reads a line after `prompt`, key by key, on standard error and from the terminal.
     ///
     /// # Errors
     /// When the terminal cannot be read or written; of the kind `Interrupted` at Ctrl-C, which is also raised as a
@@ -112,7 +112,7 @@ impl EditedLine {
         Pressed::Edited
     }
 
-    /// Where the word begins that is before the cursor.
+    /// The beginning of the word before the cursor.
     fn word_before(&self) -> usize {
         let before = &self.text[..self.cursor];
         let end = before.iter().rposition(|c| !c.is_whitespace()).map_or(0, |last| last + 1);
@@ -151,7 +151,7 @@ fn up(rows: usize) -> String {
     if rows > 0 { format!("\x1b[{rows}A") } else { String::new() }
 }
 
-/// In which row and column the cursor stands behind `text`.
+/// In which row and column the cursor stands after `text`.
 fn place(text: &str, columns: usize) -> (usize, usize) {
     let (mut row, mut column) = (0, 0);
     for c in text.chars() {

@@ -91,8 +91,8 @@ fn suggest_debate(error: &mut clap::Error) {
     }
 }
 
-/// What a user sees of a defect of the program: one line and no backtrace. Whatever panicked does not wait for a
-/// terminal that is stopped.
+/// What a user sees of a defect of the program: one line and no backtrace. The panicking thread does not wait for a
+/// stopped terminal.
 fn report_defect(defect: &PanicHookInfo<'_>) {
     let place = defect.location().map_or_else(String::new, |place| format!(" ({}:{})", place.file(), place.line()));
     modes::restore();

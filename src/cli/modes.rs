@@ -32,7 +32,7 @@ mod unix {
         }
     }
 
-    /// Has keys read one by one, without an echo; those that raise signals go on to do so. Says whether they are.
+    /// Has keys read one by one, without an echo; keys that raise signals still do so. Says whether they are.
     pub(in crate::cli) fn one_by_one() -> bool {
         let Ok(found) = tcgetattr(stdin()) else { return false };
         let mut modes = found.clone();

@@ -82,7 +82,7 @@ pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Resu
 }
 
 /// Writes the report of a saved debate: to `path`, in the form that its ending says, or to standard output.
-/// Who took part comes from `configured` where that is given; `format` goes before the path's ending.
+/// Participants come from `configured`, if given; `format` goes before the path's ending.
 pub(super) fn write_report(
     entry: &Entry,
     configured: Option<&Settings>,
@@ -141,7 +141,7 @@ pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> PathBuf {
     named
 }
 
-/// Opens a page in the user's browser. Where that cannot be done it says so, and where the page is.
+/// Opens a page in the user's browser. If that fails, it says so, and where the page is.
 pub(super) fn open_page(path: &Path, environment: &Environment, terminal: &mut Terminal) {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let has_display =
@@ -157,7 +157,7 @@ pub(super) fn open_page(path: &Path, environment: &Environment, terminal: &mut T
     terminal.warning(&format!("cannot open the page: {why}. It is saved as {}", path.display()));
 }
 
-/// Whether what is written to `path` goes to standard output, under whatever name.
+/// Whether `path` is standard output under any name.
 pub(super) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-") || OutputTarget::find(path).is_ok_and(|target| target.is_stdout())
 }

@@ -71,7 +71,7 @@ pub(super) async fn ask(
     let leave = || {
         modes::restore();
         if on_terminal {
-            // The cursor is still behind the prompt.
+            // The cursor is still after the prompt.
             drop(messages.say("\n"));
         }
         AskOutcome::Interrupted
@@ -91,7 +91,7 @@ pub(super) async fn ask(
             let text = sanitize(&question.text).into_owned();
             let reading = async {
                 if let Some(said) = said.filter(|_| on_terminal) {
-                    // The view draws nothing now, and what is typed comes behind the question. A pipe is read whether
+                    // The view draws nothing now, and what is typed comes after the question. A pipe is read whether
                     // or not anybody reads the questions.
                     said.await;
                 }

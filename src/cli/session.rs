@@ -236,7 +236,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Does what is to be done behind a debate, when its result is out.
+/// Does what is to be done after a debate, when its result is out.
 fn do_behind(after: After, state: &Path, terminal: &mut Terminal) {
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {

@@ -10,8 +10,8 @@ use super::terminal::Terminal;
 /// How long a pipe may be silent before it is said what is waited for.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// Whether standard input is something that a text is sent through: a pipe, a file or a socket. A terminal is none, nor
-/// is a device such as `/dev/null`.
+/// Whether standard input is something that a text is sent through: a pipe, a file or a socket. A terminal does not
+/// count, and neither does a device such as `/dev/null`.
 #[cfg(unix)]
 pub(super) fn may_have_text() -> bool {
     use rustix::fs::FileType;
@@ -36,7 +36,7 @@ pub(super) fn has_text() -> bool {
     false
 }
 
-/// Reads at most `limit` bytes of standard input. Where nothing comes for a while, it is said that `what` is waited for.
+/// Reads at most `limit` bytes of standard input. After a while without input, it says that it waits for `what`.
 pub(super) fn read(what: &str, limit: u64, terminal: &mut Terminal) -> io::Result<Vec<u8>> {
     if io::stdin().is_terminal() {
         terminal.notice(&format!("Type {what}; press Ctrl-D on an empty line to end it."));

@@ -87,8 +87,8 @@ impl OutputTarget {
         }
     }
 
-    /// Writes what `write` writes: a file is replaced as a whole, with its mode kept, where that is possible, and
-    /// written in place where it is not, for which `write` is called once more.
+    /// Writes what `write` writes: a file is replaced as a whole, keeping its mode, if possible; otherwise it is
+    /// written in place, and `write` is called again.
     ///
     /// # Errors
     /// When it cannot be written.

@@ -144,7 +144,7 @@ impl Terminal {
         render_markdown(text, width, choice)
     }
 
-    /// [`Self::pages`] of what `write` writes, which is not gathered unless it has to be rendered.
+    /// [`Self::pages`] for the output of `write`, which is buffered only for rendering.
     pub(super) fn markdown_from(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
         if !io::stdout().is_terminal() {
             return self.result_from(write);

@@ -18,7 +18,7 @@ fn text(one: &Evaluated, other: &Evaluated) -> Option<String> {
         let other = others.get(&criterion)?;
         let spread = [figure.deviation, other.deviation].into_iter().flatten().fold(0.0, f64::max);
         let difference = rounded(figure.mean) - rounded(other.mean);
-        // Compared as they are shown, so that nobody who recomputes it comes to another result.
+        // Rounded before comparing, so that recomputing from what is shown gives the same result.
         let (difference, spread) = (rounded(difference.abs()), rounded(spread));
         (spread > difference).then(|| {
             let (difference, spread) = (two_decimals(difference), two_decimals(spread));

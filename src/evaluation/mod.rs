@@ -1,8 +1,8 @@
 //! Scores for the solutions of saved debates, given by evaluators: models that took no part in them.
 //!
-//! A [`Subject`] is what is scored, an [`Evaluator`] who scores it. [`evaluate`] asks all of them at once and hands back
-//! what each said or why it said nothing; [`output`] turns that into a table, JSON or CSV. Nothing here prints: what the
-//! user should know comes back as data. `docs/evaluation.md` describes it all from outside.
+//! An [`Evaluator`] scores a [`Subject`]. [`evaluate`] asks all of them at once and hands back what each said or why it
+//! said nothing; [`output`] turns that into a table, JSON or CSV. Nothing here prints: what the user should know comes
+//! back as data. `docs/evaluation.md` describes it all from outside.
 
 mod answer;
 mod compare;

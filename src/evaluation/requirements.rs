@@ -8,7 +8,7 @@ use serde::Serialize;
 use dialectic_base::problem::major_requirements;
 use dialectic_record::debate::{AgentId, Contribution, Debate, ResultKind};
 
-/// The heading of the section in which agents say what they fulfil, in lower case.
+/// The heading of the coverage section, in lower case.
 const COVERAGE: &str = "requirements coverage";
 
 /// What the prompt says about requirements, as JSON.
@@ -19,10 +19,10 @@ pub struct Requirements {
     pub major_requirements: Vec<String>,
     /// Those that the judge called unfulfilled.
     pub judge_unfulfilled_requirements: Vec<String>,
-    /// What each agent's latest solution of its own says it covers, in the order in which agents first said so. Agents
-    /// without such a section are absent.
+    /// The coverage stated by each agent's latest own solution, in the order of first statements. Agents without such a
+    /// section are absent.
     pub agent_requirements_coverage: Vec<Coverage>,
-    /// Agents whose latest text has no such section, and the round of that text.
+    /// Agents whose latest text lacks the section, with its round.
     #[serde(skip)]
     pub uncovered: Vec<(AgentId, u32)>,
 }
@@ -109,7 +109,7 @@ fn section(text: &str) -> Option<String> {
     (!body.is_empty()).then_some(body)
 }
 
-/// The fence that is open behind `line`, where `open` was open before it.
+/// The fence that is open after `line`, where `open` was open before it.
 fn after_line<'a>(open: Option<&'a str>, line: &'a str) -> Option<&'a str> {
     let line = line.trim_start();
     let mark = ['`', '~'].into_iter().find(|mark| line.starts_with(&mark.to_string().repeat(3)));

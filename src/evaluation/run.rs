@@ -72,7 +72,7 @@ fn after(attempts: u32) -> String {
 pub struct Usage {
     /// Answers that came back, unreadable ones included.
     pub answers: u64,
-    /// Tokens of those of which the server told.
+    /// Tokens, as far as the server reported them.
     pub tokens: u64,
     /// Calls of which it did not.
     pub silent_calls: u64,
@@ -165,7 +165,7 @@ async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, in_flight: &Se
 }
 
 impl<'a> EvaluationRun<'a> {
-    /// The answers of those that gave one.
+    /// The answers that came.
     pub fn answers(&self) -> impl Iterator<Item = (&'a Evaluator, &EvaluatorAnswer)> {
         self.attempts.iter().filter_map(|attempt| Some((attempt.evaluator, attempt.outcome.as_ref().ok()?)))
     }

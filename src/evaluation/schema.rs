@@ -13,7 +13,7 @@ use super::Criterion;
 pub(super) static EVALUATION: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
     let score = json!({ "type": "number", "minimum": 1, "maximum": 10 });
     let texts = json!({ "type": "array", "items": { "type": "string", "maxLength": 600 }, "maxItems": 12 });
-    // What is written first decides what is written next: the reasons come before the figure that they are for.
+    // Earlier fields influence later ones: the reasons come before the figure that they are for.
     let reasoning = json!({ "type": "string", "maxLength": 1500 });
     let criterion = strict_object([("reasoning", reasoning), ("score", score.clone())]);
     let non_functional = strict_object(Criterion::NON_FUNCTIONAL.map(|one| (one.key(), criterion.clone())));

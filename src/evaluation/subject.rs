@@ -138,7 +138,7 @@ fn askers(debate: &Debate) -> impl Iterator<Item = &AgentClarifications> {
     debate.clarifications.iter().flatten().filter(|group| !group.items.is_empty())
 }
 
-/// The user's answer, `NA` where there is none.
+/// The user's answer, `NA` if there is none.
 fn answer(item: &Clarification) -> &str {
     if item.answer.trim().is_empty() { NO_ANSWER } else { &item.answer }
 }

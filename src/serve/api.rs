@@ -115,7 +115,7 @@ pub(super) struct Filter {
     /// How many debates at most: 50 unless said otherwise, and 1000 at most.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<u32>,
-    /// How many of those that fit are left out before the first.
+    /// How many matches to skip.
     skip: Option<u32>,
 }
 

@@ -15,7 +15,7 @@ use dialectic_record::store::{AccessMode, Directory, Entry, StateFileError, Stor
 use super::problem::ProblemDetails;
 use super::registry::{RunRegistry, Whereabouts};
 
-/// Where a debate stands, as somebody sees it who may do something about it.
+/// The status of a debate, for somebody who may act on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Standing {
@@ -105,7 +105,7 @@ impl Catalogue {
         for entry in entries {
             let id = entry.id();
             let state = stamp(&entry.state);
-            // The state is saved behind each stage; that is often enough for a list.
+            // The state is saved after each stage; that is often enough for a list.
             let journal = if state.is_some() { None } else { entry.journal.as_deref().and_then(stamp) };
             let row = match before.remove(&id) {
                 Some((of_state, of_journal, row)) if (of_state, of_journal) == (state, journal) => row,
@@ -184,7 +184,7 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
     }
 }
 
-/// The row with what is so at the moment.
+/// The row with the current status.
 fn now(mut row: DebateRow, entry: &Entry, registry: &RunRegistry) -> DebateRow {
     let id = DebateId::new(row.id.as_str());
     let is_paused = row.status == Standing::Paused;
@@ -210,7 +210,7 @@ fn now(mut row: DebateRow, entry: &Entry, registry: &RunRegistry) -> DebateRow {
     row
 }
 
-/// Whether that is the id of a debate here, and where. An id is a name, and no path.
+/// The place of the debate with that id, if it is here. An id is a name, and no path.
 pub(super) fn entry_of(directory: &Directory, id: &str) -> Result<Entry, ProblemDetails> {
     let is_name = !id.is_empty()
         && id.len() <= 128

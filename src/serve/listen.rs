@@ -1,10 +1,10 @@
 //! Connections: how many there are at once, and how long each may be silent.
 //!
-//! A connection on which nobody has shown the token yet, or the cookie that it becomes, has its place in a room of its own.
-//! When that room is full, one of its connections is closed: the oldest of those that have said nothing, else the oldest.
-//! Each has a moment to show the token before it can be closed; until one has had that, others wait to be accepted. So
-//! clients with the token get in however many others connect, and however fast. The first request with the token moves
-//! its connection to the places of known clients, where no stranger can displace it.
+//! A connection on which nobody has shown the token yet, or the cookie that it becomes, has its place in a room of its
+//! own. When that room is full, one of its connections is closed: the oldest silent one, else the oldest. Each has a
+//! moment to show the token before it can be closed; until one has had that, others wait to be accepted. So clients
+//! with the token get in however many others connect, and however fast. The first request with the token moves its
+//! connection to the places of known clients, where no stranger can displace it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -150,7 +150,7 @@ impl Drop for ConnectionSlot {
 pub(super) async fn listen(listener: TcpListener, router: Router, client_timeout: Duration) {
     let room = Arc::new(Mutex::new(Room::default()));
     loop {
-        // One that is gone already is no connection, and none can be taken where no file is left to be opened.
+        // A connection may be gone already, and none can be accepted without a free file descriptor.
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(PAUSE).await;
             continue;
@@ -169,7 +169,7 @@ pub(super) async fn listen(listener: TcpListener, router: Router, client_timeout
 }
 
 async fn converse(stream: TcpStream, router: Router, seat: Seat, client_timeout: Duration) {
-    // What is sent is sent at once; a connection on which that cannot be set is one that is gone.
+    // What is sent is sent at once; if it cannot be set, the connection is gone.
     drop(stream.set_nodelay(true));
     if !matches!(timeout(TO_ASK, stream.peek(&mut [0])).await, Ok(Ok(1))) {
         return;
@@ -234,7 +234,7 @@ mod tests {
             }
         }
         assert!(begun.elapsed() >= TO_BEGIN && of_client.is_cancelled() && !client.take_place());
-        // One that is sending what it asks is not sent away for those that send nothing.
+        // A connection that is sending a request is not closed in favour of silent ones.
         let (client, of_client) = Seat::of_stranger(&room).await;
         client.begins();
         for _ in 0..10 * MOST_STRANGERS {

@@ -1,4 +1,4 @@
-//! What is said of a request that is not carried out: RFC 9457.
+//! Errors for refused requests: RFC 9457.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -100,7 +100,7 @@ impl ProblemDetails {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// The request is invalid because of what it says under that key.
+    /// The value of that key makes the request invalid.
     pub(super) fn key(key: impl Into<String>, detail: impl Into<String>) -> Self {
         let key = Some(key.into());
         Self { key, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, Kind::Validation, detail) }

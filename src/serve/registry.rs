@@ -28,7 +28,7 @@ const MOST_WAITING: usize = 20;
 const MOST_LOST: usize = 50;
 /// How long those that run may take to be saved when the server ends.
 const TO_SAVE: Duration = Duration::from_secs(10);
-/// How long what runs behind debates may take to be gone once it is given up.
+/// How long what runs after debates may take to be gone once it is given up.
 const TO_GO: Duration = Duration::from_secs(1);
 
 /// The debates of this server. Clones are the same.
@@ -45,7 +45,7 @@ struct Inner {
     engine: Handle,
     /// What the user is told.
     notices: mpsc::UnboundedSender<String>,
-    /// Ends what still runs behind debates.
+    /// Ends what still runs after debates.
     given_up: CancellationToken,
 }
 
@@ -55,7 +55,7 @@ struct RegistryState {
     waiting: VecDeque<WaitingRun>,
     /// Debates that failed before anything of them was worth keeping, and why.
     lost: VecDeque<(DebateId, ProblemDetails)>,
-    /// Debates that have ended, and behind which something is still done.
+    /// Debates that have ended, and after which something is still done.
     behind: usize,
     is_closed: bool,
 }
@@ -166,7 +166,7 @@ impl RunRegistry {
     }
 
     /// Takes notice of the end of a run, and lets the next debate run. Says whether it is the end of the debate, too:
-    /// then something is to be done behind it.
+    /// then something is to be done after it.
     fn ended(&self, id: &DebateId, ended: Result<Finished, Failed>) -> bool {
         let is_over = |ending: &RunEnding| matches!(ending, RunEnding::Completed | RunEnding::Failed);
         let is_over = matches!(&ended, Ok(Finished { ending, is_kept: true, .. }) if is_over(ending));
@@ -195,7 +195,7 @@ impl RunRegistry {
         is_over
     }
 
-    /// Does what is to be done behind a debate. Nobody waits for it but the end of the server.
+    /// Does what is to be done after a debate. Nobody waits for it but the end of the server.
     async fn do_behind(&self, after: After, saved_to: PathBuf) {
         let warnings = tokio::select! {
             warnings = after.run(&saved_to) => warnings,
@@ -283,7 +283,7 @@ impl RunRegistry {
         self.0.changes.subscribe()
     }
 
-    /// Pauses what runs and takes nothing more. Returns when all is saved and nothing runs behind a debate, or each has had
+    /// Pauses what runs and takes nothing more. Returns when all is saved and nothing runs after a debate, or each has had
     /// its time, or `hurry` is there; then the ids of the debates that were running.
     pub(super) async fn close(&self, hurry: impl Future<Output = ()>) -> Vec<DebateId> {
         let ids = {

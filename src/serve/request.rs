@@ -1,8 +1,8 @@
 //! What a request may say of a debate, and how that becomes settings.
 //!
-//! These types are the list of what may be said: keys that hold commands, paths, addresses or tools are none of it, and
-//! what is not in the list is refused. What is said is laid over the server's configuration as a change of it, so that
-//! each check of a configuration holds.
+//! These types are the list of what may be said: keys with commands, paths, addresses or tools are not in the list, and
+//! everything outside the list is refused. What is said is laid over the server's configuration as a change of it, so
+//! that each check of a configuration holds.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ const OF_DEBATE: [&str; 21] = [
 ];
 /// Keys of `debate.summarization` that a request may set: no request names a file.
 const OF_SUMMARIZATION: [&str; 3] = ["enabled", "threshold", "maxLength"];
-/// What a request may ask for at most, so that nothing is out of proportion.
+/// The limits of a request.
 const MOST: [(&str, u32); 7] = [
     ("timeoutPerRound", 3_600_000),
     ("callTimeout", 3_600_000),
@@ -86,7 +86,7 @@ pub(super) struct NewDebate {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Fork {
-    /// The first stage that is made anew, such as `2.critique`; `start` takes over nothing.
+    /// The first stage that is repeated, such as `2.critique`; `start` takes over nothing.
     #[schemars(regex(pattern = r"^(start|[0-9]+\..+)$"))]
     pub(super) at: String,
     #[serde(flatten)]
@@ -102,8 +102,8 @@ pub(super) struct Choices {
     /// Rounds at most.
     #[schemars(range(min = 1, max = 100))]
     pub(super) rounds: Option<u32>,
-    /// The agents, in place of all that there would be. Who has the id and the role of one that there would be is as that
-    /// one, but for what is said here.
+    /// The agents, in place of all that there would be. An agent with the id and role of a configured one takes the
+    /// rest from it.
     #[schemars(length(min = 1, max = 8))]
     pub(super) agents: Option<Vec<Member>>,
     /// The judge.
@@ -200,7 +200,7 @@ pub(super) struct AnswersBody {
     /// The answers.
     #[serde(default)]
     pub(super) answers: Vec<QuestionAnswer>,
-    /// Whether no further answers are given: what is still open counts as not answered, and nobody asks any more.
+    /// Whether no further answers are given: open questions count as unanswered, and no more are asked.
     #[serde(default)]
     pub(super) end: bool,
 }

@@ -39,9 +39,9 @@ pub struct Options {
     pub host: String,
     /// The port; 0 for one that is free.
     pub port: u16,
-    /// Origins that it is reached by, such as `https://debates.example`, where something stands before it.
+    /// Origins under which it is reached, such as `https://debates.example` behind a proxy.
     pub origins: Vec<String>,
-    /// The token of programs; one of chance where there is none.
+    /// The token of programs; a random one by default.
     pub token: Option<String>,
     /// How many debates run at once.
     pub places: usize,
@@ -153,7 +153,7 @@ impl App {
         place.map_err(|_| ProblemDetails::busy(format!("{MOST_CLIENTS} clients are already watching")))
     }
 
-    /// What is left of what debates may cost today; nothing where that is not limited.
+    /// What debates may still cost today; nothing where that is not limited.
     pub(super) fn left_today(&self) -> Result<Option<Usd>, ProblemDetails> {
         let Some(limit) = self.workplace.max_cost_per_day else { return Ok(None) };
         Ok(Some(limit.saturating_sub(spent_today(&self.workplace.directory)?)))
@@ -248,13 +248,13 @@ impl Server {
         &self.keys.token
     }
 
-    /// Where debates are shown to it that somebody else runs.
+    /// The directory of debates that other processes run.
     #[must_use]
     pub fn stage(&self) -> ServerHost {
         ServerHost(self.app.hall.clone())
     }
 
-    /// Answers requests until `until` is there, then pauses what runs and saves it, and lets what runs behind debates come
+    /// Answers requests until `until` is there, then pauses what runs and saves it, and lets what runs after debates come
     /// to its end; that is given up when `hurry` is there. Returns the debates that were running.
     ///
     /// # Errors
@@ -277,7 +277,7 @@ impl Server {
     }
 }
 
-/// Where debates are shown to a server that somebody else runs.
+/// The directory of debates that other processes run.
 pub struct ServerHost(RunRegistry);
 
 impl ServerHost {

@@ -46,7 +46,7 @@ pub struct Workplace {
 /// A debate that can be put to run.
 pub(super) struct Admission {
     pub(super) ready: Ready,
-    /// What is to be done behind it.
+    /// What is to be done after it.
     pub(super) after: After,
     pub(super) warnings: Vec<String>,
 }
@@ -96,7 +96,7 @@ pub(super) struct Setup {
     roles: Vec<String>,
     /// The models, each with its provider.
     models: Vec<ModelInfo>,
-    /// The agents that take part where a request names none.
+    /// The agents that take part by default.
     agents: Vec<MemberInfo>,
     /// The judge where a request names none.
     judge: MemberInfo,
@@ -169,8 +169,7 @@ fn models(settings: &Settings) -> Vec<ModelInfo> {
     all.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The roles that requests may name: the built-in ones, those of the configuration's agents, and those that lie beside it
-/// as files.
+/// The roles that requests may name: the built-in ones, those of the configuration's agents, and files beside it.
 fn roles(settings: &Settings) -> Vec<String> {
     let mut roles: Vec<String> = dialectic_config::role_names(settings.base_dir.as_deref());
     for agent in settings.agents.iter().chain([&settings.judge]) {

@@ -1,8 +1,8 @@
 //! Events on their way to watchers: server-sent events, or a line of JSON each.
 //!
-//! The journal is the buffer. A client says which event it has seen last, and is told every one behind it, in order and
-//! once: those of before from the journal, those of a debate that runs here as they happen, with the words between them.
-//! A client that does not read is waited for by nobody but its own task; when its connection takes nothing for a while it
+//! The journal is the buffer. A client says which event it has seen last, and is told every one after it, in order and
+//! once: earlier ones from the journal, those of a debate that runs here as they happen, with the words between them. A
+//! client that does not read is waited for by nobody but its own task; when its connection takes nothing for a while it
 //! is closed (`listen.rs`), and it goes on from the journal when it comes back.
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ const FRAMES: usize = 2;
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
 /// How often the list is looked at.
 const LIST_AGAIN: Duration = Duration::from_secs(2);
-/// How often something is said so that a connection that is gone is found out.
+/// How often something is sent, so that dead connections are noticed.
 const STILL_THERE: Duration = Duration::from_secs(15);
 
 /// How events are written.
@@ -61,7 +61,7 @@ enum Frame {
 /// What ends the task of a client.
 struct Gone;
 
-/// The events of one debate behind number `told`, until it does not run any more.
+/// The events of one debate after number `told`, until it does not run any more.
 pub(super) fn of_debate(
     app: App,
     entry: Entry,
@@ -88,7 +88,7 @@ pub(super) fn of_debate(
     respond(waiting, writer)
 }
 
-/// The events of several debates, each behind the number that is told, and changes of the list where they are wanted,
+/// The events of several debates, each after the number that is told, and changes of the list where they are wanted,
 /// until the client goes. `missing` are asked for, and not on record.
 pub(super) fn of_several(
     app: App,
@@ -200,7 +200,7 @@ async fn follow(
     }
 }
 
-/// What somebody who comes late has to be told of the calls that are on their way.
+/// The calls in flight, for a client that connects late.
 fn in_flight(progress: &Progress) -> Vec<Signal> {
     let panel = progress.panel();
     let model = |id: &AgentId| panel.participants().find(|one| one.id == *id).map_or("", |one| one.model.as_str());
@@ -212,14 +212,14 @@ fn in_flight(progress: &Progress) -> Vec<Signal> {
     progress.busy().iter().flat_map(|busy| busy.calls.iter().flat_map(of)).collect()
 }
 
-/// Tells what is in the journal behind number `told`. Returns the number of the last event.
+/// Tells what is in the journal after number `told`. Returns the number of the last event.
 async fn tell_past(
     reader: &mut JournalReader,
     mut told: u64,
     name: &Arc<str>,
     frames: &mpsc::Sender<Frame>,
 ) -> Result<u64, Gone> {
-    // What cannot be read ends it as the end of the journal does: what is behind would be told without what is missing.
+    // What cannot be read ends it as the end of the journal does: what is after would be told without what is missing.
     while let Ok(Some(event)) = reader.next_event() {
         if event.seq <= told {
             continue;

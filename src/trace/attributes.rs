@@ -102,7 +102,7 @@ fn of_settings(settings: &Settings) -> [KeyValue; 2] {
             "temperature": agent.temperature, "maxTokens": agent.max_tokens,
         })
     };
-    // Not the providers: their addresses and headers may hold what is nobody else's business.
+    // Not the providers: their addresses and headers may hold secrets.
     let shown = json!({
         "agents": settings.agents.iter().map(participant).collect::<Vec<_>>(),
         "judge": participant(&settings.judge),
@@ -172,7 +172,7 @@ pub(super) fn of_choices(event: &Event) -> Vec<KeyValue> {
     }
 }
 
-/// The winner is left out where there is none.
+/// Without a winner the attribute is left out.
 fn of_winner(of: &str, winner: Option<&AgentId>, scores: &BTreeMap<AgentId, f64>) -> Vec<KeyValue> {
     let mut attributes = vec![KeyValue::new(format!("dialectic.{of}.scores"), json!(scores).to_string())];
     attributes.extend(winner.map(|winner| KeyValue::new(format!("dialectic.{of}.winner"), winner.to_string())));

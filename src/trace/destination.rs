@@ -128,7 +128,7 @@ impl TraceDestination {
     /// Where traces for `target` go.
     ///
     /// # Errors
-    /// A variable that is needed is unset, or one holds what cannot be used.
+    /// A required variable is unset or invalid.
     pub fn of(target: TraceTarget, environment: &Environment) -> Result<Self, TraceConfigError> {
         match target {
             TraceTarget::Langfuse => Self::langfuse(environment),

@@ -341,7 +341,7 @@ fn a_debate_that_was_killed_is_reported_by_its_journal() {
     assert_eq!(report().stdout, whole.stdout);
     sandbox.write(&journal, lines[..behind_proposals].join("\n") + "\n{\"seq\":");
     let cut = report();
-    assert_eq!(cut.stderr, "warning: the last line of the journal was cut short by a crash and is left out\n");
+    assert_eq!(cut.stderr, "warning: a crash cut the last line of the journal short; it is left out\n");
     assert_eq!(cut.stdout.matches("\nAgent *agent-").count(), 3, "{cut}");
     assert!(cut.stdout.contains("- Status: running\n") && cut.stdout.contains("No final solution available."), "{cut}");
 

@@ -164,7 +164,7 @@ fn a_line_that_a_crash_cut_short_is_dropped_with_a_warning() {
     // As a power cut leaves it: the state is older than what the journal lost.
     sandbox.remove(format!("debates/{id}.json"));
     let finished = sandbox.run(["resume", &id]).expect_code(0);
-    let warning = "warning: the last line of the journal was cut short by a crash and is dropped\n";
+    let warning = "warning: a crash cut the last line of the journal short; it is dropped\n";
     assert!(finished.stderr.starts_with(warning), "{finished}");
     sandbox.assert_state_is_the_fold(&id);
     assert_eq!(sandbox.state(&id)["outcome"]["kind"], "full");

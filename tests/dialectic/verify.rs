@@ -109,9 +109,9 @@ fn what_is_wrong_is_named() {
         state_with("{"),
     ];
     insta::assert_snapshot!(found.join("\n"), @"
-    - the state file is not the fold of the journal: they first differ at problem
-    - the state file is not the fold of the journal: they first differ at rounds[0].contributions[5]
-    - line 19 of the journal is not the one that the state file was saved behind
+    - the state file does not match the journal: they first differ at problem
+    - the state file does not match the journal: they first differ at rounds[0].contributions[5]
+    - line 19 of the journal is not the one that the state file was saved after
     - ./debates/[id].json is not a saved debate: EOF while parsing an object at line 1 column 1
     ");
     std::fs::remove_file(sandbox.directory().join(&path)).unwrap();

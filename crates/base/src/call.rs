@@ -46,7 +46,6 @@ impl Add for Tokens {
 
 impl Tokens {
     /// Input and output together.
-    #[must_use]
     pub fn total(self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
@@ -101,13 +100,11 @@ pub struct CallRecord {
 
 impl CallRecord {
     /// Whether it took tokens of which nobody says how many: it was made, or may be on the bill.
-    #[must_use]
     pub fn is_silent(&self) -> bool {
         self.tokens.is_none() && (self.attempts > 0 || self.cost_usd.is_none())
     }
 
     /// How its answer was cut, if it was.
-    #[must_use]
     pub fn cut(&self) -> Option<Cut> {
         Cut::marked(self.truncated, self.filtered, self.interrupted)
     }
@@ -129,7 +126,6 @@ pub enum Cut {
 
 impl Cut {
     /// Of an answer with these marks.
-    #[must_use]
     pub fn marked(truncated: bool, filtered: bool, interrupted: bool) -> Option<Self> {
         match (truncated, filtered, interrupted) {
             (_, true, _) => Some(Self::ContentFilter),
@@ -140,7 +136,6 @@ impl Cut {
     }
 
     /// What cut it, behind "was cut".
-    #[must_use]
     pub fn how(self) -> &'static str {
         match self {
             Self::OutputLimit => "at the output limit",

@@ -23,7 +23,7 @@ pub trait Diagnostic: Error + Send + Sync + 'static {
     /// Whom it is laid to.
     fn blame(&self) -> ErrorCategory;
 
-    /// What the user can do about it, where that is not plain from the message.
+    /// What the user can do about it, if the message does not say.
     fn hint(&self) -> Option<String> {
         None
     }
@@ -53,6 +53,8 @@ pub enum Remedy {
     LimitCallsOfQuestion,
     /// Ask the question again that is on record.
     AskAgain,
+    /// Set this key of the configuration in another way.
+    Set(&'static str),
     /// Resume this debate.
     Resume(String),
     /// List the saved debates.

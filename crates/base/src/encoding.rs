@@ -1,8 +1,17 @@
-//! Text files of the user's, which have to be UTF-8: what one is that is not.
+//! Text files of the user's, which have to be UTF-8: what one is that is not. Bytes as digits.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
-/// A file that is not UTF-8, and what it looks like instead.
+/// Bytes in hexadecimal, two digits each.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// A file that is not UTF-8, and its likely encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotUtf8 {
     /// How many bytes at its beginning are UTF-8.
@@ -67,7 +76,6 @@ impl fmt::Display for Encoding {
 
 impl NotUtf8 {
     /// What the user can do about it.
-    #[must_use]
     pub fn hint(self) -> String {
         match self.seems.name() {
             Some(name) => format!(

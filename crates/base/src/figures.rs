@@ -8,7 +8,6 @@ use crate::money::Usd;
 pub const UNKNOWN: &str = "N/A";
 
 /// `12345` as `12,345`.
-#[must_use]
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
@@ -22,13 +21,11 @@ pub fn thousands(number: u64) -> String {
 }
 
 /// `1,434 tokens`, with the singular where it belongs.
-#[must_use]
 pub fn tokens(number: u64) -> String {
     counted(number, "token")
 }
 
-/// The same as a sum that is without what some calls took: `at least 132 tokens (2 calls did not say)`.
-#[must_use]
+/// The same as a sum that lacks some calls: `at least 132 tokens (2 calls did not say)`.
 pub fn sum_of_tokens(known: u64, silent_calls: u64) -> String {
     if silent_calls == 0 {
         return tokens(known);
@@ -37,14 +34,12 @@ pub fn sum_of_tokens(known: u64, silent_calls: u64) -> String {
 }
 
 /// `1 call`, `3 calls`: a number and a noun whose plural ends in s.
-#[must_use]
 pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", thousands(number))
 }
 
 /// `a`, `a and b`, `a, b and c`.
-#[must_use]
 pub fn list(items: &[String]) -> String {
     match items {
         [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
@@ -53,7 +48,6 @@ pub fn list(items: &[String]) -> String {
 }
 
 /// `1.2 s`, from a minute on `3 min 4 s`, from an hour on `2 h 5 min`. Takes milliseconds.
-#[must_use]
 pub fn duration(millis: u64) -> String {
     let tenths = millis.saturating_add(50) / 100;
     let seconds = millis.saturating_add(500) / 1000;
@@ -66,7 +60,6 @@ pub fn duration(millis: u64) -> String {
 }
 
 /// A running clock: `0:42`, `12:05`, `1:02:03`.
-#[must_use]
 pub fn clock(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -74,33 +67,28 @@ pub fn clock(elapsed: Duration) -> String {
 }
 
 /// `$0.0421`; `unknown` when it is not known, which is not the same as nothing.
-#[must_use]
 pub fn cost(amount: Option<Usd>) -> String {
     amount.map_or_else(|| "unknown".to_owned(), |amount| amount.to_string())
 }
 
 /// [`cost`] where nothing else says what the figure is: `$0.0421`, `cost unknown`.
-#[must_use]
 pub fn named_cost(amount: Option<Usd>) -> String {
     if amount.is_none() { format!("cost {}", cost(amount)) } else { cost(amount) }
 }
 
 /// An amount of which the cents are enough once there are some: `$0.21`, `$0.0421`.
-#[must_use]
 pub fn short_cost(amount: Usd) -> String {
     let dollars = amount.dollars();
     if dollars >= 0.1 { format!("${dollars:.2}") } else { amount.to_string() }
 }
 
 /// A score or a share of 100 with at most one digit after the point: `72`, `72.5`.
-#[must_use]
 pub fn score(score: f64) -> String {
     let text = format!("{score:.1}");
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
 /// How sure somebody is: `82 %`.
-#[must_use]
 pub fn percent(share: f64) -> String {
     format!("{} %", score(share))
 }

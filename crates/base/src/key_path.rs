@@ -17,13 +17,11 @@ pub struct KeyPath(pub Vec<Segment>);
 
 impl KeyPath {
     /// The document itself.
-    #[must_use]
     pub fn root() -> Self {
         Self::default()
     }
 
     /// Reads a path as it is shown: `agents[1].temperature`, `prices["gpt-4.1"].inputPerMTok`. Nothing when it is none.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut path = Self::root();
         let mut rest = text;
@@ -53,13 +51,11 @@ impl KeyPath {
     }
 
     /// The way on to a key.
-    #[must_use]
     pub fn key(&self, key: &str) -> Self {
         self.then(Segment::Key(key.to_owned()))
     }
 
     /// The way on to an element.
-    #[must_use]
     pub fn index(&self, index: usize) -> Self {
         self.then(Segment::Index(index))
     }
@@ -71,7 +67,6 @@ impl KeyPath {
     }
 
     /// Everything but the last step, and that step's key.
-    #[must_use]
     pub fn split_key(&self) -> Option<(Self, &str)> {
         match self.0.split_last() {
             Some((Segment::Key(key), parent)) => Some((Self(parent.to_vec()), key)),

@@ -10,6 +10,7 @@
 //! | [`key_path`] | the path of a value within a JSON document |
 //! | [`markdown`] | small operations on Markdown text |
 //! | [`money`] | amounts and prices |
+//! | [`named!`] | enums whose variants have a name each |
 //! | [`problem`] | what can be told of a problem without a model |
 //! | [`provider`] | providers by name: the offline one, the default models, which API |
 //! | [`sanitize`] | text of any origin on its way to a terminal or a page |
@@ -24,6 +25,7 @@ pub mod figures;
 pub mod key_path;
 pub mod markdown;
 pub mod money;
+mod named;
 pub mod problem;
 pub mod provider;
 pub mod sanitize;

@@ -6,7 +6,6 @@ use std::iter::successors;
 use memchr::memchr;
 
 /// The fence for `content`: backticks, at least three and one more than any run of them inside.
-#[must_use]
 pub fn fence(content: &str) -> String {
     let mut longest = 0;
     let mut rest = content.as_bytes();
@@ -20,7 +19,6 @@ pub fn fence(content: &str) -> String {
 }
 
 /// `content` between fences, with `info` after the opening one. The content stands on lines of its own, byte for byte.
-#[must_use]
 pub fn fenced(info: &str, content: &str) -> String {
     let fence = fence(content);
     format!("{fence}{info}\n{content}\n{fence}")
@@ -29,19 +27,16 @@ pub fn fenced(info: &str, content: &str) -> String {
 /// `text` as a part of a line that is shown as it is: on one line, nothing in it marks, links or hides anything.
 /// Control characters become spaces, those that change the writing direction U+FFFD. Text without such characters is
 /// as it was, but for white space around it.
-#[must_use]
 pub fn inline(text: &str) -> Cow<'_, str> {
     escaped(text, None)
 }
 
 /// [`inline`] text as a table cell: with `|` escaped, too.
-#[must_use]
 pub fn cell(text: &str) -> Cow<'_, str> {
     escaped(text, Some('|'))
 }
 
-/// [`inline`] text behind which a heading ends: a last `#` of it stays a part of the heading.
-#[must_use]
+/// [`inline`] text after which a heading ends: a last `#` of it stays a part of the heading.
 pub fn heading(text: &str) -> Cow<'_, str> {
     let text = inline(text);
     match text.strip_suffix('#') {
@@ -51,7 +46,6 @@ pub fn heading(text: &str) -> Cow<'_, str> {
 }
 
 /// [`inline`] text that begins a line or a list item: no block begins with it.
-#[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
     let text = inline(text);
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -117,19 +111,16 @@ fn means_something(c: char, before: Option<char>, after: &str) -> bool {
 }
 
 /// Whether `c` is an embedding, override, isolate or mark of the Unicode bidirectional algorithm.
-#[must_use]
 pub fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The first `chars` characters of `text`.
-#[must_use]
 pub fn truncate(text: &str, chars: usize) -> &str {
     text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end])
 }
 
 /// The label of the `index`-th anonymous agent: A to Z, then AA, AB, and so on.
-#[must_use]
 pub fn letters(index: usize) -> String {
     const ALPHABET: &[u8; 26] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     let digits: Vec<u8> =
@@ -188,7 +179,7 @@ mod tests {
         assert_eq!([0, 25, 26, 27, 52].map(letters), ["A", "Z", "AA", "AB", "BA"]);
     }
 
-    /// The text that a page shows for `markdown`. What is more than text in blocks shows as what it is.
+    /// The text that a page shows for `markdown`. Everything else is shown literally.
     fn shown(markdown: &str) -> String {
         let arena = comrak::Arena::new();
         let mut options = comrak::Options::default();

@@ -26,7 +26,6 @@ impl Usd {
     pub const MAX: Self = Self(u64::MAX);
 
     /// From dollars; negative and non-finite amounts become zero, amounts past 18 million dollars saturate.
-    #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -37,33 +36,28 @@ impl Usd {
     }
 
     /// The amount in dollars.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "amounts are far below 2^53 picodollars times the shown digits")]
     pub fn dollars(self) -> f64 {
         self.0 as f64 / PICO_PER_DOLLAR
     }
 
     /// The price of `tokens` at `per_million` dollars for a million tokens.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub fn for_tokens(tokens: u64, per_million: f64) -> Self {
         Self::from_dollars(tokens as f64 * per_million / 1e6)
     }
 
     /// So many times as much.
-    #[must_use]
     pub fn times(self, factor: f64) -> Self {
         Self::from_dollars(self.dollars() * factor)
     }
 
     /// The least amount of whole hundredths of a cent that is not less: what is shown of it is enough.
-    #[must_use]
     pub fn rounded_up(self) -> Self {
         Self(self.0.div_ceil(PICO_PER_SHOWN_DIGIT).saturating_mul(PICO_PER_SHOWN_DIGIT))
     }
 
     /// What is left of `self` after `other` is taken, never below zero.
-    #[must_use]
     pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -254,13 +248,11 @@ impl Price {
     pub const FREE: Self = Self::flat(0.0, None, 0.0);
 
     /// One price whatever the length of the prompt.
-    #[must_use]
     pub const fn flat(input_per_m_tok: f64, cached_input_per_m_tok: Option<f64>, output_per_m_tok: f64) -> Self {
         Self { input_per_m_tok, cached_input_per_m_tok, cache_write_per_m_tok: None, output_per_m_tok, long: None }
     }
 
     /// Has cache writes cost `factor` times the input, where no price of theirs is given.
-    #[must_use]
     pub fn with_writes(self, factor: f64) -> Self {
         let of = |given: Option<f64>, input: f64| given.or(Some(input * factor));
         Self {
@@ -274,7 +266,6 @@ impl Price {
     }
 
     /// Each component of the higher of both prices.
-    #[must_use]
     pub fn at_least(self, other: Self) -> Self {
         let above = [self, other].into_iter().filter_map(|price| Some(price.long?.above)).min();
         let higher = |one: Self, two: Self| {
@@ -310,7 +301,6 @@ impl Price {
     }
 
     /// What holds for a request with so many input tokens: a flat price.
-    #[must_use]
     pub fn at(self, input_tokens: u64) -> Self {
         match self.long.filter(|long| input_tokens > long.above) {
             Some(long) => Self {
@@ -322,13 +312,11 @@ impl Price {
     }
 
     /// Whether it is nothing.
-    #[must_use]
     pub fn is_free(self) -> bool {
         self.input_per_m_tok <= 0.0 && self.output_per_m_tok <= 0.0 && self.cache_write() <= 0.0
     }
 
     /// What `tokens` of one request cost.
-    #[must_use]
     pub fn cost(self, tokens: Tokens) -> Usd {
         let price = self.at(tokens.input_tokens);
         let read = tokens.cached_input_tokens;
@@ -344,7 +332,6 @@ impl Price {
 
     /// The most that a request can cost: all of its input may be written to the cache, `for_an_hour` if the server does
     /// that.
-    #[must_use]
     pub fn most(self, input_tokens: u64, output_tokens: u64, for_an_hour: bool) -> Usd {
         let none = Tokens { input_tokens, output_tokens, ..Tokens::default() };
         let written = Tokens { cache_write_tokens: input_tokens, ..none };

@@ -7,7 +7,6 @@ pub const NO_ANSWER: &str = "NA";
 const SHORTEST: usize = 10;
 
 /// The lines of a problem that state a major requirement, without their bullets.
-#[must_use]
 pub fn major_requirements(problem: &str) -> Vec<String> {
     problem.lines().filter_map(major_requirement).collect()
 }
@@ -19,7 +18,6 @@ fn major_requirement(line: &str) -> Option<String> {
 }
 
 /// Whether a line or sentence holds a word of duty.
-#[must_use]
 pub fn states_major_requirement(text: &str) -> bool {
     let words: Vec<String> =
         text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();

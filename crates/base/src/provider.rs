@@ -8,8 +8,8 @@ pub const OFFLINE: &str = "offline";
 /// The model name that debates of the offline provider record.
 pub const OFFLINE_MODEL: &str = "rehearsal";
 
-/// Who is asked where nothing says which provider and model: the first of these providers whose key is there, with
-/// this one model of it. Current, affordable, good at many things; looked at whenever the table of models is made anew.
+/// The default model of each provider: the first of these providers whose key is there, with this one model of it.
+/// Current, affordable, good at many things; looked at whenever the table of models is made anew.
 pub const DEFAULT_MODELS: &[(&str, &str)] = &[
     ("openai", "gpt-5.6-luna"),
     ("anthropic", "claude-haiku-5-5"),

@@ -11,7 +11,6 @@ use crate::markdown::is_bidi_control;
 /// `text` without what could steer a terminal or reorder what it shows. Newlines and tabs stay, `\r\n` becomes `\n`,
 /// every other control character (ESC and the C1 range among them) is dropped. Characters that change the writing
 /// direction become U+FFFD, so that it shows that they were there.
-#[must_use]
 pub fn sanitize(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
@@ -25,7 +24,6 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
 }
 
 /// [`sanitize`]d and on one line: every run of white space becomes one space.
-#[must_use]
 pub fn one_line(text: &str) -> String {
     let text = sanitize(text);
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -34,7 +32,6 @@ pub fn one_line(text: &str) -> String {
 
 /// `json` with escapes for what could steer a terminal. JSON allows as themselves some characters that steer a terminal (the C1 range), reorder text, or end a line for
 /// some readers (U+0085, U+2028). They can only stand in strings, where an escape means the same.
-#[must_use]
 pub fn escaped_json(json: String) -> String {
     let needs_escape = |c: char| is_unsafe(c) || matches!(c, '\u{2028}' | '\u{2029}');
     if !json.contains(needs_escape) {

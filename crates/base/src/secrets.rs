@@ -17,7 +17,7 @@ use secrecy::{ExposeSecret, SecretString};
 const DIRECTORIES: &str = "\
     .ssh .gnupg .aws .azure .kube .oci .aliyun .gcloud .password-store .1password .vault .secrets .env.d";
 
-/// Directories of which that holds for what is below another one.
+/// Directories that are secret below another one.
 const DIRECTORIES_IN: &[(&str, &str)] =
     &[(".config", "gcloud"), (".config", "gh"), (".config", "op"), (".config", "rclone"), (".svn", "auth")];
 
@@ -67,20 +67,17 @@ const COPIES: &[&str] = &[
 
 /// Whether the file at a path commonly holds keys, tokens or passwords, going by its name and by the directories it is
 /// in. A second name (hard link) that a secret was given by its owner is not seen through.
-#[must_use]
 pub fn may_hold_secrets(path: &Path) -> bool {
     is_secret_place(path) || is_secret_file(path)
 }
 
-/// Whether that holds for a file whatever directories it is in that are secret as a whole.
-#[must_use]
+/// Whether a file name suggests secrets, regardless of its directories.
 pub fn is_secret_file(path: &Path) -> bool {
     let name = path.file_name().map(lower);
     name.is_some_and(|name| is_environment_file(&name) || is_secret_name(&name, path))
 }
 
 /// Whether a path leads through, or to, a directory that is not to be looked into.
-#[must_use]
 pub fn is_secret_place(path: &Path) -> bool {
     let names: Vec<String> = path.iter().map(lower).collect();
     let is_pair = |pair: &[String]| matches!(pair, [outer, inner] if DIRECTORIES_IN.contains(&(outer, inner)));
@@ -89,14 +86,12 @@ pub fn is_secret_place(path: &Path) -> bool {
 
 /// Whether a path leads through, or to, what git keeps of a repository: its objects and logs hold every text that was
 /// ever committed.
-#[must_use]
 pub fn is_in_git(path: &Path) -> bool {
     path.iter().any(|name| lower(name) == ".git")
 }
 
 /// Whether a text has a private key in it, in the form in which tools write them: by itself, or as the value of
 /// `private_key` in the JSON of a service account.
-#[must_use]
 pub fn holds_private_key(text: &str) -> bool {
     let begins = |line: &str| {
         let label = line.trim().strip_prefix("-----BEGIN ").and_then(|rest| rest.strip_suffix("-----"));
@@ -140,7 +135,6 @@ impl std::fmt::Debug for KnownKeys {
 
 impl KnownKeys {
     /// Those of these values that are keys: long enough, and no placeholders.
-    #[must_use]
     pub fn new(values: impl IntoIterator<Item = (String, SecretString)>) -> Self {
         let is_key = |value: &str| value.len() >= SHORTEST_KEY && !is_placeholder(value);
         let mut keys: Vec<_> = values.into_iter().filter(|(_, value)| is_key(value.expose_secret())).collect();
@@ -150,14 +144,12 @@ impl KnownKeys {
     }
 
     /// The variable whose value stands in a text.
-    #[must_use]
     pub fn find(&self, text: &str) -> Option<&str> {
         let mut keys = self.0.iter();
         keys.find(|(_, value)| text.contains(value.expose_secret())).map(|(variable, _)| variable.as_str())
     }
 
     /// The text with the name of its variable in place of each value.
-    #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
         for (variable, value) in self.0.iter() {
@@ -169,7 +161,6 @@ impl KnownKeys {
     }
 
     /// The same of a text that was cut: it may end within a value.
-    #[must_use]
     pub fn redact_cut<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let text = self.redact(text);
         let piece = |value: &str| {
@@ -195,7 +186,6 @@ fn is_placeholder(value: &str) -> bool {
 }
 
 /// Whether both paths lead to one file, through whatever links.
-#[must_use]
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     #[cfg(unix)]
     {

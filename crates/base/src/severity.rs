@@ -2,29 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How grave a point is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// A major requirement fails.
-    Blocking,
-    /// A major requirement is at risk, or a minor one fails; also where the text does not say.
-    Major,
-    /// Anything less.
-    Minor,
-}
-
-impl Severity {
-    /// The name on the wire and in messages.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Blocking => "blocking",
-            Self::Major => "major",
-            Self::Minor => "minor",
-        }
+crate::named! {
+    /// How grave a point is; the gravest comes first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Severity {
+        /// A major requirement fails.
+        Blocking = "blocking",
+        /// A major requirement is at risk, or a minor one fails; also where the text does not say.
+        Major = "major",
+        /// Anything less.
+        Minor = "minor",
     }
-
-    /// All of them, the gravest first.
-    pub const ALL: [Self; 3] = [Self::Blocking, Self::Major, Self::Minor];
 }

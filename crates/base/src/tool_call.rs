@@ -26,7 +26,6 @@ pub struct ToolResult {
 
 impl ToolResult {
     /// Why a call has no answer: `{"status":"error","error":…}`.
-    #[must_use]
     pub fn error(call: &ToolCall, error: &str) -> Self {
         let content = serde_json::json!({ "status": "error", "error": error }).to_string();
         Self { tool_call_id: call.id.clone(), role: "tool".to_owned(), content }

@@ -55,7 +55,7 @@ pub fn one_family(settings: &Settings) -> Option<String> {
 }
 
 /// Which reviewers of a debate by the protocol `review` are of the author's family of models, and share its blind spots
-/// then; nothing where none is, or where the protocol is another.
+/// then; nothing if none is, or for other protocols.
 #[must_use]
 pub fn related_reviewers(settings: &Settings) -> Option<String> {
     if settings.debate.protocol != REVIEW.name {

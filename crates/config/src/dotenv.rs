@@ -61,7 +61,7 @@ fn is_blank_or_comment(text: &str) -> bool {
     text.is_empty() || text.starts_with('#')
 }
 
-/// The name that a line sets, and where behind it the value begins.
+/// The name that a line sets, and where after it the value begins.
 fn name_and_value(line: &str) -> Option<(&str, usize)> {
     let unindented = line.trim_start();
     let exported = unindented.strip_prefix("export").filter(|after| after.starts_with(char::is_whitespace));
@@ -93,7 +93,7 @@ fn value(text: &str) -> (String, usize, Option<DotenvFault>) {
 }
 
 /// What stands between quotes that began before `begin`; nothing when they are not closed, or when more follows than
-/// blanks and a comment. A quote behind a backslash closes only where no other does, as in `'C:\dir\'`.
+/// blanks and a comment. A quote after a backslash closes only where no other does, as in `'C:\dir\'`.
 fn quoted(text: &str, begin: usize, quote: char) -> Option<Range<usize>> {
     let closes = |at: &usize| is_blank_or_comment(first_line(&text[at + 1..]));
     let mut escaped = None;
@@ -110,7 +110,7 @@ fn quoted(text: &str, begin: usize, quote: char) -> Option<Range<usize>> {
     escaped.map(|end| begin..end)
 }
 
-/// Escapes are for double quotes. What is none stays as it is written.
+/// Escapes are for double quotes. Keeps unknown escapes.
 fn unescape(written: &str) -> String {
     let mut value = String::with_capacity(written.len());
     let mut chars = written.chars();

@@ -13,7 +13,7 @@ use dialectic_llm::openai::CERTIFICATE_FILE;
 
 use super::dotenv::{DotenvFault, parse};
 
-/// The file that is read when none is named.
+/// The file that is read by default.
 const DEFAULT_FILE: &str = ".env";
 
 /// Which environment file to read.

@@ -37,7 +37,7 @@ pub const EVALUATOR_TEMPERATURE: f64 = 0.1;
 /// The evaluators of a file, every value decided.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvaluationSettings {
-    /// Those that are switched on, in the file's order; at least one.
+    /// The enabled ones, in the file's order; at least one.
     pub evaluators: Vec<EvaluatorSettings>,
     /// Providers beyond the built-in ones, and changes to those.
     pub providers: BTreeMap<String, ProviderSettings>,
@@ -64,7 +64,7 @@ pub struct EvaluatorSettings {
     pub user_prompt_path: Option<PathBuf>,
     /// How long its first token may take; of an answer that does not stream, all of it.
     pub timeout: Duration,
-    /// The output limit of its answers, in tokens; the provider's own where there is none.
+    /// The output limit of its answers, in tokens; the provider's own if there is none.
     pub max_tokens: Option<u32>,
 }
 

@@ -63,7 +63,7 @@ impl Diagnostics {
         self.problems
     }
 
-    /// Reports a name that is not among `known`. `what` is what it is a name of.
+    /// Reports a name that is not among `known`. `what` is the kind of thing it names.
     pub(super) fn check_name(&mut self, path: KeyPath, name: Option<&str>, what: &str, known: &[&str]) {
         if let Some(name) = name.filter(|name| !known.contains(name)) {
             self.problem(path, unknown(what, name, known));

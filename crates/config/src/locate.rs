@@ -66,7 +66,7 @@ impl Offsets {
     /// Where the value at `path` begins; where it is absent, where its nearest container begins.
     pub(super) fn locate(&self, text: &str, path: &KeyPath) -> Option<Location> {
         let contains = |(known, _): &&(KeyPath, usize)| path.0.starts_with(&known.0);
-        // The first one of those that are nearest.
+        // The first of the nearest ones.
         let (_, offset) = self.0.iter().rev().filter(contains).max_by_key(|(known, _)| known.0.len())?;
         text.get(..*offset).map(Location::after)
     }

@@ -17,7 +17,7 @@ pub(super) fn built_in_roles() -> Vec<&'static str> {
     Role::built_in_names()
 }
 
-/// The roles that an agent can have: the built-in ones, and those that lie beside a configuration as files.
+/// The roles that an agent can have: the built-in ones, and files beside a configuration.
 #[must_use]
 pub fn role_names(base_dir: Option<&Path>) -> Vec<String> {
     let built_in = Role::built_in_names().into_iter().map(str::to_owned);

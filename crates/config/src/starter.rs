@@ -12,5 +12,5 @@ pub fn starter(usual: Option<&(String, String)>) -> String {
     text.replace(SERVED, &format!(r#""model": {model}, "provider": {provider}"#))
 }
 
-/// Whom it asks as it stands.
+/// The model that it names.
 const SERVED: &str = r#""model": "gpt-5.6-luna", "provider": "openai""#;

@@ -3,7 +3,7 @@
 /// Below this a name is not called similar.
 const SIMILAR: f64 = 0.6;
 
-/// The candidate most like `name`, whatever the case and the separators; nothing when none is like it.
+/// The candidate most like `name`, ignoring case and separators; nothing if none is close.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = plain(name);

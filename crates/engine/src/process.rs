@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 /// How long output may still come when the command itself has ended: something that it left behind can hold the pipe.
 const AFTERMATH: Duration = Duration::from_millis(500);
-/// Bytes that are kept of what a command says on its standard error.
+/// Bytes kept of a command's standard error.
 const COMPLAINT: usize = 2000;
 
 /// A command, and within which bounds it is run.
@@ -138,7 +138,7 @@ impl Group {
         let (stdin, stdout, stderr) = (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
         let write = async {
             if let (Some(mut stdin), Some(input)) = (stdin, limited.input) {
-                // A command that does not read what it is given is none that failed.
+                // A command that ignores its input has not failed.
                 let _ = stdin.write_all(input).await;
             }
             std::future::pending::<Infallible>().await

@@ -120,8 +120,8 @@ pub const ROUTED_MODELS: &[(&str, &str)] = &[
     ("openrouter", "mistralai/mistral-large-2512"),
 ];
 
-/// Whether `base_url` is that of a known provider which is known to serve the Responses API: what goes wrong there for
-/// once says nothing of what it has.
+/// Whether `base_url` is that of a known provider which is known to serve the Responses API: a single failure there
+/// says nothing about its features.
 #[must_use]
 pub fn serves_responses(name: &str, base_url: &str) -> bool {
     let same = |preset: &Preset| preset.base_url == base_url.trim().trim_end_matches('/');

@@ -19,9 +19,9 @@ const ANNOTATIONS: [&str; 5] = ["title", "description", "default", "examples", "
 
 impl AnswerSchema {
     /// The schema of `T` as strict structured output wants it: properties in the order of the fields, all of them
-    /// required and no others allowed, definitions inlined, bounds kept, annotations left out. What may be absent from
-    /// an answer that is read (`Option`, `#[serde(default)]`) is required of one that is asked for all the same: the
-    /// server sees to it.
+    /// required and no others allowed, definitions inlined, bounds kept, annotations left out. Fields that may be
+    /// absent when an answer is read (`Option`, `#[serde(default)]`) are still required in the schema: the server sees
+    /// to it.
     ///
     /// A type that contains itself has no such form.
     #[must_use]

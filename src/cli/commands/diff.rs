@@ -93,7 +93,7 @@ fn table(what: &str, names: &[String; 2]) -> Table {
     ])
 }
 
-/// A row in which what differs stands out.
+/// A row that highlights what differs.
 fn row(table: &mut Table, what: &str, values: [String; 2]) {
     let style = if values[0] == values[1] { Style::new().dimmed() } else { Style::new() };
     table.row([Cell::styled(what, Style::new().bold())].into_iter().chain(values.map(|one| Cell::styled(one, style))));

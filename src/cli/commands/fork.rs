@@ -54,7 +54,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     session.run(ready, foreseen, terminal)
 }
 
-/// Where the branch begins. With another protocol and nothing said: behind the proposals of the first round.
+/// Where the branch begins. With another protocol and nothing said: after the proposals of the first round.
 fn point(args: &ForkArgs, entry: &Entry) -> Result<ForkPoint, Error> {
     if let Some(at) = &args.at {
         return Ok(at.clone());

@@ -34,7 +34,7 @@ struct SetupAnswers {
     /// The server, where the provider is not built in.
     server: Option<ProviderSettings>,
     model: Option<String>,
-    /// What the model reads at most, in tokens, where the server says so.
+    /// The model's context window in tokens, if the server states it.
     window: Option<u64>,
     /// Whether its calls cost nothing.
     is_free: bool,
@@ -200,7 +200,7 @@ fn own_server(url: String, variable: Option<String>, option: &'static str) -> Re
     Ok(SetupAnswers { provider: OWN.to_owned(), server: Some(server), ..SetupAnswers::default() })
 }
 
-/// The variable with the key of the provider that is asked, where it has no value.
+/// The unset variable with the provider's key.
 fn missing_variable(wanted: &SetupAnswers, environment: &Environment) -> Option<String> {
     let servers = wanted.servers();
     let variable = key_variable(&wanted.provider, &servers)?;
@@ -252,8 +252,8 @@ fn keep_key(path: &Path, variable: &str, key: &str) -> std::io::Result<()> {
     options.open(path)?.write_all(format!("{gap}{variable}='{key}'\n").as_bytes())
 }
 
-/// Which model is asked: what the option says, what the user chooses, or what is usual. A server of the user's own is
-/// asked what it offers.
+/// Which model is asked: the option, the user's choice, or the default. A server of the user's own is asked what it
+/// offers.
 fn which_model(
     args: &InitArgs,
     wanted: &mut SetupAnswers,

@@ -143,7 +143,7 @@ fn of_debate(debate: &Debate, standing: &'static str) -> ListRow {
 }
 
 impl ListRow {
-    /// What the debate is called, and what it branched off.
+    /// The title of the debate, and its parent.
     fn title_of_fork(&self, names: &ShortNames) -> String {
         let parent = self.forked_from.as_deref().map(DebateId::new);
         let fork = parent.map(|parent| format!("(fork of {}) ", one_line(names.name(&parent))));

@@ -192,7 +192,7 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
         let used = everybody(settings).filter(|agent| agent.provider == *provider).map(|agent| agent.model.as_str());
         let known = match listed {
             Some(models) => models.iter().map(|model| model.name.as_str()).collect(),
-            // Of a server that does not say, what is listed is all there is.
+            // A server that does not state it has only the listed models.
             None if settings.elsewhere.contains(provider) => Vec::new(),
             None => current(provider, today()),
         };

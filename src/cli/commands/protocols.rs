@@ -49,7 +49,7 @@ fn shown(protocol: &Protocol, width: usize) -> String {
     format!("{}\n{}\n{table}\n{common}", summary(protocol, width), protocol.diagram())
 }
 
-/// What a protocol is, when to take it and what it takes.
+/// A protocol, when to use it, and its cost.
 fn summary(protocol: &Protocol, width: usize) -> String {
     let is_default = PROTOCOLS.first().is_some_and(|first| first.name == protocol.name);
     let default = if is_default { " (the default)" } else { "" };
@@ -60,7 +60,7 @@ fn summary(protocol: &Protocol, width: usize) -> String {
     format!("{}{default}\n{}", protocol.name, lines.concat())
 }
 
-/// `text` behind `label`, broken between words; further lines begin below the first word.
+/// `text` after `label`, broken between words; further lines begin below the first word.
 fn wrapped(label: &str, text: &str, width: usize) -> String {
     let mut lines = String::new();
     let mut line = label.to_owned();

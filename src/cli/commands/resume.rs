@@ -70,8 +70,8 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     session.run(if args.finish { ready.closing() } else { ready }, foreseen, terminal)
 }
 
-/// Who has another model in the configuration that lies where this debate's lay. The debate goes on with what was
-/// saved; a user who changed the file may expect otherwise.
+/// Agents whose model differs in the current configuration of that directory. The debate goes on with what was saved; a
+/// user who changed the file may expect otherwise.
 fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<String> {
     let Some(path) = saved.base_dir.as_ref().map(|directory| directory.join(DEFAULT_PATH)) else { return Vec::new() };
     if !path.is_file() {

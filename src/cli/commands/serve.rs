@@ -88,7 +88,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     while let Ok(warning) = said.try_recv() {
         terminal.warning(&warning);
     }
-    // Nobody waits for a file that is read for a client who has gone.
+    // A file read for a client that has gone is not waited for.
     runtime.shutdown_background();
     for id in paused? {
         terminal.notice(&format!("Paused {id}. Continue with `dialectic resume {id}`."));

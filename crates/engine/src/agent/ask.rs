@@ -24,7 +24,7 @@ use super::{AnswerError, Assessment, Call, Written};
 /// Why a text is asked for its points once more.
 const NO_POINTS: &str = "it has no points in the form that was asked for";
 
-/// Told of each reply that is paid for but not yet a result, so that it can be kept before anything else happens.
+/// Receives each paid reply that is not yet a result, so that it is recorded before anything else happens.
 pub type OnReply = Arc<dyn Fn(StoredReply, CallRecord) + Send + Sync>;
 
 /// A reply that an earlier run of the debate already paid for.
@@ -124,7 +124,7 @@ pub struct Unreadable {
     pub error: AnswerError,
 }
 
-/// What a call brought, with what it took beside it.
+/// The result of a call, with its cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestResult {
     /// What it brought.
@@ -318,8 +318,8 @@ fn is_without_solution(missing: Option<&AnswerError>) -> bool {
     }
 }
 
-/// A text that takes the place of a draft, without its answers, and what they were read to say. One that is not whole
-/// takes nobody's place.
+/// A text that takes the place of a draft, without its answers, and what they were read to say. An incomplete one
+/// replaces nothing.
 fn rewritten(call: &Call, text: &str, cut: Option<Cut>) -> Result<(String, Option<Reading>), AnswerError> {
     let reading = call.reads.as_ref().map(|reads| reads.read(text)).filter(Reading::says_something);
     let bare = reading.as_ref().map_or(Cow::Borrowed(text), |reading| reading.without_answers(text)).into_owned();
@@ -434,7 +434,7 @@ impl Ask {
         Ok((first.and(text, call), said(reading)))
     }
 
-    /// Puts a reply that called tools, and what they answered, behind the question.
+    /// Puts a reply that called tools, and what they answered, after the question.
     fn go_on(&mut self, reply: StoredReply) {
         self.request.turns.push(Turn::Assistant { text: reply.text, calls: reply.tool_calls });
         self.request.turns.push(Turn::ToolResults(reply.tool_results));
@@ -679,13 +679,13 @@ fn failed_call(caller: &Caller, request: &Request, failed: &FailedCall) -> CallR
     }
 }
 
-/// What asks for the points of a text in which none can be read.
+/// The request for the points of a text in which none can be read.
 fn points_once_more() -> String {
     // The template is tested; were it defective, the form alone says enough.
     NoPoints {}.render().unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())
 }
 
-/// Puts an answer, and what is said to it, behind a question.
+/// Puts an answer, and what is said to it, after a question.
 fn go_on(request: &mut Request, text: &str, said: String) {
     request.turns.push(Turn::Assistant { text: text.to_owned(), calls: Vec::new() });
     request.turns.push(Turn::User(said));

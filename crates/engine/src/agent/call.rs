@@ -54,7 +54,7 @@ pub struct Call {
     pub labels: Labels,
     /// Characters of the debate's texts that it shows when nothing is shortened.
     pub length: usize,
-    /// The text that the judge assesses, where that is the solution as it stands.
+    /// The text that the judge assesses, if it is the solution itself.
     pub(super) kept: Arc<str>,
     /// What the answer is read for beside what it is.
     pub(super) reads: Option<Reads>,
@@ -128,7 +128,7 @@ impl SharedPrompt {
             model: settings.model.as_str().into(),
             temperature: settings.temperature,
             max_tokens: settings.max_tokens,
-            // Equal beginnings are cached, so what is of one agent comes behind what is everybody's.
+            // Providers cache equal beginnings, so shared parts come before an agent's own.
             system: own_system
                 .map_or_else(|| Arc::clone(&self.system), |own| format!("{}\n\n{own}", self.system).into()),
             prompt: prompt::compose(&self.beginning, history, body),

@@ -57,7 +57,7 @@ impl RawRelations {
         answer
     }
 
-    /// Every decision has to have a row, so that two which are in none are unrelated by the judge's word.
+    /// Every decision needs a row, so that decisions without a pair are unrelated by the judge's word.
     pub(super) fn read(text: &str, decisions: &[String], requirements: &[String]) -> Result<Relations, AnswerError> {
         let Self { decisions: rows } = read_json(text)?;
         let name = |number: usize| {

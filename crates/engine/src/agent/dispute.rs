@@ -1,5 +1,5 @@
-//! What keeps the texts of a debate from agreeing, as agents are told at the start of the next round: matters that are
-//! decided differently, what stands against an agreement, and what the text that won lacks.
+//! What keeps the texts of a debate from agreeing, as agents are told at the start of the next round: matters that
+//! texts decide differently, objections to an agreement, and what the winning text lacks.
 
 use dialectic_base::markdown::truncate;
 use dialectic_record::debate::{AgentId, Debate, Matter};

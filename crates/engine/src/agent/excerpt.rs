@@ -153,7 +153,7 @@ fn remedy_of(point: &str) -> usize {
     point.rfind(REMEDY).unwrap_or(point.len())
 }
 
-/// The numbered points of a critique with what belongs to each, whatever stands before the first.
+/// The numbered points of a critique with their text, ignoring what precedes the first.
 fn points(critique: &str) -> Vec<&str> {
     let mut starts = Vec::new();
     let (mut at, mut in_code, mut next) = (0, false, 1_u32);

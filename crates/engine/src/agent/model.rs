@@ -7,7 +7,7 @@ use dialectic_llm::Timeouts;
 use dialectic_llm::models::{ModelFacts, built_in_price, facts, with_cache_writes};
 use dialectic_record::debate::{AgentSettings, DebateSettings, ModelLimits, Settings};
 
-/// What an agent's model costs: as configured, else as listed. A list price is the provider's own: behind another
+/// What an agent's model costs: as configured, else as listed. A list price is the provider's own: at another
 /// address of the user's the price is unknown. The terms of the run beat both.
 #[must_use]
 pub fn price_of(agent: &AgentSettings, settings: &Settings) -> Option<Price> {

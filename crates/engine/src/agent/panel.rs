@@ -77,7 +77,7 @@ struct PromptFiles<'a> {
 }
 
 impl PromptFiles<'_> {
-    /// The text of a configured prompt file and where it is; nothing when there is none, or none that can be used.
+    /// The text of a configured prompt file and where it is; nothing if it is missing or cannot be used.
     fn read(&mut self, configured: Option<&PathBuf>, owner: &AgentSettings) -> Option<(Arc<str>, PathBuf)> {
         let path = self.base.join(configured?);
         match read_prompt(&path) {

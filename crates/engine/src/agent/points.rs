@@ -25,8 +25,8 @@ pub(super) struct ListedPoints {
 }
 
 impl ListedPoints {
-    /// What `step` shows of the points: to a critic those to recheck, to an author those to answer, to the judge those
-    /// that are open.
+    /// What `step` shows of the points: to a critic those to recheck, to an author those to answer, to the judge the
+    /// open ones.
     pub(super) fn of(debate: &Debate, step: &Step) -> Option<Self> {
         let key = &step.key;
         let yields = debate.stage(key.stage).and_then(|stage| stage.yields);
@@ -158,7 +158,7 @@ fn with_ruling(one: &Objection, ruling: Option<&Ruling>) -> String {
     entry
 }
 
-/// The same for the judge, who is told also what nobody said.
+/// The same for the judge, including what nobody said.
 fn to_judge(one: &Objection) -> String {
     let mut entry = told(one);
     if one.is_final_word() {

@@ -189,8 +189,8 @@ impl RawJudgement {
         answer
     }
 
-    /// Every debater has to have one score. Of what was said on criteria that which was `asked` counts, and what was not
-    /// said is noted: the scores stand without it. The winner is the one with the highest score, whatever the answer says
+    /// Every debater has to have one score. Only statements on criteria that were `asked` count, and missing ones are
+    /// noted: the scores stand without them. The winner is the one with the highest score, whatever the answer says
     /// besides: two statements of one thing must not contradict each other in the record.
     pub(super) fn read(text: &str, labels: &Labels, asked: &[&str], pass: u8) -> Result<Judgement, AnswerError> {
         let unfit = |message: String| AnswerError::Unfit { message };

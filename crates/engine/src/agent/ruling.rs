@@ -23,8 +23,8 @@ pub(super) struct RawRuling {
 
 impl Assessment {
     /// Takes the answers that the judge gives to the points of its check for rulings: a rejection with a reason
-    /// dismisses a point, what is accepted in part is met in part. Returns the points on which that is to rule: all but
-    /// those that were accepted, which stay claims.
+    /// dismisses a point, what is accepted in part is met in part. Returns the points to rule on: all but the accepted
+    /// ones, which stay claims.
     pub(super) fn rule_by(&mut self, answers: &[AuthorReply], points: &[Objection]) -> Vec<Objection> {
         let answer_to = |point: &Objection| answers.iter().find(|reply| reply.point == point.id);
         let is_accepted = |point: &&Objection| answer_to(point).is_some_and(|reply| reply.answer == Response::Accepted);
@@ -129,9 +129,9 @@ fn is_nothing(remains: &str) -> bool {
     matches!(bare.as_str(), "nothing" | "none" | "no" | "n/a" | "na" | "nothing remains")
 }
 
-/// The blocking points that are right and that the solution does not meet: those that count against the judge's
-/// confidence, and those that are only told. One that nobody looked at again is told where the judge itself ruled on it,
-/// and never counts.
+/// The blocking points that are right and that the solution does not meet: those that lower the judge's confidence, and
+/// those that are only reported. One that nobody looked at again is told where the judge itself ruled on it, and never
+/// counts.
 pub(super) fn unmet<'a>(listed: &'a [Objection], rulings: &[Ruling]) -> Vec<(&'a Objection, bool)> {
     let blocking = listed.iter().zip(rulings).filter(|(point, _)| point.point.severity == Severity::Blocking);
     let unmet = blocking.filter(|(_, ruling)| ruling.is_unmet());

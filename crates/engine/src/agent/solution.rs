@@ -45,13 +45,13 @@ pub(super) fn percentage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f
     percentage_of(&value).ok_or_else(|| serde::de::Error::custom(EXPECTED))
 }
 
-/// The same where it may be missing: a number that cannot be read is none.
+/// The same if it may be missing: an unreadable number counts as missing.
 pub(super) fn percentage_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     Ok(percentage_of(&Value::deserialize(deserializer)?))
 }
 
 impl Written {
-    /// The solution, with the judge's assessment behind it as far as there is one. `listed` are the points that it was
+    /// The solution, with the judge's assessment after it as far as there is one. `listed` are the points that it was
     /// to rule on, `standing` what it ruled on them before.
     #[must_use]
     pub fn into_solution(self, judge: &AgentId, listed: &[Objection], standing: &[Ruling]) -> Solution {
@@ -169,7 +169,7 @@ fn in_words(one: &PartlyFulfilled) -> String {
     format!("{requirement}. Holds: {holds}. Fails: {fails}.").replace("..", ".")
 }
 
-/// Whether a case in which a requirement holds is none.
+/// Whether the case names nothing.
 fn holds_never(holds: &str) -> bool {
     matches!(bare(holds).as_str(), "" | "never" | "none" | "nowhere" | "not at all" | "in no case" | "n/a")
 }

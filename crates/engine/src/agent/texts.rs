@@ -186,7 +186,7 @@ fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<
     ranked.into_iter().map(titled).collect()
 }
 
-/// The side of somebody who takes one, as it stands behind a name.
+/// The side of somebody who takes one, as it stands after a name.
 fn side_of(debate: &Debate, id: &AgentId) -> &'static str {
     match debate.settings.as_ref().map_or(Position::Neutral, |settings| side(settings, id)) {
         Position::For => " (for)",

@@ -41,7 +41,7 @@ pub struct Assessment {
     pub title: Option<String>,
     /// Whether it gave up the approach of its draft.
     pub rethought: bool,
-    /// What the texts come to, where that was asked for.
+    /// The brief of the texts, if it was asked for.
     pub brief: Option<Brief>,
     /// How sure it is; absent when its answer does not say so.
     pub confidence: Option<f64>,
@@ -167,14 +167,14 @@ pub(super) fn without_approach(text: &str) -> (&str, bool) {
     (before.trim_end().trim_end_matches('`').trim_end(), is_changed(&object))
 }
 
-/// Where in an answer the assessment stands, and what it holds.
+/// The place and the contents of the assessment in an answer.
 struct AssessmentBlock {
     start: usize,
     end: usize,
     content: AssessmentContent,
 }
 
-/// What a block holds that is an assessment.
+/// The assessment in a block.
 enum AssessmentContent {
     /// The assessment, as far as it goes.
     Assessment(Map<String, Value>),
@@ -230,7 +230,7 @@ fn fenced_block(text: &str) -> Option<AssessmentBlock> {
     None
 }
 
-/// The fence that a line is, with what is written behind it.
+/// The fence in a line, with its info text.
 fn fence_of(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let first = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
@@ -315,7 +315,7 @@ pub(super) fn object_length(text: &str) -> usize {
 /// What is left of an answer when its block is taken out, without what announced the block.
 fn tidy(before: &str, after: &str) -> String {
     let (before, after) = (before.trim(), after.trim());
-    // The fence of an answer that was put into one as a whole is closed behind the block.
+    // The fence of an answer that was put into one as a whole is closed after the block.
     let (unwrapped, was_wrapped) = unwrapped(before);
     let after = if was_wrapped || fence_of(after).is_some() { after.trim_matches(['`', '~']).trim() } else { after };
     let before = if after.is_empty() { without_announcement(unwrapped) } else { unwrapped };

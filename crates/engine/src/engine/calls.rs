@@ -114,7 +114,7 @@ pub(super) enum TaskEvent {
     Died(tokio::task::Id),
 }
 
-/// A call that came to its end.
+/// A call that ended.
 pub(super) struct Completion {
     pub(super) step: Step,
     /// Characters of the debate's texts in its request, when all are there.
@@ -254,7 +254,7 @@ impl Engine {
         self.calls.in_flight.insert(step.key.clone(), RunningCall { task: task.id(), step, length, past });
     }
 
-    /// Takes notice of what happened to a call; its end is handed on.
+    /// Handles what happened to a call; its end is passed on.
     pub(super) fn notice(&mut self, news: TaskEvent) -> Result<Option<Completion>, EngineError> {
         match news {
             TaskEvent::Message(message) => match *message {
@@ -284,7 +284,7 @@ impl Engine {
         Ok(None)
     }
 
-    /// Lets those attempts go that have room under the cost limit, and tells those for which there will be none.
+    /// Releases the attempts that fit under the cost limit, and refuses those that never will.
     pub(super) fn admit(&mut self) -> Result<(), EngineError> {
         for pending in std::mem::take(&mut self.calls.waiting) {
             // Nobody waits for it when its call was abandoned.

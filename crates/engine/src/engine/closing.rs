@@ -14,8 +14,8 @@ impl Engine {
         self.is_stopping() && stage != self.protocol.closing && !is_over_money
     }
 
-    /// Where a debate goes that closes. What a cost limit has set aside for the check of what is there is spent on it,
-    /// also where that comes before the closing.
+    /// Where a debate goes that closes. The reserve for the check is spent on the check, also if the check comes before
+    /// the closing.
     pub(super) fn wound_up_in(&self) -> StageId {
         let is_wanted = self.is_out_of_money() && has_something_to_check(self.debate());
         check_before_closing(self.protocol).filter(|_| is_wanted).unwrap_or(self.protocol.closing)
@@ -32,7 +32,7 @@ impl Engine {
     }
 }
 
-/// The stage in which the answer is checked, where that comes before the closing.
+/// The check stage, if it comes before the closing.
 pub(super) fn check_before_closing(protocol: &Protocol) -> Option<StageId> {
     let mut before = protocol.stages.iter().take_while(|stage| stage.info.id != protocol.closing);
     before.find(|stage| stage.info.yields == Some(ResultKind::Check)).map(|stage| stage.info.id)

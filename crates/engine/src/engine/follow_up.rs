@@ -16,7 +16,7 @@ use super::{Engine, EngineError};
 #[derive(Debug, thiserror::Error)]
 pub enum FollowUpError {
     /// No question is given, and none is open.
-    #[error("no question is given, and none is waiting for its answer")]
+    #[error("no question is given, and none is unanswered")]
     NoQuestion,
     /// As many questions as a record can hold have been asked.
     #[error("no further question can be asked about this debate: it has {0} already")]
@@ -74,9 +74,9 @@ impl Diagnostic for FollowUpError {
 }
 
 impl Engine {
-    /// Has the judge answer a question about the finished debate; without one, the last that has no answer. Whatever
-    /// comes of it is on record and saved; the answer is handed back. `own` is what it may take; what is not limited in it is limited as the debate is.
-    /// `past` are the events of the record.
+    /// Has the judge answer a question about the finished debate; without one, the last that has no answer. The result
+    /// is recorded and saved in any case; the answer is returned. `own` is what it may take; what is not limited in it
+    /// is limited as the debate is. `past` are the events of the record.
     ///
     /// # Errors
     /// When there is no question, no room for an answer, or none comes.
@@ -98,7 +98,7 @@ impl Engine {
             self.append(Event::FollowUpAsked { question }).map_err(EngineError::from)?;
         }
         let answered = self.answer_or_stop(&step).await;
-        // Calls in flight are abandoned before the last save, so that nothing is recorded behind it.
+        // Calls in flight are abandoned before the last save, so that nothing is recorded after it.
         self.calls = super::calls::Calls::new();
         let saved = self.record.flush().await.map_err(EngineError::from);
         if saved.is_err() {
@@ -138,7 +138,7 @@ impl Engine {
 
     fn record_follow_up(&mut self, step: &Step, answered: &RequestResult) -> Result<Arc<str>, FollowUpError> {
         let Value::Text(text) = &answered.value else {
-            return Err(FollowUpError::Failed("its answer is no text".to_owned()));
+            return Err(FollowUpError::Failed("its answer is not text".to_owned()));
         };
         if let Some(cut) = answered.call.cut() {
             self.warn(format!("the answer was cut {}", cut.how()));

@@ -49,7 +49,7 @@ pub(super) struct SampleAnswers<'a> {
     /// Whether all that leads to more calls happens: votes for a word go to the last one, texts decide differently, and
     /// where they may be challenged for deciding alike, they do so and are.
     pub(super) demanding: bool,
-    /// Whether what wins lacks something, so that the debate goes on behind its closing where it can.
+    /// Whether the winning text lacks something, so that the debate is extended if it can be.
     pub(super) extends: bool,
 }
 
@@ -223,7 +223,7 @@ impl<'a> Rehearsal<'a> {
         Ok(())
     }
 
-    /// What becomes of a call that is answered with filler.
+    /// The event for a call that is answered with filler.
     fn answer(&mut self, step: &Step, stage: &Stage, agent: &Agent, call: CallRecord) -> Option<Event> {
         let (key, settings) = (step.key.clone(), &agent.settings);
         let text = self.filler(settings);
@@ -404,7 +404,7 @@ fn filler_reading(yields: ResultKind, step: &Step, differ: bool) -> Reading {
         (ResultKind::Critique | ResultKind::Ballot, Some(_)) => raising(points(None)),
         // One critique of all that it reads.
         (ResultKind::Critique, None) => raising(step.inputs.iter().flat_map(|of| points(Some(&of.agent_id))).collect()),
-        // A draft in which nothing is found is not written anew.
+        // A draft without findings is not rewritten.
         (ResultKind::Check, _) => raising(if differ { points(None) } else { Vec::new() }),
         (ResultKind::Proposal, None) => Reading {
             change: Some(Change { added: 1, removed: 1 }),

@@ -1,8 +1,8 @@
 //! Whether the prompts of a debate fit into what its models read.
 //!
 //! Tokens can only be estimated from characters, so there are two measures: what surely does not fit is refused before
-//! anything is paid, and what probably will not is warned of. What only might not is left to the debate, which shortens
-//! what the judge reads where it probably is too much, or where a server says that it is.
+//! anything is paid, and what probably will not is warned of. A prompt that only might not fit is left to the debate,
+//! which shortens what the judge reads if it is probably too long, or if a server says so.
 
 use crate::agent::limits_of;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
@@ -40,15 +40,16 @@ impl Diagnostic for WindowError {
     }
 
     fn hint(&self) -> Option<String> {
-        let hint = "take a model that reads more, or a shorter problem; where the figure is wrong, correct it with \
+        let hint = "use a model that reads more, or a shorter problem; if the figure is wrong, correct it with \
                     `models.<name>.contextWindow` in the configuration";
         Some(hint.to_owned())
     }
 }
 
-/// Rounds by which prompts have come to their full length: what is shown of finished rounds is bounded.
+/// The number of rounds after which prompts have reached their full length: what is shown of finished rounds is
+/// bounded.
 const TELLING_ROUNDS: u32 = 3;
-/// Tokens of a prompt that are neither the problem nor what agents wrote, and then some.
+/// A generous figure for the tokens of a prompt besides the problem and the agents' texts.
 const FRAME: u64 = 40_000;
 
 /// The rounds after which prompts grow no longer, where `settings` and so many bytes of problem and attachments leave it open
@@ -113,7 +114,7 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
     Ok(worst.into_iter().map(warning).collect())
 }
 
-/// Where nobody said how long an answer may be, the part of a window that is kept for it.
+/// The part of a window that is kept for an answer of unlimited length.
 const ANSWERS_PART: u64 = 4;
 
 /// By how many characters `request` and its answer probably exceed a window of so many tokens, for a model that writes

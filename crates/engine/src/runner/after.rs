@@ -24,7 +24,7 @@ pub struct Hooks {
     pub after_debate: Vec<String>,
 }
 
-/// What is to be done behind a debate.
+/// What is to be done after a debate.
 pub struct After {
     hooks: Hooks,
     /// What the commands do not get.
@@ -34,7 +34,7 @@ pub struct After {
 }
 
 impl Runner {
-    /// What is to be done behind a debate with these settings. `hooks` are the user's, never a record's or a request's.
+    /// What is to be done after a debate with these settings. `hooks` are the user's, never a record's or a request's.
     #[must_use]
     pub fn after(&self, settings: &Settings, hooks: Hooks) -> After {
         let (past, secrets) = (self.services.past.clone(), secret_variables(&settings.providers));
@@ -45,7 +45,7 @@ impl Runner {
 impl After {
     /// Does it, for the debate whose state is at `state`: what it says is taken in beside the debates before it, then the
     /// commands run, one after the other, each with the state on its standard input. Returns what went wrong, a warning
-    /// each: what comes behind a debate takes nothing back of it.
+    /// each: what comes after a debate takes nothing back of it.
     pub async fn run(self, state: &Path) -> Vec<String> {
         let Self { hooks, secrets, past, settings } = self;
         let mut warnings = Vec::new();
@@ -74,7 +74,7 @@ async fn run_all(hooks: &Hooks, without: &BTreeSet<String>, state: &Path) -> Vec
     for command in &hooks.after_debate {
         let limited = Limited { command, input: Some(&input), limit: HOOK_LIMIT, keep: 0, without };
         if let Err(error) = run(&limited).await {
-            warnings.push(format!("the command `{command}` behind the debate: {error}"));
+            warnings.push(format!("the command `{command}` after the debate: {error}"));
         }
     }
     warnings

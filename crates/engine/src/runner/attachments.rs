@@ -41,7 +41,7 @@ pub enum AttachmentError {
         limit: usize,
     },
     /// Files of this name or place commonly hold keys.
-    #[error("the attachment {name} may hold keys or passwords, going by its name")]
+    #[error("the attachment {name} may hold keys or passwords, judging by its name")]
     SecretName {
         /// What the user calls it.
         name: String,
@@ -64,15 +64,15 @@ impl Diagnostic for AttachmentError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
-            Self::Empty { .. } => "see that the command before the pipe, or the file, has something to say",
+            Self::Empty { .. } => "check that the file, or the output of the command before the pipe, is not empty",
             Self::TooLong { .. } => {
-                "attach less, or raise `debate.attachmentLimit` in the configuration; every call is sent all of it"
+                "attach less, or raise `debate.attachmentLimit` in the configuration; every call sends all of it"
             }
             Self::SecretName { .. } => {
                 "it would be sent to every model and kept in the record; if it holds none, attach a copy with another \
                  name"
             }
-            Self::Secret { .. } => "it would be sent to every model and kept in the record; take it out first",
+            Self::Secret { .. } => "it would be sent to every model and kept in the record; remove it first",
         };
         Some(hint.to_owned())
     }
@@ -100,7 +100,7 @@ impl<'a> Attachments<'a> {
         (self.left as u64).saturating_add(1).saturating_mul(WIDEST)
     }
 
-    /// Sees to it that a file of that name is none that commonly holds secrets.
+    /// Refuses a file whose name suggests secrets.
     ///
     /// # Errors
     /// When it is.

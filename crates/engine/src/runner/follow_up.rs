@@ -29,8 +29,8 @@ pub struct PreparedQuestion {
 }
 
 impl Runner {
-    /// Opens a saved debate that is finished, to ask something about it. `protocols` are those that are known beside the
-    /// program's own. `lent` are the settings that a judge is called by where the debate's own are not known: older
+    /// Opens a saved debate that is finished, to ask something about it. `protocols` are known in addition to the
+    /// built-in ones. `lent` are the settings that a judge is called by where the debate's own are not known: older
     /// versions did not save them, and kept no journal, which is begun then.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Runner {
         let mut settings = debate.settings.clone().ok_or_else(|| refused("its settings are not saved"))?;
         settings.elsewhere = elsewhere(&settings, &self.services.environment);
         let protocol = known(&settings, protocols).ok_or_else(|| refused("its protocol is unknown"))?;
-        let cut = "the last line of the journal was cut short by a crash and is dropped";
+        let cut = "a crash cut the last line of the journal short; it is dropped";
         let warnings = contents.cut_short.then(|| cut.to_owned()).into_iter().collect();
         Ok(ResumableDebate { entry: entry.clone(), record, contents, protocol, settings, most: None, warnings })
     }

@@ -60,7 +60,7 @@ pub struct Runner {
     services: Services,
 }
 
-/// What a new debate is about, and by which rules.
+/// The problem and the rules of a new debate.
 #[derive(Debug, Clone)]
 pub struct Spec {
     /// The problem, word for word.
@@ -73,7 +73,7 @@ pub struct Spec {
     pub protocol: &'static Protocol,
     /// The settings.
     pub settings: Settings,
-    /// The seed of every shuffle; that of the settings, else one of chance, where there is none.
+    /// The seed of every shuffle; falls back to the settings' seed, then to a random one.
     pub seed: Option<u32>,
     /// Whose word the settings are.
     pub provenance: Trust,
@@ -95,7 +95,7 @@ pub struct ResumableDebate {
     contents: JournalContents,
     protocol: &'static Protocol,
     settings: Settings,
-    /// What it may cost in all, whatever its own limit is.
+    /// What it may cost in all; replaces its own limit.
     most: Option<Usd>,
     warnings: Vec<String>,
 }
@@ -186,7 +186,7 @@ impl Diagnostic for RunnerError {
             Self::Engine(error) => error.hint(),
             Self::Forecast(error) => error.hint(),
             Self::Window(error) => error.hint(),
-            Self::NotAnswerable { .. } => Some("bring it to its end first".to_owned()),
+            Self::NotAnswerable { .. } => Some("finish it first".to_owned()),
             Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } => None,
         }
     }
@@ -240,8 +240,8 @@ impl Runner {
         Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
     }
 
-    /// What collects what a debate starts from. `withheld` is a file that nobody is shown, and `keys` are those whose
-    /// values nobody is.
+    /// What collects what a debate starts from. `withheld` is a file that is never shown, and `keys` are variables
+    /// whose values are never shown.
     fn collector(&self, withheld: Option<PathBuf>, keys: KnownKeys, provenance: &Trust) -> Collector {
         Collector { past: self.services.past.clone(), provenance: provenance.clone(), withheld, keys }
     }
@@ -256,7 +256,7 @@ impl Runner {
         Ok(prepared.begin()?.run())
     }
 
-    /// Opens a saved debate that is not finished. `protocols` are those that are known beside the program's own.
+    /// Opens a saved debate that is not finished. `protocols` are known in addition to the built-in ones.
     ///
     /// # Errors
     /// When it is finished, runs elsewhere, is damaged, or its protocol is unknown.
@@ -277,15 +277,15 @@ impl Runner {
         let (record, contents) = Record::reopen(entry)?;
         let mut warnings = Vec::new();
         if contents.cut_short {
-            warnings.push("the last line of the journal was cut short by a crash and is dropped".to_owned());
+            warnings.push("a crash cut the last line of the journal short; it is dropped".to_owned());
         }
         let state = read_state(&entry.state);
         if let Some(unreadable) = state.as_ref().err().filter(|error| !error.is_missing()) {
-            warnings.push(format!("{unreadable}; it is written anew from the journal"));
+            warnings.push(format!("{unreadable}; it is rewritten from the journal"));
         }
         let debate = record.debate();
         if debate.status == Status::Completed {
-            // A kill behind the last event leaves a state file that does not know of it.
+            // A kill after the last event leaves a state file that does not know of it.
             if !state.is_ok_and(|state| state.is_same_state(debate)) {
                 record.write_state()?;
             }
@@ -329,7 +329,7 @@ impl Runner {
         Ok(Branch { entry: entry.clone(), created: created.as_ref().clone(), taken_over, at: at.clone() })
     }
 
-    /// Makes a branch ready to run with `settings`. `protocols` are those that are known beside the program's own.
+    /// Makes a branch ready to run with `settings`. `protocols` are known in addition to the built-in ones.
     ///
     /// # Errors
     /// When somebody whose work is taken over has no place in the settings, or somebody cannot be called.
@@ -409,7 +409,7 @@ impl ResumableDebate {
 }
 
 impl Branch {
-    /// What the debate began with that is branched off.
+    /// The settings and problem of the debate that is forked.
     #[must_use]
     pub fn parent(&self) -> &Created {
         &self.created

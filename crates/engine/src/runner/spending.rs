@@ -66,7 +66,7 @@ pub enum SpendingError {
         source: io::Error,
     },
     /// Somebody else has held the lock for too long.
-    #[error("another process holds {path} and does not let go")]
+    #[error("another process keeps {path} locked")]
     Held {
         /// The file.
         path: PathBuf,
@@ -88,11 +88,11 @@ impl Diagnostic for SpendingError {
         let hint = match self {
             Self::Store(error) => return error.hint(),
             Self::Damaged { .. } => {
-                "put it back from a copy, or remove it: then nothing counts any more that removed debates have spent"
+                "restore it from a copy, or remove it: then the spending of removed debates no longer counts"
             }
-            Self::Newer { .. } => "take a version of the program that is at least as new",
-            Self::Held { .. } => "try again; see whether another server, or a program that removes debates, hangs",
-            Self::Unreadable { .. } | Self::Lock { .. } => "see that it is a file that may be read and written",
+            Self::Newer { .. } => "use a version of the program at least as new",
+            Self::Held { .. } => "try again; check whether another server, or a program that removes debates, hangs",
+            Self::Unreadable { .. } | Self::Lock { .. } => "make sure that it is a readable and writable file",
         };
         Some(hint.to_owned())
     }
@@ -237,8 +237,8 @@ pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError>
     Ok(())
 }
 
-/// What was spent since midnight (UTC) by all debates of a directory, removed ones included, and what those that run may
-/// still spend by their limits. A call whose cost nobody knows and for which nothing was set aside counts as none.
+/// What all debates of a directory have spent since midnight (UTC), removed ones included, plus what running ones may
+/// still spend. A call of unknown cost counts as zero unless something was reserved for it.
 ///
 /// # Errors
 /// When the directory or the ledger cannot be read.
@@ -282,8 +282,8 @@ fn is_younger(path: &Path, than: DateTime<Utc>) -> bool {
 /// What a journal says of money.
 #[derive(Default)]
 struct JournalSpending {
-    /// What was spent or set aside on each day, where that is anything. What was set aside before midnight and settled
-    /// after it counts for both days.
+    /// What was spent or reserved on each day that has any. What was set aside before midnight and settled after it
+    /// counts for both days.
     by_day: BTreeMap<NaiveDate, Usd>,
     total: Usd,
     limit: Option<Usd>,

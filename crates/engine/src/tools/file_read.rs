@@ -114,7 +114,7 @@ mod tests {
         bytes.truncate(LIMIT + 1);
         let content = text(bytes, size).expect("text");
         let (shown, _) = content.split_once("\n\n").expect("a notice");
-        // 1 byte, then characters of 3 bytes: the limit falls behind a complete character at 262,144 = 1 + 3 * 87,381.
+        // 1 byte, then characters of 3 bytes: the limit falls after a complete character at 262,144 = 1 + 3 * 87,381.
         assert_eq!(shown.len(), LIMIT);
         let mut bytes = "xx".to_owned().into_bytes();
         bytes.extend("€".repeat(LIMIT).into_bytes());

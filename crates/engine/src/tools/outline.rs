@@ -13,7 +13,7 @@ const LINES: usize = 200;
 const ENTRIES: usize = 60;
 /// Characters of a readme that are shown.
 const README: usize = 8000;
-/// Directories of what was made or fetched, which say nothing of what is here.
+/// Directories with generated or downloaded files, which say nothing about the project.
 const UNTOLD: [&str; 6] = ["node_modules", "target", "dist", "build", "vendor", "__pycache__"];
 
 /// A text, and whether there is more of it.

@@ -38,7 +38,7 @@ mod unix {
         0
     };
 
-    /// Which file it is, whatever it is called: device and number.
+    /// The identity of a file: device and inode number.
     #[derive(Debug, Clone, Copy)]
     pub(in crate::tools) struct Identity(u64, u64);
 

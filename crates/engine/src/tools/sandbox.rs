@@ -34,7 +34,7 @@ pub struct ContextDirectory {
     given: PathBuf,
     /// Devices of file systems whose files are the kernel's, such as `/proc` with the environment and its keys.
     kernel_devices: Vec<u64>,
-    /// A file that is never shown whatever it is called, and what it was when this was opened: it may be replaced.
+    /// A file that is never shown under any name, and its identity when the sandbox was opened: it may be replaced.
     withheld: Option<(PathBuf, Option<Identity>)>,
     /// What no text from here shows.
     keys: KnownKeys,
@@ -277,7 +277,7 @@ impl ContextDirectory {
         Ok(if names.as_os_str().is_empty() { PathBuf::from(".") } else { names })
     }
 
-    /// Opens what is at `names`, no component of which may be a link.
+    /// Opens the file or directory at `names`; no component may be a link.
     fn walk(&self, names: &Path) -> Result<Opened, AccessError> {
         let unreadable = |source| AccessError::Unreadable { source };
         let mut directory = self.root.try_clone().map_err(unreadable)?;

@@ -11,8 +11,7 @@ use crate::ModelError;
 pub(super) const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// Waits double no further than this, so that none of our own is longer than twice as much.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(15);
-/// What the waits of a call come to at least that is refused by a rate limit and not told for how long: such limits
-/// are counted by the minute.
+/// The least total wait of a call that is rate-limited without `Retry-After`: such limits count by the minute.
 pub(super) const RATE_WINDOW: Duration = Duration::from_mins(1);
 /// A server that wants to be left alone for longer than this is not waited for.
 pub(super) const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);

@@ -14,7 +14,7 @@ const FAMILIES: &[(&str, &[&str])] = &[
     ("Kimi", &["kimi"]),
 ];
 
-/// The family of a model, by its name without a router's `vendor/`; nothing where it is none of the well-known ones.
+/// The family of a model, by its name without a router's `vendor/`; nothing for an unknown family.
 #[must_use]
 pub fn family(model: &str) -> Option<&'static str> {
     let name = model.rsplit('/').next().unwrap_or(model).trim_start_matches('~').to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Models instead of one that is retired or that nobody knows.
+//! Alternatives to a retired or unknown model.
 
 use chrono::NaiveDate;
 
@@ -37,8 +37,8 @@ pub fn named(models: &[&str]) -> String {
     models.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The refusal of a model that the server does not know, with what the table knows of it: that it is retired, or which
-/// names are like one that is not listed at all. Other errors as they are.
+/// The refusal of a model that the server does not know, with what the table knows of it: that it is retired, or names
+/// like an unlisted one. Other errors as they are.
 pub(crate) fn explained(error: ModelError, provider: &str, model: &str, day: NaiveDate) -> ModelError {
     let ModelError::Refused { status: 404, message } = error else { return error };
     let near = current_near(provider, model, day);

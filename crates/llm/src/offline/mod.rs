@@ -26,7 +26,7 @@ use dialectic_base::money::Usd;
 
 use super::{ChatModel, FailedAttempt, Listener, Live, ModelError, Reply, Request};
 
-/// The name of the model that is none.
+/// The name of the offline provider's model.
 pub const MODEL: &str = "rehearsal";
 
 /// How the offline provider behaves beside what it says.

@@ -18,7 +18,7 @@ pub(super) struct PreparedPart {
     pub(super) title: &'static str,
     /// The criticism, from its severity to its remedy.
     pub(super) text: &'static str,
-    /// The section that a point changes, and what is put in there; empty where nothing is.
+    /// The section that a point changes, and the inserted text; empty where nothing is.
     pub(super) section: &'static str,
     pub(super) change: &'static str,
     pub(super) points: Vec<PreparedPart>,

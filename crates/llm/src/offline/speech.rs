@@ -1,4 +1,4 @@
-//! Speeches for and against a motion, or of those who take no side: of what the script has, what was not said yet.
+//! Speeches for and against a motion, or of those who take no side: the unused parts of the script.
 
 use super::script::{PreparedPart, debaters, part};
 use super::task::PlayedAgent;

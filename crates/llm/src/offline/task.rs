@@ -77,7 +77,7 @@ impl<'a> PlayedAgent<'a> {
         self.prompt.texts().filter(|text| !BESIDE.contains(&text.kind))
     }
 
-    /// The points that the program lists: those that the judge rules on, or those to answer and to look for.
+    /// The points that the program lists: the points to rule on, or to answer and to look for.
     pub(super) fn points(&self, are_open: bool) -> Vec<ListedPoint> {
         let points = self.prompt.of_kinds(&["points"]).filter(|points| points.title.starts_with("Open ") == are_open);
         points.flat_map(|points| listed(points.text)).collect()
@@ -122,7 +122,7 @@ impl<'a> PlayedAgent<'a> {
         ])
     }
 
-    /// The section of decisions, where the task wants one: the first steps of the own plan, and of those that are shown.
+    /// The section of decisions, where the task wants one: the first steps of its own plan and of the shown ones.
     fn decisions(&self) -> String {
         if !self.names(DECISIONS) {
             return String::new();
@@ -188,7 +188,7 @@ impl<'a> PlayedAgent<'a> {
         }
     }
 
-    /// `text` with what the listed points change, without what it says beside its solution; and an answer to each point.
+    /// `text` with the changes of the listed points, and only its solution; and an answer to each point.
     fn answered(&self, text: &str) -> (String, String) {
         let mut text = solution_in(text);
         let answer = |ListedPoint { number, text: listed }: &ListedPoint| {

@@ -55,7 +55,7 @@ pub(super) fn section(heading: &str, body: &str) -> String {
     if body.is_empty() { String::new() } else { format!("## {heading}\n\n{body}") }
 }
 
-/// `parts` with blank lines between them, without those in which nothing stands.
+/// The nonempty `parts`, joined by blank lines.
 pub(super) fn paragraphs(parts: impl IntoIterator<Item = String>) -> String {
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n\n")

@@ -1,4 +1,4 @@
-//! One question, asked in the way that its model understands: by which API, and with what left out. What is found out on
+//! One question, asked in the way that its model understands: the API, and the omitted features. What is found out on
 //! the way is remembered for the run, and each thing is found out once.
 
 use std::borrow::Cow;
@@ -75,8 +75,8 @@ impl OpenAiClient {
             // It was tried, once: what answers with something else by either API may be paid for twice.
             known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Responses)));
         }
-        // The cause is told of where one of them names it; else what may be on the bill rather than what is not. Whichever
-        // is told of, what is still to be charged is the second.
+        // The cause is told of where one of them names it; otherwise a figure that may be billed. Whichever is told of,
+        // what is still to be charged is the second.
         let told_first = |first: bool, second: bool| (first != second).then_some(first);
         let is_first = told_first(first.names_cause(), second.names_cause())
             .or_else(|| told_first(first.may_be_billed(), second.may_be_billed()))
@@ -84,8 +84,8 @@ impl OpenAiClient {
         Err(if is_first { first.charged_as(&second) } else { second })
     }
 
-    /// What `failure` says of the Responses API, which has not answered for the model yet. That there is none for the
-    /// server or for the model is remembered at once.
+    /// What `failure` says of the Responses API, which has not answered for the model yet. A missing API of the server
+    /// or the model is remembered at once.
     fn verdict(&self, failure: &RequestFailure, request: &Request, live: Live<'_>) -> RefusalCause {
         let serves = self.known.serves_responses();
         let refusal = match failure {
@@ -209,7 +209,7 @@ async fn charge(
     Ok(())
 }
 
-/// What a refusal teaches of the model, where it is about something that can be left out or named otherwise.
+/// What a refusal tells about the model, if it concerns something that can be omitted or renamed.
 fn adjustment(refusal: &Refusal, request: &Request, api: Api, capabilities: Capabilities) -> Option<Adjustment> {
     if let Some(answer) = request.answer.as_deref().filter(|_| capabilities.schemas != Schemas::None) {
         let less = capabilities.schemas.without_refused(answer, |keyword| refusal.refuses_keyword(keyword));
@@ -279,7 +279,7 @@ impl RequestFailure {
         self.to_failed().error.is_transient()
     }
 
-    /// Whether it says what is wrong with the request or with who asks, which another way of asking does not change.
+    /// Whether it rejects the request or its sender, so that another way of asking would not help.
     fn names_cause(&self) -> bool {
         match self {
             Self::Refused(refusal, _) => matches!(refusal.status, 401 | 403) || refusal.is_about_the_request(),

@@ -61,12 +61,12 @@ pub(super) struct Capabilities {
     pub(super) takes_temperature: bool,
     /// What Chat Completions call its output limit, as far as is known.
     pub(super) limit: LimitField,
-    /// Whether that was found out: it is so once, or two names that are both refused would take turns.
+    /// Whether that was found out: it is learned once; otherwise two refused names would alternate.
     pub(super) limit_is_certain: bool,
     /// How it streams, as far as is known.
     pub(super) streaming: Streaming,
-    /// Whether its answers begin in the midst of reasoning, as far as is known: what streams is held back until that has
-    /// ended, so that nobody sees it.
+    /// Whether its answers begin in the midst of reasoning, as far as is known: streamed text is held back until the
+    /// reasoning has ended, so that nobody sees it.
     pub(super) begins_within: bool,
 }
 

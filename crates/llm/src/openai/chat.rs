@@ -1,5 +1,5 @@
-//! Chat Completions: what is sent, and what comes back.
-//! Source of the format: platform.openai.com, "API reference", "Chat Completions".
+//! Chat Completions: requests and answers. Source of the format: platform.openai.com, "API reference", "Chat
+//! Completions".
 
 mod chunks;
 

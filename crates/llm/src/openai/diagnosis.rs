@@ -7,7 +7,7 @@ use super::failure::Refusal;
 /// Names of the Responses API in messages, in lower case like all of these.
 const RESPONSES_API: [&str; 6] =
     ["/responses", "responses api", "responses endpoint", "`responses`", "'responses'", "\"responses\""];
-/// What is said of an API that is not there.
+/// Messages about a missing API.
 const NOT_THERE: [&str; 12] = [
     "not support",
     "n't support",
@@ -22,7 +22,7 @@ const NOT_THERE: [&str; 12] = [
     "disabled",
     "cannot be used",
 ];
-/// What is said of a path that is not there.
+/// Messages about a missing path.
 const NO_ROUTE: [&str; 12] = [
     "unknown endpoint",
     "unexpected endpoint",
@@ -85,8 +85,8 @@ impl Refusal {
         coded || !matches!(self.status, 401 | 403 | 429) && says_so()
     }
 
-    /// Whether it says that there is no Responses API, and who it is that has none. Anything else that may be wrong
-    /// with the request is not that.
+    /// Whether it says that there is no Responses API, and whether the server or the model lacks it. Anything else that
+    /// may be wrong with the request is not that.
     pub(super) fn lacks_responses(&self) -> Option<Missing> {
         let said = self.message.to_lowercase();
         let says = |phrases: &[&str]| phrases.iter().any(|phrase| said.contains(phrase));

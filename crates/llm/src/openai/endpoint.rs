@@ -58,7 +58,7 @@ pub enum EndpointError {
         /// The provider.
         provider: Arc<str>,
     },
-    /// A header's name is none, or its value has characters that no header can carry.
+    /// A header name is invalid, or its value has characters that no header can carry.
     #[error("the header `{header}` of provider `{provider}` cannot be sent")]
     Header {
         /// The provider.
@@ -131,7 +131,7 @@ impl Address {
             headers.insert(name, sent);
         }
         secrets.retain(|secret| secret.expose_secret().len() >= SHORTEST_SECRET);
-        // The longest first, so that none leaves a piece of another behind.
+        // The longest first, so that a shorter one does not leave a piece of a longer one.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.expose_secret().len()));
         Ok(Self { base, query, headers, secrets })
     }
@@ -163,7 +163,7 @@ impl Address {
         &self.headers
     }
 
-    /// Whether requests carry anything by which a server knows whom to bill.
+    /// Whether requests carry credentials.
     pub(super) fn has_secrets(&self) -> bool {
         !self.secrets.is_empty()
     }
@@ -173,7 +173,7 @@ impl Address {
         is_on_this_machine(&self.base)
     }
 
-    /// Where requests to `path` go, without what is nobody's business.
+    /// The URL for `path`, without credentials.
     pub(super) fn shown(&self, path: &str) -> String {
         self.redact(&format!("{}{}{path}", self.origin(), self.base.path().trim_end_matches('/')))
     }

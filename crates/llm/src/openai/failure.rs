@@ -16,7 +16,7 @@ use super::transport::HttpAnswer;
 
 /// Longer messages are cut.
 const LONGEST_MESSAGE: usize = 600;
-/// What is shown of a body that is not the API's.
+/// The shown part of a foreign body.
 const LONGEST_EXCERPT: usize = 200;
 
 /// A refusal: an answer with an error status, or a good status with an error inside.
@@ -100,8 +100,8 @@ impl Refusal {
     }
 }
 
-/// The error that an event of a stream is, if it is one: in a field, as an event of that name, or as an object that
-/// says of itself what it is.
+/// The error that an event of a stream is, if it is one: in a field, as an event of that name, or as an object with a
+/// type.
 pub(super) fn error_in(event: &ServerSentEvent<'_>) -> Option<ErrorField> {
     #[derive(Deserialize)]
     struct ErrorBody {

@@ -242,7 +242,7 @@ mod tests {
     /// Turns all requests away, as an HTTP/2 server does that has not begun with them.
     async fn turn_away(mut connection: TcpStream, seen: UnboundedSender<()>) -> std::io::Result<()> {
         connection.read_exact(&mut [0; 24]).await?;
-        // SETTINGS, none of which is its own.
+        // SETTINGS without a value of its own.
         connection.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await?;
         loop {
             let mut head = [0; 9];

@@ -19,7 +19,7 @@ enum Tolerated<T> {
     Other(IgnoredAny),
 }
 
-/// A field that may be absent, null or of a type that nobody expects, which is the same as absent.
+/// A field that may be absent or null; an unexpected type counts as absent.
 pub(super) fn tolerant<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
     Ok(match Tolerated::deserialize(field)? {
         Tolerated::Expected(value) => Some(value),
@@ -226,7 +226,7 @@ impl ReportedUsage {
         let output = count(completion);
         let total = self.total_tokens.map(|total| total.0);
         let known = count(stated).saturating_add(output);
-        // A total that is less than its parts is none.
+        // A total that is less than its parts is ignored.
         let outside = total.unwrap_or(0).saturating_sub(known);
         let aside = self.cache_beside(count(stated), outside);
         let input = count(stated).saturating_add(aside);
@@ -295,9 +295,9 @@ impl ReportedUsage {
         self.completion().is_some_and(|output| output > 0) || self.cost.is_some() || self.total_tokens.is_some()
     }
 
-    /// What is known of an answer after `next` has come in behind `known`: of each kind the largest figure. Servers
-    /// that are asked for figures at the end send some on the way, some send the input first and the output last, and
-    /// some send a last one that is empty.
+    /// What is known of an answer after `next` has come in after `known`: of each kind the largest figure. Of servers
+    /// asked for figures at the end, some send them on the way, some send the input first and the output last, and some
+    /// send a last, empty one.
     pub(super) fn later(known: Option<Self>, next: Option<Self>) -> Option<Self> {
         let (Some(known), Some(next)) = (&known, &next) else { return next.or(known) };
         let input = |one: Option<InputDetails>, other: Option<InputDetails>| {
@@ -339,8 +339,8 @@ impl ReportedUsage {
     }
 
     /// The stated cost. With a key of the user's own it is the router's fee and what the provider bills; the fee alone
-    /// is no cost of the call. Where a router does not say whose key it was, it names what the provider bills for such
-    /// calls only.
+    /// is no cost of the call. A router that does not say whose key was used names the provider's bill only for calls
+    /// with the user's key.
     fn cost(&self) -> Option<f64> {
         let upstream = self.cost_details.and_then(|details| details.upstream_inference_cost).filter(|cost| *cost > 0.0);
         match (self.is_byok, upstream) {
@@ -388,7 +388,7 @@ pub(super) enum ContentPart {
     Other(IgnoredAny),
 }
 
-/// A part that says what it is, or does not.
+/// A part with or without a type.
 #[derive(Deserialize)]
 pub(super) struct PartObject {
     #[serde(default, rename = "type", deserialize_with = "tolerant")]
@@ -429,7 +429,7 @@ impl PartObject {
     fn read(self, text: &mut String, refusal: &mut String) {
         match self.kind.as_deref() {
             Some("refusal") => append(refusal, self.refusal.or(self.text).unwrap_or_default()),
-            // What a model thinks is not what it says.
+            // Reasoning is not part of the answer.
             Some("thinking" | "reasoning" | "reasoning_text" | "summary_text") => {}
             _ => {
                 append(text, self.text.unwrap_or_default());
@@ -463,7 +463,7 @@ impl Arguments {
     }
 }
 
-/// The first id that is one, or for a call that came without any, one that is unique within its answer.
+/// The first valid id, or for a call without one, an id that is unique within its answer.
 pub(super) fn call_id(ids: [Option<String>; 2], index: usize) -> String {
     let stated = ids.into_iter().flatten().find(|id| !id.is_empty());
     stated.unwrap_or_else(|| format!("call_{}", index + 1))

@@ -25,7 +25,7 @@ const WINDOWS: [&str; 6] =
 pub struct Offered {
     /// Its name there.
     pub name: String,
-    /// What it reads at most, in tokens, where the server says so.
+    /// Its context window in tokens, if the server states it.
     pub context_window: Option<u64>,
 }
 
@@ -58,8 +58,8 @@ impl OpenAiClient {
         Ok(offered)
     }
 
-    /// Asks for the list of models, which costs nothing. Any answer shows that the server is there, also one that it has
-    /// no such list, unless it says that nothing stands behind it.
+    /// Asks for the list of models, which costs nothing. Any answer shows that the server exists, even one without such
+    /// a list, unless it reports a missing upstream.
     ///
     /// # Errors
     /// When it cannot be reached.

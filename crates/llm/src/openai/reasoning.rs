@@ -1,7 +1,7 @@
 //! What models write of their reasoning into their answers, in the spellings that open models use, told apart from what
 //! they answer.
 //!
-//! Reasoning stands at the beginning of an answer and nowhere else: further behind, a tag is something that the answer
+//! Reasoning stands at the beginning of an answer and nowhere else: further down, a tag is something that the answer
 //! speaks about. Sources of the spellings: chat templates of the models; the reasoning parsers of vLLM, `SGLang` and
 //! llama.cpp.
 
@@ -36,7 +36,7 @@ pub(super) struct VisibleText {
     pub(super) began_within: bool,
 }
 
-/// The answer in `text`: what is left of it behind the reasoning that it begins with.
+/// The answer in `text`: the rest of it after the leading reasoning.
 pub(super) fn told_apart(text: String) -> VisibleText {
     let begun = beginning(&text);
     let mut rest = begun;
@@ -55,7 +55,7 @@ pub(super) fn told_apart(text: String) -> VisibleText {
             let behind = told_apart(beginning(&text[end..]).to_owned()).answer;
             VisibleText { answer: unwrapped(&behind).to_owned(), began_within: true }
         }
-        // A tag that strayed to the end of an answer: what is before it is all that there is.
+        // A tag that strayed to the end of an answer: the text before it is the whole answer.
         Some(_) => VisibleText { answer: spellings::without_ending(&text).to_owned(), began_within: false },
         None if text.starts_with(BYTE_ORDER_MARK) => {
             VisibleText { answer: text.trim_start_matches(BYTE_ORDER_MARK).to_owned(), began_within: false }
@@ -69,7 +69,7 @@ fn beginning(text: &str) -> &str {
     text.trim_start_matches(|c: char| c.is_whitespace() || c == BYTE_ORDER_MARK)
 }
 
-/// An answer behind reasoning without what some models put around it.
+/// An answer after reasoning without what some models put around it.
 fn unwrapped(mut answer: &str) -> &str {
     while let Some(end) = ENDS_OF_TURN.iter().find(|end| answer.trim_end().ends_with(**end)) {
         answer = answer.trim_end().trim_end_matches(end);
@@ -84,8 +84,8 @@ fn unwrapped(mut answer: &str) -> &str {
 }
 
 /// Where the answer begins in a text whose reasoning has an end and no beginning, because the prompt of the model ends
-/// with the tag that begins it. A tag that is quoted as code, or that a sentence goes on behind, is one that the answer
-/// speaks about. Nothing before `from` is looked at again.
+/// with the tag that begins it. A tag that is quoted as code, or in the middle of a sentence, is part of the answer.
+/// Nothing before `from` is looked at again.
 fn lone_ending(text: &str, from: usize) -> Option<usize> {
     let mut at = from;
     while let Some((start, end)) = spellings::next_ending(text, at) {

@@ -1,5 +1,4 @@
-//! The Responses API: what is sent, and what comes back.
-//! Source of the format: platform.openai.com, "API reference", "Responses".
+//! The Responses API: requests and answers. Source of the format: platform.openai.com, "API reference", "Responses".
 
 mod events;
 

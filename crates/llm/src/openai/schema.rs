@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(next(Schemas::Whole, "maxItems"), Schemas::Unbounded);
         assert_eq!(next(Schemas::WithoutLengths, "minimum"), Schemas::Unbounded);
         assert_eq!(next(Schemas::Whole, "format"), Schemas::None);
-        // What is not sent any more cannot be what is refused.
+        // A feature that is no longer sent cannot be the one refused.
         assert_eq!(next(Schemas::WithoutLengths, "maxLength"), Schemas::None);
         assert_eq!(next(Schemas::Unbounded, "maxItems"), Schemas::None);
     }

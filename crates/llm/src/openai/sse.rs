@@ -67,7 +67,7 @@ impl EventParser {
     }
 
     /// The event that the end of the stream leaves unfinished: the standard drops it, but some servers forget the
-    /// empty line behind their last one. To be asked for when there is no next event.
+    /// empty line after their last one. To be asked for when there is no next event.
     pub(super) fn finish(&mut self) -> Option<ServerSentEvent<'_>> {
         let (start, end) = (self.at, self.bytes.len());
         self.at = end;

@@ -12,7 +12,7 @@ use super::sse::{EventParser, ServerSentEvent, looks_like_events};
 use super::text::Mender;
 use super::transport::{HttpAnswer, Streamed, broken};
 
-/// What servers send behind the last event of either API.
+/// What servers send after the last event of either API.
 pub(super) const DONE: &str = "[DONE]";
 
 /// How long the figures are waited for, once the answer is there.
@@ -111,7 +111,7 @@ pub(super) enum StreamOutcome<P> {
 pub(super) enum StreamEnding {
     /// As it should.
     Regular,
-    /// It broke behind the answer, where its figures may have come.
+    /// It broke after the answer, where its figures may have come.
     Broken,
 }
 
@@ -160,7 +160,7 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
     let ended = match (pieces.completeness(), ended) {
         (Completeness::Open, ended) => ended.and_then(|_| Err(ended_early())),
         (Completeness::Complete | Completeness::Closed, Ok(ending)) => Ok(ending),
-        // What breaks behind the end of the answer breaks nothing of it.
+        // What breaks after the end of the answer breaks nothing of it.
         (Completeness::Complete | Completeness::Closed, Err(_)) => Ok(StreamEnding::Broken),
     };
     StreamOutcome::Pieces(pieces, ended)

@@ -7,7 +7,7 @@ use memchr::memmem;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// What stands for a character that is none, as JSON escapes it.
+/// The replacement character, as JSON escapes it.
 const REPLACEMENT: &str = "\\ufffd";
 
 /// A body as JSON can be read: without a byte-order mark, bytes that are no UTF-8, and halves of surrogate pairs.

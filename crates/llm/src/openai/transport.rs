@@ -26,7 +26,7 @@ const LONGEST_STREAM: usize = 8 * LONGEST_ANSWER;
 /// What is read of a refusal: enough for any message, and for servers that send the request back with it.
 const LONGEST_REFUSAL: usize = 512 << 10;
 
-/// What is read behind the end of an answer, so that its connection can be used again: for as long as a round trip takes,
+/// What is read after the end of an answer, so that its connection can be used again: for as long as a round trip takes,
 /// and no more than marks and comments.
 const LONGEST_REST: usize = 64 << 10;
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
@@ -85,8 +85,7 @@ impl Streamed {
         Ok(chunk)
     }
 
-    /// Reads what follows on the end of an answer, which is nothing that matters. A connection is used again only when
-    /// all was read.
+    /// Reads the irrelevant bytes after the end of an answer. A connection is used again only when all was read.
     pub(super) async fn drain(&mut self) {
         let rest = async {
             let mut read = 0;

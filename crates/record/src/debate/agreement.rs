@@ -106,20 +106,17 @@ pub struct Convergence {
 
 impl Convergence {
     /// Whether the texts agree enough.
-    #[must_use]
     pub fn is_reached(&self) -> bool {
         self.agreement.is_some_and(|agreement| agreement >= self.threshold)
     }
 
     /// How the texts were compared: `lexical`, or `embedding` with the model in brackets.
-    #[must_use]
     pub fn measured_by(&self) -> String {
         let model = self.model.as_ref().map(|model| format!(" ({model})"));
         format!("{}{}", self.method.as_deref().unwrap_or("lexical"), model.unwrap_or_default())
     }
 
     /// The mean of the agents' stabilities, 0 to 100; nothing where there is none.
-    #[must_use]
     pub fn mean_stability(&self) -> Option<f64> {
         mean(self.stability.values().copied())
     }
@@ -157,7 +154,6 @@ pub struct NeglectedPoint {
 
 impl Challenge {
     /// Whether there is nothing.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.claims.is_empty() && self.points.is_empty()
     }
@@ -167,7 +163,7 @@ impl Challenge {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Extension {
-    /// The round behind which it was decided.
+    /// The round after which it was decided.
     pub round: u32,
     /// Whose text had won.
     pub winner: AgentId,
@@ -181,50 +177,24 @@ pub struct Extension {
     pub voting: Option<super::Voting>,
 }
 
-/// What kind of argument a contribution makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Argument {
-    /// It rests on something that others can check.
-    Evidence,
-    /// It grants a point of another's.
-    Concession,
-    /// It argues against another's point.
-    Rebuttal,
-    /// It says under which condition a claim holds.
-    Qualification,
-    /// It rests on who says so.
-    Authority,
-    /// It asks.
-    Question,
-    /// It brings together what several said.
-    Synthesis,
-}
-
-impl Argument {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Evidence,
-        Self::Concession,
-        Self::Rebuttal,
-        Self::Qualification,
-        Self::Authority,
-        Self::Question,
-        Self::Synthesis,
-    ];
-
-    /// The name on the wire and in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Evidence => "evidence",
-            Self::Concession => "concession",
-            Self::Rebuttal => "rebuttal",
-            Self::Qualification => "qualification",
-            Self::Authority => "authority",
-            Self::Question => "question",
-            Self::Synthesis => "synthesis",
-        }
+dialectic_base::named! {
+    /// What kind of argument a contribution makes.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+    pub enum Argument {
+        /// It rests on something that others can check.
+        Evidence = "evidence",
+        /// It grants a point of another's.
+        Concession = "concession",
+        /// It argues against another's point.
+        Rebuttal = "rebuttal",
+        /// It says under which condition a claim holds.
+        Qualification = "qualification",
+        /// It rests on who says so.
+        Authority = "authority",
+        /// It asks.
+        Question = "question",
+        /// It brings together what several said.
+        Synthesis = "synthesis",
     }
 }
 
@@ -249,7 +219,7 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     words.filter(|word| !word.is_empty()).map(|word| word.to_lowercase().replace('’', "'"))
 }
 
-/// Words that turn a decision into its opposite, with those that only come along with them.
+/// Words that negate a decision, and words that only accompany them.
 const NEGATIONS: [&str; 8] = ["not", "no", "never", "don't", "without", "avoid", "cannot", "neither"];
 const COMPANIONS: [&str; 4] = ["do", "does", "any", "we"];
 
@@ -278,7 +248,6 @@ pub struct Decisions {
 
 impl Decisions {
     /// Of the decisions of each author.
-    #[must_use]
     pub fn of<'a>(texts: impl IntoIterator<Item = (&'a AgentId, &'a [String])>) -> Self {
         let (mut authors, mut silent) = (Vec::new(), None);
         let mut wordings: BTreeMap<String, Wording> = BTreeMap::new();
@@ -304,15 +273,14 @@ impl Decisions {
         Self { authors, wordings: wordings.into_values().collect(), silent }
     }
 
-    /// Whether somebody has to say how they relate: not where all hold the same, nor where agreement stays unknown
-    /// whatever is said.
-    #[must_use]
+    /// Whether the judge has to relate them: not if all authors hold the same decisions, nor if agreement stays unknown
+    /// in any case.
     pub fn are_open(&self) -> bool {
         let is_everybodys = |wording: &Wording| wording.agents.len() == self.authors.len();
         self.unknown().is_none() && !self.wordings.iter().all(is_everybodys)
     }
 
-    /// Why agreement is unknown whatever is said.
+    /// Why agreement stays unknown in any case.
     fn unknown(&self) -> Option<String> {
         if self.authors.len() < 2 {
             return Some("there are fewer than two texts to compare".to_owned());
@@ -321,7 +289,6 @@ impl Decisions {
     }
 
     /// How far they agree, with the relations that the judge has named; none where it has not.
-    #[must_use]
     pub fn agreement(&self, relations: Option<&Relations>) -> Agreement {
         let unknown = self.unknown().or_else(|| {
             (self.are_open() && relations.is_none()).then(|| "nobody said which decisions are the same".to_owned())
@@ -397,7 +364,6 @@ pub struct Agreement {
 
 impl Debate {
     /// What the texts of these calls decide.
-    #[must_use]
     pub fn decisions_of(&self, texts: &[CallKey]) -> Decisions {
         let texts = texts.iter().filter_map(|key| self.contribution(key));
         Decisions::of(texts.map(|text| {

@@ -1,4 +1,4 @@
-//! Calls of a debate: what each is for, and how it came to its end.
+//! Calls of a debate: what each is for, and how it ended.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,25 +34,22 @@ fn is_first_pass(pass: &u8) -> bool {
 
 impl CallKey {
     /// The first pass of a call that is about nobody.
-    #[must_use]
     pub fn new(round: u32, stage: StageId, agent: &AgentId) -> Self {
         Self { round, stage, agent_id: agent.clone(), target_agent_id: None, pass: 1 }
     }
 
     /// The same call about `target`.
-    #[must_use]
     pub fn about(self, target: &AgentId) -> Self {
         Self { target_agent_id: Some(target.clone()), ..self }
     }
 
     /// The same call again.
-    #[must_use]
     pub fn pass(self, pass: u8) -> Self {
         Self { pass, ..self }
     }
 }
 
-/// How a call came to its end.
+/// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallStatus {
     /// Its result is there.

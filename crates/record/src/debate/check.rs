@@ -9,36 +9,24 @@ use dialectic_base::severity::Severity;
 
 use super::{Answered, CallKey, Contribution, Debate, Found, Ledger, Objection, Point, ResultKind};
 
-/// What a checker looks at in a draft.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Lens {
-    /// Whether each requirement holds in the worst case, and whether accepted points are in the text.
-    Requirements,
-    /// Whether it can be carried out.
-    Execute,
-    /// Whether what it says of technologies and figures is true.
-    Facts,
+dialectic_base::named! {
+    /// What a checker looks at in a draft.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Lens {
+        /// Whether each requirement holds in the worst case, and whether accepted points are in the text.
+        Requirements = "requirements",
+        /// Whether it can be carried out.
+        Execute = "execute",
+        /// Whether what it says of technologies and figures is true.
+        Facts = "facts",
+    }
 }
 
 impl Lens {
     /// How many there are.
     pub const COUNT: u8 = 3;
-    /// All, in the order in which they are used.
-    pub const ALL: [Self; 3] = [Self::Requirements, Self::Execute, Self::Facts];
 
-    /// The name on the wire and in prompts.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Requirements => "requirements",
-            Self::Execute => "execute",
-            Self::Facts => "facts",
-        }
-    }
-
-    /// What a draft was not checked for that nobody has read through it.
-    #[must_use]
+    /// What a draft is not checked for without this lens.
     pub fn subject(self) -> &'static str {
         match self {
             Self::Requirements => "requirements",
@@ -48,17 +36,11 @@ impl Lens {
     }
 
     /// Its place among all, counted from 1.
-    #[must_use]
     pub fn number(self) -> u8 {
-        match self {
-            Self::Requirements => 1,
-            Self::Execute => 2,
-            Self::Facts => 3,
-        }
+        self as u8 + 1
     }
 
     /// The pass of its call on a draft, counted from 1.
-    #[must_use]
     pub fn pass(self, draft: u8) -> u8 {
         let before = draft.saturating_sub(1).saturating_mul(Self::COUNT);
         before.saturating_add(self.number())
@@ -93,7 +75,6 @@ pub struct CheckPoint<'a> {
 
 impl Draft<'_> {
     /// What was read through a lens; nothing where that failed or could not be read.
-    #[must_use]
     pub fn read_through(&self, lens: Lens) -> Option<&Contribution> {
         let is_read = |one: &Contribution| one.reading.as_ref().is_some_and(|reading| reading.points.is_some());
         self.checks.iter().map(|one| &***one).find(|one| one.metadata.lens == Some(lens) && is_read(one))
@@ -102,7 +83,6 @@ impl Draft<'_> {
 
 impl Debate {
     /// The lenses through which a draft is read.
-    #[must_use]
     pub fn lenses(&self) -> &'static [Lens] {
         let wanted = self.settings.as_ref().map_or(0, |settings| settings.debate.check as usize);
         Lens::ALL.get(..wanted).unwrap_or(&Lens::ALL)
@@ -114,7 +94,6 @@ impl Debate {
     }
 
     /// The newest draft of the answer.
-    #[must_use]
     pub fn newest_draft(&self) -> Option<Draft<'_>> {
         let places = self.checks.iter().enumerate().filter(|(place, one)| self.is_draft(*place, one));
         let (number, place) = (1..).zip(places.map(|(place, _)| place)).last()?;
@@ -129,14 +108,12 @@ impl Debate {
     }
 
     /// The text that took the place of the newest draft, if there is one.
-    #[must_use]
     pub fn final_text(&self) -> Option<&Arc<Contribution>> {
         let (place, last) = self.checks.iter().enumerate().next_back()?;
         (self.yield_of(last) != Some(ResultKind::Check) && !self.is_draft(place, last)).then_some(last)
     }
 
     /// All points of the check.
-    #[must_use]
     pub fn check_points(&self) -> Vec<CheckPoint<'_>> {
         let (mut points, mut draft) = (Vec::new(), 0);
         for (place, one) in self.checks.iter().enumerate() {
@@ -150,14 +127,12 @@ impl Debate {
     }
 
     /// The lenses through which the newest draft was to be read and was not, though somebody was asked.
-    #[must_use]
     pub fn unread_lenses(&self) -> Vec<Lens> {
         let Some(draft) = self.newest_draft().filter(|_| !self.is_unchecked()) else { return Vec::new() };
         self.lenses().iter().copied().filter(|lens| draft.read_through(*lens).is_none()).collect()
     }
 
     /// Whether nobody was asked to read the newest draft, though it was to be read.
-    #[must_use]
     pub fn is_unchecked(&self) -> bool {
         let Some(draft) = self.newest_draft() else { return false };
         let passes = Lens::ALL.map(|lens| lens.pass(draft.number));
@@ -166,14 +141,13 @@ impl Debate {
         draft.checks.is_empty() && !has_failed
     }
 
-    /// What of the answer nobody has read, or nobody has mended, in sentences.
-    #[must_use]
+    /// Sentences about unread and unfixed parts of the answer.
     pub fn unverified(&self) -> Vec<String> {
         let Some(draft) = self.newest_draft() else { return Vec::new() };
         let mut unverified = Vec::new();
         if self.is_unchecked() {
-            let which = if draft.number > 1 { "this draft, which takes another approach," } else { "this answer" };
-            unverified.push(format!("Nobody has checked {which} but who wrote it."));
+            let which = if draft.number > 1 { "this draft, which takes another approach" } else { "this answer" };
+            unverified.push(format!("Nobody but its author has checked {which}."));
         }
         let unread = self.unread_lenses().into_iter().map(|lens| lens.subject().to_owned()).collect::<Vec<_>>();
         if !unread.is_empty() {
@@ -202,7 +176,6 @@ impl Debate {
     }
 
     /// Whether the newest draft is not to be delivered as it is.
-    #[must_use]
     pub fn is_draft_faulted(&self) -> bool {
         let Some(draft) = self.newest_draft() else { return false };
         let is_grave = |point: &Point| point.severity <= Severity::Major;

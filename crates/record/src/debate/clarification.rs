@@ -49,7 +49,6 @@ pub struct Question<'a> {
 
 impl Debate {
     /// All questions to the user in the order in which they were asked; alike ones of several agents once.
-    #[must_use]
     pub fn questions(&self) -> Vec<Question<'_>> {
         let mut questions: Vec<Question<'_>> = Vec::new();
         let groups = self.clarifications.iter().flatten();

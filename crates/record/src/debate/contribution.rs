@@ -37,20 +37,17 @@ pub struct Contribution {
 }
 
 impl Contribution {
-    /// Whether it demands another text, so that it has to say what is wrong with this one.
-    #[must_use]
+    /// Whether it demands another text, and so has to list what is wrong with this one.
     pub fn is_demand(&self) -> bool {
         self.metadata.choice.as_deref() == Some(DEMAND)
     }
 
     /// How many of its points were not read: there were too many.
-    #[must_use]
     pub fn unread_points(&self) -> usize {
         self.reading.as_ref().map_or(0, |reading| reading.unread)
     }
 
     /// Whether no points could be read in it, not even that there are none.
-    #[must_use]
     pub fn is_unread(&self) -> bool {
         self.reading.as_ref().is_none_or(|reading| reading.points.is_none())
     }
@@ -88,7 +85,7 @@ pub struct Metadata {
     /// Set on a proposal that is the last text of its author in the round before: nothing was called or paid for it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub carried_over: bool,
-    /// What a ballot is for, where that is a word and not somebody's text.
+    /// The word that a ballot chooses, if it does not choose a text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<String>,
     /// How sure a voter is, 0 to 100 (ballots only).
@@ -123,20 +120,17 @@ pub struct Metadata {
 
 impl Metadata {
     /// How the text was cut, if it was.
-    #[must_use]
     pub fn cut(&self) -> Option<Cut> {
         Cut::marked(self.truncated, self.filtered, self.interrupted)
     }
 
     /// Of a proposal that is its author's last text in the round before: nothing was called, nothing was paid.
-    #[must_use]
     pub fn carried_over(model: &str) -> Self {
         let model = Some(model.to_owned());
         Self { tokens_used: Some(0), latency_ms: Some(0), model, carried_over: true, ..Self::default() }
     }
 
     /// Of a contribution made by `calls`, in the order in which they were made; tool details are left empty.
-    #[must_use]
     pub fn of_calls<'a>(calls: impl IntoIterator<Item = &'a CallRecord>) -> Self {
         let mut metadata = Self::default();
         for call in calls {

@@ -12,7 +12,6 @@ use dialectic_base::provider::{DEFAULT_MODELS, OFFLINE, OFFLINE_MODEL};
 pub const PROVIDER: &str = "openai";
 
 /// What a debate runs with when nothing is configured and no key is there that would choose another provider.
-#[must_use]
 pub fn default_settings() -> Settings {
     Settings {
         agents: agents(),
@@ -30,13 +29,11 @@ pub fn default_settings() -> Settings {
 }
 
 /// The agents where none are configured.
-#[must_use]
 pub fn agents() -> Vec<AgentSettings> {
     ["architect", "performance", "kiss"].map(agent_of).into()
 }
 
-/// An agent of a role that is asked for and that nobody configured.
-#[must_use]
+/// The built-in agent of a role.
 pub fn agent_of(role: &str) -> AgentSettings {
     let name = match role {
         "architect" => "System Architect",
@@ -53,13 +50,11 @@ pub fn agent_of(role: &str) -> AgentSettings {
 }
 
 /// The judge where none is configured.
-#[must_use]
 pub fn judge() -> AgentSettings {
     agent("judge-main", "Technical Judge", "generalist", 0.3)
 }
 
 /// What an agent of the file gets where it is silent; its id and name are never used.
-#[must_use]
 pub fn unnamed_agent() -> AgentSettings {
     agent("", "", "architect", 0.5)
 }
@@ -86,7 +81,6 @@ fn agent(id: &str, name: &str, role: &str, temperature: f64) -> AgentSettings {
 }
 
 /// How texts are summarized where nothing is configured.
-#[must_use]
 pub fn summarization() -> SummarizationSettings {
     SummarizationSettings {
         enabled: false,
@@ -98,7 +92,6 @@ pub fn summarization() -> SummarizationSettings {
 }
 
 /// How a debate runs where nothing is configured.
-#[must_use]
 pub fn debate() -> DebateSettings {
     DebateSettings {
         protocol: "dialectic".to_owned(),

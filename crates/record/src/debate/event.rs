@@ -390,36 +390,54 @@ pub struct Created {
 
 impl Event {
     /// The end of a debate that was stopped before there was anything that it could be closed with.
-    #[must_use]
     pub fn stopped_without_proposal() -> Self {
         Self::Failed { error: "it was stopped before anybody had made a proposal".to_owned() }
     }
 
     /// What the call took that this event is the result of; absent where there was none.
-    #[must_use]
     pub fn call(&self) -> Option<&CallRecord> {
+        self.parts().1
+    }
+
+    /// The call that this event ends, and its result.
+    pub fn result(&self) -> Option<(&CallKey, CallResult<'_>)> {
+        self.parts().0
+    }
+
+    /// The call that this event ends with its result, and what a call took: the one place that says so.
+    fn parts(&self) -> (Option<(&CallKey, CallResult<'_>)>, Option<&CallRecord>) {
+        let ended = |key, result, call| (Some((key, result)), call);
         match self {
-            Self::Replied { call, .. }
-            | Self::AttemptFailed { call, .. }
-            | Self::QuestionsAsked { call, .. }
-            | Self::Summarized { call, .. }
-            | Self::Polled { call, .. }
-            | Self::FollowUpAnswered { call, .. }
-            | Self::Related { call, .. }
-            | Self::Compared { call, .. }
-            | Self::Challenged { call, .. }
-            | Self::Observed { call, .. }
-            | Self::Judged { call, .. } => Some(call),
-            Self::Contributed { call, .. }
-            | Self::CallFailed { call, .. }
-            | Self::Evaluated { call, .. }
-            | Self::Voted { call, .. }
-            | Self::Drafted { call, .. }
-            | Self::Synthesized { call, .. } => call.as_ref(),
+            Self::QuestionsAsked { key, questions, call } => ended(key, CallResult::Questions(questions), Some(call)),
+            Self::Summarized { key, summary, call } => ended(key, CallResult::Summary(summary), Some(call)),
+            Self::Contributed { key, contribution, call: Some(call) } => {
+                ended(key, CallResult::Contribution(contribution), Some(call))
+            }
+            Self::Contributed { key, call: None, .. } => ended(key, CallResult::CarriedOver, None),
+            Self::Polled { key, vote, reason, call } => ended(key, CallResult::Vote { vote, reason }, Some(call)),
+            Self::Judged { key, judgement, call } => ended(key, CallResult::Judgement(judgement), Some(call)),
+            Self::FollowUpAnswered { key, answer, call, .. } => ended(key, CallResult::FollowUp(answer), Some(call)),
+            Self::Related { key, relations, call } => ended(key, CallResult::Relations(relations), Some(call)),
+            Self::Compared { key, call, .. } => ended(key, CallResult::Similarities, Some(call)),
+            Self::Observed { key, observations, call } => {
+                ended(key, CallResult::Observations(observations), Some(call))
+            }
+            Self::Challenged { key, challenge, call } => ended(key, CallResult::Challenge(challenge), Some(call)),
+            Self::Evaluated { key, evaluation, call: Some(call) } => {
+                ended(key, CallResult::Evaluation(evaluation), Some(call))
+            }
+            Self::Drafted { key: Some(key), solution, call, .. }
+            | Self::Synthesized { key: Some(key), solution, call, .. } => {
+                ended(key, CallResult::Solution(solution), call.as_ref())
+            }
+            Self::CallFailed { failure, call } => ended(&failure.key, CallResult::Failure(failure), call.as_ref()),
+            Self::Replied { call, .. } | Self::AttemptFailed { call, .. } => (None, Some(call)),
+            Self::Voted { call, .. }
+            | Self::Drafted { key: None, call, .. }
+            | Self::Synthesized { key: None, call, .. } => (None, call.as_ref()),
             Self::Created(_)
             | Self::Imported { .. }
             | Self::StageEntered { .. }
-            | Self::Decided { .. }
             | Self::RoundBegun { .. }
             | Self::Gathered { .. }
             | Self::TeamSelected { .. }
@@ -429,6 +447,8 @@ impl Event {
             | Self::QuestionsEnded
             | Self::Reopened { .. }
             | Self::RoundTimedOut { .. }
+            | Self::Evaluated { call: None, .. }
+            | Self::Decided { .. }
             | Self::CostReserved { .. }
             | Self::OutputLimited { .. }
             | Self::CostWarned { .. }
@@ -442,7 +462,7 @@ impl Event {
             | Self::Completed { .. }
             | Self::FollowUpAsked { .. }
             | Self::Rated { .. }
-            | Self::Tagged { .. } => None,
+            | Self::Tagged { .. } => (None, None),
         }
     }
 
@@ -471,7 +491,6 @@ impl Event {
     }
 
     /// Whether it belongs to what a user does with a debate that is there, and not to how that came about.
-    #[must_use]
     pub fn is_about_the_record(&self) -> bool {
         matches!(
             self,
@@ -479,69 +498,7 @@ impl Event {
         )
     }
 
-    /// The call that this event ends, and its result: the one place that says so.
-    #[must_use]
-    pub fn result(&self) -> Option<(&CallKey, CallResult<'_>)> {
-        Some(match self {
-            Self::QuestionsAsked { key, questions, .. } => (key, CallResult::Questions(questions)),
-            Self::Summarized { key, summary, .. } => (key, CallResult::Summary(summary)),
-            Self::Contributed { key, contribution, call } => {
-                let contribution = match call {
-                    Some(_) => CallResult::Contribution(contribution),
-                    None => CallResult::CarriedOver,
-                };
-                (key, contribution)
-            }
-            Self::Polled { key, vote, reason, .. } => (key, CallResult::Vote { vote, reason }),
-            Self::Judged { key, judgement, .. } => (key, CallResult::Judgement(judgement)),
-            Self::FollowUpAnswered { key, answer, .. } => (key, CallResult::FollowUp(answer)),
-            Self::Related { key, relations, .. } => (key, CallResult::Relations(relations)),
-            Self::Compared { key, .. } => (key, CallResult::Similarities),
-            Self::Observed { key, observations, .. } => (key, CallResult::Observations(observations)),
-            Self::Challenged { key, challenge, .. } => (key, CallResult::Challenge(challenge)),
-            Self::Evaluated { key, evaluation, call: Some(_) } => (key, CallResult::Evaluation(evaluation)),
-            Self::Drafted { key: Some(key), solution, .. } | Self::Synthesized { key: Some(key), solution, .. } => {
-                (key, CallResult::Solution(solution))
-            }
-            Self::CallFailed { failure, .. } => (&failure.key, CallResult::Failure(failure)),
-            Self::Created(_)
-            | Self::Imported { .. }
-            | Self::StageEntered { .. }
-            | Self::RoundBegun { .. }
-            | Self::Gathered { .. }
-            | Self::TeamSelected { .. }
-            | Self::Measured { .. }
-            | Self::Extended { .. }
-            | Self::Replied { .. }
-            | Self::QuestionAnswered { .. }
-            | Self::QuestionsEnded
-            | Self::Reopened { .. }
-            | Self::RoundTimedOut { .. }
-            | Self::Evaluated { call: None, .. }
-            | Self::Voted { .. }
-            | Self::Decided { .. }
-            | Self::Drafted { key: None, .. }
-            | Self::Synthesized { key: None, .. }
-            | Self::CostReserved { .. }
-            | Self::AttemptFailed { .. }
-            | Self::OutputLimited { .. }
-            | Self::CostWarned { .. }
-            | Self::CostAcknowledged
-            | Self::Stopping { .. }
-            | Self::CheckForgone
-            | Self::Suspended { .. }
-            | Self::Paused
-            | Self::Resumed
-            | Self::Failed { .. }
-            | Self::Completed { .. }
-            | Self::FollowUpAsked { .. }
-            | Self::Rated { .. }
-            | Self::Tagged { .. } => return None,
-        })
-    }
-
     /// The call that this event ends, and how.
-    #[must_use]
     pub fn settles(&self) -> Option<(&CallKey, CallStatus)> {
         self.result().map(|(key, result)| (key, result.status()))
     }
@@ -587,7 +544,6 @@ pub enum CallResult<'a> {
 
 impl CallResult<'_> {
     /// How the call ended.
-    #[must_use]
     pub fn status(self) -> CallStatus {
         match self {
             Self::Questions(questions) if questions.items.is_empty() => CallStatus::Empty,

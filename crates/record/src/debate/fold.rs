@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use foldhash::{HashMap, HashMapExt};
-
 use dialectic_base::call::CallRecord;
 use dialectic_base::money::Usd;
 use dialectic_base::problem::NO_ANSWER;
@@ -100,47 +98,14 @@ impl Debate {
             problem,
             context,
             attachments,
-            status: Status::Pending,
-            current_round: 0,
-            rounds: Vec::new(),
-            gathered: None,
-            selection: None,
-            extensions: Vec::new(),
-            clarifications: None,
-            clarification_iterations: None,
-            questions_ended: false,
-            draft: None,
-            check_forgone: false,
-            checks: Vec::new(),
-            final_solution: None,
-            voting: None,
-            judge_summary: None,
             prompt_sources: Some(prompt_sources),
-            suspended_at_stage: None,
-            suspended_at: None,
-            user_feedback: None,
-            user_feedback_note: None,
-            tags: Vec::new(),
-            follow_ups: Vec::new(),
             settings: Some(settings),
             stages,
-            settled: HashMap::new(),
-            polls: Vec::new(),
-            judgements: Vec::new(),
-            verdict: None,
-            current_stage: None,
             seed: Some(seed),
             forked_from,
-            failures: Vec::new(),
-            cuts: Vec::new(),
-            usage: std::collections::BTreeMap::new(),
-            output_limit: None,
-            cost_warning: None,
-            stop_reason: None,
-            error: None,
-            outcome: None,
             created_at: Some(first.at),
             updated_at: Some(first.at),
+            ..Self::default()
         })
     }
 
@@ -365,7 +330,6 @@ impl Debate {
     }
 
     /// The state in which these calls, which failed, are to be made still.
-    #[must_use]
     pub fn reopening(&self, keys: &[CallKey]) -> Self {
         let mut debate = self.clone();
         debate.reopen(keys);
@@ -407,7 +371,6 @@ impl Debate {
     }
 
     /// The answer that `event` brings and that was cut, if one was; contributions and solutions say so themselves.
-    #[must_use]
     pub fn cut_in(&self, event: &Event) -> Option<CutAnswer> {
         let (key, result) = event.result()?;
         let summary_cut = match result {
@@ -490,7 +453,6 @@ impl Debate {
     }
 
     /// In which order calls are listed: whatever came first.
-    #[must_use]
     pub fn key_rank(&self, key: &CallKey) -> impl Ord + use<> {
         let target = key.target_agent_id.as_ref().map(|target| self.agent_rank(target));
         (key.round, self.stage_rank(key.stage), key.pass, self.agent_rank(&key.agent_id), target)

@@ -21,27 +21,23 @@ pub struct Forecast {
 
 impl Forecast {
     /// How many calls are made at least and at most.
-    #[must_use]
     pub fn count(&self) -> Span<usize> {
         Span { low: self.certain().count(), high: self.calls.len() }
     }
 
     /// What the calls that are made in any case are likely to cost: each lies between its least and its most by as many
     /// times as the one is of the other. Unknown where one price is.
-    #[must_use]
     pub fn likely(&self) -> Option<Usd> {
         let between = |cost: Span<Usd>| Usd::from_dollars((cost.low.dollars() * cost.high.dollars()).sqrt());
         self.certain().map(|call| call.cost.map(between)).sum()
     }
 
     /// What all calls cost at most, as long as no tool is called. Unknown where one price is.
-    #[must_use]
     pub fn most(&self) -> Option<Usd> {
         self.calls.iter().map(|call| call.cost.map(|cost| cost.high)).sum()
     }
 
     /// The models that no price is known for.
-    #[must_use]
     pub fn unpriced(&self) -> BTreeSet<&str> {
         self.calls.iter().filter(|call| call.cost.is_none()).map(|call| call.model.as_str()).collect()
     }
@@ -70,7 +66,7 @@ pub struct Purchase {
     pub left_out: Vec<String>,
     /// How many there are to be.
     pub rounds: u32,
-    /// The output limit to which answers are held for that, in tokens; absent when they are not.
+    /// The output limit that this needs, in tokens; absent when they are not.
     pub answer_limit: Option<u32>,
 }
 
@@ -100,7 +96,7 @@ pub enum Made {
     Always,
     /// Where answers are long: a summary.
     ByLength,
-    /// Where a result that is not foreseen asks for more: a rewrite, another round.
+    /// If an unforeseen result asks for more: a rewrite, another round.
     ByChoice,
 }
 

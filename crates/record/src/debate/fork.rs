@@ -49,7 +49,7 @@ pub enum ForkError {
         known: Vec<String>,
     },
     /// What is named is no stage but a kind of call within one.
-    #[error("{stage} is a kind of call within the stage {}, and a debate branches off before a whole stage: `{at}`", at.written_stage())]
+    #[error("{stage} is a kind of call within the stage {}; a debate can only branch off before a whole stage: `{at}`", at.written_stage())]
     KindOfCall {
         /// What is named.
         stage: StageId,
@@ -80,11 +80,11 @@ pub enum ForkError {
     },
     /// The settings name another protocol.
     #[error(
-        "the debate followed another protocol, of which only proposals can be kept; fork at `start`, or right after the proposals of the first round"
+        "the debate followed another protocol, from which only proposals can be kept; fork at `start`, or right after the proposals of the first round"
     )]
     OtherProtocol,
     /// The changed settings have fewer rounds than are taken over.
-    #[error("{taken_over} rounds are taken over, more than the {rounds} of the changed settings")]
+    #[error("the branch keeps {taken_over} rounds, more than the {rounds} of the changed settings")]
     TooManyRounds {
         /// How many have begun.
         taken_over: u32,
@@ -92,13 +92,13 @@ pub enum ForkError {
         rounds: u32,
     },
     /// The changed settings put somebody on another side.
-    #[error("what is taken over of {agent} was said with another `position` than the changed settings give it")]
+    #[error("the texts kept from {agent} were written for another `position` than the changed settings give it")]
     OtherSide {
         /// Who.
         agent: AgentId,
     },
     /// The changed settings lack somebody whose work is taken over.
-    #[error("what is taken over is by {}, which the changed settings do not have", listed(agents))]
+    #[error("the branch keeps texts by {}, which the changed settings do not have", listed(agents))]
     UnknownAgents {
         /// Who.
         agents: Vec<AgentId>,
@@ -109,14 +109,12 @@ impl ForkPoint {
     /// Before everything.
     pub const START: Self = Self { round: 0, stage: None };
 
-    /// Before the calls of `stage`, behind all that was said up to `round`.
-    #[must_use]
+    /// Before the calls of `stage`, after all that was said up to `round`.
     pub fn before(round: u32, stage: StageId) -> Self {
         Self { round, stage: Some(stage) }
     }
 
     /// The stage that the branch begins with; none at the start.
-    #[must_use]
     pub fn stage(&self) -> Option<StageId> {
         self.stage
     }
@@ -126,7 +124,6 @@ impl ForkPoint {
     }
 
     /// Whether nothing is taken over.
-    #[must_use]
     pub fn is_start(&self) -> bool {
         self.stage.is_none()
     }
@@ -206,7 +203,7 @@ impl Ranks<'_> {
         self.0.iter().rposition(|stage| stage.in_round && stage.is_essential).unwrap_or(0)
     }
 
-    /// The stage that brings a debate to its answer: the one without which there is none.
+    /// The essential stage that brings a debate to its answer.
     fn closing(&self) -> usize {
         let is_answer = |stage: &StageInfo| stage.yields == Some(ResultKind::Solution) && stage.is_essential;
         let last = self.0.len().saturating_sub(1);
@@ -246,7 +243,7 @@ impl Ranks<'_> {
     }
 }
 
-/// The events behind the creation that a branch of `parent` at `point` takes over, its calls marked as paid for there,
+/// The events after the creation that a branch of `parent` at `point` takes over, its calls marked as paid for there,
 /// with the stage that comes next. What was in between is made anew.
 ///
 /// # Errors
@@ -350,7 +347,6 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
 
 /// What a branch that follows another protocol, of these `stages`, takes over of `events`: the user's answers, and the
 /// proposals of the first round where its own rounds begin with such. Nothing where there are none.
-#[must_use]
 pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event>> {
     let is_proposal = |stage: &&StageInfo| stage.in_round && stage.yields == Some(ResultKind::Proposal);
     let proposal = stages.iter().find(is_proposal)?.id;
@@ -370,8 +366,8 @@ pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event
     Some(answers.into_iter().chain(begin).chain(texts).chain(enter).collect())
 }
 
-/// Checks that what is taken over can stand beside changed settings: that everybody whose work it is takes part, on the
-/// same side, and that there are to be as many rounds. `before` are the settings that it was made with.
+/// Checks that the kept events fit the changed settings: that everybody whose work it is takes part, on the same side,
+/// and that there are to be as many rounds. `before` are the settings that it was made with.
 ///
 /// # Errors
 /// What contradicts it.
@@ -402,7 +398,7 @@ fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError>
     for (key, _) in events.iter().filter(|event| !matches!(event, Event::CallFailed { .. })).filter_map(Event::settles)
     {
         let author = &key.agent_id;
-        // What was compared stays so, by whatever it is from now on.
+        // Texts that were compared stay compared, whichever method follows.
         let is_somebody = author.as_str() != EMBEDDER;
         if is_somebody && !everybody().any(|agent| agent.id == *author) && !agents.contains(author) {
             agents.push(author.clone());
@@ -419,7 +415,7 @@ fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<RecordPosition> {
     for recorded in events {
         match &recorded.event {
             Event::RoundBegun { round: begun, .. } => {
-                // Behind a round there is a choice: another one, or the end.
+                // After a round there is a choice: another one, or the end.
                 if round > 0 {
                     places.push((round, closing));
                 }
@@ -507,7 +503,7 @@ mod tests {
         let refused = |point: &str| Ranks(&stages).place(&point.parse().unwrap()).unwrap_err().to_string();
         assert_eq!(
             refused("1.murmur"),
-            "murmur is a kind of call within the stage speech, and a debate branches off before a whole stage: `1.speech`"
+            "murmur is a kind of call within the stage speech; a debate can only branch off before a whole stage: `1.speech`"
         );
         assert_eq!(refused("1.opera"), "its protocol makes no calls in a stage `opera`; stages that make some: speech");
     }

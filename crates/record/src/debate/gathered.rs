@@ -23,7 +23,6 @@ pub struct Gathered {
 
 impl Gathered {
     /// Bytes of its material.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.material.iter().map(|one| one.text.len()).sum()
     }
@@ -32,7 +31,6 @@ impl Gathered {
 impl Debate {
     /// The debate as it is once that has been collected for it, where its protocol collects something and has not done
     /// so yet.
-    #[must_use]
     pub fn starting_from(&self, gathered: &Gathered) -> Self {
         let gathers = self.stages.iter().any(|stage| stage.yields == Some(ResultKind::Material));
         let gathered = self.gathered.clone().or_else(|| gathers.then(|| gathered.clone()));
@@ -59,30 +57,18 @@ pub struct Material {
     pub error: Option<String>,
 }
 
-/// Where material is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MaterialSource {
-    /// The files of the context directory, listed.
-    Outline,
-    /// The readme of the context directory.
-    Readme,
-    /// What a command of the user's printed.
-    Command,
-    /// A debate before.
-    Memory,
-}
-
-impl MaterialSource {
-    /// What people call it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Outline => "outline",
-            Self::Readme => "readme",
-            Self::Command => "command",
-            Self::Memory => "memory",
-        }
+dialectic_base::named! {
+    /// Where material is from.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum MaterialSource {
+        /// The files of the context directory, listed.
+        Outline = "outline",
+        /// The readme of the context directory.
+        Readme = "readme",
+        /// What a command of the user's printed.
+        Command = "command",
+        /// A debate before.
+        Memory = "memory",
     }
 }
 
@@ -115,7 +101,6 @@ pub struct AgentStanding {
 
 impl Standings {
     /// What is known of an agent.
-    #[must_use]
     pub fn of(&self, agent: &AgentId) -> Option<&AgentStanding> {
         self.agents.iter().find(|standing| standing.agent_id == *agent)
     }

@@ -1,4 +1,4 @@
-//! What was said in finished rounds, by whom and about whom.
+//! Texts of finished rounds, by author and target.
 
 use std::sync::Arc;
 
@@ -7,7 +7,6 @@ use super::{AgentId, Contribution, Debate, Metadata, Reading, ResultKind, Round,
 impl Contribution {
     /// The same text as a contribution of `stage` in the next round, for which nothing was called or paid. `model` is
     /// its author's.
-    #[must_use]
     pub fn carried_over(&self, stage: StageId, model: &str) -> Self {
         // What it answers was answered in its own round; where the answers stand is a fact of the text.
         let answers_at = self.reading.as_ref().and_then(|reading| reading.answers_at.clone());
@@ -18,7 +17,6 @@ impl Contribution {
 
 impl Debate {
     /// Whether a contribution is an agent's own solution, or written about it.
-    #[must_use]
     pub fn is_own_text(&self, one: &Contribution, agent: &AgentId) -> bool {
         let (yields, is_target) = (self.yield_of(one), one.target_agent_id.as_ref() == Some(agent));
         (yields == Some(ResultKind::Proposal) && one.agent_id == *agent)
@@ -26,13 +24,11 @@ impl Debate {
     }
 
     /// How many characters an agent's own solutions and the critiques of them have in the rounds before `round`.
-    #[must_use]
     pub fn own_text_length(&self, agent: &AgentId, round: u32) -> usize {
         self.own_text_lengths(agent, round).sum()
     }
 
-    /// Whether they have as many characters as `least`. Those behind are not counted.
-    #[must_use]
+    /// Whether they have as many characters as `least`. Those after are not counted.
     pub fn own_texts_reach(&self, least: usize, agent: &AgentId, round: u32) -> bool {
         let mut total = 0;
         least == 0
@@ -50,21 +46,20 @@ impl Debate {
     }
 
     /// The rounds before the one that the answer rests on, the newest first.
-    #[must_use]
     pub fn earlier_rounds(&self) -> impl DoubleEndedIterator<Item = &Round> {
         let last = self.final_round().map_or(0, |round| round.round_number);
         self.rounds.iter().rev().filter(move |round| round.round_number < last)
     }
 
     /// How many characters were written in them.
-    #[must_use]
     pub fn earlier_text_length(&self) -> usize {
         let texts = self.earlier_rounds().flat_map(|round| &round.contributions);
         let written = texts.filter(|one| self.is_text(one) && !one.metadata.carried_over);
         written.map(|one| one.content.chars().count()).sum()
     }
 
-    /// Marks the proposals that are their author's last text of the round before, as records of before format 2 do not.
+    /// Marks proposals that repeat their author's last text of the round before; records older than format 2 lack the
+    /// mark.
     pub fn mark_carried_over(&mut self) {
         let mut carried = Vec::new();
         for (index, round) in self.rounds.iter().enumerate().skip(1) {
@@ -84,7 +79,6 @@ impl Debate {
     }
 
     /// Whether a contribution is a text for its own sake, which a ballot is not.
-    #[must_use]
     pub fn is_text(&self, one: &Contribution) -> bool {
         matches!(self.yield_of(one), Some(ResultKind::Proposal | ResultKind::Critique | ResultKind::Speech))
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 /// The id of a debate, `deb-YYYYMMDD-HHMMSS-xxxx` for those this program makes; any text in files of others.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DebateId(String);
 
@@ -17,13 +17,11 @@ pub struct AgentId(Arc<str>);
 
 impl DebateId {
     /// Wraps an id as it stands.
-    #[must_use]
     pub fn new(id: impl Into<String>) -> Self {
         Self(id.into())
     }
 
     /// The id as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -31,13 +29,11 @@ impl DebateId {
 
 impl AgentId {
     /// Wraps an id as it stands.
-    #[must_use]
     pub fn new(id: impl AsRef<str>) -> Self {
         Self(Arc::from(id.as_ref()))
     }
 
     /// The id as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::defaults::{default_settings, unnamed_agent};
 use super::{AgentSettings, Debate, Settings};
 
-/// What is assumed of a debate that did not save its settings: what is built in, and nobody by name.
+/// What is assumed of a debate that did not save its settings: the built-in values, without named agents.
 static ASSUMED: LazyLock<Settings> =
     LazyLock::new(|| Settings { agents: Vec::new(), judge: unnamed_agent(), ..default_settings() });
 
@@ -30,8 +30,7 @@ impl Deref for KnownSettings<'_> {
 }
 
 impl Debate {
-    /// The settings of the record, or what is assumed where it has none.
-    #[must_use]
+    /// The settings of the record, or the defaults, marked as assumed.
     pub fn known_settings(&self) -> KnownSettings<'_> {
         self.settings.as_ref().map_or_else(|| KnownSettings::Assumed(&ASSUMED), KnownSettings::Recorded)
     }
@@ -49,7 +48,6 @@ impl Debate {
     }
 
     /// The agents that the record's settings name; none where it has no settings.
-    #[must_use]
     pub fn agents(&self) -> &[AgentSettings] {
         self.settings.as_ref().map_or(&[], |settings| &settings.agents)
     }

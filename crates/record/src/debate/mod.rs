@@ -48,7 +48,6 @@ mod voting;
 #[allow(
     clippy::unwrap_used,
     clippy::missing_panics_doc,
-    clippy::must_use_candidate,
     clippy::wildcard_imports,
     missing_docs,
     reason = "for tests only"

@@ -10,7 +10,6 @@ use super::{AgentId, AgentSettings, Critics, Debate};
 const NUMBERS: u32 = 1 << 16;
 
 /// `items` in an order that depends on `seed` and `salt` alone: the salt tells shuffles of one debate apart.
-#[must_use]
 pub fn shuffled<T>(items: impl IntoIterator<Item = T>, seed: u32, salt: u32) -> Vec<T> {
     let mut items: Vec<T> = items.into_iter().collect();
     // ChaCha12 gives the same numbers in every version; the standard generator does not promise that.
@@ -20,9 +19,8 @@ pub fn shuffled<T>(items: impl IntoIterator<Item = T>, seed: u32, salt: u32) -> 
 }
 
 impl Debate {
-    /// The agents in the order of the numbers of their texts: one permutation for the whole debate, so that a number
-    /// tells nobody's place. Records without settings name the agents in the order in which they first spoke.
-    #[must_use]
+    /// The agents in the order of the numbers of their texts: one permutation for the whole debate, so that numbers do
+    /// not reveal the order. Records without settings name the agents in the order in which they first spoke.
     pub fn in_order_of_numbers(&self) -> Vec<&AgentId> {
         let Some(settings) = &self.settings else {
             let mut spoke: Vec<&AgentId> = Vec::new();
@@ -42,7 +40,6 @@ impl Debate {
 
     /// The number of an agent's text in prompts, counted from 1: its author's place in a permutation that the seed
     /// decides.
-    #[must_use]
     pub fn text_number(&self, author: &AgentId) -> Option<u32> {
         let place = self.in_order_of_numbers().into_iter().position(|known| known == author)?;
         u32::try_from(place + 1).ok()
@@ -51,7 +48,6 @@ impl Debate {
     /// Who criticises the text of `target` in a round: all others, or so many of them, who move on by their number from
     /// round to round, so that everybody is heard by everybody in time. The seed decides who begins. In the order of
     /// their turns: who leaves hands over to the critic at the same place.
-    #[must_use]
     pub fn critics_of(&self, target: &AgentId, round: u32) -> Vec<&AgentSettings> {
         let team = self.team();
         let Some(place) = team.iter().position(|agent| agent.id == *target) else { return Vec::new() };
@@ -68,7 +64,6 @@ impl Debate {
 
     /// Who rechecks, in `round`, what `critic` raised against the text of `target` in round `raised`: the critic itself,
     /// or the one that has taken its place.
-    #[must_use]
     pub fn rechecker<'a>(&'a self, critic: &'a AgentId, target: &AgentId, raised: u32, round: u32) -> &'a AgentId {
         let now = self.critics_of(target, round);
         if now.iter().any(|one| one.id == *critic) {

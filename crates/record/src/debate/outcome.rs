@@ -1,5 +1,5 @@
 //! How a debate went. Derived from the record when it ends, never claimed, and stated in the event that ends it: so a
-//! better rule changes no debate that is there.
+//! better rule changes no existing debate.
 
 use std::borrow::Cow;
 
@@ -18,42 +18,30 @@ pub struct Outcome {
     pub reasons: Vec<String>,
 }
 
-/// The verdict of an [`Outcome`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OutcomeKind {
-    /// Everything that was to be done was done.
-    Full,
-    /// It ended with an answer, but something failed on the way.
-    Degraded,
-    /// It was ended early, by the budget or the user.
-    Stopped,
-}
-
-impl OutcomeKind {
-    /// The name on the wire and in messages.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Degraded => "degraded",
-            Self::Stopped => "stopped",
-        }
+dialectic_base::named! {
+    /// The verdict of an [`Outcome`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum OutcomeKind {
+        /// Everything that was to be done was done.
+        Full = "full",
+        /// It ended with an answer, but something failed on the way.
+        Degraded = "degraded",
+        /// It was ended early, by the budget or the user.
+        Stopped = "stopped",
     }
 }
 
 /// By which rules an outcome is derived.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OutcomeRules {
-    /// Those of the builds that stated none in their journals. They never change: states that were saved by them are the
-    /// fold of those journals.
+    /// Those of builds that wrote no outcome into their journals. They never change: states that were saved by them are
+    /// the fold of those journals.
     Unstated,
     Today,
 }
 
 impl Outcome {
     /// What the record says about how the debate went.
-    #[must_use]
     pub fn derive(debate: &Debate) -> Self {
         Self::by(OutcomeRules::Today, debate)
     }
@@ -154,15 +142,13 @@ impl Outcome {
     }
 }
 
-/// The critiques, demands and checks of which points are missing, since they could not be read or were too many. A check
-/// that could not be read at all is none.
+/// Critiques, demands and checks with points that could not be read or were too many. A check that could not be read at
+/// all is not among them.
 fn unread_critiques(debate: &Debate) -> Vec<String> {
     let mut reasons = Vec::new();
-    let all =
-        debate.rounds.iter().flat_map(|round| round.contributions.iter().map(move |one| (round.round_number, one)));
     let is_critique =
         |one: &Contribution| debate.yield_of(one) == Some(ResultKind::Critique) || one.metadata.choice.is_some();
-    for (round, one) in all.filter(|(_, one)| is_critique(one) && !one.metadata.carried_over) {
+    for (round, one) in debate.contributions().filter(|(_, one)| is_critique(one) && !one.metadata.carried_over) {
         let target = one.target_agent_id.as_ref().map(|id| format!(" of {id}")).unwrap_or_default();
         let noun = debate.words(one.stage).noun;
         let which = format!("{}'s {noun}{target} in round {round}", one.agent_id);
@@ -209,9 +195,7 @@ fn unseen(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
         debate.stage(stage).is_some_and(|stage| stage.in_round && stage.yields == Some(ResultKind::Ballot))
     };
     let last = debate.final_round()?;
-    let cast =
-        debate.rounds.iter().flat_map(|round| round.contributions.iter().map(move |one| (round.round_number, one)));
-    let cast = cast.filter(|(_, one)| decides(one.stage) && one.metadata.choice.is_some());
+    let cast = debate.contributions().filter(|(_, one)| decides(one.stage) && one.metadata.choice.is_some());
     let made = cast.map(|(round, one)| (round, one.stage, one.target_agent_id.as_ref()));
     let failed = debate.failures.iter().map(|failure| &failure.key).filter(|key| decides(key.stage));
     let failed = failed.map(|key| (0, key.stage, key.target_agent_id.as_ref()));

@@ -24,26 +24,26 @@ pub struct Participant {
 pub struct Spent {
     /// Input and output tokens.
     pub tokens: u64,
-    /// Calls of which nobody said how many they took.
+    /// Calls without a token count.
     pub silent_calls: u64,
     /// The cost; absent as soon as that of one call is unknown.
     pub cost: Option<Usd>,
 }
 
-/// Who takes part in the debate that is shown, and what it begins with.
+/// The participants of the debate that is shown, and its starting figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PanelInfo {
     /// The debaters, in the order in which they are shown.
     pub agents: Vec<Participant>,
     /// The judge, shown last.
     pub judge: Participant,
-    /// Rounds at most, unless the protocol goes on behind them.
+    /// Rounds at most, unless the protocol goes on after them.
     pub rounds: u32,
     /// The stages of the debate's protocol, in the order in which they are shown.
     pub stages: Arc<[StageInfo]>,
     /// What was spent before the first signal: not nothing when a debate is resumed.
     pub spent: Spent,
-    /// What those who listen had voted for by then.
+    /// The audience's votes so far.
     pub polls: Vec<Poll>,
 }
 
@@ -62,7 +62,6 @@ impl From<&AgentSettings> for Participant {
 
 impl PanelInfo {
     /// Of a debate that begins anew, with the stages of its protocol.
-    #[must_use]
     pub fn new(settings: &Settings, stages: Arc<[StageInfo]>) -> Self {
         Self {
             agents: settings.agents.iter().map(Participant::from).collect(),
@@ -75,7 +74,6 @@ impl PanelInfo {
     }
 
     /// Of a debate that is carried on: its totals go on from what `debate` has spent.
-    #[must_use]
     pub fn resuming(self, debate: &Debate) -> Self {
         Self {
             spent: Spent {
@@ -90,26 +88,22 @@ impl PanelInfo {
     }
 
     /// What is known of a stage.
-    #[must_use]
     pub fn stage(&self, id: StageId) -> Option<&StageInfo> {
         self.stages.iter().find(|stage| stage.id == id)
     }
 
-    /// The place of a stage among those of its protocol; behind all of them where it is none.
-    #[must_use]
+    /// The place of a stage in its protocol; after the last if the protocol does not have it.
     pub fn stage_rank(&self, id: StageId) -> usize {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }
 
     /// The place among them of the stage within which its calls are made: itself, or of a kind of call the next stage
     /// that is a place.
-    #[must_use]
     pub fn place_rank(&self, id: StageId) -> usize {
         stage::place_rank(&self.stages, id)
     }
 
     /// The words for a stage; one that is unknown is called by its id.
-    #[must_use]
     pub fn words(&self, id: StageId) -> StageWords {
         stage::words(&self.stages, id)
     }
@@ -120,7 +114,6 @@ impl PanelInfo {
     }
 
     /// What people call the one with that id; the id itself when nobody has it.
-    #[must_use]
     pub fn name<'a>(&'a self, id: &'a AgentId) -> &'a str {
         self.participants().find(|participant| participant.id == *id).map_or(id.as_str(), |found| &found.name)
     }

@@ -1,4 +1,4 @@
-//! How those who listened voted, and what the debate changed about that.
+//! How the audience voted, and how the debate changed that.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ pub struct Polls<'v> {
     pub held: Vec<&'v Poll>,
     /// Everybody who voted in any of them, or was to and failed.
     pub voters: BTreeSet<&'v AgentId>,
-    /// Those who did not vote in all of them: what they thought says nothing of what the debate changed.
+    /// Those who did not vote in all of them: their votes say nothing about what the debate changed.
     pub uncounted: Vec<&'v AgentId>,
     /// What was voted for: the sides of the debate, then everything else.
     pub choices: Vec<PollChoice<'v>>,
@@ -29,14 +29,12 @@ pub struct PollChoice<'v> {
 
 impl PollChoice<'_> {
     /// How many more there are in the last poll than in the first.
-    #[must_use]
     pub fn gain(&self) -> i64 {
         let count = |votes: Option<&usize>| votes.and_then(|votes| i64::try_from(*votes).ok()).unwrap_or(0);
         count(self.votes.last()) - count(self.votes.first())
     }
 
     /// [`gain`](Self::gain) with its sign: `+2`, `0`, `-1`.
-    #[must_use]
     pub fn swing(&self) -> String {
         match self.gain() {
             0 => "0".to_owned(),
@@ -47,15 +45,13 @@ impl PollChoice<'_> {
 
 impl<'v> Polls<'v> {
     /// Of a debate; none where nobody was asked.
-    #[must_use]
     pub fn of(debate: &'v Debate) -> Option<Self> {
         let failed = debate.failures.iter().map(|failure| &failure.key);
         Self::among(&debate.polls, failed, |stage| debate.stage_rank(stage))
     }
 
-    /// Of some polls, `rank` being the place of a stage among all; none without any. Of the calls that `failed`, those of
-    /// their stages are votes that are missing.
-    #[must_use]
+    /// Of some polls, `rank` being the place of a stage among all; none without any. Calls of these stages that
+    /// `failed` are missing votes.
     pub fn among(
         polls: &'v [Poll],
         failed: impl IntoIterator<Item = &'v CallKey>,
@@ -86,15 +82,13 @@ impl<'v> Polls<'v> {
     }
 
     /// Whether there is a before and an after.
-    #[must_use]
     pub fn is_compared(&self) -> bool {
         self.held.len() > 1
     }
 
-    /// The side that gained most; where nobody voted for a side, the choice that did. None where it is no single one, or
-    /// might not be with the votes that are missing: a voter who is not counted may have gone from one to another, which
-    /// makes a difference of two.
-    #[must_use]
+    /// The side that gained most; without votes for sides, the choice that gained most. Nothing for a tie, or if
+    /// missing votes could change it: a voter who is not counted may have gone from one to another, which makes a
+    /// difference of two.
     pub fn gained_most(&self) -> Option<&str> {
         let mut sides: Vec<_> = self.choices.iter().filter(|choice| choice.is_side).collect();
         sides.sort_by_key(|choice| std::cmp::Reverse(choice.gain()));

@@ -31,8 +31,8 @@ pub struct Progress {
     waiting: usize,
 }
 
-/// The place of a stage in a debate: its round, the rank of the place in which its calls are made, and, as several share
-/// that, which began first.
+/// The place of a stage in a debate: its round, the rank of the place of its calls, and among several of one place,
+/// which began first.
 type StagePosition = (u32, usize, usize);
 
 /// How far the calls of a stage are.
@@ -44,7 +44,7 @@ pub struct StageProgress {
     pub done: usize,
     /// Results that will never be there.
     pub failed: usize,
-    /// Whether it has come to its end.
+    /// Whether it is over.
     pub is_over: bool,
 }
 
@@ -59,7 +59,7 @@ pub struct CallInFlight {
     pub words: WordsSoFar,
 }
 
-/// What has come in of an answer that is on its way.
+/// The part of an answer that has arrived.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WordsSoFar {
     count: u64,
@@ -68,13 +68,11 @@ pub struct WordsSoFar {
 
 impl WordsSoFar {
     /// How many words there are; a word may come in pieces.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
     /// The end of the text, as it came: a model wrote it, and it is not cleaned.
-    #[must_use]
     pub fn end(&self) -> &str {
         &self.end
     }
@@ -130,7 +128,6 @@ enum DebateActivity {
 
 impl Progress {
     /// Of a debate (or the resumed rest of one) that begins at `now`.
-    #[must_use]
     pub fn new(panel: PanelInfo, now: Instant) -> Self {
         Self {
             spent: panel.spent,
@@ -159,7 +156,7 @@ impl Progress {
                 }
                 let Some(place) = self.place(*round, *stage) else { return };
                 let (_, progress) = self.stages.entry(place).or_insert((*stage, StageProgress::default()));
-                // One that goes on behind a pause counts what is left to do.
+                // One that goes on after a pause counts what is left to do.
                 *progress = StageProgress {
                     total: *total,
                     ..if progress.is_over { StageProgress::default() } else { *progress }
@@ -209,7 +206,7 @@ impl Progress {
             }
             Event::RoundBegun { round, .. } => {
                 self.round = *round;
-                // A protocol may go on behind the last round that was to be.
+                // A protocol may go on after the last round that was to be.
                 self.panel.rounds = self.panel.rounds.max(*round);
                 // A stage of an earlier round that never ended was given up with its round.
                 self.stages.retain(|(of, ..), _| of >= round);
@@ -236,37 +233,31 @@ impl Progress {
     }
 
     /// Who takes part.
-    #[must_use]
     pub fn panel(&self) -> &PanelInfo {
         &self.panel
     }
 
     /// The round in progress, 0 before the first.
-    #[must_use]
     pub fn round(&self) -> u32 {
         self.round
     }
 
     /// What has been spent so far.
-    #[must_use]
     pub fn spent(&self) -> Spent {
         self.spent
     }
 
     /// Time since the beginning.
-    #[must_use]
     pub fn elapsed(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.begun)
     }
 
     /// How many calls wait for a server that is gone, while the debate cannot go on without it.
-    #[must_use]
     pub fn waiting_for_server(&self) -> usize {
         self.waiting
     }
 
     /// Whether the debate is running: not before the user has answered, not after its end.
-    #[must_use]
     pub fn is_running(&self) -> bool {
         self.activity == DebateActivity::Running
     }
@@ -279,20 +270,17 @@ impl Progress {
     }
 
     /// How those who listened voted, once the last of several polls has been held in `stage`.
-    #[must_use]
     pub fn polls_compared_in(&self, stage: StageId) -> Option<Polls<'_>> {
         let polls = Polls::among(&self.polls, &self.failed, |stage| self.panel.stage_rank(stage))?;
         (polls.is_compared() && polls.held.last()?.stage == stage).then_some(polls)
     }
 
     /// The stage that was entered last; absent before the first.
-    #[must_use]
     pub fn stage(&self) -> Option<StageId> {
         self.stage
     }
 
     /// Who has calls in flight: agents in the panel's order, then the judge.
-    #[must_use]
     pub fn busy(&self) -> Vec<Busy<'_>> {
         let of = |id: &AgentId| {
             let mut calls: Vec<_> = self.calls.iter().filter(|(key, _)| key.agent_id == *id).collect();

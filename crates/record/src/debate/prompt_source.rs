@@ -69,7 +69,6 @@ struct KnownPrompt<'a> {
 
 impl PromptSources {
     /// Whether an agent, or the judge, is told word for word what it was told when `self` was saved.
-    #[must_use]
     pub fn has_same_texts(&self, now: &Self, id: &AgentId) -> bool {
         let hash = |sources: &Self| {
             let agents = sources.agents.iter().map(|agent| (&agent.agent_id, &agent.sha256));
@@ -81,15 +80,12 @@ impl PromptSources {
 
     /// What is told differently from when `self` was saved, a sentence for each agent and the judge. What older
     /// records do not know is not compared.
-    #[must_use]
     pub fn changes(&self, now: &Self) -> Vec<String> {
         let mut changes = Vec::new();
         if let (Some(before), Some(now)) = (&self.version, &now.version)
             && before != now
         {
-            changes.push(format!(
-                "the built-in prompts are those of another version than this debate began with ({before}, now {now})"
-            ));
+            changes.push(format!("the built-in prompts have changed since this debate began ({before}, now {now})"));
         }
         for now in now.told() {
             let Some(before) = self.told().find(|before| before.id == now.id) else { continue };
@@ -101,7 +97,7 @@ impl PromptSources {
                     (before.path, now.path)
                 };
                 let (from, to) = (place(moved.0), place(moved.1));
-                changes.push(format!("{} is told what {to} says; this debate began with {from}", now.id));
+                changes.push(format!("{} now uses {to}; this debate began with {from}", now.id));
             } else if is_new {
                 let file = now.path.or(now.summary_path).map(|path| format!(" ({})", path.display()));
                 let file = file.unwrap_or_default();
@@ -131,23 +127,13 @@ fn place(path: Option<&PathBuf>) -> String {
     path.map_or_else(|| "the built-in prompt".to_owned(), |path| path.display().to_string())
 }
 
-/// Where a prompt came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PromptOrigin {
-    /// Compiled into the program.
-    BuiltIn,
-    /// The user's file.
-    File,
-}
-
-impl PromptOrigin {
-    /// The name on the wire and in messages.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::BuiltIn => "built-in",
-            Self::File => "file",
-        }
+dialectic_base::named! {
+    /// Where a prompt came from.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum PromptOrigin {
+        /// Compiled into the program.
+        BuiltIn = "built-in",
+        /// The user's file.
+        File = "file",
     }
 }

@@ -67,7 +67,6 @@ impl Settings {
     }
 
     /// The cost limit of this run.
-    #[must_use]
     pub fn max_cost(&self) -> Option<Usd> {
         self.terms.max_cost.or(self.debate.budget.max_cost_usd)
     }
@@ -160,27 +159,16 @@ pub struct ToolSettings {
     pub name: String,
 }
 
-/// A side in a motion debate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Position {
-    /// Speaks for the motion.
-    For,
-    /// Speaks against it.
-    Against,
-    /// Takes no side.
-    Neutral,
-}
-
-impl Position {
-    /// The name in configurations and prompts.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::For => "for",
-            Self::Against => "against",
-            Self::Neutral => "neutral",
-        }
+dialectic_base::named! {
+    /// A side in a motion debate.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Position {
+        /// Speaks for the motion.
+        For = "for",
+        /// Speaks against it.
+        Against = "against",
+        /// Takes no side.
+        Neutral = "neutral",
     }
 }
 
@@ -285,7 +273,6 @@ impl DebateSettings {
     pub const DEFAULT_ATTACHMENT_LIMIT: usize = 100_000;
 
     /// Calls in flight of a stage at most, beside the limit for all.
-    #[must_use]
     pub fn in_flight_of(&self, stage: StageId) -> Option<u32> {
         self.arena.max_concurrency.get(stage.as_str()).copied()
     }
@@ -406,32 +393,22 @@ pub struct VotingSettings {
     pub rule: VotingRule,
 }
 
-/// How many of the ballots cast a text needs to win.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum VotingRule {
-    /// More than half.
-    #[default]
-    Majority,
-    /// Two thirds.
-    Supermajority,
-    /// All.
-    Unanimous,
+dialectic_base::named! {
+    /// How many of the ballots cast a text needs to win.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+    pub enum VotingRule {
+        /// More than half.
+        #[default]
+        Majority = "majority",
+        /// Two thirds.
+        Supermajority = "supermajority",
+        /// All.
+        Unanimous = "unanimous",
+    }
 }
 
 impl VotingRule {
-    /// The name on the wire and in messages.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Majority => "majority",
-            Self::Supermajority => "supermajority",
-            Self::Unanimous => "unanimous",
-        }
-    }
-
     /// Whether `votes` of so many ballots are enough.
-    #[must_use]
     pub fn is_met(self, votes: u32, cast: u32) -> bool {
         match self {
             Self::Majority => 2 * votes > cast,
@@ -518,30 +495,18 @@ impl From<CriticsOnTheWire> for Critics {
     }
 }
 
-/// The condition under which a debate ends before its last round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TerminationKind {
-    /// Never before the last round.
-    Fixed,
-    /// When the agents agree.
-    Convergence,
-    /// When the solution is good enough.
-    Quality,
-    /// When no objection of grade major or above is open.
-    Resolved,
-}
-
-impl TerminationKind {
-    /// The name on the wire and in messages.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fixed => "fixed",
-            Self::Convergence => "convergence",
-            Self::Quality => "quality",
-            Self::Resolved => "resolved",
-        }
+dialectic_base::named! {
+    /// The condition under which a debate ends before its last round.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum TerminationKind {
+        /// Never before the last round.
+        Fixed = "fixed",
+        /// When the agents agree.
+        Convergence = "convergence",
+        /// When the solution is good enough.
+        Quality = "quality",
+        /// When no objection of grade major or above is open.
+        Resolved = "resolved",
     }
 }
 

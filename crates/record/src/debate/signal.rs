@@ -60,7 +60,7 @@ pub enum Signal {
         key: CallKey,
         /// Which model.
         model: String,
-        /// What it is asked, where traces are to carry that. It goes nowhere else.
+        /// The prompt, if traces are to carry it. It goes nowhere else.
         #[serde(skip)]
         asked: Option<CallDescription>,
     },
@@ -120,7 +120,6 @@ pub enum Signal {
 
 impl Signal {
     /// What the user should know, if this says such a thing.
-    #[must_use]
     pub fn warning(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Warning { message, .. } => Some(message.into()),
@@ -143,7 +142,6 @@ impl Signal {
     }
 
     /// The end of a round, with the ledger as it is then.
-    #[must_use]
     pub fn round_ended(round: u32, ledger: &Ledger) -> Self {
         Self::RoundEnded { round, points: ledger.tally(round), moves: ledger.moves_in(round).cloned().collect() }
     }
@@ -155,7 +153,6 @@ pub struct RoundInProgress(Option<u32>);
 
 impl RoundInProgress {
     /// Of a debate that has come so far.
-    #[must_use]
     pub fn of(events: &[Recorded], stages: &[StageInfo]) -> Self {
         let mut round = Self::default();
         for recorded in events {

@@ -15,7 +15,6 @@ pub struct Lexicon {
 
 impl Lexicon {
     /// Of these texts.
-    #[must_use]
     pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let stemmer = Stemmer::create(Algorithm::English);
         let counted: Vec<Weights> = texts
@@ -43,7 +42,6 @@ impl Lexicon {
     }
 
     /// How alike two of the texts are, 0 to 100; nothing where one has no words.
-    #[must_use]
     pub fn similarity(&self, one: usize, other: usize) -> Option<f64> {
         let (one, other) = (self.weights.get(one)?, self.weights.get(other)?);
         let product: f64 = one.iter().filter_map(|(word, weight)| Some(weight * other.get(word)?)).sum();

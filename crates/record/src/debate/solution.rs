@@ -49,7 +49,7 @@ pub struct Solution {
     /// Whose refinement it is, or is built on (voting and merge).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<AgentId>,
-    /// What the judge's answer lacks of what was asked for: its assessment, or all that could be read.
+    /// What the judge's answer lacks: its assessment, or all that could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse_error: Option<String>,
     /// How the text was cut, if it was.
@@ -69,13 +69,11 @@ pub struct Solution {
 impl Solution {
     /// What the judge said of its confidence where that counts for less, and why: `the judge said 72; limited because a
     /// major requirement is not fulfilled`.
-    #[must_use]
     pub fn limited_confidence(&self) -> Option<String> {
         limited_confidence(self.stated_confidence, !self.unfulfilled_major_requirements.is_empty())
     }
 
     /// With what of it is unverified, there and at the end of what the user reads.
-    #[must_use]
     pub fn with_unverified(mut self, unverified: Vec<String>) -> Self {
         if !unverified.is_empty() {
             let lines: Vec<String> = unverified.iter().map(|line| format!("- {line}\n")).collect();
@@ -88,7 +86,6 @@ impl Solution {
 }
 
 /// Why a confidence that the judge stated counts for less; nothing where it does not.
-#[must_use]
 pub fn limited_confidence(stated: Option<f64>, is_unfulfilled: bool) -> Option<String> {
     let why = if is_unfulfilled {
         "a major requirement is not fulfilled"
@@ -122,7 +119,6 @@ pub struct PartlyFulfilled {
 
 impl Brief {
     /// A line each, as Markdown, of what it says.
-    #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let lines = [("Agree", &self.agree), ("Differ", &self.differ), ("Strongest objection", &self.objection)];
         let said = lines.into_iter().filter(|(_, text)| !text.trim().is_empty());

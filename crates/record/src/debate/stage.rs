@@ -14,13 +14,11 @@ pub struct StageId(&'static str);
 
 impl StageId {
     /// The stage of that id.
-    #[must_use]
     pub const fn new(id: &'static str) -> Self {
         Self(id)
     }
 
     /// The id as it is written.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.0
     }
@@ -80,7 +78,6 @@ pub struct StageInfo {
 
 impl StageInfo {
     /// A stage outside of rounds that makes no calls, with its [`StageWords`].
-    #[must_use]
     pub const fn new(id: StageId, words: [&'static str; 6]) -> Self {
         Self {
             id,
@@ -94,41 +91,35 @@ impl StageInfo {
     }
 
     /// With calls that become `yields`.
-    #[must_use]
     pub const fn yielding(mut self, yields: ResultKind) -> Self {
         self.yields = Some(yields);
         self
     }
 
     /// As a part of a round.
-    #[must_use]
     pub const fn in_round(mut self) -> Self {
         self.in_round = true;
         self
     }
 
     /// As one whose calls are made one after the other.
-    #[must_use]
     pub const fn in_turn(mut self) -> Self {
         self.in_turn = true;
         self
     }
 
     /// As one that is tried again when a debate that failed is resumed.
-    #[must_use]
     pub const fn essential(mut self) -> Self {
         self.is_essential = true;
         self
     }
 
     /// Whether models are called in it.
-    #[must_use]
     pub fn makes_calls(&self) -> bool {
         self.yields.is_some_and(|yields| !matches!(yields, ResultKind::Material | ResultKind::Team))
     }
 
     /// As a kind of call that is made within the next stage and is no place itself.
-    #[must_use]
     pub const fn kind_of_call(mut self) -> Self {
         self.is_place = false;
         self
@@ -195,13 +186,13 @@ pub(super) fn place_of(stages: &[StageInfo], id: StageId) -> Option<&StageInfo> 
     stages.iter().skip_while(|stage| stage.id != id).find(|stage| stage.is_place)
 }
 
-/// Where in the list the place of that stage is; behind all where it has none.
+/// Where in the list the place of that stage is; after all where it has none.
 pub(super) fn place_rank(stages: &[StageInfo], id: StageId) -> usize {
     let place = place_of(stages, id).map_or(id, |place| place.id);
     stages.iter().position(|stage| stage.id == place).unwrap_or(stages.len())
 }
 
-/// The words for the stage of that id. One that is none of `stages` is called by its id.
+/// The words for the stage of that id. An unknown stage is called by its id.
 pub(super) fn words(stages: &[StageInfo], id: StageId) -> StageWords {
     let known = stages.iter().find(|stage| stage.id == id);
     known.map_or_else(|| StageWords::new([id.as_str(); 6]), |stage| stage.words.clone())
@@ -209,7 +200,6 @@ pub(super) fn words(stages: &[StageInfo], id: StageId) -> StageWords {
 
 impl StageWords {
     /// In this order: noun, plural, progressive, present, past, infinitive.
-    #[must_use]
     pub const fn new(forms: [&'static str; 6]) -> Self {
         let [noun, plural, progressive, present, past, infinitive] = forms;
         Self {

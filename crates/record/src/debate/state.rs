@@ -18,7 +18,7 @@ use super::{
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Debate {
     /// 1; absent in older files.
@@ -41,10 +41,10 @@ pub struct Debate {
     pub current_round: u32,
     /// The rounds so far.
     pub rounds: Vec<Round>,
-    /// What it started from, where that was collected.
+    /// The material it started from, if any was collected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gathered: Option<Gathered>,
-    /// Who was chosen to take part, where somebody was.
+    /// The chosen team, if one was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
     /// Questions and answers, by agent.
@@ -100,7 +100,7 @@ pub struct Debate {
     /// had.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub stages: Arc<[StageInfo]>,
-    /// How each call came to its end. Folded from the journal and not part of the file, whose other parts say it too.
+    /// How each call ended. Folded from the journal; not part of the file, whose other parts imply it.
     #[serde(skip)]
     pub settled: HashMap<CallKey, CallStatus>,
     /// How audiences voted.
@@ -159,38 +159,26 @@ pub struct Debate {
     pub updated_at: Option<Timestamp>,
 }
 
-/// Where a debate stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// Created, not begun.
-    Pending,
-    /// In progress, or killed while it was.
-    Running,
-    /// Interrupted, or waiting for the user.
-    Paused,
-    /// Finished with an answer.
-    Completed,
-    /// Ended without one.
-    Failed,
-}
-
-impl Status {
-    /// The name on the wire and in messages.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-        }
+dialectic_base::named! {
+    /// Where a debate stands.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
+    pub enum Status {
+        /// Created, not begun.
+        #[default]
+        Pending = "pending",
+        /// In progress, or killed while it was.
+        Running = "running",
+        /// Interrupted, or waiting for the user.
+        Paused = "paused",
+        /// Finished with an answer.
+        Completed = "completed",
+        /// Ended without one.
+        Failed = "failed",
     }
 }
 
 /// One round.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Round {
     /// Counted from 1.
@@ -348,7 +336,6 @@ impl Failure {
     pub const UNREADABLE: &'static str = "unreadable";
 
     /// Whether the call failed because its server was gone. Older records say it of servers that were not reached.
-    #[must_use]
     pub fn is_server_gone(&self) -> bool {
         self.server_gone || self.kind.as_deref() == Some("unreachable")
     }
@@ -368,8 +355,8 @@ pub struct ModelUsage {
     pub output_tokens: u64,
     /// What they cost; null as soon as the cost of one call is unknown.
     pub cost_usd: Option<Usd>,
-    /// Calls, and attempts that may be on the bill, of which nobody said how many tokens they took. The sums are without
-    /// those. Absent where there are none, and in files of builds that did not count them.
+    /// Calls, and attempts that may be billed, whose tokens are unknown. The sums leave them out. Absent if there are
+    /// none, and in files of builds that did not count them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub silent_calls: u64,
 }
@@ -391,25 +378,11 @@ pub enum StopReason {
 
 impl Round {
     /// A round in which nothing was said yet.
-    #[must_use]
     pub fn begun(round_number: u32) -> Self {
-        Self {
-            round_number,
-            contributions: Vec::new(),
-            summaries: None,
-            evaluation: None,
-            relations: None,
-            similarities: None,
-            convergence: None,
-            challenge: None,
-            observations: Vec::new(),
-            timed_out: false,
-            timestamp: None,
-        }
+        Self { round_number, ..Self::default() }
     }
 
     /// The contribution of that stage by that agent, about `target` if it is about somebody.
-    #[must_use]
     pub fn find(&self, stage: StageId, agent: &AgentId, target: Option<&AgentId>) -> Option<&Arc<Contribution>> {
         let fits = |one: &&Arc<Contribution>| {
             one.stage == stage && one.agent_id == *agent && one.target_agent_id.as_ref() == target
@@ -431,7 +404,6 @@ pub struct DebateFile<'a> {
 
 impl<'a> DebateFile<'a> {
     /// Of a debate.
-    #[must_use]
     pub fn of(debate: &'a Debate) -> Self {
         let Ledger { objections: ledger, moves } = Ledger::of(debate);
         Self { debate, ledger, moves }
@@ -439,21 +411,18 @@ impl<'a> DebateFile<'a> {
 }
 
 impl Debate {
-    /// Whether another state says the same, whatever each knows besides of how calls came to their end.
-    #[must_use]
+    /// Whether another state is the same, apart from `settled`, which is not saved.
     pub fn is_same_state(&self, other: &Self) -> bool {
         let settled = other.settled.clone();
         Self { settled, ..self.clone() } == *other
     }
 
     /// The first line of the problem that says something.
-    #[must_use]
     pub fn first_line(&self) -> &str {
         self.problem.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
     }
 
     /// What gives the debate the tags `add` and takes the tags `remove` from it; nothing where that changes nothing.
-    #[must_use]
     pub fn retagged(&self, add: &[String], remove: &[String]) -> Option<Event> {
         let mut tags: BTreeSet<&String> = self.tags.iter().chain(add).collect();
         tags.retain(|tag| !remove.contains(tag));
@@ -462,62 +431,52 @@ impl Debate {
     }
 
     /// The same without the marks of a heading.
-    #[must_use]
     pub fn heading_of_problem(&self) -> &str {
         self.first_line().trim_start_matches('#').trim()
     }
 
-    /// Whether no agent and no judge of it is a model. Where settings were not saved, that is not known, and not so.
-    #[must_use]
+    /// Whether neither an agent nor the judge is a model; false if the settings are not known.
     pub fn is_offline(&self) -> bool {
         let everybody = |settings: &Settings| settings.everybody().all(|agent| agent.provider == OFFLINE);
         self.settings.as_ref().is_some_and(everybody)
     }
 
     /// What the record says of a stage.
-    #[must_use]
     pub fn stage(&self, id: StageId) -> Option<&StageInfo> {
         self.stages.iter().find(|stage| stage.id == id)
     }
 
     /// The words for a stage; one that is unknown is called by its id.
-    #[must_use]
     pub fn words(&self, id: StageId) -> StageWords {
         stage::words(&self.stages, id)
     }
 
     /// The same of the stage within which its calls are made: itself, or of a kind of call the next stage that is a place.
-    #[must_use]
     pub fn place_rank(&self, id: StageId) -> usize {
         stage::place_rank(&self.stages, id)
     }
 
-    /// The place of a stage among those of its protocol; behind all of them where it is none.
-    #[must_use]
+    /// The place of a stage in its protocol; after the last if the protocol does not have it.
     pub fn stage_rank(&self, id: StageId) -> usize {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }
 
     /// What a contribution is, by its stage; none where the record does not know the stage.
-    #[must_use]
     pub fn yield_of(&self, contribution: &Contribution) -> Option<ResultKind> {
         self.stage(contribution.stage)?.yields
     }
 
-    /// How a call came to its end; none while it has not.
-    #[must_use]
+    /// How a call ended; nothing while it is running.
     pub fn settled(&self, key: &CallKey) -> Option<CallStatus> {
         self.settled.get(key).copied()
     }
 
     /// Whether a call failed for good.
-    #[must_use]
     pub fn has_failed(&self, key: &CallKey) -> bool {
         self.settled(key) == Some(CallStatus::Failed)
     }
 
     /// The text that a call brought.
-    #[must_use]
     pub fn contribution(&self, key: &CallKey) -> Option<&Arc<Contribution>> {
         let is_meant = |one: &&Arc<Contribution>| {
             one.stage == key.stage
@@ -528,8 +487,12 @@ impl Debate {
         in_round.or_else(|| self.checked().find(|(one, pass)| *pass == key.pass && is_meant(one)).map(|(one, _)| one))
     }
 
+    /// All texts of the rounds, each with the number of its round.
+    pub fn contributions(&self) -> impl Iterator<Item = (u32, &Arc<Contribution>)> {
+        self.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)))
+    }
+
     /// Where each agent stands at the end of a round: the last of its own solutions there, in the stored order.
-    #[must_use]
     pub fn positions<'a>(&self, round: &'a Round) -> Vec<&'a Arc<Contribution>> {
         let mut positions: Vec<&Arc<Contribution>> = Vec::new();
         for one in round.contributions.iter().filter(|one| self.yield_of(one) == Some(ResultKind::Proposal)) {
@@ -542,14 +505,12 @@ impl Debate {
     }
 
     /// The round of that number.
-    #[must_use]
     pub fn round(&self, number: u32) -> Option<&Round> {
         self.rounds.iter().find(|round| round.round_number == number)
     }
 
     /// The round that an answer rests on: the last one that holds a proposal or a speech. A debate that is closed early may have
     /// begun another one.
-    #[must_use]
     pub fn final_round(&self) -> Option<&Round> {
         let is_text =
             |one: &Arc<Contribution>| matches!(self.yield_of(one), Some(ResultKind::Proposal | ResultKind::Speech));
@@ -564,20 +525,17 @@ impl Debate {
     }
 
     /// Cost of all calls; absent when that of any is unknown.
-    #[must_use]
     pub fn total_cost(&self) -> Option<Usd> {
         self.usage.values().map(|usage| usage.cost_usd).sum()
     }
 
     /// Input and output tokens of all calls.
-    #[must_use]
     pub fn total_tokens(&self) -> u64 {
         let all = self.total_usage();
         all.input_tokens.saturating_add(all.output_tokens)
     }
 
     /// Calls, tokens and cost of all models.
-    #[must_use]
     pub fn total_usage(&self) -> ModelUsage {
         let mut all = ModelUsage { cost_usd: self.total_cost(), ..ModelUsage::default() };
         for usage in self.usage.values() {

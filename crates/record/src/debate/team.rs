@@ -1,4 +1,4 @@
-//! Who takes part, where not all who are configured do.
+//! Which of the configured agents take part.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,10 +33,10 @@ pub struct TeamCandidate {
     pub by_calibration: f64,
     /// What is added for having been heard rarely.
     pub by_exploration: f64,
-    /// Its rating; absent where it has none, which counts as 1500.
+    /// Its rating; absent if it has none, which counts as 1500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<f64>,
-    /// Its Brier score; absent where it has none, which counts as 0.25.
+    /// Its Brier score; absent if it has none, which counts as 0.25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brier: Option<f64>,
     /// Debates behind both.
@@ -51,15 +51,13 @@ pub struct TeamCandidate {
 
 impl Selection {
     /// Whether an agent takes part.
-    #[must_use]
     pub fn includes(&self, agent: &AgentId) -> bool {
         self.candidates.iter().any(|candidate| candidate.chosen && candidate.agent_id == *agent)
     }
 }
 
 impl Debate {
-    /// Those who take part, in the order of the configuration: who was chosen, and everybody where nobody was.
-    #[must_use]
+    /// Those who take part, in the order of the configuration: the chosen agents, or all if none were chosen.
     pub fn team(&self) -> Vec<&AgentSettings> {
         let takes_part =
             |agent: &&AgentSettings| self.selection.as_ref().is_none_or(|selection| selection.includes(&agent.id));

@@ -11,19 +11,16 @@ pub struct Timestamp(DateTime<Utc>);
 
 impl Timestamp {
     /// Now, cut to milliseconds.
-    #[must_use]
     pub fn now() -> Self {
         Utc::now().into()
     }
 
     /// The same point in time as chrono has it.
-    #[must_use]
     pub fn utc(self) -> DateTime<Utc> {
         self.0
     }
 
     /// Milliseconds from `earlier` to `self`; zero when `earlier` is the later one.
-    #[must_use]
     pub fn millis_since(self, earlier: Self) -> u64 {
         u64::try_from((self.0 - earlier.0).num_milliseconds()).unwrap_or(0)
     }

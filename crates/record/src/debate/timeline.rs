@@ -22,12 +22,11 @@ pub struct Moment {
     pub signal: Signal,
 }
 
-/// The most that is kept of the time between two runs, and of the time for which a debate waited for its user.
+/// The most that is kept of a pause between two runs, or of waiting for the user.
 const LONGEST_REST: u64 = 1_000;
 
 /// Everything that a debate showed, in the order and at the times at which it did. Times in which it did not run are
-/// cut to a second. What was done with the debate behind its end is left out.
-#[must_use]
+/// cut to a second. What was done with the debate after its end is left out.
 pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
     let ended = events.iter().position(|recorded| matches!(recorded.event, Event::Completed { .. }));
     let events = ended.and_then(|index| events.get(..=index)).unwrap_or(events);
@@ -176,7 +175,7 @@ impl Clock {
         self.runs.get(index).copied().unwrap_or_default()
     }
 
-    /// Whether the run went on to another stage behind that event, or to its end.
+    /// Whether the run went on to another stage after that event, or to its end.
     fn goes_on(&self, events: &[Recorded], index: usize) -> bool {
         let behind =
             events.iter().enumerate().skip(index + 1).take_while(|(other, _)| self.run(*other) == self.run(index));
@@ -217,7 +216,7 @@ impl Work {
     }
 }
 
-/// The calls that came to their end, in the order in which they did.
+/// The calls that ended, in that order.
 fn works(events: &[Recorded], clock: &Clock) -> Vec<Work> {
     let mut works = Vec::new();
     // Calls whose first reply was no result yet.
@@ -264,7 +263,7 @@ struct Visit {
 }
 
 impl Visit {
-    /// Takes in what came next in that stage, which is a new visit where the debate was elsewhere since and asked anew.
+    /// Adds the next call of the stage; it begins a new visit if the debate left the stage in between and asked again.
     /// The calls of the stage are made at `place`.
     fn go_on(&mut self, events: &[Recorded], work: &Work, place: Option<StageId>) {
         let since = events.get(self.last..work.index).unwrap_or_default();

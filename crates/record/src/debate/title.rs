@@ -14,13 +14,11 @@ const CHARACTERS: usize = 80;
 impl Debate {
     /// What the debate is called: the judge's title, else the first sentence of the problem, cut at a word. Plain text on
     /// one line; escape it as any other text of a model. Empty where the problem says nothing.
-    #[must_use]
     pub fn title(&self) -> Cow<'_, str> {
         self.given_title().map_or_else(|| title_of_problem(&self.problem).unwrap_or_default().into(), Cow::Borrowed)
     }
 
     /// The title that the judge gave.
-    #[must_use]
     pub fn given_title(&self) -> Option<&str> {
         self.final_solution.as_ref().and_then(|solution| solution.title.as_deref())
     }
@@ -28,7 +26,6 @@ impl Debate {
 
 /// A title that a judge gives, as plain text: one line, without Markdown's marks, quotes and a full stop, at most eight
 /// words. Absent where nothing is left.
-#[must_use]
 pub fn clean_title(text: &str) -> Option<String> {
     let line = plain(text);
     let bare = line.trim_matches(|c: char| "\"'“”‘’„«»`*_.".contains(c) || c.is_whitespace());

@@ -1,4 +1,4 @@
-//! Who won a debate of speeches, and what those thought who listened.
+//! Who won a debate of speeches, and what the audience thought.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +73,6 @@ pub struct Verdict {
 
 impl Verdict {
     /// Whether nobody won because the highest means are equal.
-    #[must_use]
     pub fn is_tie(&self) -> bool {
         let most = self.scores.values().copied().fold(f64::NEG_INFINITY, f64::max);
         let leading = self.scores.values().filter(|score| most - **score < 1e-9).count();
@@ -81,7 +80,7 @@ impl Verdict {
     }
 }
 
-/// Who won a debate, and who says so.
+/// The winner of a debate, and what decided it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Winner<'a> {
     /// Who.
@@ -102,7 +101,6 @@ pub enum WonBy<'a> {
 impl Winner<'_> {
     /// Whether the winner stayed the same when the judge read everything in the opposite order; absent where that was
     /// not tried, or does not matter because a vote decided.
-    #[must_use]
     pub fn is_stable(&self) -> Option<bool> {
         match self.by {
             WonBy::Vote(_) => None,
@@ -111,7 +109,6 @@ impl Winner<'_> {
     }
 
     /// Whether the judge broke the tie of a vote.
-    #[must_use]
     pub fn is_by_casting_vote(&self) -> bool {
         matches!(self.by, WonBy::Vote(Voting { decided_by: Decider::Judge, .. }))
     }
@@ -119,7 +116,6 @@ impl Winner<'_> {
 
 impl Debate {
     /// Who won, where anybody did: whom a vote elected, else who has the best of the judge's scores.
-    #[must_use]
     pub fn winner(&self) -> Option<Winner<'_>> {
         let elected = self
             .last_voting()
@@ -130,19 +126,17 @@ impl Debate {
         })
     }
 
-    /// The verdict that the answer rests on. Where the debate was to go on behind it and found no room, it still does.
-    #[must_use]
+    /// The verdict that the answer rests on. Where the debate was to go on after it and found no room, it still does.
     pub fn last_verdict(&self) -> Option<&Verdict> {
         self.verdict.as_ref().or_else(|| self.final_extension()?.verdict.as_ref())
     }
 
     /// The vote that the answer rests on, in the same way.
-    #[must_use]
     pub fn last_voting(&self) -> Option<&Voting> {
         self.voting.as_ref().or_else(|| self.final_extension()?.voting.as_ref())
     }
 
-    /// The extension behind which no round followed, though there is an answer.
+    /// The extension after which no round followed, though there is an answer.
     fn final_extension(&self) -> Option<&super::Extension> {
         let last = self.extensions.last().filter(|_| self.final_solution.is_some())?;
         Some(last).filter(|last| last.round == self.current_round)
@@ -162,13 +156,12 @@ pub struct Poll {
 }
 
 impl Poll {
-    /// A poll in which nobody has voted yet.
-    #[must_use]
+    /// A poll without votes.
     pub fn of(stage: StageId) -> Self {
         Self { stage, votes: BTreeMap::new(), reasons: BTreeMap::new() }
     }
 
-    /// Takes in what somebody voted for, in the poll of that stage.
+    /// Adds a vote to the poll of its stage.
     pub(super) fn cast(polls: &mut Vec<Self>, key: &CallKey, vote: &str, reason: &str) {
         let place = polls.iter().position(|poll| poll.stage == key.stage).unwrap_or(polls.len());
         if place == polls.len() {
@@ -181,7 +174,6 @@ impl Poll {
     }
 
     /// How many voted for `choice`.
-    #[must_use]
     pub fn count(&self, choice: &str) -> usize {
         self.votes.values().filter(|vote| *vote == choice).count()
     }
@@ -193,7 +185,7 @@ mod tests {
 
     use super::*;
 
-    /// Who won, by what, and whether that is stable, in a debate whose state has these keys.
+    /// The winner, how it won, and whether that is stable, for a state with these keys.
     fn won(state: &Value) -> Option<(String, bool, Option<bool>)> {
         let mut whole = json!({"id": "d", "problem": "p", "status": "completed", "rounds": [], "currentRound": 2});
         whole.as_object_mut().unwrap().extend(state.as_object().unwrap().clone());

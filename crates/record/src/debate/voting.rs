@@ -12,8 +12,8 @@ use super::{AgentId, VotingRule};
 pub struct Voting {
     /// Votes by whose text they went to; every candidate is listed.
     pub tally: BTreeMap<AgentId, u32>,
-    /// Those among whom the votes did not decide: those that share the most, for a tie is recorded as a tie, and those
-    /// that could have had as many but for ballots that failed.
+    /// Those among whom the votes did not decide: those with the most votes (a tie is recorded as a tie), and those
+    /// that failed ballots could have brought level.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tied: Vec<AgentId>,
     /// Whose text won; absent when nobody broke the tie.
@@ -30,21 +30,13 @@ pub struct Voting {
 
 impl Voting {
     /// Whether the votes did not decide because several had as many.
-    #[must_use]
     pub fn is_tied(&self) -> bool {
         let mut votes = self.tied.iter().map(|one| self.tally.get(one));
         let first = votes.next();
         first.is_none_or(|first| votes.all(|votes| votes == first))
     }
 
-    /// Why the votes did not decide, without a full stop.
-    #[must_use]
-    pub fn undecided_in_words(&self) -> &'static str {
-        if self.is_tied() { "the vote was tied" } else { "ballots failed that could have decided the vote" }
-    }
-
     /// What to say where the judge did not decide either, without a full stop.
-    #[must_use]
     pub fn unbroken_in_words(&self) -> &'static str {
         if self.is_tied() {
             "the vote was tied, and nobody broke the tie"
@@ -62,7 +54,7 @@ pub struct VoteCount {
     pub rule: VotingRule,
     /// Who could vote.
     pub voters: u32,
-    /// Ballots that were cast; one that failed is none.
+    /// Ballots that were cast; failed ones are not counted.
     pub cast: u32,
     /// Ballots that there had to be.
     pub quorum: u32,
@@ -71,7 +63,7 @@ pub struct VoteCount {
     /// Why there is no winner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<Undecided>,
-    /// What those said who voted for another text than the one that won.
+    /// The reasons of those who voted for another text than the winner.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dissent: Vec<Dissent>,
 }
@@ -90,7 +82,6 @@ pub enum Undecided {
 
 impl Undecided {
     /// In words.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::NoQuorum => "no quorum",

@@ -32,7 +32,6 @@ macro_rules! templates {
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// Its file, relative to `prompts/`, with `/` between directories.
-            #[must_use]
             pub fn file(self) -> &'static str {
                 match self {
                     $(Self::$variant => $file,)+
@@ -40,7 +39,6 @@ macro_rules! templates {
             }
 
             /// Its text as compiled in.
-            #[must_use]
             pub fn text(self) -> &'static str {
                 match self {
                     $(Self::$variant => include_str!(concat!("../../../../prompts/", $file)),)+
@@ -61,7 +59,7 @@ templates! {
     Assess => "judge/assess.md",
     /// What is said after an answer that could not be read.
     SecondChance => "second-chance.md",
-    /// What is said after a critique in which no points can be read.
+    /// The message after a critique without readable points.
     NoPoints => "second-chance-points.md",
     /// What is said after an answer of the judge without a solution.
     NoSolution => "judge/no-solution.md",

@@ -1,8 +1,8 @@
 //! What evaluators are told: two files, the project's or the user's, with placeholders instead of templates.
 //!
-//! Users write such files by hand, so braces that are no placeholder stay as they are. Filling is one pass: what is
-//! put in is never looked through for placeholders. What a placeholder of a user's file stands for is what it stood for
-//! in the program's first version, whose users wrote such files: the bare text, in a frame of the file's own.
+//! Users write such files by hand, so other braces stay unchanged. Filling is one pass: what is put in is never looked
+//! through for placeholders. Placeholders of user files keep their meaning from the program's first version, whose
+//! users wrote such files: the bare text, in a frame of the file's own.
 
 /// The system prompt that is built in, as compiled in.
 pub(super) const SYSTEM: (&str, &str) =
@@ -28,7 +28,6 @@ pub const SOLUTION_PLACEHOLDER: &str = "{final_solution}";
 
 impl EvaluatorValues {
     /// `text` with the values in place of its placeholders.
-    #[must_use]
     pub fn fill(&self, text: &str) -> String {
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;
@@ -58,13 +57,11 @@ impl EvaluatorValues {
 }
 
 /// The built-in system prompt of evaluators.
-#[must_use]
 pub fn evaluator_system() -> &'static str {
     SYSTEM.1.trim()
 }
 
 /// The built-in message to evaluators.
-#[must_use]
 pub fn evaluator_user() -> &'static str {
     USER.1.trim()
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Who speaks, where the template alone says what is to be done.
+/// The role, for templates that state the task themselves.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Persona<'a> {
     /// The role's title.
@@ -78,7 +78,7 @@ pub struct AskedItem<'a> {
     pub id: &'a str,
     /// The question.
     pub question: &'a str,
-    /// The user's answer, `NA` where there is none.
+    /// The user's answer, `NA` if there is none.
     pub answer: &'a str,
 }
 
@@ -120,13 +120,13 @@ pub struct CheckedDraft<'a> {
     pub assessment: Option<&'a str>,
     /// Through which lens it is read: `requirements`, `execute` or `facts`; empty where it is written anew.
     pub lens: &'static str,
-    /// For the first lens the points that were accepted on the way to it; for who writes it anew those that the check
-    /// did not find in it.
+    /// For the first lens the points that were accepted on the way to it; for its author, those that the check did not
+    /// find in it.
     pub accepted: Option<&'a str>,
     /// The points of its checkers, under their numbers.
     pub points: Option<&'a str>,
     /// Whether its writer may give up its approach.
     pub may_rethink: bool,
-    /// The sections of its text that are new since somebody else read it.
+    /// The sections of its text that changed since somebody else read it.
     pub changed: &'a [String],
 }

@@ -38,7 +38,6 @@ pub use version::version;
 
 /// A request's prompt: the rendered foundation, the history where there is one, and the call's body, in this order
 /// and with a blank line between them.
-#[must_use]
 pub fn compose(beginning: &str, history: Option<&str>, body: &str) -> Arc<str> {
     match history {
         Some(history) => [beginning, history, body].join("\n\n"),

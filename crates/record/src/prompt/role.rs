@@ -93,7 +93,6 @@ pub enum RoleError {
 
 impl Role {
     /// The built-in role of this name.
-    #[must_use]
     pub fn built_in(name: &str) -> Option<Arc<Self>> {
         static ROLES: LazyLock<Vec<Arc<Role>>> = LazyLock::new(|| {
             let parse = |(name, text)| Role::parse(name, text).expect("a test parses every built-in role");
@@ -104,19 +103,16 @@ impl Role {
 
     /// Whether a file of the user's takes the place of the built-in role of this name: it is built in only since users
     /// may have had a role of that name.
-    #[must_use]
     pub fn gives_way(name: &str) -> bool {
         name == "operations"
     }
 
     /// The names of the built-in roles, in the order in which they are presented.
-    #[must_use]
     pub fn built_in_names() -> Vec<&'static str> {
         BUILT_IN.iter().map(|&(name, _)| name).collect()
     }
 
     /// The judge's built-in role, named `judge`.
-    #[must_use]
     pub fn judge() -> Arc<Self> {
         static ROLE: LazyLock<Arc<Role>> = LazyLock::new(|| {
             Arc::new(Role::of_sections("judge", JUDGE, JUDGE_SECTIONS).expect("a test parses the judge's role"))
@@ -153,14 +149,12 @@ impl Role {
         })
     }
 
-    /// The role where the template alone says what is to be done: votes and what the judge does.
-    #[must_use]
+    /// The role for templates that state the task themselves: votes and what the judge does.
     pub fn persona(&self) -> Persona<'_> {
         Persona { title: &self.title, system: self.shown_system() }
     }
 
     /// The role with what it looks at in a call.
-    #[must_use]
     pub fn focusing(&self, focus: Focus) -> FocusedRole<'_> {
         self.focused(match focus {
             Focus::None => "",

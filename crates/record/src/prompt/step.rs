@@ -20,7 +20,7 @@ pub struct Prompt {
     pub focus: Focus,
 }
 
-/// Which section of a role says what it looks at in a call.
+/// The section of a role that guides a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Focus {
     /// None: who is called is itself, and no more.
@@ -56,9 +56,9 @@ pub struct Values<'a> {
     /// The texts of the whole debate, in parts.
     pub material: Vec<MaterialPart<'a>>,
     /// Points that critics raised, as a list under their numbers: for a critic those to recheck, for an author those to
-    /// answer, for the judge those that are open. Absent where there is none.
+    /// answer, for the judge the open ones. Absent where there is none.
     pub points: Option<&'a str>,
-    /// Points that were accepted in the last round, of which nobody has looked whether the text has the change.
+    /// Points accepted in the last round whose change nobody has verified in the text.
     pub claims: Option<&'a str>,
     /// What reviewers say of whole approaches that no remedy can mend.
     pub approaches: Option<&'a str>,

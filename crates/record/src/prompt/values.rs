@@ -97,7 +97,7 @@ values! {
     }
 }
 
-/// What is said after a critique in which no points can be read. A turn of its own, not a body.
+/// The message after a critique without readable points. A turn of its own, not a body.
 #[derive(Debug, Clone, Serialize)]
 pub struct NoPoints {}
 

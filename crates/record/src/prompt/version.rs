@@ -1,8 +1,8 @@
 //! Which prompts this program was built with.
 
-use std::fmt::Write;
-
 use sha2::{Digest, Sha256};
+
+use dialectic_base::encoding::hexadecimal;
 
 use super::Prompt;
 use super::catalog::{PARTS, Template};
@@ -14,7 +14,6 @@ const KEPT_BYTES: usize = 6;
 
 /// The version of what is compiled in and of `prompts`, those of a protocol and its system text: the first 12 hexadecimal digits of a
 /// SHA-256 over their names and texts. It changes with every change to any of them, and with nothing else.
-#[must_use]
 pub fn version(prompts: &[&Prompt]) -> String {
     let templates = Template::ALL.iter().map(|template| (template.file(), template.text()));
     let own = prompts.iter().map(|prompt| (prompt.file, prompt.text));
@@ -23,7 +22,6 @@ pub fn version(prompts: &[&Prompt]) -> String {
 
 impl Role {
     /// The SHA-256 of all its texts, in hexadecimal: another one as soon as a word of them is.
-    #[must_use]
     pub fn sha256(&self) -> String {
         let Self { name: _, title, system, own_system, propose, critique, refine, summarize, clarify } = self;
         let texts: [(&str, &str); 7] = [
@@ -35,12 +33,12 @@ impl Role {
             ("summarize", summarize),
             ("clarify", clarify),
         ];
-        hex(&hash(texts))
+        hexadecimal(&hash(texts))
     }
 }
 
 fn digest<'a>(prompts: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
-    hex(hash(prompts).get(..KEPT_BYTES).unwrap_or_default())
+    hexadecimal(hash(prompts).get(..KEPT_BYTES).unwrap_or_default())
 }
 
 fn hash<'a>(prompts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
@@ -53,14 +51,6 @@ fn hash<'a>(prompts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
         }
     }
     hash.finalize().to_vec()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }
 
 #[cfg(test)]

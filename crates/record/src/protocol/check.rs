@@ -146,7 +146,7 @@ fn steps(debate: &Debate) -> Vec<Step> {
     steps.map(|step| step.showing(PromptContext::Draft).paid(BudgetClass::Check)).collect()
 }
 
-/// Whether everybody who reads the newest draft has come to an end.
+/// Whether all checks of the newest draft have ended.
 fn is_read(debate: &Debate) -> bool {
     debate.newest_draft().is_some_and(|draft| keys(debate, &draft).iter().all(|key| debate.settled(key).is_some()))
 }

@@ -25,7 +25,6 @@ pub static CLARIFY: Prompt = prompt!("phases/clarify.md", Clarify);
 pub static CLARIFY_AGAIN: Prompt = prompt!("judge/clarify.md", None);
 
 /// The first stage: the debate exists.
-#[must_use]
 pub const fn initialization() -> Stage {
     Stage {
         info: StageInfo::new(INITIALIZATION, ["start", "starts", "starting", "starts", "started", "start"]),
@@ -36,9 +35,8 @@ pub const fn initialization() -> Stage {
     }
 }
 
-/// Agents are asked what is unclear, where the user wants to be asked; `rows` begins with where it leads once all is
-/// clear ([`all_clear`]).
-#[must_use]
+/// Agents are asked what is unclear, if the user wants to be asked; `rows` begins with where it leads once all is clear
+/// ([`all_clear`]).
 pub const fn clarification(rows: &'static [Row]) -> Stage {
     Stage {
         info: StageInfo::new(
@@ -61,13 +59,11 @@ pub const fn clarification(rows: &'static [Row]) -> Stage {
 }
 
 /// The rows of [`clarification`] in a protocol that goes on with `next` once all is clear.
-#[must_use]
 pub const fn all_clear(next: Next) -> [Row; 2] {
     [Row(ALL_CLEAR, next), Row(QUESTIONS_PENDING, Next::Go(CLARIFICATION_INPUT))]
 }
 
 /// The debate waits for the user's answers.
-#[must_use]
 pub const fn answers() -> Stage {
     Stage {
         info: StageInfo::new(

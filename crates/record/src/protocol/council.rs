@@ -2,21 +2,19 @@
 //! draft is checked.
 
 use crate::debate::{
-    CallKey, CallStatus, Critics, Debate, ResultKind, Settings, StageId, StageInfo, SynthesisMethod, TerminationKind,
+    CallKey, Critics, Debate, ResultKind, Settings, StageId, StageInfo, SynthesisMethod, TerminationKind,
 };
 use crate::prompt::Prompt;
 
 use super::check::{self, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
 use super::{
-    Authorship, BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit,
-    all_clear, answers, clarification, complete_or_fallback, initialization, key, keys, nothing, with_failure,
+    Authorship, BudgetClass, CLARIFY, FEWEST_PROPOSALS, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE, PromptContext,
+    Protocol, Row, SYNTHESIS, Stage, Step, Trigger, Unfit, all_clear, answers, clarification, complete_or_fallback,
+    enough_proposals, initialization, key, keys, nothing, proposal_info, synthesis_info, with_failure,
 };
 
-const PROPOSAL: StageId = StageId::new("proposal");
 const REVIEW: StageId = StageId::new("review");
-const SYNTHESIS: StageId = StageId::new("synthesis");
 
-const PROPOSALS_COMPLETE: Trigger = Trigger("PROPOSALS_COMPLETE");
 const REVIEWS_COMPLETE: Trigger = Trigger("REVIEWS_COMPLETE");
 
 static SYSTEM: Prompt = prompt!("system/council.md", None);
@@ -24,8 +22,6 @@ static PROPOSE: Prompt = prompt!("council/propose.md", Propose);
 static REVIEW_TEXTS: Prompt = prompt!("council/review.md", Critique);
 static SYNTHESIZE: Prompt = prompt!("council/synthesize.md", None);
 
-/// Fewer proposals than this leave nothing to compare.
-const FEWEST: usize = 2;
 /// How many take part where answers are to be quick.
 pub const QUICK_AGENTS: usize = 2;
 /// Its only round.
@@ -49,13 +45,10 @@ pub static COUNCIL: Protocol = Protocol {
         clarification(&all_clear(Next::Begin(PROPOSAL))),
         answers(),
         Stage {
-            info: StageInfo::new(PROPOSAL, ["proposal", "proposals", "proposing", "proposes", "proposed", "propose"])
-                .yielding(ResultKind::Proposal)
-                .in_round()
-                .essential(),
+            info: proposal_info(),
             facts: nothing,
             steps: |debate| keys(debate, debate.current_round, PROPOSAL).into_iter().map(proposal).collect(),
-            outcome: enough_proposals,
+            outcome: |debate| enough_proposals(debate, "a council"),
             rows: &[Row(PROPOSALS_COMPLETE, Next::Go(REVIEW))],
         },
         Stage {
@@ -69,12 +62,7 @@ pub static COUNCIL: Protocol = Protocol {
             rows: &[Row(REVIEWS_COMPLETE, Next::Go(SYNTHESIS))],
         },
         Stage {
-            info: StageInfo::new(
-                SYNTHESIS,
-                ["synthesis", "syntheses", "synthesizing", "synthesizes", "synthesized", "synthesize"],
-            )
-            .yielding(ResultKind::Solution)
-            .essential(),
+            info: synthesis_info(),
             facts: |debate| check::stands(debate, false),
             steps: |debate| synthesis(debate).into_iter().collect(),
             outcome: synthesized,
@@ -87,46 +75,36 @@ pub static COUNCIL: Protocol = Protocol {
 
 fn check(settings: &Settings) -> Result<(), Unfit> {
     let (agents, rules) = (settings.agents.len(), &settings.debate);
-    let unfit = |problem: String, hint: &str| Err(Unfit { problem, hint: hint.to_owned() });
-    if agents < FEWEST {
-        let problem = format!("council needs at least {FEWEST} agents, and {agents} is to take part");
-        return unfit(problem, "choose more with --agents or in the configuration");
+    if agents < FEWEST_PROPOSALS {
+        let problem = format!("council needs at least {FEWEST_PROPOSALS} agents, but only {agents} takes part");
+        return Err(Unfit::new(problem, "choose more in the configuration").about("agents"));
     }
     if rules.quick && agents != QUICK_AGENTS {
-        let problem = format!("a quick council has {QUICK_AGENTS} agents, and {agents} are to take part");
-        return unfit(problem, "name two with --agents, or leave out --quick");
+        let problem = format!("a quick council has {QUICK_AGENTS} agents, but {agents} take part");
+        return Err(Unfit::new(problem, "leave out `debate.quick`, or choose two in the configuration").about("agents"));
     }
+    let of_dialectic = |key: &str| format!("take the protocol dialectic, or leave out `{key}`");
     if rules.rounds != ROUNDS {
         let problem = format!("council has one round, and {} are asked for", rules.rounds);
-        return unfit(problem, "leave out `debate.rounds` and --rounds, or take the protocol dialectic");
+        return Err(Unfit::new(problem, of_dialectic("debate.rounds")).about("debate.rounds"));
     }
     if rules.critics != Critics::All {
-        let problem = "in a council everybody reads everybody: `debate.critics` does not hold there".to_owned();
-        return unfit(problem, "leave out `debate.critics`, or take the protocol dialectic");
+        let problem = "in a council everybody reads everybody: `debate.critics` does not apply";
+        return Err(Unfit::new(problem, of_dialectic("debate.critics")));
     }
     if rules.termination_condition.kind != TerminationKind::Fixed {
-        let problem = "council has one round: no condition can end it earlier".to_owned();
-        return unfit(problem, "leave out `debate.terminationCondition` and --until, or take the protocol dialectic");
+        let (problem, key) = ("council has one round: no condition can end it earlier", "debate.terminationCondition");
+        return Err(Unfit::new(problem, of_dialectic(key)).about(key));
     }
     if rules.synthesis_method != SynthesisMethod::Judge {
-        let problem =
-            "in a council the judge writes the answer: `debate.synthesisMethod` does not hold there".to_owned();
-        return unfit(problem, "leave out `debate.synthesisMethod`, or take the protocol dialectic");
+        let problem = "in a council the judge writes the answer: `debate.synthesisMethod` does not apply";
+        return Err(Unfit::new(problem, of_dialectic("debate.synthesisMethod")));
     }
     Ok(())
 }
 
 fn proposal(key: CallKey) -> Step {
     Step::new(key, &PROPOSE, OutputSpec::Text)
-}
-
-fn enough_proposals(debate: &Debate) -> Result<Trigger, String> {
-    let proposals = keys(debate, debate.current_round, PROPOSAL);
-    let there = proposals.iter().filter(|key| debate.settled(key) == Some(CallStatus::Done)).count();
-    if there < FEWEST {
-        return Err(format!("there are {there} of the {FEWEST} proposals that a council needs"));
-    }
-    Ok(complete_or_fallback(debate, PROPOSAL, PROPOSALS_COMPLETE))
 }
 
 /// Everybody reads all proposals that are there or may still come; its own stands beside them.
@@ -156,7 +134,7 @@ fn synthesized(debate: &Debate) -> Result<Trigger, String> {
         return Ok(trigger);
     }
     if debate.final_round().is_none() {
-        return Err("there is no proposal to close the debate on".to_owned());
+        return Err("there is no proposal to close the debate with".to_owned());
     }
     Err(with_failure(debate, SYNTHESIS, "the judge could not write the answer"))
 }

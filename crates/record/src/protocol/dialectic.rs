@@ -8,26 +8,22 @@ use crate::prompt::Prompt;
 
 use super::check::{self, AMEND, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
 use super::{
-    Authorship, BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, all_clear,
-    answers, clarification, complete_or_fallback, initialization, is_last_round, key, no_place, no_steps, nothing,
-    voting, with_failure,
+    Authorship, BudgetClass, CLARIFY, CRITIQUE, CRITIQUES_COMPLETE, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE,
+    PromptContext, Protocol, Row, SYNTHESIS, Stage, Step, Trigger, all_clear, answers, clarification,
+    complete_or_fallback, critique_info, enough_proposals, has_timed_out, initialization, is_last_round, key,
+    kind_of_call, no_steps, nothing, proposal_info, synthesis_info, voting, with_failure,
 };
 
 const ROUND_MANAGER: StageId = StageId::new("round-manager");
 const SUMMARIZATION: StageId = StageId::new("summarization");
-const PROPOSAL: StageId = StageId::new("proposal");
-const CRITIQUE: StageId = StageId::new("critique");
 const REFINEMENT: StageId = StageId::new("refinement");
 const EVALUATION: StageId = StageId::new("evaluation");
 const JUDGE_SUMMARY: StageId = StageId::new("judge-summary");
 const VOTE: StageId = StageId::new("vote");
-const SYNTHESIS: StageId = StageId::new("synthesis");
 
 const BEGIN_ROUND: Trigger = Trigger("BEGIN_ROUND");
 const MAX_ROUNDS_REACHED: Trigger = Trigger("MAX_ROUNDS_REACHED");
 const CONTEXTS_READY: Trigger = Trigger("CONTEXTS_READY");
-const PROPOSALS_COMPLETE: Trigger = Trigger("PROPOSALS_COMPLETE");
-const CRITIQUES_COMPLETE: Trigger = Trigger("CRITIQUES_COMPLETE");
 const REFINEMENTS_COMPLETE: Trigger = Trigger("REFINEMENTS_COMPLETE");
 const CONTINUE: Trigger = Trigger("CONTINUE");
 const CONSENSUS_REACHED: Trigger = Trigger("CONSENSUS_REACHED");
@@ -51,9 +47,6 @@ mod salt {
     pub(super) const TIE: u32 = 4 << 16;
     pub(super) const MERGE: u32 = 5 << 16;
 }
-
-/// Fewer proposals than this make no debate, unless fewer agents began.
-const FEWEST_PROPOSALS: usize = 2;
 
 /// Agents propose, criticise each other and refine, round by round; the judge brings it together.
 pub static DIALECTIC: Protocol = Protocol {
@@ -106,23 +99,14 @@ pub static DIALECTIC: Protocol = Protocol {
             rows: &[Row(CONTEXTS_READY, Next::Go(PROPOSAL))],
         },
         Stage {
-            info: StageInfo::new(PROPOSAL, ["proposal", "proposals", "proposing", "proposes", "proposed", "propose"])
-                .yielding(ResultKind::Proposal)
-                .in_round()
-                .essential(),
+            info: proposal_info(),
             facts: carried_over,
             steps: proposals,
-            outcome: enough_proposals,
+            outcome: |debate| enough_proposals(debate, "a debate"),
             rows: &[Row(PROPOSALS_COMPLETE, Next::Go(CRITIQUE))],
         },
         Stage {
-            info: StageInfo::new(
-                CRITIQUE,
-                ["critique", "critiques", "critiquing", "critiques", "critiqued", "critique"],
-            )
-            .yielding(ResultKind::Critique)
-            .in_round()
-            .essential(),
+            info: critique_info(),
             facts: nothing,
             steps: critiques,
             outcome: |debate| Ok(complete_or_fallback(debate, CRITIQUE, CRITIQUES_COMPLETE)),
@@ -154,8 +138,8 @@ pub static DIALECTIC: Protocol = Protocol {
                 Row(MAX_ROUNDS_REACHED, Next::Go(SYNTHESIS)),
             ],
         },
-        Stage {
-            info: StageInfo::new(
+        kind_of_call(
+            StageInfo::new(
                 JUDGE_SUMMARY,
                 [
                     "summary",
@@ -166,29 +150,13 @@ pub static DIALECTIC: Protocol = Protocol {
                     "summarize earlier rounds",
                 ],
             )
-            .yielding(ResultKind::Summary)
-            .kind_of_call(),
-            facts: nothing,
-            steps: no_steps,
-            outcome: no_place,
-            rows: &[],
-        },
+            .yielding(ResultKind::Summary),
+        ),
+        kind_of_call(
+            StageInfo::new(VOTE, ["vote", "votes", "voting", "votes", "voted", "vote"]).yielding(ResultKind::Ballot),
+        ),
         Stage {
-            info: StageInfo::new(VOTE, ["vote", "votes", "voting", "votes", "voted", "vote"])
-                .yielding(ResultKind::Ballot)
-                .kind_of_call(),
-            facts: nothing,
-            steps: no_steps,
-            outcome: no_place,
-            rows: &[],
-        },
-        Stage {
-            info: StageInfo::new(
-                SYNTHESIS,
-                ["synthesis", "syntheses", "synthesizing", "synthesizes", "synthesized", "synthesize"],
-            )
-            .yielding(ResultKind::Solution)
-            .essential(),
+            info: synthesis_info(),
             facts: |debate| {
                 let by_vote = method(debate) == Some(SynthesisMethod::Voting);
                 let voted = if by_vote { voting::facts(debate, &ballots(debate)) } else { Vec::new() };
@@ -210,16 +178,8 @@ fn rules(debate: &Debate) -> Option<&DebateSettings> {
     debate.settings.as_ref().map(|settings| &settings.debate)
 }
 
-fn agents(debate: &Debate) -> &[AgentSettings] {
-    debate.settings.as_ref().map_or(&[], |settings| &settings.agents)
-}
-
-fn has_timed_out(debate: &Debate) -> bool {
-    debate.round(debate.current_round).is_some_and(|round| round.timed_out)
-}
-
-/// Whether an agent condenses its history at the start of this round. Once that is over, whoever has not done so has
-/// no need to.
+/// Whether an agent condenses its history at the start of this round. After that, agents that have not done so need
+/// not.
 fn is_summary_due(debate: &Debate, agent: &AgentSettings) -> bool {
     let own = key(debate, SUMMARIZATION, agent);
     if debate.settled(&own).is_some() {
@@ -233,7 +193,7 @@ fn is_summary_due(debate: &Debate, agent: &AgentSettings) -> bool {
 }
 
 fn summaries(debate: &Debate) -> Vec<Step> {
-    let due = agents(debate).iter().filter(|agent| is_summary_due(debate, agent));
+    let due = debate.agents().iter().filter(|agent| is_summary_due(debate, agent));
     let summary = |agent| Step::new(key(debate, SUMMARIZATION, agent), &SUMMARIZE, OutputSpec::Summary);
     due.map(|agent| summary(agent).showing(PromptContext::OwnTexts)).collect()
 }
@@ -248,7 +208,7 @@ fn carried_over(debate: &Debate) -> Vec<Event> {
     let Some(before) = debate.current_round.checked_sub(1).and_then(|before| debate.round(before)) else {
         return Vec::new();
     };
-    let missing = agents(debate).iter().filter(|agent| debate.settled(&key(debate, PROPOSAL, agent)).is_none());
+    let missing = debate.agents().iter().filter(|agent| debate.settled(&key(debate, PROPOSAL, agent)).is_none());
     let carried = missing.filter_map(|agent| {
         let refinement = before.find(REFINEMENT, &agent.id, None)?;
         let contribution = refinement.carried_over(PROPOSAL, &agent.model).into();
@@ -268,19 +228,7 @@ fn proposals(debate: &Debate) -> Vec<Step> {
         let again = || format!("{} has no refinement of round {before}: it is asked for a new proposal", agent.id);
         text(key(debate, PROPOSAL, agent), &PROPOSE).after(own_summary(debate, agent)).saying((before > 0).then(again))
     };
-    agents(debate).iter().map(step).collect()
-}
-
-fn enough_proposals(debate: &Debate) -> Result<Trigger, String> {
-    let agents = agents(debate);
-    let needed = FEWEST_PROPOSALS.min(agents.len());
-    let is_there = |agent: &&AgentSettings| debate.settled(&key(debate, PROPOSAL, agent)) == Some(CallStatus::Done);
-    let there = agents.iter().filter(is_there).count();
-    if there < needed {
-        let round = debate.current_round;
-        return Err(format!("round {round} has {there} of the {needed} proposals that a debate needs"));
-    }
-    Ok(complete_or_fallback(debate, PROPOSAL, PROPOSALS_COMPLETE))
+    debate.agents().iter().map(step).collect()
 }
 
 /// Who criticises the proposal of an agent in this round, in the order of the panel.
@@ -334,7 +282,7 @@ fn positions(debate: &Debate) -> Vec<CallKey> {
             (_, Some(CallStatus::Done | CallStatus::Empty) | None) => Some(refinement),
         }
     };
-    agents(debate).iter().filter_map(position).collect()
+    debate.agents().iter().filter_map(position).collect()
 }
 
 /// The judge scores the round, where the settings say that a score ends the debate. In a round that is the last for
@@ -438,7 +386,7 @@ fn final_positions(debate: &Debate) -> Vec<CallKey> {
     positions.map(|one| CallKey::new(round.round_number, one.stage, &one.agent_id)).collect()
 }
 
-/// The judge writes the solution, behind its summary of what came before where there is much of it.
+/// The judge writes the solution, after its summary of what came before where there is much of it.
 fn judged(debate: &Debate, settings: &Settings, notice: Option<String>) -> Vec<Step> {
     let summary = judge_summary(debate);
     let solution =
@@ -466,7 +414,7 @@ fn answered(debate: &Debate) -> Result<Trigger, String> {
         return Ok(trigger);
     }
     if debate.final_round().is_none() {
-        return Err("no round came far enough to close the debate on".to_owned());
+        return Err("no round got far enough to close the debate".to_owned());
     }
     Err(with_failure(debate, SYNTHESIS, "the judge could not write the solution"))
 }

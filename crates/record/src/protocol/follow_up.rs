@@ -12,13 +12,11 @@ const FOLLOW_UP: StageId = StageId::new("follow-up");
 pub static ANSWER: Prompt = prompt!("judge/follow-up.md", None);
 
 /// The words for such a call. No record has this among its stages.
-#[must_use]
 pub const fn follow_up_info() -> StageInfo {
     StageInfo::new(FOLLOW_UP, ["answer", "answers", "answering", "answers", "answered", "answer"])
 }
 
-/// The call that answers question `number` of a debate, counted from 1; none where nobody is known who could.
-#[must_use]
+/// The call that answers question `number` of a debate, counted from 1; none where the record names no judge.
 pub fn follow_up(debate: &Debate, number: u8) -> Option<Step> {
     let judge = &debate.settings.as_ref()?.judge.id;
     let key = CallKey::new(0, FOLLOW_UP, judge).pass(number);

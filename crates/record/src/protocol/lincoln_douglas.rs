@@ -9,8 +9,7 @@ use super::motion::{
 };
 use super::verdict::{JUDGE, VERDICT, verdict};
 use super::{
-    CLARIFY, Next, Protocol, Row, Stage, Step, Unfit, all_clear, answers, clarification, initialization, no_place,
-    no_steps, nothing,
+    CLARIFY, Next, Protocol, Row, Stage, Step, Unfit, all_clear, answers, clarification, initialization, kind_of_call,
 };
 use crate::debate::Settings;
 
@@ -57,13 +56,7 @@ pub static LINCOLN_DOUGLAS: Protocol = Protocol {
 
 /// A kind of call that is made between the openings.
 const fn within_opening(id: StageId, words: [&'static str; 6]) -> Stage {
-    Stage {
-        info: StageInfo::new(id, words).yielding(ResultKind::Speech).in_round().in_turn().essential().kind_of_call(),
-        facts: nothing,
-        steps: no_steps,
-        outcome: no_place,
-        rows: &[],
-    }
+    kind_of_call(StageInfo::new(id, words).yielding(ResultKind::Speech).in_round().in_turn().essential())
 }
 
 fn check(settings: &Settings) -> Result<(), Unfit> {
@@ -72,19 +65,15 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     if agents != 2 {
         let takes_part =
             if agents == 1 { "1 agent takes part".to_owned() } else { format!("{agents} agents take part") };
-        return Err(Unfit {
-            problem: format!("lincoln-douglas is a debate of two, and {takes_part}"),
-            hint: "choose two with --agents, or set `enabled` to false for the others".to_owned(),
-        });
+        let problem = format!("lincoln-douglas is a debate of two, and {takes_part}");
+        return Err(Unfit::new(problem, "set `enabled` to false for the others, or choose two in the configuration")
+            .about("agents"));
     }
     let is_manned = |position| on_side(settings, position).next().is_some();
     if !is_manned(Position::For) || !is_manned(Position::Against) {
-        return Err(Unfit {
-            problem: "lincoln-douglas needs one agent for the motion and one against it".to_owned(),
-            hint: "set one `position` to for and the other to against, or leave out both: then the first speaks for \
-                   the motion"
-                .to_owned(),
-        });
+        let hint = "set one `position` to for and the other to against, or leave out both: then the first speaks for \
+                    the motion";
+        return Err(Unfit::new("lincoln-douglas needs one agent for the motion and one against it", hint));
     }
     Ok(())
 }

@@ -36,9 +36,11 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::debate::{AgentSettings, CallKey, CallStatus, Debate, Event, FORMAT_VERSION, Settings, StageId, StageInfo};
+use crate::debate::{
+    AgentSettings, CallKey, CallStatus, Debate, Event, FORMAT_VERSION, ResultKind, Settings, StageId, StageInfo,
+};
 use crate::prompt::Prompt;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
 pub use arena::ARENA;
 pub use check::{CHECK, FINAL};
@@ -70,7 +72,7 @@ pub struct Protocol {
     pub calls: &'static str,
     /// Its stages, in the order in which they are shown. The first is where a debate starts.
     pub stages: &'static [Stage],
-    /// The stage in which a debate is brought to its answer, which may be checked in those after it; STOP leads there.
+    /// The stage that produces the answer; later stages may check it; STOP leads there.
     pub closing: StageId,
     /// The system text of all its calls.
     pub system: &'static Prompt,
@@ -88,10 +90,24 @@ pub struct Protocol {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Unfit {
-    /// What is wrong.
+    /// What is wrong with them.
     pub problem: String,
     /// What to do.
     pub hint: String,
+    /// The setting that it is about, where a front end may have another way to set it.
+    pub key: Option<&'static str>,
+}
+
+impl Unfit {
+    /// Settings with that problem, and what to do.
+    pub fn new(problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { problem: problem.into(), hint: hint.into(), key: None }
+    }
+
+    /// The same, about the setting `key`.
+    pub fn about(self, key: &'static str) -> Self {
+        Self { key: Some(key), ..self }
+    }
 }
 
 impl Diagnostic for Unfit {
@@ -101,6 +117,10 @@ impl Diagnostic for Unfit {
 
     fn hint(&self) -> Option<String> {
         Some(self.hint.clone())
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        self.key.map(Remedy::Set)
     }
 }
 
@@ -112,10 +132,9 @@ pub struct Stage {
     /// What follows from the record without a call and is not on record yet. Asked whenever the record has grown, while
     /// the stage is the current one or can begin early.
     pub facts: fn(&Debate) -> Vec<Event>,
-    /// All its calls in the present round, those that have come to their end included. A call whose inputs can never be
-    /// there is none of them.
+    /// All its calls in the present round, finished ones included, except calls whose inputs can never exist.
     pub steps: fn(&Debate) -> Vec<Step>,
-    /// What it ends with, once all its calls have come to their end.
+    /// Its outcome, once all its calls have ended.
     ///
     /// # Errors
     /// Why the debate cannot go on.
@@ -179,33 +198,29 @@ pub struct NoTransition {
 
 impl Protocol {
     /// The protocol of this program of that name.
-    #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         PROTOCOLS.iter().copied().find(|protocol| protocol.name == name)
     }
 
     /// The stage of that id.
-    #[must_use]
     pub fn stage(&self, id: StageId) -> Option<&Stage> {
         self.stages.iter().find(|stage| stage.info.id == id)
     }
 
     /// Where a debate starts.
-    #[must_use]
     pub fn start(&self) -> StageId {
         self.stages[0].info.id
     }
 
     /// Whether a debate that has come to `stage` is being brought to its answer: the stage does that, or comes after it.
-    #[must_use]
     pub fn is_closing(&self, stage: StageId) -> bool {
         let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);
         place(stage).is_some_and(|stage| place(self.closing).is_some_and(|closing| stage >= closing))
     }
 
-    /// Whether a step has what it waits for. Each of its inputs has come to its end on record; or it never will, because
-    /// it belongs to a stage that a debate which closes has left behind. `is_over` knows better of some: those that are
-    /// given up, and those that are still under way. A choice needs at least one candidate, too.
+    /// Whether a step's inputs are complete. An input is complete when its call has ended on record, or when it belongs
+    /// to a stage that a closing debate has skipped. `is_over` overrides this for calls that are given up or still
+    /// running. A choice also needs at least one candidate.
     pub fn can_start(&self, step: &Step, debate: &Debate, is_over: impl Fn(&CallKey) -> Option<bool>) -> bool {
         let is_closing = debate.current_stage.is_some_and(|stage| self.is_closing(stage));
         let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);
@@ -220,7 +235,6 @@ impl Protocol {
     }
 
     /// What records say of its stages.
-    #[must_use]
     pub fn infos(&self) -> Arc<[StageInfo]> {
         self.stages.iter().map(|stage| stage.info.clone()).collect()
     }
@@ -242,9 +256,8 @@ impl Protocol {
         })
     }
 
-    /// The stages whose calls may start while `stage` is the current one: itself, and those to which the regular way
-    /// leads within the same round.
-    #[must_use]
+    /// The stages whose calls may start while `stage` is the current one: itself, and the following stages of the same
+    /// round on the regular way.
     pub fn within_reach(&self, stage: StageId) -> Vec<&Stage> {
         let mut reach: Vec<&Stage> = Vec::new();
         let mut next = self.stage(stage);
@@ -276,13 +289,11 @@ pub fn upgrade_state(debate: &mut Debate) {
 }
 
 /// Of a stage from whose record nothing follows.
-#[must_use]
 pub fn nothing(_: &Debate) -> Vec<Event> {
     Vec::new()
 }
 
 /// Of a stage without calls.
-#[must_use]
 pub fn no_steps(_: &Debate) -> Vec<Step> {
     Vec::new()
 }
@@ -290,13 +301,59 @@ pub fn no_steps(_: &Debate) -> Vec<Step> {
 /// Of a kind of call that is no place.
 ///
 /// # Errors
-/// Always: nothing ends there.
-pub fn no_place(_: &Debate) -> Result<Trigger, String> {
-    Err("a kind of call is no place to end".to_owned())
+const PROPOSAL: StageId = StageId::new("proposal");
+const CRITIQUE: StageId = StageId::new("critique");
+const SYNTHESIS: StageId = StageId::new("synthesis");
+const PROPOSALS_COMPLETE: Trigger = Trigger("PROPOSALS_COMPLETE");
+const CRITIQUES_COMPLETE: Trigger = Trigger("CRITIQUES_COMPLETE");
+
+/// Fewer proposals than this make no debate, unless fewer agents began.
+const FEWEST_PROPOSALS: usize = 2;
+
+const fn proposal_info() -> StageInfo {
+    let words = ["proposal", "proposals", "proposing", "proposes", "proposed", "propose"];
+    StageInfo::new(PROPOSAL, words).yielding(ResultKind::Proposal).in_round().essential()
+}
+
+const fn critique_info() -> StageInfo {
+    let words = ["critique", "critiques", "critiquing", "critiques", "critiqued", "critique"];
+    StageInfo::new(CRITIQUE, words).yielding(ResultKind::Critique).in_round().essential()
+}
+
+const fn synthesis_info() -> StageInfo {
+    let words = ["synthesis", "syntheses", "synthesizing", "synthesizes", "synthesized", "synthesize"];
+    StageInfo::new(SYNTHESIS, words).yielding(ResultKind::Solution).essential()
+}
+
+/// The outcome of the stage of proposals in a debate of that kind.
+fn enough_proposals(debate: &Debate, kind: &str) -> Result<Trigger, String> {
+    let team = debate.team();
+    let needed = FEWEST_PROPOSALS.min(team.len());
+    let is_there = |agent: &&&AgentSettings| debate.settled(&key(debate, PROPOSAL, agent)) == Some(CallStatus::Done);
+    let there = team.iter().filter(is_there).count();
+    if there < needed {
+        let round = debate.current_round;
+        return Err(format!("round {round} has {there} of the {needed} proposals that {kind} needs"));
+    }
+    Ok(complete_or_fallback(debate, PROPOSAL, PROPOSALS_COMPLETE))
+}
+
+fn has_timed_out(debate: &Debate) -> bool {
+    debate.round(debate.current_round).is_some_and(|round| round.timed_out)
+}
+
+/// A kind of call within another stage: it is no place in the table, and the stage that uses it makes the calls.
+pub const fn kind_of_call(info: StageInfo) -> Stage {
+    Stage {
+        info: info.kind_of_call(),
+        facts: nothing,
+        steps: no_steps,
+        outcome: |_| Err("a kind of call is no place to end".to_owned()),
+        rows: &[],
+    }
 }
 
 /// `trigger`, or FALLBACK where a call of `stage` failed in this round.
-#[must_use]
 pub fn complete_or_fallback(debate: &Debate, stage: StageId, trigger: Trigger) -> Trigger {
     let round = debate.current_round;
     let failed =
@@ -305,25 +362,21 @@ pub fn complete_or_fallback(debate: &Debate, stage: StageId, trigger: Trigger) -
 }
 
 /// A call of the present round.
-#[must_use]
 pub fn key(debate: &Debate, stage: StageId, agent: &AgentSettings) -> CallKey {
     CallKey::new(debate.current_round, stage, &agent.id)
 }
 
 /// The calls of all agents in a stage of a round.
-#[must_use]
 pub fn keys(debate: &Debate, round: u32, stage: StageId) -> Vec<CallKey> {
     debate.agents().iter().map(|agent| CallKey::new(round, stage, &agent.id)).collect()
 }
 
 /// Whether no round follows the present one.
-#[must_use]
 pub fn is_last_round(debate: &Debate) -> bool {
     debate.settings.as_ref().is_none_or(|settings| debate.current_round >= settings.debate.rounds)
 }
 
 /// `problem`, and why the last call of `stage` failed, where one did.
-#[must_use]
 pub fn with_failure(debate: &Debate, stage: StageId, problem: &str) -> String {
     let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == stage);
     failed.map_or_else(|| problem.to_owned(), |failure| format!("{problem}: {}", failure.error))

@@ -33,7 +33,6 @@ const MOST_ROUNDS: u32 = 10;
 
 /// Which side an agent speaks for. Where nobody has a position, the first speaks for the motion, the second against it
 /// and the others listen, if the protocol has sides. At a roundtable nobody takes one, and neither does the judge.
-#[must_use]
 pub fn side(settings: &Settings, agent: &AgentId) -> Position {
     if settings.debate.protocol == ROUNDTABLE.name {
         return Position::Neutral;
@@ -53,8 +52,7 @@ pub(super) fn on_side(settings: &Settings, wanted: Position) -> impl Iterator<It
     settings.agents.iter().filter(move |agent| side(settings, &agent.id) == wanted)
 }
 
-/// Those who speak, in the order in which they do: those for the motion first. Where nobody takes a side, everybody
-/// speaks.
+/// The speakers in their order: those for the motion first. Where nobody takes a side, everybody speaks.
 pub(super) fn speakers(settings: &Settings) -> Vec<&AgentSettings> {
     let mut speakers: Vec<_> = on_side(settings, Position::For).chain(on_side(settings, Position::Against)).collect();
     if speakers.is_empty() {
@@ -69,13 +67,10 @@ pub(super) fn check_rounds(settings: &Settings) -> Result<(), Unfit> {
     if (FEWEST_ROUNDS..=MOST_ROUNDS).contains(&rounds) {
         return Ok(());
     }
-    Err(Unfit {
-        problem: format!("{protocol} has {FEWEST_ROUNDS} to {MOST_ROUNDS} rounds, not {rounds}"),
-        hint: format!(
-            "the opening is the first round and the closing the last: set `debate.rounds` or --rounds to \
-             {FEWEST_ROUNDS} to {MOST_ROUNDS}"
-        ),
-    })
+    let problem = format!("{protocol} has {FEWEST_ROUNDS} to {MOST_ROUNDS} rounds, not {rounds}");
+    let first_and_last = "the opening is the first round and the closing the last";
+    let hint = format!("{first_and_last}: set `debate.rounds` to {FEWEST_ROUNDS} to {MOST_ROUNDS}");
+    Err(Unfit::new(problem, hint).about("debate.rounds"))
 }
 
 /// The first round: everybody says what speaks for its side.
@@ -167,7 +162,7 @@ fn opened(debate: &Debate) -> Result<Trigger, String> {
     let speakers = speakers(settings);
     let (there, needed) = (speakers.iter().filter(|agent| has_opened(agent)).count(), speakers.len().min(2));
     if there < needed {
-        return Err(format!("{there} of the {needed} openings that a debate needs are there"));
+        return Err(format!("a debate needs {needed} openings and has {there}"));
     }
     let last = is_next_to_last_round(debate);
     Ok(if last { ALL_ROUNDS_COMPLETE } else { complete_or_fallback(debate, OPENING, ARGUMENTS_READY) })

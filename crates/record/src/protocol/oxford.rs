@@ -92,12 +92,10 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     check_rounds(settings)?;
     for (position, name) in [(Position::For, FOR), (Position::Against, AGAINST)] {
         if on_side(settings, position).next().is_none() {
-            return Err(Unfit {
-                problem: format!("oxford needs agents on both sides, and nobody speaks {name} the motion"),
-                hint: "set `position` to for and to against for one agent each; where nobody has a position, the \
-                       first agent speaks for the motion and the second against it"
-                    .to_owned(),
-            });
+            let problem = format!("oxford needs agents on both sides, and nobody speaks {name} the motion");
+            let hint = "set `position` to for and to against for one agent each; where nobody has a position, the \
+                        first agent speaks for the motion and the second against it";
+            return Err(Unfit::new(problem, hint));
         }
     }
     Ok(())
@@ -130,13 +128,11 @@ pub struct FloorVote {
     pub undecided: [usize; 2],
     /// Those whose vote is missing before or after the debate.
     pub uncounted: Vec<AgentId>,
-    /// The side that gained most, with whatever those who are not counted might have done; none where both may have
-    /// gained the same.
+    /// The side that gained most, however the uncounted would have voted; none if both may have gained the same.
     pub winner: Option<Position>,
 }
 
 /// How the audience voted before and after; none where there is no audience or it never voted.
-#[must_use]
 pub fn floor_vote(debate: &Debate) -> Option<FloorVote> {
     let settings = debate.settings.as_ref().filter(|_| !debate.polls.is_empty())?;
     let vote = |stage, voter: &AgentSettings| poll_of(debate, stage)?.votes.get(&voter.id).map(String::as_str);

@@ -4,7 +4,6 @@ use super::{Next, Protocol, Row, Stage};
 
 impl Next {
     /// What a table says of it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Go(stage) | Self::Begin(stage) => stage.as_str(),
@@ -23,7 +22,6 @@ impl Protocol {
     }
 
     /// The table as a Mermaid state diagram.
-    #[must_use]
     pub fn mermaid(&self) -> String {
         let id = |name: &str| name.replace('-', "_");
         let mut lines = vec!["stateDiagram-v2".to_owned(), format!("    [*] --> {}", id(self.start().as_str()))];
@@ -41,7 +39,6 @@ impl Protocol {
     }
 
     /// The table as Markdown.
-    #[must_use]
     pub fn table(&self) -> String {
         let mut lines = vec!["| stage | event | next |".to_owned(), "| --- | --- | --- |".to_owned()];
         for (stage, Row(trigger, next)) in self.rows() {
@@ -52,7 +49,6 @@ impl Protocol {
     }
 
     /// The table as columns of plain text.
-    #[must_use]
     pub fn columns(&self) -> String {
         let rows =
             self.rows().map(|(stage, row)| [stage.info.id.as_str().to_owned(), label(*row), row.1.name().to_owned()]);
@@ -65,7 +61,6 @@ impl Protocol {
 
     /// The table as a drawing in text: the stages below each other, what leads to the next one between them, and a line
     /// at the right for each way to another one. `↺` marks what leads back.
-    #[must_use]
     pub fn diagram(&self) -> String {
         let places: Vec<&Stage> = self.stages.iter().filter(|stage| stage.info.is_place).collect();
         let mut drawing = Drawing::default();
@@ -78,7 +73,7 @@ impl Protocol {
                 let kinds: Vec<_> = kinds.iter().rev().map(|kind| kind.info.id.as_str()).collect();
                 drawing.line(format!("  │ (with {})", kinds.join(", ")));
             }
-            // The end is drawn behind the last stage.
+            // The end is drawn after the last stage.
             let target = |next: Next| match next {
                 Next::Go(id) | Next::Begin(id) => places.iter().position(|stage| stage.info.id == id),
                 Next::Done => Some(places.len()),
@@ -114,7 +109,7 @@ fn label(Row(trigger, next): Row) -> String {
 /// Between what is written and the first line at the right, and between two of those.
 const GAP: usize = 3;
 
-/// Stages below each other, and ways between those that are no neighbours.
+/// Stages below each other, and connections between distant ones.
 #[derive(Debug, Default)]
 struct Drawing {
     lines: Vec<String>,

@@ -122,23 +122,20 @@ pub static REVIEW: Protocol = Protocol {
 };
 
 /// Who writes, and who reviews that.
-#[must_use]
 pub fn author_and_reviewers(settings: &Settings) -> Option<(&AgentSettings, &[AgentSettings])> {
     settings.agents.split_first()
 }
 
 fn check(settings: &Settings) -> Result<(), Unfit> {
     if settings.agents.len() < 2 {
-        return Err(Unfit {
-            problem: "review needs two agents, one who writes and one who reviews, and one is to take part".to_owned(),
-            hint: "choose more with --agents or in the configuration: the first writes, the others review".to_owned(),
-        });
+        let problem = "review needs two agents, one to write and one to review, but only one takes part";
+        let hint = "the first agent writes, the others review: choose more in the configuration";
+        return Err(Unfit::new(problem, hint).about("agents"));
     }
     if settings.debate.rounds < FEWEST_ROUNDS {
-        return Err(Unfit {
-            problem: format!("review needs {FEWEST_ROUNDS} rounds, a draft and a rewrite, and 1 is asked for"),
-            hint: format!("set `debate.rounds` or --rounds to at least {FEWEST_ROUNDS}"),
-        });
+        let problem = format!("review needs {FEWEST_ROUNDS} rounds, a draft and a rewrite, and 1 is asked for");
+        let hint = format!("set `debate.rounds` to at least {FEWEST_ROUNDS}");
+        return Err(Unfit::new(problem, hint).about("debate.rounds"));
     }
     Ok(())
 }
@@ -192,8 +189,8 @@ fn drafted(debate: &Debate) -> Result<Trigger, String> {
     Err(with_failure(debate, DRAFT, "there is no draft"))
 }
 
-/// All review the same text, knowing what was demanded of the one before. In records of before there was a check, a text
-/// that could not be rewritten any more was not reviewed.
+/// All review the same text, knowing what was demanded of the one before. In records older than the check, a text that
+/// could not be rewritten any more was not reviewed.
 fn review(debate: &Debate) -> Vec<Step> {
     let round = debate.current_round;
     if is_last_round(debate) && debate.stage(CHECK).is_none() {
@@ -272,7 +269,7 @@ fn delivered(debate: &Debate) -> Option<CallKey> {
     Some(amended.unwrap_or(draft.key))
 }
 
-/// The judge assesses the last text as it stands, with what was said of it, or else what it answers.
+/// The judge assesses the last text with its reviews, or else with the demands that it answers.
 fn assessment(debate: &Debate) -> Vec<Step> {
     let (Some(settings), Some(text)) = (&debate.settings, last_text(debate)) else { return Vec::new() };
     if let (Some(draft), Some(text)) = (debate.newest_draft(), delivered(debate)) {
@@ -296,7 +293,7 @@ fn assessed(debate: &Debate) -> Result<Trigger, String> {
         return Ok(COMPLETE);
     }
     if last_text(debate).is_none() {
-        return Err("there is no draft to close the debate on".to_owned());
+        return Err("there is no draft to close the debate with".to_owned());
     }
     Err(with_failure(debate, SYNTHESIS, "the judge could not assess the draft"))
 }

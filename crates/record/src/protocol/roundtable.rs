@@ -16,10 +16,8 @@ pub static ROUNDTABLE: Protocol = Protocol {
     check: |settings| {
         check_rounds(settings)?;
         if settings.agents.len() < 2 {
-            return Err(Unfit {
-                problem: "roundtable needs two agents, and one is to take part".to_owned(),
-                hint: "choose more with --agents or in the configuration".to_owned(),
-            });
+            let problem = "roundtable needs two agents, but only one takes part";
+            return Err(Unfit::new(problem, "choose more in the configuration").about("agents"));
         }
         Ok(())
     },

@@ -3,13 +3,13 @@
 use crate::debate::{CallKey, Lens, TerminationKind};
 use crate::prompt::Prompt;
 
-/// One call: who is asked, what it waits for, what it is shown, and what its answer becomes.
+/// One call: who is asked, after which calls, with which prompt, and what becomes of the answer.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// Which call.
     pub key: CallKey,
-    /// The calls that must have come to their end before. Their texts, as far as they are there and in this order, are
-    /// all that its prompt shows of what is not finished.
+    /// The calls that must have ended before. Of unfinished rounds its prompt shows only their texts, in this order, as
+    /// far as they exist.
     pub inputs: Vec<CallKey>,
     /// What is said.
     pub prompt: &'static Prompt,
@@ -27,7 +27,6 @@ pub struct Step {
 
 impl Step {
     /// A call that waits for nothing and is part of a complete round.
-    #[must_use]
     pub fn new(key: CallKey, prompt: &'static Prompt, answer: OutputSpec) -> Self {
         Self {
             key,
@@ -42,35 +41,30 @@ impl Step {
     }
 
     /// As one that waits for `inputs`.
-    #[must_use]
     pub fn after(mut self, inputs: impl IntoIterator<Item = CallKey>) -> Self {
         self.inputs.extend(inputs);
         self
     }
 
     /// As one that is shown more than its inputs.
-    #[must_use]
     pub fn showing(mut self, shows: PromptContext) -> Self {
         self.shows = shows;
         self
     }
 
     /// As one whose solution is delivered in another way.
-    #[must_use]
     pub fn delivered(mut self, delivery: Delivery) -> Self {
         self.delivery = delivery;
         self
     }
 
     /// As one that is paid in another way.
-    #[must_use]
     pub fn paid(mut self, cost: BudgetClass) -> Self {
         self.cost = cost;
         self
     }
 
     /// As one of which something is said when it starts.
-    #[must_use]
     pub fn saying(mut self, notice: Option<String>) -> Self {
         self.notice = notice;
         self

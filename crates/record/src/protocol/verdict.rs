@@ -27,13 +27,11 @@ pub const DEFAULT_CRITERIA: [&str; 4] = ["logic", "evidence", "rebuttal", "clari
 pub(super) const EQUAL: f64 = 1e-9;
 
 /// What the judge looks at.
-#[must_use]
 pub fn criteria(settings: &Settings) -> Vec<&str> {
     criteria_or(settings, &DEFAULT_CRITERIA)
 }
 
 /// What the judge looks at; `default` where `judge.criteria` says nothing.
-#[must_use]
 pub fn criteria_or<'a>(settings: &'a Settings, default: &[&'static str]) -> Vec<&'a str> {
     match settings.judge.criteria.as_deref() {
         Some(criteria @ [_, ..]) => criteria.iter().map(String::as_str).collect(),
@@ -41,9 +39,8 @@ pub fn criteria_or<'a>(settings: &'a Settings, default: &[&'static str]) -> Vec<
     }
 }
 
-/// Those who spoke, in the order in which the judge's reading labels them: that of the configuration, `reversed` in the
+/// The debaters, in the order of their labels in the judge's reading: that of the configuration, `reversed` in the
 /// second reading.
-#[must_use]
 pub fn debaters(debate: &Debate, reversed: bool) -> Vec<&AgentSettings> {
     let said = debate.rounds.iter().flat_map(|round| &round.contributions);
     let speeches = said.filter(|one| debate.yield_of(one) == Some(ResultKind::Speech));

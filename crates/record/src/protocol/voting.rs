@@ -70,8 +70,8 @@ impl Ballots {
         self.candidates.iter().filter(|one| votes(one).is_some_and(|votes| votes + more >= most)).collect()
     }
 
-    /// Those among whom the judge decides where there is no rule: the tied; or where one leads, that one and those whom
-    /// the ballots that failed could have brought level. With one alone the vote is decided.
+    /// The candidates for the judge's casting vote, without a rule: the tied; or the leader, and those that failed
+    /// ballots could have brought level. With one alone the vote is decided.
     fn contenders(&self, debate: &Debate, tally: &BTreeMap<AgentId, u32>) -> Vec<&CallKey> {
         let tied = self.leading(tally, 0);
         let failed = debate.team().len() - self.cast(debate).len();
@@ -80,7 +80,6 @@ impl Ballots {
 }
 
 /// The ballots of all agents and, where they tie, the judge's.
-#[must_use]
 pub fn steps(debate: &Debate, ballots: &Ballots) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let voters = (ballots.voter_salt..).zip(debate.team());
@@ -104,7 +103,6 @@ pub fn steps(debate: &Debate, ballots: &Ballots) -> Vec<Step> {
 }
 
 /// The result once it is there, and the winner's text as the solution.
-#[must_use]
 pub fn facts(debate: &Debate, ballots: &Ballots) -> Vec<Event> {
     if let Some(voting) = &debate.voting {
         let is_open = debate.final_solution.is_none() && debate.draft.is_none();
@@ -126,8 +124,7 @@ pub fn facts(debate: &Debate, ballots: &Ballots) -> Vec<Event> {
     result(debate, ballots).into_iter().collect()
 }
 
-/// What follows from the text in which the winner answers the check.
-#[must_use]
+/// The events after the winner's answer to the check.
 pub fn amended(debate: &Debate, ballots: &Ballots) -> Vec<Event> {
     let Some(voting) = &debate.voting else { return Vec::new() };
     check::rewritten(debate, |text| solution(debate, ballots, voting, text))
@@ -144,7 +141,6 @@ fn solution(debate: &Debate, ballots: &Ballots, voting: &Voting, text: &Contribu
 }
 
 /// The result, once it is there and not on record yet.
-#[must_use]
 pub fn result(debate: &Debate, ballots: &Ballots) -> Option<Event> {
     let (Some(settings), None) = (&debate.settings, &debate.voting) else { return None };
     let tally = ballots.tally(debate)?;
@@ -216,7 +212,7 @@ fn listed<'a>(ids: impl IntoIterator<Item = &'a AgentId>) -> String {
     ids.into_iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// The winner's text, and behind it how the vote went.
+/// The winner's text, and after it how the vote went.
 fn describe(winner: &Contribution, voting: &Voting, ballots: &[&Arc<Contribution>]) -> String {
     let mut text = format!("{}\n\n---\n\n## Vote\n\n", winner.without_answers().trim_end());
     // Writing to a String cannot fail.

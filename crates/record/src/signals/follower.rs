@@ -22,7 +22,7 @@ pub trait EventLog: Send {
 pub enum Followed {
     /// A signal. Events come in their order, without one missing.
     Signal(Arc<Signal>),
-    /// So many signals that are not recorded are left out here.
+    /// This many unrecorded signals are left out here.
     Gap {
         /// How many.
         missed: u64,
@@ -37,27 +37,24 @@ pub struct Follower {
     last: u64,
     /// What is read again, up to this event.
     behind: u64,
-    /// Warnings that come behind what is read again.
+    /// Warnings to hand on after the events that are read again.
     warnings: VecDeque<Arc<Signal>>,
 }
 
 impl Follower {
     /// Follows a run whose first event has a number above `before`.
-    #[must_use]
     pub fn new(subscription: Subscription, log: Box<dyn EventLog>, before: u64) -> Self {
         Self { subscription, log, last: before, behind: before, warnings: VecDeque::new() }
     }
 
     /// Of all events from the first on: those up to number `recorded`, which happened before `subscription` began, are
     /// read from the log.
-    #[must_use]
     pub fn from_beginning(subscription: Subscription, log: Box<dyn EventLog>, recorded: u64) -> Self {
         Self::going_on(subscription, log, 0, recorded)
     }
 
-    /// Of all events behind number `told`, for somebody who comes again: those up to number `recorded`, which happened
+    /// Of all events after number `told`, for somebody who comes again: those up to number `recorded`, which happened
     /// before `subscription` began, are read from the log.
-    #[must_use]
     pub fn going_on(subscription: Subscription, log: Box<dyn EventLog>, told: u64, recorded: u64) -> Self {
         Self { subscription, log, last: told, behind: recorded, warnings: VecDeque::new() }
     }

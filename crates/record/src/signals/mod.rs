@@ -33,7 +33,7 @@ pub enum Words {
 }
 
 /// Where the signals of a debate are published and subscribed to. Clones are the same place; when the last of them is
-/// gone, subscribers find the end behind what still waits for them.
+/// gone, subscribers find the end after what still waits for them.
 #[derive(Debug, Clone)]
 pub struct Signals(Arc<Hub>);
 
@@ -45,7 +45,7 @@ struct Hub {
 
 #[derive(Debug)]
 struct PublisherState {
-    /// Everything that was published, reduced: what somebody begins with who comes late, or has fallen behind.
+    /// Everything that was published, reduced: the start for a subscriber who comes late or has fallen behind.
     progress: Progress,
     /// The last event of the journal that was published.
     recorded: u64,
@@ -54,13 +54,11 @@ struct PublisherState {
 
 impl Signals {
     /// Of a debate with that panel that begins, or is taken up, now.
-    #[must_use]
     pub fn new(panel: PanelInfo) -> Self {
         Self::with_capacity(panel, CAPACITY)
     }
 
-    /// Of a debate that is taken up behind event number `recorded`.
-    #[must_use]
+    /// Of a debate that is taken up after event number `recorded`.
     pub fn behind(panel: PanelInfo, recorded: u64) -> Self {
         Self::with(panel, recorded, CAPACITY)
     }
@@ -74,7 +72,7 @@ impl Signals {
         Self(Arc::new(Hub { state: Mutex::new(state), capacity }))
     }
 
-    /// Begins the snapshot anew, with a panel that says what was spent already: once, before anybody subscribes.
+    /// Restarts the snapshot with a panel that knows what was already spent: once, before anybody subscribes.
     pub fn begin(&self, panel: PanelInfo) {
         self.0.state().progress = Progress::new(panel, now());
     }
@@ -84,7 +82,7 @@ impl Signals {
         let mut state = self.0.state();
         let PublisherState { progress, recorded, subscribers } = &mut *state;
         let signal = Arc::new(signal);
-        // The snapshot of a gap is that of the moment before this signal, which is the first behind the gap.
+        // The snapshot of a gap is that of the moment before this signal, which is the first after the gap.
         subscribers.retain(|subscriber| match subscriber.upgrade() {
             Some(queue) => {
                 queue.push(&signal, self.0.capacity, || (progress.clone(), *recorded));
@@ -99,21 +97,18 @@ impl Signals {
     }
 
     /// A subscription to everything from now on, and where the debate stands.
-    #[must_use]
     pub fn subscribe(&self, words: Words) -> (Progress, Subscription) {
         let (_, progress, subscription) = self.subscribe_behind(words);
         (progress, subscription)
     }
 
     /// The number of the last event so far, and a subscription to all that follows.
-    #[must_use]
     pub fn subscribe_at(&self, words: Words) -> (u64, Subscription) {
         let (recorded, _, subscription) = self.subscribe_behind(words);
         (recorded, subscription)
     }
 
     /// The number of the last event so far, where the debate stands behind it, and a subscription to all that follows.
-    #[must_use]
     pub fn subscribe_behind(&self, words: Words) -> (u64, Progress, Subscription) {
         let mut state = self.0.state();
         let queue = Arc::new(Queue::new(words));
@@ -122,7 +117,6 @@ impl Signals {
     }
 
     /// Whether the debate goes on at the moment: not while it waits for the user.
-    #[must_use]
     pub fn is_running(&self) -> bool {
         self.0.state().progress.is_running()
     }
@@ -153,7 +147,6 @@ impl Drop for Hub {
 }
 
 /// The runtime's clock, which tests can move.
-#[must_use]
 pub fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }

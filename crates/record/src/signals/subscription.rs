@@ -30,7 +30,7 @@ pub struct Gap {
     pub missed: u64,
     /// The warnings among what is left out: those are kept, the latest hundred of them.
     pub warnings: VecDeque<Arc<Signal>>,
-    /// Where the debate stands behind the gap.
+    /// Where the debate stands after the gap.
     pub progress: Progress,
     /// The last event of the journal that is before the end of the gap.
     pub recorded: u64,
@@ -74,7 +74,6 @@ impl Subscription {
     }
 
     /// Whether nothing waits at present.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         let contents = self.0.contents();
         contents.gap.is_none() && contents.waiting.is_empty()

@@ -38,7 +38,7 @@ pub struct Entry {
     pub journal: Option<PathBuf>,
 }
 
-/// A state file as a directory lists it.
+/// A state file in a directory listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedDebate {
     /// Its name.
@@ -117,13 +117,11 @@ fn place(key: &str) -> String {
 
 impl Directory {
     /// The directory at `path`, which need not exist yet.
-    #[must_use]
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
     /// Where it is.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -137,7 +135,6 @@ impl Directory {
     }
 
     /// A new id, `deb-YYYYMMDD-HHMMSS-xxxx` in local time.
-    #[must_use]
     pub fn new_id() -> DebateId {
         let mut rng = rand::rng();
         let random: String = (0..LAST).map(|_| char::from_digit(rng.random_range(0..36), 36).unwrap_or('0')).collect();
@@ -145,13 +142,11 @@ impl Directory {
     }
 
     /// Where the state of `id` is or will be.
-    #[must_use]
     pub fn state_path(&self, id: &DebateId) -> PathBuf {
         self.path.join(format!("{id}.json"))
     }
 
     /// Where the journal of `id` is or will be.
-    #[must_use]
     pub fn journal_path(&self, id: &DebateId) -> PathBuf {
         self.path.join(format!("{id}{JOURNAL_SUFFIX}"))
     }
@@ -190,29 +185,35 @@ impl Directory {
     }
 
     /// What a person types for a debate: the last four characters of its id, or all of it where others end like that.
-    #[must_use]
     pub fn short_name<'a>(&self, id: &'a DebateId) -> &'a str {
         self.short_names().name(id)
     }
 
     /// What a person types for each debate: for many of them, without looking for each anew.
-    #[must_use]
     pub fn short_names(&self) -> ShortNames {
-        // The names say it all: whether there is a journal, which costs a look at each, is not asked.
-        let files = fs::read_dir(&self.path).into_iter().flatten().flatten();
-        let names = files.filter_map(|file| file.file_name().into_string().ok()).filter(|name| !name.starts_with('.'));
-        let id = |name: String| {
-            let stem = name.strip_suffix(JOURNAL_SUFFIX).or_else(|| {
-                let path = Path::new(&name);
-                path.file_stem().filter(|_| is_json(path))?.to_str()
-            });
-            stem.map(str::to_owned)
+        ShortNames::of_ids(&self.ids().unwrap_or_default())
+    }
+
+    /// The files that are not hidden, with their names; none when the directory is missing.
+    fn files(&self) -> Result<Vec<(String, fs::DirEntry)>, StoreError> {
+        let files = match fs::read_dir(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            files => files.and_then(Iterator::collect::<io::Result<Vec<_>>>),
         };
-        ShortNames::of_ids(&names.filter_map(id).collect())
+        let files = files.map_err(|source| StoreError::List { path: self.path.clone(), source })?;
+        let named = files.into_iter().filter_map(|file| Some((file.file_name().into_string().ok()?, file)));
+        Ok(named.filter(|(name, _)| !name.starts_with('.')).collect())
+    }
+
+    /// The ids of all debates. One that was killed before its first snapshot has a journal only.
+    fn ids(&self) -> Result<BTreeSet<String>, StoreError> {
+        let id = |(name, _): &(String, fs::DirEntry)| {
+            name.strip_suffix(JOURNAL_SUFFIX).or_else(|| name.strip_suffix(".json")).map(str::to_owned)
+        };
+        Ok(self.files()?.iter().filter_map(id).collect())
     }
 
     /// When a file was last put into the directory, replaced or removed; nothing where that cannot be told.
-    #[must_use]
     pub fn modified(&self) -> Option<SystemTime> {
         fs::metadata(&self.path).and_then(|metadata| metadata.modified()).ok()
     }
@@ -223,17 +224,8 @@ impl Directory {
     /// When it is there and cannot be read.
     pub fn state_files(&self) -> Result<Vec<ListedDebate>, StoreError> {
         let failed = |source| StoreError::List { path: self.path.clone(), source };
-        let files = match fs::read_dir(&self.path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            files => files.map_err(failed)?,
-        };
         let mut listed = Vec::new();
-        for file in files {
-            let file = file.map_err(failed)?;
-            let Ok(name) = file.file_name().into_string() else { continue };
-            if name.starts_with('.') || !is_json(Path::new(&name)) {
-                continue;
-            }
+        for (name, file) in self.files()?.into_iter().filter(|(name, _)| is_json(Path::new(name))) {
             // It may be gone by now.
             let Ok(metadata) = file.metadata() else { continue };
             let modified = metadata.modified().map_err(failed)?;
@@ -247,35 +239,15 @@ impl Directory {
     /// # Errors
     /// When it is there and cannot be read.
     pub fn entries(&self) -> Result<Vec<Entry>, StoreError> {
-        let listed = match fs::read_dir(&self.path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            listed => listed.and_then(|files| files.map(|file| Ok(file?.path())).collect::<io::Result<Vec<_>>>()),
-        };
-        let listed = listed.map_err(|source| StoreError::List { path: self.path.clone(), source })?;
-        let mut states: Vec<PathBuf> = listed
-            .into_iter()
-            .filter_map(|path| {
-                let name = path.file_name()?.to_str()?;
-                if name.starts_with('.') {
-                    return None;
-                }
-                // A debate that was killed before its first snapshot has a journal only.
-                if let Some(id) = name.strip_suffix(JOURNAL_SUFFIX) {
-                    return Some(self.path.join(format!("{id}.json")));
-                }
-                is_json(&path).then_some(path)
-            })
-            .collect();
-        states.sort_unstable();
-        states.dedup();
+        let state = |id: &str| self.path.join(format!("{id}.json"));
+        let mut ids: Vec<String> = self.ids()?.into_iter().collect();
         // Ids tell the second; among those of one second the time of the last change does.
-        states.sort_by_cached_key(|path| {
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let second = name.rsplit_once('-').map_or(name.clone(), |(second, _)| second.to_owned());
-            let changed = fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
-            Reverse((second, changed, name))
+        ids.sort_by_cached_key(|id| {
+            let second = id.rsplit_once('-').map_or(id.clone(), |(second, _)| second.to_owned());
+            let changed = fs::metadata(state(id)).and_then(|metadata| metadata.modified()).ok();
+            Reverse((second, changed, id.clone()))
         });
-        Ok(states.iter().map(|path| Entry::of_state(path)).collect())
+        Ok(ids.iter().map(|id| Entry::of_state(&state(id))).collect())
     }
 }
 
@@ -289,7 +261,6 @@ pub struct ShortNames {
 
 impl ShortNames {
     /// Of all debates of a directory.
-    #[must_use]
     pub fn of(entries: &[Entry]) -> Self {
         Self::of_ids(&entries.iter().map(Entry::id).collect())
     }
@@ -305,7 +276,6 @@ impl ShortNames {
     }
 
     /// What a person types for this one.
-    #[must_use]
     pub fn name<'a>(&self, id: &'a DebateId) -> &'a str {
         let short = ending(id.as_str());
         let is_enough = self.endings.get(short) == Some(&1)
@@ -322,7 +292,6 @@ fn ending(id: &str) -> &str {
 
 impl Entry {
     /// The debate whose state file, or journal, is at `path`.
-    #[must_use]
     pub fn of_state(path: &Path) -> Self {
         let (state, journal) = match path.to_str().and_then(|name| name.strip_suffix(JOURNAL_SUFFIX)) {
             Some(stem) => (PathBuf::from(format!("{stem}.json")), path.to_owned()),
@@ -347,28 +316,24 @@ impl Entry {
     }
 
     /// Whether older versions saved it, which kept no journal.
-    #[must_use]
     pub fn is_older(&self) -> bool {
         let is_alone = self.journal.is_none() && self.journal_gone().is_none();
         is_alone && read_state(&self.state).is_ok_and(|debate| debate.format_version.is_none())
     }
 
     /// Where its journal was, when it had one that is not there any more: older debates never had one.
-    #[must_use]
     pub fn journal_gone(&self) -> Option<PathBuf> {
         let is_gone = self.journal.is_none() && read_mark(&self.state).is_some();
         is_gone.then(|| self.state.with_extension("events.jsonl"))
     }
 
     /// Whether a program runs it at the moment: its journal is locked then.
-    #[must_use]
     pub fn is_held(&self) -> bool {
         let journal = self.journal.as_ref().and_then(|path| open_regular(path).ok());
         journal.is_some_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
     }
 
     /// The file's name without its ending: the id of a debate that this program wrote.
-    #[must_use]
     pub fn id(&self) -> String {
         self.state.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -379,13 +344,7 @@ impl Entry {
 /// # Errors
 /// When it is missing, a directory, not JSON, or lacks what a debate must have.
 pub fn read_state(path: &Path) -> Result<Debate, StateFileError> {
-    if path.is_dir() {
-        return Err(StateFileError::IsDirectory { path: path.to_owned() });
-    }
-    if is_special(path) {
-        return Err(StateFileError::NotAFile { path: path.to_owned() });
-    }
-    let bytes = fs::read(path).map_err(|source| StateFileError::Unreadable { path: path.to_owned(), source })?;
+    let bytes = read_bytes(path)?;
     let read = match parse_state(path, &bytes) {
         Ok(debate) => known_format(path, debate.format_version).map(|()| debate),
         Err(error) => parse_older(path, &bytes).unwrap_or(Err(error)),
@@ -394,6 +353,16 @@ pub fn read_state(path: &Path) -> Result<Debate, StateFileError> {
         complete(&mut debate);
         debate
     })
+}
+
+pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>, StateFileError> {
+    if path.is_dir() {
+        return Err(StateFileError::IsDirectory { path: path.to_owned() });
+    }
+    if is_special(path) {
+        return Err(StateFileError::NotAFile { path: path.to_owned() });
+    }
+    fs::read(path).map_err(|source| StateFileError::Unreadable { path: path.to_owned(), source })
 }
 
 /// A state that does not read as it stands, mended; nothing when there is nothing to mend.
@@ -435,7 +404,6 @@ pub(super) fn parse_state(path: &Path, bytes: &[u8]) -> Result<Debate, StateFile
 
 impl StateFileError {
     /// Whether the file is not there at all.
-    #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound)
     }

@@ -15,10 +15,11 @@ use serde::{Deserialize, Serialize};
 use crate::debate::{FORMAT_VERSION, Recorded};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
-use super::line::{LineFault, MOST_ZEROS, is_cut, open, read_line, seal};
+use super::line::{MOST_ZEROS, is_cut, open, read_line, seal};
 use super::regular::{is_special, open_regular};
 use super::{SEE_TO_THE_PLACE, StoreError, TAKE_A_NEWER_VERSION};
 
+pub use super::line::LineFault;
 pub use reader::JournalReader;
 
 /// Why a journal cannot be used.
@@ -82,32 +83,18 @@ pub enum JournalError {
         /// Why.
         source: serde_json::Error,
     },
-    /// A line does not follow the line before it.
-    #[error("line {line} of the journal {path} does not follow {}: lines were changed, removed, added or moved", before(*line))]
-    Chain {
-        /// The journal.
-        path: PathBuf,
-        /// Counted from 1.
-        line: usize,
-    },
-    /// A line is not as it was written.
-    #[error("line {line} of the journal {path} was changed: its hash does not fit")]
+    /// A line is not as it was written, or not where it was.
+    #[error("line {line} of the journal {path} {}", fault.in_words(*line))]
     Altered {
         /// The journal.
         path: PathBuf,
         /// Counted from 1.
         line: usize,
+        /// What is wrong with it.
+        fault: LineFault,
     },
-    /// A line does not end as lines do.
-    #[error("line {line} of the journal {path} was changed: its hash is not where it belongs")]
-    Unsealed {
-        /// The journal.
-        path: PathBuf,
-        /// Counted from 1.
-        line: usize,
-    },
-    /// What is behind the last line break is not the beginning of a line.
-    #[error("the journal {path} was changed at its end: behind line {line} is something that is no line")]
+    /// What is after the last line break is not the beginning of a line.
+    #[error("the journal {path} was changed at its end: what follows line {line} is not a line")]
     End {
         /// The journal.
         path: PathBuf,
@@ -150,97 +137,58 @@ pub enum JournalError {
 
 impl Diagnostic for JournalError {
     fn blame(&self) -> ErrorCategory {
-        if self.is_damage() || matches!(self, Self::Newer { .. } | Self::Unreleased { .. } | Self::NotAFile { .. }) {
-            ErrorCategory::Arguments
-        } else if matches!(self, Self::Locked { .. }) {
-            ErrorCategory::Busy
-        } else {
-            ErrorCategory::General
-        }
+        self.advice().0
     }
 
     fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::Newer { .. } => TAKE_A_NEWER_VERSION,
-            Self::Unreleased { .. } => {
-                "move the journal away: the state file beside it can still be shown and reported"
-            }
-            Self::EndMissing { .. } => {
-                "put the whole journal back; or remove the state file to go on from what is left"
-            }
-            Self::Line { .. }
-            | Self::Chain { .. }
-            | Self::Altered { .. }
-            | Self::Unsealed { .. }
-            | Self::End { .. } => "a damaged journal cannot be continued",
-            Self::NotAFile { .. } => "a journal is the `.events.jsonl` file of a record",
-            Self::Locked { .. } => "wait until it ends",
-            Self::Open { .. }
-            | Self::Read { .. }
-            | Self::Displaced { .. }
-            | Self::Changed { .. }
-            | Self::Append { .. } => SEE_TO_THE_PLACE,
-        };
-        Some(hint.to_owned())
+        Some(self.advice().1.to_owned())
     }
 
     fn remedy(&self) -> Option<Remedy> {
-        match self {
-            Self::Line { .. }
-            | Self::Chain { .. }
-            | Self::Altered { .. }
-            | Self::Unsealed { .. }
-            | Self::End { .. } => Some(Remedy::Verify),
-            Self::Locked { .. } => Some(Remedy::Replay),
-            Self::Newer { .. }
-            | Self::Unreleased { .. }
-            | Self::EndMissing { .. }
-            | Self::NotAFile { .. }
-            | Self::Open { .. }
-            | Self::Read { .. }
-            | Self::Displaced { .. }
-            | Self::Changed { .. }
-            | Self::Append { .. } => None,
-        }
+        self.advice().2
     }
 }
 
 impl JournalError {
-    /// Whether the journal is not as it was written.
-    #[must_use]
-    pub fn is_damage(&self) -> bool {
-        self.bad_line().is_some() || matches!(self, Self::EndMissing { .. })
+    fn advice(&self) -> (ErrorCategory, &'static str, Option<Remedy>) {
+        use ErrorCategory::{Arguments, Busy, General};
+        match self {
+            Self::Newer { .. } => (Arguments, TAKE_A_NEWER_VERSION, None),
+            Self::Unreleased { .. } => {
+                let hint = "move the journal away: the state file beside it can still be shown and reported";
+                (Arguments, hint, None)
+            }
+            Self::EndMissing { .. } => {
+                let hint = "restore the whole journal, or remove the state file to continue from what is left";
+                (Arguments, hint, None)
+            }
+            Self::Line { .. } | Self::Altered { .. } | Self::End { .. } => {
+                (Arguments, "a damaged journal cannot be continued", Some(Remedy::Verify))
+            }
+            Self::NotAFile { .. } => (Arguments, "a journal is the `.events.jsonl` file of a record", None),
+            Self::Locked { .. } => (Busy, "wait until it ends", Some(Remedy::Replay)),
+            Self::Open { .. }
+            | Self::Read { .. }
+            | Self::Displaced { .. }
+            | Self::Changed { .. }
+            | Self::Append { .. } => (General, SEE_TO_THE_PLACE, None),
+        }
     }
 
     /// The first line that is not as it should be, counted from 1.
-    #[must_use]
     pub fn bad_line(&self) -> Option<usize> {
         match self {
-            Self::Line { line, .. }
-            | Self::Chain { line, .. }
-            | Self::Altered { line, .. }
-            | Self::Unsealed { line, .. } => Some(*line),
+            Self::Line { line, .. } | Self::Altered { line, .. } => Some(*line),
             Self::End { line, .. } => Some(line + 1),
-            Self::Open { .. }
-            | Self::NotAFile { .. }
-            | Self::Locked { .. }
-            | Self::Read { .. }
-            | Self::Newer { .. }
-            | Self::Unreleased { .. }
-            | Self::EndMissing { .. }
-            | Self::Displaced { .. }
-            | Self::Changed { .. }
-            | Self::Append { .. } => None,
+            _ => None,
         }
     }
 
     fn of_line(path: &Path, line: usize, fault: LineFault) -> Self {
         let path = path.to_owned();
         match fault {
-            LineFault::Altered => Self::Altered { path, line },
-            LineFault::Unsealed => Self::Unsealed { path, line },
-            LineFault::Chain => Self::Chain { path, line },
             LineFault::NotAnEvent(source) => Self::Line { path, line, source },
+            fault => Self::Altered { path, line, fault },
         }
     }
 }
@@ -259,10 +207,6 @@ fn foreign_format(line: &[u8], path: &Path) -> Option<JournalError> {
         Ordering::Less => Some(JournalError::Unreleased { path, found }),
         Ordering::Equal => None,
     }
-}
-
-fn before(line: usize) -> String {
-    if line == 1 { "the beginning".to_owned() } else { format!("line {}", line - 1) }
 }
 
 /// An open journal. Dropping it releases the lock.
@@ -364,7 +308,6 @@ impl Journal {
     }
 
     /// How far it goes.
-    #[must_use]
     pub fn mark(&self) -> &JournalMark {
         &self.mark
     }
@@ -377,8 +320,8 @@ impl Journal {
         self.file.try_clone().map_err(|source| JournalError::Append { path: self.path.clone(), source })
     }
 
-    /// Checks that its path still leads to it: what goes into a file that nobody will find again is lost, whatever the
-    /// system says of the write.
+    /// Checks that its path still leads to it: writes to a file that nobody will find again are lost, even if they
+    /// succeed.
     ///
     /// # Errors
     /// When it was moved, removed or replaced.
@@ -397,7 +340,6 @@ impl Journal {
     }
 
     /// Where it is.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -447,7 +389,7 @@ pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
         let mut end = Vec::new();
         file.read_to_end(&mut end)?;
         let mut lines = end.split(|byte| *byte == b'\n').rev();
-        // What is behind the last line break is no whole line, and the first may have begun earlier.
+        // What is after the last line break is no whole line, and the first may have begun earlier.
         let numbered = lines.nth(1).and_then(|line| serde_json::from_slice::<SeqField>(line).ok());
         if numbered.is_some() || looked >= length.min(MOST_LAST_BYTES) {
             return Ok(numbered.map(|line| line.seq));
@@ -469,7 +411,7 @@ pub fn read_journal(path: &Path) -> Result<JournalContents, JournalError> {
     parse(&file, path)
 }
 
-/// A process that is being started holds the locks of who starts it for a moment, also when those have let go.
+/// A process that is being started briefly holds its parent's locks, even after the parent released them.
 fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
     let mut moments = LOCK_MOMENTS;
     loop {
@@ -488,7 +430,7 @@ fn parse(file: &File, path: &Path) -> Result<JournalContents, JournalError> {
     damage.map_or(Ok(contents), Err)
 }
 
-/// What is before the first line that is damaged, and that damage.
+/// The contents before the first damaged line, and the damage.
 ///
 /// # Errors
 /// When the journal cannot be read.

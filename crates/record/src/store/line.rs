@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::debate::Recorded;
+use dialectic_base::encoding::hexadecimal;
 
 /// A line that is to be written.
 pub(super) struct Sealed {
@@ -28,7 +29,7 @@ pub(super) struct Checked {
 
 /// What is wrong with a line.
 #[derive(Debug)]
-pub(super) enum LineFault {
+pub enum LineFault {
     /// Its own hash does not fit.
     Altered,
     /// It ends neither with a hash of its own nor, as in older journals, with the link.
@@ -37,6 +38,19 @@ pub(super) enum LineFault {
     Chain,
     /// It is not an event.
     NotAnEvent(serde_json::Error),
+}
+
+impl LineFault {
+    /// What is said of the line with that number.
+    pub(super) fn in_words(&self, line: usize) -> String {
+        let before = if line == 1 { "the beginning".to_owned() } else { format!("line {}", line - 1) };
+        match self {
+            Self::Altered => "was changed: its hash does not fit".to_owned(),
+            Self::Unsealed => "was changed: its hash is not where it belongs".to_owned(),
+            Self::Chain => format!("does not follow {before}: lines were changed, removed, added or moved"),
+            Self::NotAnEvent(_) => "is not an event".to_owned(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -56,10 +70,10 @@ const HEX_LENGTH: usize = 64;
 const OWN_HASH: &[u8] = b",\"hash\":\"";
 const END: &[u8] = b"\"}";
 
-/// The line of an event behind the line with the hash `previous`, which is empty for the first.
+/// The line of an event after the line with the hash `previous`, which is empty for the first.
 pub(super) fn seal(recorded: &Recorded, previous: &str) -> serde_json::Result<Sealed> {
     let mut bytes = serde_json::to_vec(&JournalLine { recorded, prev: previous })?;
-    // The object is closed behind its own hash.
+    // The object is closed after its own hash.
     bytes.pop();
     // One pass over the event serves both hashes.
     let mut hasher = Sha256::new_with_prefix(&bytes);
@@ -124,8 +138,8 @@ pub(super) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Re
     }
 }
 
-/// Whether the rest of a file, behind its last line break, is a line that a crash cut short: the beginning of an
-/// object, perhaps with the zeros that some file systems leave. A whole object with anything behind it is none.
+/// Whether the rest of a file, after its last line break, is a line that a crash cut short: the beginning of an
+/// object, perhaps with the zeros that some file systems leave. A whole object with anything after it is none.
 pub(super) fn is_cut(rest: &[u8]) -> bool {
     let zeros = rest.iter().rev().take_while(|byte| **byte == 0).count();
     let written = rest.get(..rest.len() - zeros).unwrap_or_default();
@@ -147,10 +161,5 @@ fn own_hash(text: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// The hash of all that the hasher was given, in hexadecimal.
 pub(super) fn hex(hasher: Sha256) -> String {
-    use std::fmt::Write;
-    hasher.finalize().iter().fold(String::with_capacity(HEX_LENGTH), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hexadecimal(&hasher.finalize())
 }

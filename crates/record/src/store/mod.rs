@@ -22,17 +22,17 @@ use crate::debate::{DebateId, FoldError};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
 pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, read_state};
-pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, read_journal};
+pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, LineFault, read_journal};
 pub use record::Record;
 pub use saved::{AccessMode, SavedDebate};
 pub use snapshot::{Readers, write_atomically};
 pub use verify::{Flaw, StateFileStatus, VerifiedRecord, verify};
 
 /// What to do about a file of a later version.
-const TAKE_A_NEWER_VERSION: &str = "take a version of the program that is at least as new as the one that wrote it";
+const TAKE_A_NEWER_VERSION: &str = "use a version of the program at least as new as the one that wrote it";
 /// What to do where the place that debates are kept in cannot be used.
-const SEE_TO_THE_PLACE: &str = "debates are kept in `debates` below the working directory: see that it is a directory \
-                                that may be written and has room, or work in another one";
+const SEE_TO_THE_PLACE: &str = "debates are kept in `debates` below the working directory: make sure that it is a \
+                                writable directory with free space, or work in another one";
 
 /// Why a debate could not be saved or loaded.
 #[derive(Debug, thiserror::Error)]
@@ -97,7 +97,7 @@ pub enum StoreError {
         /// Where.
         directory: PathBuf,
     },
-    /// A pattern for paths that is none.
+    /// An invalid path pattern.
     #[error("`{pattern}` is not a pattern for paths")]
     Pattern {
         /// As given.
@@ -120,7 +120,7 @@ pub enum StoreError {
         source: glob::GlobError,
     },
     /// A debate that is kept somewhere else.
-    #[error("{path} is not in {directory}: only debates that are kept there are removed")]
+    #[error("{path} is not in {directory}: only debates kept there can be removed")]
     Elsewhere {
         /// Its state file.
         path: PathBuf,
@@ -147,64 +147,39 @@ pub enum StoreError {
 
 impl Diagnostic for StoreError {
     fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Journal(error) => error.blame(),
-            Self::State(error) => error.blame(),
-            Self::NoJournal { .. }
-            | Self::JournalGone { .. }
-            | Self::Unknown { .. }
-            | Self::Ambiguous { .. }
-            | Self::Pattern { .. }
-            | Self::NoMatch { .. }
-            | Self::Search { .. }
-            | Self::Elsewhere { .. } => ErrorCategory::Arguments,
-            Self::Directory { .. }
-            | Self::List { .. }
-            | Self::Write { .. }
-            | Self::Remove { .. }
-            | Self::Fold { .. } => ErrorCategory::General,
-        }
+        self.advice().0
     }
 
     fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::Journal(error) => return error.hint(),
-            Self::State(error) => return error.hint(),
-            Self::Directory { .. } | Self::List { .. } => SEE_TO_THE_PLACE,
-            Self::Write { .. } => "see that it may be written and has room, or name another file",
-            Self::JournalGone { .. } => {
-                "put it back; from the state file alone a debate can be reported and evaluated, no more"
-            }
-            Self::Ambiguous { .. } => "write more of the id",
-            Self::Unknown { .. }
-            | Self::NoJournal { .. }
-            | Self::Fold { .. }
-            | Self::Pattern { .. }
-            | Self::NoMatch { .. }
-            | Self::Search { .. }
-            | Self::Elsewhere { .. }
-            | Self::Remove { .. } => return None,
-        };
-        Some(hint.to_owned())
+        self.advice().1
     }
 
     fn remedy(&self) -> Option<Remedy> {
+        self.advice().2
+    }
+}
+
+impl StoreError {
+    fn advice(&self) -> (ErrorCategory, Option<String>, Option<Remedy>) {
+        use ErrorCategory::{Arguments, General};
+        let hint = |hint: &str| Some(hint.to_owned());
         match self {
-            Self::Journal(error) => error.remedy(),
-            Self::State(error) => error.remedy(),
-            Self::Unknown { .. } => Some(Remedy::List),
-            Self::Directory { .. }
-            | Self::List { .. }
-            | Self::Write { .. }
-            | Self::Remove { .. }
-            | Self::JournalGone { .. }
-            | Self::Ambiguous { .. }
-            | Self::NoJournal { .. }
-            | Self::Fold { .. }
+            Self::Journal(error) => (error.blame(), error.hint(), error.remedy()),
+            Self::State(error) => (error.blame(), error.hint(), error.remedy()),
+            Self::Directory { .. } | Self::List { .. } => (General, hint(SEE_TO_THE_PLACE), None),
+            Self::Write { .. } => (General, hint("check permissions and free space, or name another file"), None),
+            Self::Remove { .. } | Self::Fold { .. } => (General, None, None),
+            Self::JournalGone { .. } => {
+                let put_back = "restore it; a state file alone can only be reported and evaluated";
+                (Arguments, hint(put_back), None)
+            }
+            Self::Ambiguous { .. } => (Arguments, hint("type more of the id"), None),
+            Self::Unknown { .. } => (Arguments, None, Some(Remedy::List)),
+            Self::NoJournal { .. }
             | Self::Pattern { .. }
             | Self::NoMatch { .. }
             | Self::Search { .. }
-            | Self::Elsewhere { .. } => None,
+            | Self::Elsewhere { .. } => (Arguments, None, None),
         }
     }
 }

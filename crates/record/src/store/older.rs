@@ -1,8 +1,8 @@
 //! State files as older versions and other programs wrote them, read for what they are worth.
 //!
 //! A state that does not read as it stands is put into today's form, field by field and as JSON, and then read once
-//! more. What tells nothing is left out, and what is wrong beyond that stays wrong: only what is known to occur is
-//! mended. Today's own files never get here.
+//! more. Meaningless values are dropped; other errors stay: only what is known to occur is mended. Today's own files
+//! never get here.
 
 use std::sync::Arc;
 
@@ -188,7 +188,7 @@ pub(super) fn complete(debate: &mut Debate) {
     }
 }
 
-/// `clarification_input` and `ClarificationInput` are `clarification-input`; a stage that no protocol has is none.
+/// `clarification_input` and `ClarificationInput` are `clarification-input`; unknown to every protocol: nothing.
 fn stage(written: StageId) -> Option<StageId> {
     let mut name = String::new();
     for c in written.as_str().trim().chars() {

@@ -123,7 +123,6 @@ impl Record {
     }
 
     /// The state as of the last event.
-    #[must_use]
     pub fn debate(&self) -> &Debate {
         &self.debate
     }
@@ -137,19 +136,16 @@ impl Record {
     }
 
     /// How many events there are.
-    #[must_use]
     pub fn events(&self) -> u64 {
         self.seq
     }
 
     /// Where the journal is.
-    #[must_use]
     pub fn journal_path(&self) -> &std::path::Path {
         self.journal.path()
     }
 
     /// Where the state file is.
-    #[must_use]
     pub fn state_path(&self) -> &std::path::Path {
         &self.state_path
     }

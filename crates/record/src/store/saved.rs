@@ -57,7 +57,7 @@ impl Entry {
                 Ok(saved) if finished(&debate) && !self.is_behind_journal() => SavedDebate { debate, ..saved },
                 Ok(saved) => saved,
                 Err(error) => {
-                    let warning = format!("{error}; what follows is as of the last save of the state");
+                    let warning = format!("{error}; this is the state as last saved");
                     SavedDebate { debate, events: Vec::new(), warnings: vec![warning] }
                 }
             }),
@@ -75,7 +75,7 @@ impl Entry {
     /// For a state file that another program truncated or replaced: nothing is missing as long as the journal is whole.
     fn load_journal_instead(&self, unreadable: StateFileError) -> Result<SavedDebate, StoreError> {
         let Ok(mut saved) = self.load_journal() else { return Err(unreadable.into()) };
-        let warning = format!("{unreadable}; what follows is from its journal, and `resume` writes the file anew");
+        let warning = format!("{unreadable}; its journal is read instead, and `resume` rewrites the file");
         saved.warnings.insert(0, warning);
         Ok(saved)
     }
@@ -84,7 +84,7 @@ impl Entry {
         let path = self.journal.clone().unwrap_or_else(|| self.state.with_extension("events.jsonl"));
         let contents = read_journal(&path)?;
         let debate = fold(&contents.events).map_err(|source| StoreError::Fold { path, source })?;
-        let cut = "the last line of the journal was cut short by a crash and is left out";
+        let cut = "a crash cut the last line of the journal short; it is left out";
         let warnings = contents.cut_short.then(|| cut.to_owned()).into_iter().collect();
         Ok(SavedDebate { debate, events: contents.events, warnings })
     }

@@ -81,7 +81,7 @@ impl Saver {
         let (done, saved) = oneshot::channel();
         drop(self.orders.send(Order { state, done: Some(done) }));
         saved.await.unwrap_or_else(|_| {
-            let source = std::io::Error::other("the thread that saves has died");
+            let source = std::io::Error::other("the saving thread has died");
             Err(StoreError::Write { path: self.state_path.clone(), source })
         })
     }

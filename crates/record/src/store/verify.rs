@@ -1,7 +1,6 @@
 //! Whether a debate's files are what they were: the journal as it was written, the state file its fold.
 
-use std::fs::{self, TryLockError};
-use std::io::ErrorKind;
+use std::fs::TryLockError;
 use std::path::Path;
 
 use serde_json::Value;
@@ -9,9 +8,8 @@ use serde_json::Value;
 use crate::debate::{Debate, DebateFile, Event, FoldError, Recorded};
 use dialectic_base::key_path::KeyPath;
 
-use super::directory::parse_state;
+use super::directory::{parse_state, read_bytes};
 use super::journal::{open_journal, scan};
-use super::regular::is_special;
 use super::{Entry, JournalError, JournalMark, StateFileError, StoreError};
 
 /// What was found of a debate's files.
@@ -66,7 +64,9 @@ pub enum Flaw {
     #[error("{}", with_causes(.0))]
     State(StateFileError),
     /// The journal is shorter than when the state was saved.
-    #[error("the end of the journal is missing: the state file was saved behind event {saved}, the last one is {last}")]
+    #[error(
+        "the end of the journal is missing: the state file was saved after event {saved}, but the last one is {last}"
+    )]
     EndMissing {
         /// How many events there were.
         saved: u64,
@@ -74,13 +74,13 @@ pub enum Flaw {
         last: usize,
     },
     /// The journal is another one than when the state was saved.
-    #[error("line {line} of the journal is not the one that the state file was saved behind")]
+    #[error("line {line} of the journal is not the one that the state file was saved after")]
     OtherJournal {
         /// Counted from 1.
         line: u64,
     },
     /// The state is not the fold.
-    #[error("the state file is not the fold of the journal: they first differ at {key}")]
+    #[error("the state file does not match the journal: they first differ at {key}")]
     StateDiffers {
         /// Where.
         key: KeyPath,
@@ -94,7 +94,6 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 
 impl VerifiedRecord {
     /// Whether nothing is wrong.
-    #[must_use]
     pub fn is_whole(&self) -> bool {
         self.flaws.is_empty()
     }
@@ -162,37 +161,31 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
 /// The key of a model's usage that counts calls which did not say how many tokens they took.
 const SILENT_CALLS: &str = "silentCalls";
 
-/// Whether the state is saved behind this event and nothing else is recorded then.
+/// Whether the state is saved after this event and nothing else is recorded then.
 fn ends_a_run(event: &Event) -> bool {
     matches!(event, Event::Completed { .. } | Event::Failed { .. } | Event::Paused | Event::Suspended { .. })
 }
 
 fn read_saved(path: &Path) -> Result<ReadState, StateFileError> {
-    let unreadable = |source: std::io::Error| StateFileError::Unreadable { path: path.to_owned(), source };
-    if is_special(path) {
-        return Err(StateFileError::NotAFile { path: path.to_owned() });
-    }
-    let bytes = fs::read(path).map_err(|error| match error.kind() {
-        ErrorKind::IsADirectory => StateFileError::IsDirectory { path: path.to_owned() },
-        _ => unreadable(error),
-    })?;
+    let bytes = read_bytes(path)?;
     let debate = parse_state(path, &bytes)?;
-    let mut value: Value = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.into()))?;
+    let mut value: Value = serde_json::from_slice(&bytes)
+        .map_err(|source| StateFileError::Unreadable { path: path.to_owned(), source: source.into() })?;
     let mark = value.as_object_mut().and_then(|fields| fields.remove("journal"));
     // A mark that cannot be read counts as one that fits nothing.
     let mark = mark.map(|mark| serde_json::from_value(mark).unwrap_or_default());
     Ok(ReadState { debate, value, mark })
 }
 
-/// The fold of the events that a state was saved behind, and their number.
+/// The fold of the events that a state was saved after, and their number.
 struct Folded {
     debate: Debate,
     events: usize,
     of: usize,
 }
 
-/// Folds as many events as the state knows of: those up to its mark, in older files those up to which the fold is
-/// that state, and all where there are none such.
+/// Folds the events that the state covers: up to its mark; without a mark, up to the event at which the fold equals the
+/// state; else all of them.
 fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<Folded, FoldError> {
     let marked = saved.and_then(|saved| saved.mark.as_ref()).map(|mark| mark.events);
     let mut known: Option<Folded> = None;

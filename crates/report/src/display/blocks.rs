@@ -31,7 +31,7 @@ const LONGEST: usize = 20;
 /// How a text is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Columns of the terminal. Lines are not broken where there is none.
+    /// Columns of the terminal. Absent: lines are not broken.
     pub width: Option<usize>,
     /// Whether there are colours.
     pub color: bool,
@@ -39,7 +39,6 @@ pub struct Layout {
 
 /// The points of a debate, by whose text they are against, the open and grave ones first, and what the authors did about
 /// them. Nothing in it steers a terminal but its own colours.
-#[must_use]
 pub fn objections(shown: &Shown, view: &View<'_>, layout: Layout) -> String {
     let blocks = [
         subject::counts(view.debate, shown),
@@ -160,7 +159,7 @@ impl TerminalPage<'_> {
         }
     }
 
-    /// A text of a model, as Markdown, behind a label.
+    /// A text of a model, as Markdown, after a label.
     fn prose(&mut self, label: Vec<StyledSpan>, text: &str, indent: usize) {
         let lines = rendered_after(label, text, self.room(indent + INDENT), self.layout.color);
         self.lines(lines, indent, INDENT);
@@ -181,7 +180,7 @@ impl TerminalPage<'_> {
         }
     }
 
-    /// Columns that are left behind an indentation.
+    /// Columns that are left after an indentation.
     fn room(&self, indent: usize) -> usize {
         self.layout.width.map_or(usize::MAX, |width| width.max(NARROWEST).saturating_sub(indent))
     }

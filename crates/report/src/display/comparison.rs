@@ -1,5 +1,4 @@
-//! Two texts side by side as lines of a terminal: what only the first has, what only the second has, and a little of
-//! what both have around it.
+//! Two texts side by side as lines of a terminal: lines of the first, lines of the second, and a little common context.
 
 use anstyle::{AnsiColor, Style};
 use console::measure_text_width;
@@ -10,14 +9,13 @@ use crate::report::{Line, Side, excerpt};
 
 use super::blocks::Layout;
 
-/// Lines that both have and that are shown before and behind what differs.
+/// Unchanged lines shown around each change.
 const AROUND: usize = 2;
 /// Narrower than this, text falls to pieces: the terminal may wrap such lines itself.
 const NARROWEST: usize = 30;
 
-/// The lines that differ, with what is around them; the rest is left out, which shows as `…`. Nothing in them steers a
-/// terminal but our own colours.
-#[must_use]
+/// The changed lines with their context; the rest is left out, which shows as `…`. Nothing in them steers a terminal
+/// but our own colours.
 pub fn compared(lines: &[Line], layout: Layout) -> String {
     let mut text = String::new();
     for line in excerpt(lines, AROUND) {
@@ -60,7 +58,7 @@ fn push(text: &mut String, line: &Line, layout: Layout) {
     text.push('\n');
 }
 
-/// The words of a text, each with the blanks behind it.
+/// The words of a text, each with the blanks after it.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(' ')
 }

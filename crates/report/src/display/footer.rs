@@ -34,7 +34,6 @@ pub struct Ended<'a> {
 
 /// `✓ full · 3 rounds · 38 calls · 0:43 · $0.21 · confidence 82 %`, with colours and in lines of at
 /// most so many columns; below it the first of the reasons that kept the debate from being full.
-#[must_use]
 pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> String {
     let outcome = debate.outcome.as_ref();
     let kind = outcome.map_or(OutcomeKind::Full, |outcome| outcome.kind);

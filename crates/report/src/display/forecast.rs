@@ -17,7 +17,6 @@ const STAGE_WIDTH: usize = 24;
 
 /// A forecast as text: each call with its tokens and cost, the sums by model, and what the figures assume. `stages` are
 /// those of the debate's protocol.
-#[must_use]
 pub fn forecast(forecast: &Forecast, stages: &[StageInfo]) -> String {
     let mut text = String::from("The calls that this debate would make. Nothing was called.\n");
     let mut part = None;
@@ -58,9 +57,8 @@ pub fn forecast(forecast: &Forecast, stages: &[StageInfo]) -> String {
     text
 }
 
-/// What a debate takes, in a line: `38 calls, likely $0.08, at most $0.28`. `limit` is what it may cost, if that is
-/// limited; `tools` says whether an agent may call some, which no figure counts.
-#[must_use]
+/// What a debate takes, in a line: `38 calls, likely $0.08, at most $0.28`. `limit` is the cost limit, if there is one;
+/// `tools` says whether an agent may call some, which no figure counts.
 pub fn price_tag(forecast: &Forecast, limit: Option<Usd>, tools: bool) -> String {
     let Span { low, high } = forecast.count();
     let calls = counted(high as u64, "call");
@@ -87,7 +85,6 @@ pub fn price_tag(forecast: &Forecast, limit: Option<Usd>, tools: bool) -> String
 }
 
 /// What a limit of cost or calls buys, as people read it.
-#[must_use]
 pub fn purchase(purchase: &Purchase) -> String {
     let Purchase { limit, all_rounds, bought, rounds, left_out, answer_limit, .. } = purchase;
     let held = answer_limit.map(|tokens| format!(", with answers of at most {} tokens", thousands(tokens.into())));

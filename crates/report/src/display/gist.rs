@@ -1,4 +1,4 @@
-//! What is said of a debate when it is over, in three lines: what came out, what was fought over most, and what to type
+//! What is said of a debate when it is over, in three lines: the answer, the strongest objection, and what to type
 //! next.
 
 use console::measure_text_width;
@@ -16,7 +16,6 @@ const SENTENCE: usize = 160;
 
 /// The three lines, each in rows of at most so many `columns`, or as long as it is. `name` is what a person types for the
 /// debate.
-#[must_use]
 pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     let broken = |line: String| columns.map_or_else(|| line.clone(), |columns| rows("", &line, columns).join("\n"));
     let said = [answer(debate), objection(debate)].map(broken);
@@ -40,7 +39,7 @@ fn objection(debate: &Debate) -> String {
     let ledger = Ledger::shown(debate).ledger;
     let weightiest = subject::weightiest(&ledger);
     let Some(one) = weightiest.first().and_then(|group| group.first()) else {
-        return "No objection was raised that can be told apart.".to_owned();
+        return "No objection was raised, or none can be told apart.".to_owned();
     };
     let view = View::new(debate, &[], None);
     let [critic, target] = [&one.critic_id, &one.target_id].map(|id| one_line(view.name_of(id)));

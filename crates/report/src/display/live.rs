@@ -85,7 +85,7 @@ impl LiveBlock {
         Self { bar, out, size: None, is_shown: false }
     }
 
-    /// Replaces what is shown by `lines`, none of them wider than the terminal, which is of `size` now.
+    /// Shows `lines` in place of the last frame. None is wider than the terminal, whose size is `size`.
     pub(super) fn draw(&mut self, lines: &[String], size: TerminalSize) {
         let was_shown = std::mem::replace(&mut self.is_shown, !lines.is_empty());
         if !was_shown && !self.is_shown {
@@ -101,7 +101,7 @@ impl LiveBlock {
         });
     }
 
-    /// Has a terminal that can show all that `change` writes at once, instead of a screen that is half old.
+    /// Makes terminals that can show all that `change` writes at once, without a half-drawn screen.
     fn at_once(&self, change: impl FnOnce(&ProgressBar)) {
         let mut out = self.out.clone();
         // A terminal that has gone is no reason to end a debate.
@@ -127,7 +127,7 @@ pub(super) enum HeardKeys {
     None,
     /// Those that steer a debate.
     Debate,
-    /// Those that steer a replay, which calls nobody.
+    /// The keys that control a replay.
     Replay,
 }
 
@@ -183,8 +183,8 @@ pub(super) fn block(
     lines.iter().map(|line| truncate_str(line, columns, "…").into_owned()).collect()
 }
 
-/// `✓ proposals  ▸ critiques 4/6  ▸ refinements 1/3  · evaluation`: the stages of the round, those that overlap side by
-/// side. On a narrow screen what is done goes first, then what is to come.
+/// `✓ proposals  ▸ critiques 4/6  ▸ refinements 1/3  · evaluation`: the stages of the round, overlapping ones side by
+/// side. On a narrow screen finished stages go first, then future ones.
 fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
     let panel = progress.panel();
     let begun: Vec<(StageId, StageProgress)> = progress.stages().collect();
@@ -219,7 +219,7 @@ fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
             format!("{SPIN}▸{SPIN:#} {HEADER}{}{HEADER:#}", one_line(&entered.words.noun)),
         ));
     }
-    // Within one place, what has begun is in the order in which it did, and ahead of what is to come.
+    // Within one place, stages stand in the order in which they began, before those to come.
     items.sort_by_key(|(rank, ..)| *rank);
     let shown = |items: &[(usize, Stands, String)], cut: bool| {
         let texts: Vec<&str> = items.iter().map(|(.., text)| text.as_str()).collect();
@@ -279,8 +279,8 @@ fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Inst
     fitting(parts, columns).join(SEPARATOR)
 }
 
-/// A line for each participant, in the same place whether or not it has something to do. Where there is no room for all,
-/// those who have.
+/// A line for each participant, in the same place whether or not it has something to do. If there is no room for all,
+/// only those with calls in flight.
 fn people(progress: &Progress, now: Instant, columns: usize, room: usize) -> Vec<String> {
     let busy = progress.busy();
     let everybody: Vec<_> = progress.panel().participants().collect();

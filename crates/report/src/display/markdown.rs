@@ -21,7 +21,6 @@ const CODE_INDENT: &str = "  ";
 
 /// `text` rendered for a terminal of `width` columns, ending in a newline. The text's own escape codes are dropped;
 /// without colour there are none at all. A choice of [`ColorChoice::Auto`] counts as no colour.
-#[must_use]
 pub fn render_markdown(text: &str, width: usize, color: ColorChoice) -> String {
     let colored = matches!(color, ColorChoice::Always | ColorChoice::AlwaysAnsi);
     let lines = rendered_after(Vec::new(), text, width.max(NARROWEST), colored);

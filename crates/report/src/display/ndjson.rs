@@ -24,7 +24,7 @@ enum EventTarget {
     Other { name: String },
 }
 
-/// The line that stands for signals that are left out.
+/// The line for dropped signals.
 #[derive(Serialize)]
 struct GapLine {
     signal: &'static str,
@@ -38,7 +38,7 @@ pub enum EventSinkError {
     #[error("nobody reads the event stream any more")]
     ReaderGone,
     /// Events that passed while nobody read the stream cannot be read again from the journal.
-    #[error("the event stream cannot be made up from the journal")]
+    #[error("the event stream cannot be rebuilt from the journal")]
     Unread(#[source] io::Error),
     /// It cannot be written.
     #[error("the event stream cannot be written to {target}")]
@@ -58,7 +58,7 @@ pub fn event_line(signal: &Signal) -> serde_json::Result<String> {
     as_line(signal)
 }
 
-/// The line in place of so many signals that are left out, none of them an event of the journal.
+/// The line in place of `missed` dropped signals, none of them an event of the journal.
 ///
 /// # Errors
 /// None.
@@ -72,7 +72,6 @@ fn as_line(line: &impl Serialize) -> serde_json::Result<String> {
 
 impl EventSink {
     /// On standard output.
-    #[must_use]
     pub fn stdout() -> Self {
         Self::of_stdout(Box::new(io::stdout()))
     }
@@ -90,7 +89,6 @@ impl EventSink {
     }
 
     /// On any writer; `name` stands for it in errors.
-    #[must_use]
     pub fn new(name: String, out: Box<dyn Write + Send>) -> Self {
         Self { out, target: EventTarget::Other { name } }
     }

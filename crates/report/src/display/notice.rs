@@ -39,7 +39,6 @@ const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
 impl ColorMode {
     /// The explicit choice for `stream`: never [`ColorChoice::Auto`], which would ask the environment.
-    #[must_use]
     pub fn choice(self, stream: &impl IsTerminal) -> ColorChoice {
         match self {
             Self::Always => ColorChoice::Always,
@@ -51,7 +50,6 @@ impl ColorMode {
 
 impl Notices<AutoStream<StderrLock<'static>>> {
     /// On stderr, which stays locked meanwhile.
-    #[must_use]
     pub fn stderr(color: ColorMode) -> Self {
         let stderr = io::stderr().lock();
         let choice = color.choice(&stderr);
@@ -67,7 +65,6 @@ impl<W: Write> Notices<W> {
     }
 
     /// With lines of at most so many columns, which break between words.
-    #[must_use]
     pub fn within(self, width: Option<usize>) -> Self {
         Self { width, ..self }
     }

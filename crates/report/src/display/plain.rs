@@ -6,8 +6,8 @@ use dialectic_record::debate::{AgentId, CallKey, Event, Progress, Signal, StopRe
 
 use super::result::{result_line, swayed};
 
-/// What stands in place of what is left out.
-pub(super) const GAP: &str = "… the progress of the meantime is left out: nobody read it …";
+/// Printed in place of dropped lines.
+pub(super) const GAP: &str = "… progress is skipped here: nobody read it in time …";
 
 /// Turns signals into lines.
 #[derive(Debug, Default)]
@@ -66,8 +66,8 @@ impl PlainLines {
         }
     }
 
-    /// What is to be printed in place of lines that are left out, because nobody took them in time. `progress` is where
-    /// the debate stands behind them.
+    /// The line printed in place of lines that were dropped because nobody read them in time. `progress` is where the
+    /// debate stands after them.
     pub(super) fn gap(&mut self, progress: &Progress) -> String {
         self.open_round = Some(progress.round()).filter(|round| *round > 0);
         GAP.to_owned()

@@ -1,4 +1,4 @@
-//! What is still to come of a debate that is shown: by its dry run, less what has come since.
+//! What is still to come in the shown debate: by its dry run, less what has come since.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ pub(super) struct Plan {
     stages: BTreeMap<(u32, StageId), usize>,
     /// Calls that are not there yet; a cost that is not known is absent.
     to_come: BTreeMap<CallKey, Option<Span<Usd>>>,
-    /// Calls that are there, with what they cost where that is known.
+    /// Calls that have ended, with their cost if it is known.
     settled: BTreeMap<CallKey, Option<Usd>>,
-    /// What those calls were foreseen to cost, and what they did.
+    /// The foreseen and the real cost of those calls.
     foreseen: Span<Usd>,
     cost: Usd,
     /// Whether no further round is begun.
@@ -28,7 +28,7 @@ impl Plan {
             if call.made == Made::Always {
                 *self.stages.entry((call.key.round, call.key.stage)).or_default() += 1;
             }
-            // Rounds beyond those that were asked for can come, but are not likely.
+            // Extra rounds are possible, but not likely.
             if call.made == Made::Always || call.key.round <= panel.rounds {
                 self.to_come.insert(call.key.clone(), call.cost);
             }
@@ -82,7 +82,7 @@ impl Plan {
         (!self.stages.is_empty()).then(|| (settled, settled + self.to_come.len()))
     }
 
-    /// What the debate will probably have cost in the end. How long answers are is learned from those that are there;
+    /// What the debate will probably have cost in the end. The likely length of answers is learned from finished ones;
     /// nothing is known before the first, nor where a price is not.
     pub(super) fn likely(&self, spent: Spent) -> Option<Usd> {
         let room = self.foreseen.high.saturating_sub(self.foreseen.low).dollars();
@@ -90,7 +90,7 @@ impl Plan {
             return None;
         }
         let least = self.foreseen.low.dollars();
-        // Where answers are even shorter than the least that is foreseen, so are those to come.
+        // If answers are even shorter than foreseen, later ones are taken to be as short.
         let part_of_least = if least > 0.0 { (self.cost.dollars() / least).min(1.0) } else { 1.0 };
         let share = (self.cost.saturating_sub(self.foreseen.low).dollars() / room).clamp(0.0, 1.0);
         let of = |span: &Span<Usd>| span.low.times(part_of_least) + span.high.saturating_sub(span.low).times(share);
@@ -141,7 +141,7 @@ mod tests {
         let one_cent = contributed(PROPOSAL, "agent-kiss", None);
         let spent = Spent { tokens: 0, silent_calls: 0, cost: Some(Usd::from_dollars(0.01)) };
         let mut plan = Plan::default();
-        // The forecast comes behind the first call.
+        // The forecast comes after the first call.
         plan.see(event(&one_cent), &panel());
         assert_eq!(plan.likely(spent), None);
         plan.expect(&forecast(Some((1.0, 5.0))), &panel());

@@ -36,15 +36,15 @@ impl FromStr for Speed {
     }
 }
 
-/// Publishes the signals, each when it is due, and none while it is `held`. Waits for watchers: what is past is not
-/// held up by that.
+/// Publishes the signals, each when it is due, and none while it is `held`. Waits for watchers: a pause does not delay
+/// past moments.
 pub async fn play(moments: Vec<Moment>, speed: Speed, signals: &Signals, mut held: watch::Receiver<bool>) {
     let mut begun = Instant::now();
     for Moment { at, signal } in moments {
         loop {
             if *held.borrow_and_update() {
                 let since = Instant::now();
-                // Nobody is left who could let it go on, and nobody who wants it held.
+                // Nobody is left to continue it, so it is not held.
                 let _ = held.wait_for(|is_held| !is_held).await;
                 begun += since.elapsed();
             }

@@ -9,8 +9,8 @@ use dialectic_record::debate::{
     ResultKind, Verdict,
 };
 
-/// What an event says of who is for what, or who won; nothing where it says no such thing. `name` is how people are
-/// called. Not cleaned.
+/// What an event says about votes, positions or the winner; nothing where it says no such thing. `name` is how people
+/// are called. Not cleaned.
 pub(super) fn result_line<'a>(
     panel: &'a PanelInfo,
     event: &'a Event,

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::TermLike;
 
-/// A writer that the block and what is printed above it share.
+/// A writer shared by the block and the lines above it.
 #[derive(Clone)]
 pub(super) struct SharedWriter(Arc<Mutex<Box<dyn Write + Send>>>);
 

@@ -10,11 +10,10 @@ use crate::report::{View, preposition, subject};
 
 use super::blocks::{Layout, written};
 
-/// Lines are made for terminals of this width, whatever standard error is.
+/// Lines are always broken for terminals of this width.
 const LAYOUT: Layout = Layout { width: Some(80), color: false };
 
 /// The agents and the judge: name, id, role, model, provider, and where their prompts came from.
-#[must_use]
 pub fn participants(debate: &Debate) -> String {
     if debate.settings.is_none() {
         return format!("Agents: {UNKNOWN}\n");
@@ -38,7 +37,6 @@ pub fn participants(debate: &Debate) -> String {
 }
 
 /// Round by round what was said, scored and lost, then what it took in all.
-#[must_use]
 pub fn summary(debate: &Debate) -> String {
     let view = View::new(debate, &[], None);
     let mut blocks: Vec<Block<'_>> = debate.rounds.iter().flat_map(|round| round_of(debate, round)).collect();

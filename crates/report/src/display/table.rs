@@ -49,25 +49,21 @@ pub struct TableColumn {
 
 impl TableColumn {
     /// A column of text, flush left, as wide as its widest cell.
-    #[must_use]
     pub fn text(title: impl Into<String>) -> Self {
         Self { title: title.into(), is_figure: false, rank: 0, least: None }
     }
 
     /// A column of figures, flush right.
-    #[must_use]
     pub fn figure(title: impl Into<String>) -> Self {
         Self { is_figure: true, ..Self::text(title) }
     }
 
     /// The same, but left out where there is no room; the columns with the highest ranks first.
-    #[must_use]
     pub fn rank(self, rank: u8) -> Self {
         Self { rank, ..self }
     }
 
-    /// The same, but it takes whatever room is left, from `least` on.
-    #[must_use]
+    /// The same, but it takes the remaining room, at least `least` columns.
     pub fn flexible(self, least: usize) -> Self {
         Self { least: Some(least), ..self }
     }
@@ -82,13 +78,11 @@ pub struct Cell {
 
 impl Cell {
     /// Text like any other.
-    #[must_use]
     pub fn plain(text: impl Into<String>) -> Self {
         Self::styled(text, Style::new())
     }
 
     /// Text in a colour of the terminal's own, bold or dimmed.
-    #[must_use]
     pub fn styled(text: impl Into<String>, style: Style) -> Self {
         Self { text: text.into(), style }
     }
@@ -106,13 +100,11 @@ pub struct Table {
 
 impl Table {
     /// A table without rows.
-    #[must_use]
     pub fn new(columns: impl IntoIterator<Item = TableColumn>) -> Self {
         Self { columns: columns.into_iter().collect(), rows: Vec::new(), height: usize::MAX }
     }
 
     /// The same, with a line for each row: what is too long is cut, not broken.
-    #[must_use]
     pub fn of_lines(self) -> Self {
         Self { height: 1, ..self }
     }
@@ -123,7 +115,6 @@ impl Table {
     }
 
     /// The table as text: the titles, then the rows. Without a width everything is there, whole, a line for each row.
-    #[must_use]
     pub fn drawn(&self, layout: Layout) -> String {
         self.set(layout, true)
     }

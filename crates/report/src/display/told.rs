@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use anstyle::{Ansi256Color, AnsiColor, Color, Style};
+use anstyle::{Ansi256Color, AnsiColor, Style};
 use console::{measure_text_width, truncate_str};
 
 use dialectic_base::figures::{counted, duration, named_cost, percent, score, sum_of_tokens, thousands};
@@ -25,16 +25,7 @@ const QUIET: Style = Style::new().dimmed();
 
 /// The colours that agents have on pages and in the browser, as near as a terminal has them: each can be read on a dark
 /// and on a light one.
-const OF_AGENTS: [Ansi256Color; 8] = [
-    Ansi256Color(33),
-    Ansi256Color(168),
-    Ansi256Color(98),
-    Ansi256Color(31),
-    Ansi256Color(161),
-    Ansi256Color(133),
-    Ansi256Color(62),
-    Ansi256Color(97),
-];
+const OF_AGENTS: [u8; 8] = [33, 168, 98, 31, 161, 133, 62, 97];
 
 /// In less room than this, in columns, what is said stands in a row of its own.
 const ROOM_FOR_WORDS: usize = 24;
@@ -50,7 +41,7 @@ const READ: usize = 4_000;
 /// The colour of an agent; the judge has none.
 pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {
     match panel.agents.iter().position(|agent| agent.id == *id) {
-        Some(place) => Style::new().fg_color(Some(Color::Ansi256(OF_AGENTS[place % OF_AGENTS.len()]))),
+        Some(place) => Style::new().fg_color(Some(Ansi256Color(OF_AGENTS[place % OF_AGENTS.len()]).into())),
         None => Style::new().bold(),
     }
 }
@@ -60,7 +51,7 @@ pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {
 pub(super) struct Told {
     /// Lines.
     pub(super) lines: Vec<String>,
-    /// The whole text of what has come back, Markdown, where somebody may want to read it.
+    /// The whole text that came back, as Markdown, if it is worth reading.
     pub(super) text: Option<Arc<str>>,
 }
 
@@ -147,7 +138,7 @@ impl Teller {
                 self.is_stopping = true;
                 Some(match reason {
                     StopReason::Budget => "stopping: the limit is reached".to_owned(),
-                    StopReason::User => "stopping: what is there is closed with the judge's answer".to_owned(),
+                    StopReason::User => "stopping: the judge closes the debate with what there is".to_owned(),
                 })
             }
             Event::RoundTimedOut { round } => Some(format!("round {round} ran into its time limit")),
@@ -205,7 +196,7 @@ impl Teller {
     }
 }
 
-/// What was spent: nothing where neither money nor tokens were, so that an offline debate shows no price.
+/// What was spent: nothing if no money and no tokens were spent, so that an offline debate shows no price.
 pub(super) fn spending(cost: Option<Usd>, tokens: u64) -> Option<String> {
     (cost != Some(Usd::ZERO) || tokens > 0).then(|| named_cost(cost))
 }
@@ -291,7 +282,7 @@ fn counted_votes(panel: &PanelInfo, voting: &Voting) -> String {
     format!("{noun}: {winner} wins{how} ({})", tally.join(", "))
 }
 
-/// A call that has come to its end.
+/// A call that ended.
 struct EndedCall<'a> {
     key: &'a CallKey,
     about: Option<&'a AgentId>,
@@ -304,7 +295,7 @@ struct EndedCall<'a> {
 }
 
 impl<'a> EndedCall<'a> {
-    /// The one that `event` ends; nothing where it ends none that was made.
+    /// The one that `event` ends; nothing if it ends no call.
     fn of(panel: &'a PanelInfo, event: &'a Event) -> Option<Self> {
         let (key, ended) = event.result()?;
         let record = event.call();
@@ -466,7 +457,7 @@ fn cut_names(names: Vec<String>, room: usize) -> Vec<String> {
     names.iter().map(|name| cut(name, each)).collect()
 }
 
-/// `text` broken into rows of so many columns, the first behind `mark`, the others below it.
+/// `text` broken into rows of so many columns, the first after `mark`, the others below it.
 pub(super) fn rows(mark: &str, text: &str, columns: usize) -> Vec<String> {
     let indent = measure_text_width(mark);
     let room = columns.saturating_sub(indent).max(1);
@@ -493,7 +484,7 @@ fn point_of(contribution: &Contribution) -> String {
     if let Some(point) = reading.and_then(|reading| reading.points.as_ref()?.first()) {
         return first_sentence(&point.text);
     }
-    // What is new of a text that answers objections stands behind the answers, or before them.
+    // What is new of a text that answers objections stands after the answers, or before them.
     let answers = reading.and_then(|reading| reading.answers_at.clone()).unwrap_or_default();
     let around = [contribution.content.get(answers.end..), contribution.content.get(..answers.start)];
     let sentences = around.into_iter().flatten().map(first_sentence);
@@ -550,7 +541,7 @@ pub(super) fn first_sentence(markdown: &str) -> String {
 /// The first sentence of a text that has a whole one.
 fn sentence(text: &str) -> Option<&str> {
     let ends = text.char_indices().filter(|(_, c)| ".!?。！？".contains(*c));
-    // A dot within a number or a name ends nothing, and neither does one behind an abbreviation.
+    // A dot within a number or a name ends nothing, and neither does one after an abbreviation.
     let is_end = |(place, c): &(usize, char)| {
         let (before, behind) = (&text[..*place], &text[place + c.len_utf8()..]);
         let word = before.rsplit([' ', '(']).next().unwrap_or_default();

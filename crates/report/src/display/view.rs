@@ -88,7 +88,7 @@ enum ViewMessage {
     Hidden { is_hidden: bool, shown: oneshot::Sender<()> },
 }
 
-/// What a key does to what is shown.
+/// The effect of a key on the view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeysMeaning {
     /// Keys that steer a debate are heard: the block says so.
@@ -104,7 +104,7 @@ pub enum KeysMeaning {
 }
 
 impl Messages {
-    /// Shows `text`, which ends with a line break, behind everything that was published before. What comes back is
+    /// Shows `text`, which ends with a line break, after everything that was published before. What comes back is
     /// ready when it is shown; it need not be waited for.
     pub fn say(&self, text: &str) -> impl Future<Output = ()> + use<> {
         let (shown, told) = oneshot::channel();
@@ -127,8 +127,8 @@ impl Messages {
         drop(self.0.send(ViewMessage::Keys(meaning)));
     }
 
-    /// Takes the block off the screen, as long as somebody else has the terminal, or puts it back. What comes back is
-    /// ready when that is done, which may be never.
+    /// Takes the block off the screen, as long as somebody else has the terminal, or puts it back. The future is ready
+    /// when that is done, which may be never.
     pub fn hide(&self, is_hidden: bool) -> impl Future<Output = ()> + use<> {
         let (shown, told) = oneshot::channel();
         drop(self.0.send(ViewMessage::Hidden { is_hidden, shown }));
@@ -159,7 +159,6 @@ impl LiveView {
     }
 
     /// Where something can be said to the user.
-    #[must_use]
     pub fn messages(&self) -> Messages {
         self.messages.clone()
     }
@@ -192,7 +191,7 @@ async fn show(
                 reporter.draw(&progress, now());
                 continue;
             }
-            // Before messages, which come behind what was published before them.
+            // Before messages, which come after what was published before them.
             news = signals.next() => news,
             Some(message) = messages.recv() => {
                 reporter.tell(message, &progress);
@@ -345,7 +344,7 @@ impl Reporter {
         }
     }
 
-    /// Shows where the debate stands behind signals that are left out, and the warnings among them.
+    /// Shows where the debate stands after signals that are left out, and the warnings among them.
     fn skip<'a>(&mut self, progress: &Progress, warnings: impl Iterator<Item = &'a Arc<Signal>>) {
         let left_out = match &mut self.form {
             ViewForm::Plain(plain) => Some(plain.gap(progress)),
@@ -608,7 +607,7 @@ mod tests {
         assert!(memory.text().ends_with(&format!("{}Question [2J1 of 2?\n", erased())), "{:?}", memory.text());
         drop(sender);
         display.await.unwrap();
-        // Nobody waits for what is never shown.
+        // The waiter may be gone.
         messages.say("Too late.\n").await;
         assert!(!memory.text().contains("late"));
     }
@@ -627,7 +626,7 @@ mod tests {
         drop(sender);
         display.await.unwrap();
         let shown = memory.text();
-        let gap = "… the progress of the meantime is left out: nobody read it …\nwarning: look out\nproposal started";
+        let gap = "… progress is skipped here: nobody read it in time …\nwarning: look out\nproposal started";
         assert!(shown.starts_with(gap), "{}", &shown[..200]);
         assert!(shown.ends_with("round 1/3 ended: 0 tokens, $0.0000 so far\n"), "{}", &shown[shown.len() - 200..]);
     }

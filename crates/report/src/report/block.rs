@@ -39,13 +39,13 @@ pub(crate) enum Block<'a> {
     Heading(Phrase<'a>),
     /// A sentence or more.
     Paragraph(Phrase<'a>),
-    /// The items of a list. Where there is none, Markdown still has the blank line that ends it.
+    /// The items of a list. An empty list still writes its closing blank line in Markdown.
     List(Vec<ListItem<'a>>),
     /// A table.
     Table(TableBlock<'a>),
     /// A text of a model or a user, with lines of its own.
     Text(Cow<'a, str>),
-    /// The same, under a line that says what it is. Without a text, that is said.
+    /// The same, under a title line. Without a text, that is said.
     Said(Phrase<'a>, Option<Cow<'a, str>>),
     /// A text that is no prose: a file, JSON. Markdown has it in a fence like any other.
     Verbatim(Cow<'a, str>),
@@ -55,7 +55,7 @@ pub(crate) enum Block<'a> {
     Folded(Phrase<'a>, Vec<Block<'a>>),
     /// Blocks that belong to a line, set in below it.
     Indented(Phrase<'a>, Vec<Block<'a>>),
-    /// Blocks that stand out, since they lessen what is said around them.
+    /// Blocks that stand out, because they qualify the text around them.
     Warning(Vec<Block<'a>>),
     /// Blocks that the Markdown report has no place for.
     Aside(Vec<Block<'a>>),

@@ -44,7 +44,7 @@ pub struct Figures {
     pub calls: u64,
     /// Input and output tokens.
     pub tokens: u64,
-    /// Calls of which nobody said how many they took.
+    /// Calls without a token count.
     #[serde(skip)]
     pub silent_calls: u64,
     /// What it cost; absent where that is not known.
@@ -59,7 +59,7 @@ pub struct Figures {
     pub open: usize,
     /// Major requirements that are not fulfilled.
     pub unfulfilled: usize,
-    /// Those that are not fulfilled in a case.
+    /// Requirements fulfilled in part.
     pub partly_fulfilled: usize,
     /// Whether the answer was checked, and what came of it; absent where there is nothing to check.
     pub check: Option<String>,
@@ -110,7 +110,6 @@ pub enum Side {
 
 impl Comparison {
     /// Of two debates.
-    #[must_use]
     pub fn of(first: &Debate, second: &Debate) -> Self {
         let both = [first, second];
         Self {
@@ -241,9 +240,8 @@ fn solution(debates: [&Debate; 2]) -> Option<Vec<Line>> {
     changed(first, second)
 }
 
-/// The lines of the newest draft of an answer and of the text that took its place; nothing where none did, or where they
-/// are too long to be compared.
-#[must_use]
+/// The lines of the newest draft of an answer and of the text that took its place; nothing if none did, or if they are
+/// too long to compare.
 pub fn draft_and_final(debate: &Debate) -> Option<Vec<Line>> {
     let (draft, text) = (debate.newest_draft()?, debate.final_text()?);
     changed(&draft.text.without_answers(), &text.without_answers())
@@ -266,7 +264,7 @@ pub(crate) fn changed(old: &str, new: &str) -> Option<Vec<Line>> {
     Some(compared)
 }
 
-/// The lines that differ, with some around them; nothing for each run of those that are left out.
+/// The lines that differ, with some around them; `None` for each run of lines that are left out.
 pub(crate) fn excerpt(lines: &[Line], around: usize) -> Vec<Option<&Line>> {
     let is_near = |index: usize| {
         let around = index.saturating_sub(around)..=(index + around).min(lines.len().saturating_sub(1));

@@ -21,7 +21,7 @@ use super::prose::{RENDERED_BYTES, gist, leads, options as markdown_options, pla
 use super::stages::said_in;
 use super::{ParticipantView, View, subject};
 
-/// What the judge's assessment begins with, behind the solution's own text; its lists have places of their own here.
+/// What the judge's assessment begins with, after the solution's own text; its lists have places of their own here.
 const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment";
 /// Characters of an option's first sentences, and how many of its parts are named.
 const SKETCH: usize = 300;
@@ -234,7 +234,7 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
     writeln!(out, "\n</details>")
 }
 
-/// A solution's own text, without the judge's assessment behind it.
+/// A solution's own text, without the judge's assessment after it.
 pub(super) fn without_assessment(text: &str) -> &str {
     text.rsplit_once(ASSESSMENT).map_or(text, |(text, _)| text)
 }

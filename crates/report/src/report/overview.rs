@@ -13,7 +13,7 @@ use super::prose::brief;
 use super::stages::said_in;
 use super::{View, subject};
 
-/// Characters of the solution's beginning that are enough to know what it is about.
+/// Characters of the solution that show what it is about.
 const BEGINNING: usize = 400;
 /// Items of a list that are shown.
 const MOST: usize = 5;
@@ -23,7 +23,6 @@ const HASH: usize = 12;
 const ITEM: usize = 300;
 
 /// The overview as Markdown. `name` is what a person types for the debate.
-#[must_use]
 pub fn overview(view: &View<'_>, name: &str) -> String {
     let debate = view.debate;
     let given = debate.given_title();
@@ -138,7 +137,7 @@ fn decided(page: &mut String, view: &View<'_>) {
     list(page, "Not verified", items(&solution.unverified));
 }
 
-/// Who won, by what, and how far that can be relied on; nothing where nobody could win.
+/// The winner, how it won, and how stable that is; nothing where nobody could win.
 fn won(view: &View<'_>) -> Option<String> {
     let debate = view.debate;
     let name = |id: &AgentId| inline(view.name_of(id)).into_owned();

@@ -40,7 +40,6 @@ pub struct Said<'a> {
 
 /// All that was said in a debate, in its order: questions, round by round what was summarised, said and scored, and
 /// what the judge made of it.
-#[must_use]
 pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
     let debate = view.debate;
     let stage = |yields: ResultKind| first(debate, yields).map(|stage| stage.id);
@@ -148,14 +147,12 @@ fn of_contribution<'a>(view: &'a View<'a>, round: u32, one: &'a Contribution) ->
 
 impl Said<'_> {
     /// What its stage brings; nothing where the record does not know the stage.
-    #[must_use]
     pub fn yields(&self, debate: &Debate) -> Option<ResultKind> {
         debate.stage(self.stage?)?.yields
     }
 }
 
-/// Texts as Markdown, each under a heading of its own. Whatever is in a text, no heading of it is one of these.
-#[must_use]
+/// Texts as Markdown, each under a heading of its own. Headings inside a text never reach the level of these.
 pub fn readable(view: &View<'_>, texts: &[Said<'_>]) -> String {
     let mut page = String::new();
     let mut round = None;

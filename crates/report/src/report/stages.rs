@@ -14,8 +14,8 @@ const NAME: usize = 60;
 const QUESTION: &str = "?";
 const ANSWER: &str = "A";
 
-/// The stages in the order in which they were come to: those whose calls are made in turn within the same place, by
-/// which text was first.
+/// The stages in the order in which they were reached. Stages of the same place whose calls are made in turn are
+/// ordered by their first text.
 fn as_they_came(debate: &Debate) -> Vec<&StageInfo> {
     let texts = || debate.rounds.iter().flat_map(|round| &round.contributions);
     let mut stages: Vec<&StageInfo> = debate.stages.iter().collect();
@@ -31,7 +31,7 @@ fn as_they_came(debate: &Debate) -> Vec<&StageInfo> {
 pub(super) struct Mark {
     /// What a legend says.
     pub(super) name: String,
-    /// What stands in a bar that is wide enough.
+    /// The letter in a bar that is wide enough.
     pub(super) letter: String,
     /// The class that gives the colour.
     pub(super) colour: String,
@@ -58,7 +58,7 @@ pub(super) enum Period {
 pub(super) struct StageSection<'v> {
     /// Its heading.
     pub(super) title: String,
-    /// What is said where there are none.
+    /// Shown when there are none.
     pub(super) empty: String,
     /// The contributions.
     pub(super) contributions: Vec<&'v Contribution>,
@@ -237,7 +237,7 @@ pub(super) fn said_in(debate: &Debate, round: &Round) -> String {
             None => stages.push((one.stage, 1)),
         }
     }
-    // Of what is made within one stage, the texts are in the order in which they came.
+    // Texts of one stage stand in the order in which they came.
     stages.sort_by_key(|(stage, _)| debate.place_rank(*stage));
     let said = stages.into_iter().map(|(stage, count)| {
         let words = debate.words(stage);

@@ -8,7 +8,7 @@ use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, Recorde
 /// Roles that older files may name; any other role in a file without settings is shown as the first.
 const KNOWN_ROLES: [&str; 7] =
     ["architect", "performance", "security", "testing", "kiss", "datamodeling", "generalist"];
-/// What stands for a model that is not on record.
+/// Shown for a model that is not on record.
 const UNKNOWN_MODEL: &str = "N/A";
 /// The provider, temperatures and judge of older files, which did not save them.
 const OLD_PROVIDER: &str = "openai";
@@ -57,7 +57,6 @@ impl<'a> View<'a> {
     /// The view of `debate`. Agents come from `configured`, matched by the ids found in the state, else from the state's
     /// own settings, else from the contributions. So does the judge; that of a configuration with another id is not the
     /// judge of a debate whose settings are known.
-    #[must_use]
     pub fn new(debate: &'a Debate, events: &'a [Recorded], configured: Option<&Settings>) -> Self {
         let own = debate.settings.as_ref();
         let known = |id: &AgentId| {
@@ -82,20 +81,17 @@ impl<'a> View<'a> {
     }
 
     /// With where it stands by its files: whether somebody still runs it.
-    #[must_use]
     pub fn with_standing(self, standing: &'static str) -> Self {
         Self { standing: Some(standing), ..self }
     }
 
     /// How it ended, in one word, or where it stands.
-    #[must_use]
     pub fn how_it_ended(&self) -> &'static str {
         let status = self.standing.unwrap_or(self.debate.status.name());
         self.debate.outcome.as_ref().map_or(status, |outcome| outcome.kind.name())
     }
 
     /// With everybody on the side that `side` finds, which goes before what the settings say.
-    #[must_use]
     pub fn with_sides(mut self, side: impl Fn(&Settings, &AgentId) -> Position) -> Self {
         if let Some(settings) = &self.debate.settings {
             self.sides = settings.agents.iter().map(|agent| (agent.id.clone(), side(settings, &agent.id))).collect();
@@ -103,8 +99,8 @@ impl<'a> View<'a> {
         self
     }
 
-    /// How sure the judge is of the solution, 0 to 100. Rules are sure of nothing, whatever number they put there.
-    #[must_use]
+    /// How sure the judge is of the solution, 0 to 100. The offline provider has no confidence, so its number is not
+    /// shown.
     pub fn confidence(&self) -> Option<f64> {
         let is_model = self.debate.settings.as_ref().is_none_or(|settings| settings.judge.provider != OFFLINE);
         self.debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| is_model)
@@ -112,7 +108,6 @@ impl<'a> View<'a> {
 
     /// What the debate is called: the judge's title, else the problem's first line that says something, without the
     /// mark of a heading.
-    #[must_use]
     pub fn title(&self) -> Option<&'a str> {
         let debate = self.debate;
         if let Some(title) = debate.given_title() {
@@ -122,9 +117,8 @@ impl<'a> View<'a> {
         lines.into_iter().find(|line| !line.is_empty())
     }
 
-    /// The problem without its title, where that is a line of its own: a heading, or all of a paragraph. The whole
+    /// The problem without its title, if the title is a line of its own: a heading, or all of a paragraph. The whole
     /// problem where the judge gave the title.
-    #[must_use]
     pub fn problem_below_title(&self) -> &'a str {
         if self.debate.given_title().is_some() {
             return &self.debate.problem;
@@ -136,14 +130,12 @@ impl<'a> View<'a> {
     }
 
     /// What people call an agent or the judge; its id where nothing else is known.
-    #[must_use]
     pub fn name_of<'v>(&'v self, id: &'v AgentId) -> &'v str {
         let found = self.agents.iter().chain([&self.judge]).find(|participant| participant.id == *id);
         found.map_or(id.as_str(), |participant| participant.name.as_str())
     }
 
     /// Those whom the judge scored: the best by their mean scores first.
-    #[must_use]
     pub fn judged(&self) -> Vec<&'a AgentId> {
         let means = self.debate.verdict.as_ref().map(|verdict| &verdict.scores);
         let passes = self.debate.judgements.iter().map(|judgement| &judgement.scores);
@@ -154,13 +146,12 @@ impl<'a> View<'a> {
         judged
     }
 
-    /// The side that an agent was on, where that is known.
-    #[must_use]
+    /// The side of an agent, if it is known.
     pub fn side_of(&self, id: &AgentId) -> Option<Position> {
         self.sides.get(id).copied()
     }
 
-    /// What the judge scored, in words: those who spoke, or those who wrote a solution.
+    /// What the judge scored, in words: the speakers, or the authors of solutions.
     pub(super) fn judged_words(&self) -> JudgedWords {
         let speaks = |stage: &StageInfo| stage.yields == Some(ResultKind::Speech);
         if self.debate.stages.iter().any(speaks) {
@@ -171,7 +162,6 @@ impl<'a> View<'a> {
     }
 
     /// Whether anybody took a side.
-    #[must_use]
     pub fn has_sides(&self) -> bool {
         self.sides.values().any(|side| *side != Position::Neutral)
     }
@@ -188,8 +178,8 @@ pub(super) struct JudgedWords {
     pub(super) several: &'static str,
 }
 
-/// Who takes part, with its role: those of the state's settings, who may have failed in every call, then those who
-/// contributed, in the order in which each first did. The judge may have contributed, too, and is none of them.
+/// Who takes part, with its role: first the agents of the settings, even if all their calls failed, then others in the
+/// order of their first contribution. The judge is left out.
 fn members(debate: &Debate) -> Vec<(&AgentId, &str)> {
     let mut seen = BTreeSet::new();
     let settled = debate.agents().iter().map(|agent| (&agent.id, agent.role.as_str()));

@@ -26,7 +26,7 @@ pub(super) enum ScoresDestination<'a> {
     Markdown(&'a Path),
     /// The JSON, in place of what the file held.
     Json(&'a Path),
-    /// Rows, behind those that the file holds.
+    /// Rows appended to the file.
     Csv(&'a Path),
 }
 

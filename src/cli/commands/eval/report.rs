@@ -1,4 +1,4 @@
-//! What is said of an evaluation on standard error: who evaluates, what was ignored, what it took.
+//! What is said of an evaluation on standard error: the evaluators, ignored values, and the cost.
 
 use std::fmt::Write as _;
 

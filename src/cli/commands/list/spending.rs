@@ -26,7 +26,7 @@ struct ModelSpending {
     requests: u64,
     input_tokens: u64,
     output_tokens: u64,
-    /// Calls of which nobody said how many they took.
+    /// Calls without a token count.
     #[serde(skip)]
     silent_calls: u64,
     /// What is known of the cost.
@@ -49,7 +49,7 @@ impl ModelSpending {
         }
     }
 
-    /// `$1.20`; with what is not known beside what is.
+    /// `$1.20`; with the unknown part beside the known one.
     fn cost(&self) -> String {
         match (self.unpriced_debates, self.debates) {
             (0, _) => self.cost_usd.to_string(),

@@ -23,7 +23,7 @@ pub(super) enum TextSelection {
 /// Why nothing can be shown.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ChoiceError {
-    /// A part of which there are several, and none is named.
+    /// A kind of part, of which all are wanted.
     #[error("which {what}? {}", known_of(known))]
     Unnamed {
         /// What there are several of.

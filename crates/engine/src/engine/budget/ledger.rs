@@ -1,5 +1,5 @@
 //! What a debate with a cost limit has spent, and what its calls have shown about their prices: a fold of the journal,
-//! so that a run that takes the debate up again knows what the one before knew, however that ended.
+//! so that a resumed run knows what the last one knew, however that ended.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,7 +19,7 @@ pub(super) const STATED_FACTOR: f64 = 4.0;
 /// Who is paid: a provider's model.
 pub(super) type ModelId = (String, String);
 
-/// What is spent of a limit, and what is set aside.
+/// The spent and the reserved part of a limit.
 #[derive(Debug, Default)]
 pub struct CostLedger {
     spent: Usd,
@@ -70,7 +70,7 @@ impl Default for Measures {
 }
 
 impl CostLedger {
-    /// Takes notice of an event.
+    /// Updates itself from an event.
     pub fn apply(&mut self, recorded: &Recorded, price_of: impl Fn(&CallRecord) -> Option<Price>) {
         match &recorded.event {
             Event::CostReserved { key, usd, factor, bytes, max_tokens } => {
@@ -157,10 +157,10 @@ impl CostLedger {
 }
 
 impl Reservation {
-    /// What it counts as when nobody says what the attempt cost, which is at most what was set aside. A cost that is
-    /// stated, or follows from stated figures, counts as it is, also above that: a server that ignores an output limit or
-    /// lengthens prompts bills it, and to count less would let later attempts spend what is gone already. So the limit
-    /// errs on the user's side, and the next attempts are set aside for by what this one has shown.
+    /// What an attempt of unknown cost counts as: its whole reservation. A cost that is stated, or follows from stated
+    /// figures, counts as it is, also above that: a server that ignores an output limit or lengthens prompts bills it,
+    /// and to count less would let later attempts spend what is gone already. So the limit errs on the user's side, and
+    /// the next attempts are set aside for by what this one has shown.
     ///
     /// An answer goes by the list price, since a provider
     /// that states no cost asks for that; one that broke off may be on the bill with all that was set aside.

@@ -182,7 +182,7 @@ impl Pieces for Chunks {
             self.is_done = true;
             return;
         }
-        // An error behind the end of an answer is about nothing of it.
+        // An error after the end of an answer is about nothing of it.
         if self.completeness() == Completeness::Open {
             self.error = error_in(event);
             // Figures that came before it are not those of the whole answer.

@@ -18,7 +18,7 @@ const NAMES: [&str; 12] = [
     "longcat_think",
 ];
 
-/// The brackets of a tag: before the name, before the name at the end, behind the name. `◁` is Kimi's.
+/// The brackets of a tag: before the name, before the name at the end, after the name. `◁` is Kimi's.
 const BRACKETS: [[&str; 3]; 2] = [["<", "</", ">"], ["◁", "◁/", "▷"]];
 
 /// Whether a text that begins like reasoning is reasoning.
@@ -59,7 +59,7 @@ const MARKS: [(&str, &[&str], Certainty); 18] = [
     ("Here's my thought process:", &["Here is my response:", "Here's my response:"], WithEnd),
 ];
 
-/// What is put around answers behind reasoning.
+/// What is put around answers after reasoning.
 pub(super) const WRAPPERS: [(&str, &str); 7] = [
     ("<answer>", "</answer>"),
     ("<response>", "</response>"),
@@ -76,7 +76,7 @@ pub(super) const LONGEST_END: usize = 32;
 /// What a text begins with.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Opening {
-    /// Reasoning, behind the first `len` bytes.
+    /// Reasoning, after the first `len` bytes.
     Block {
         /// What kind of.
         block: ReasoningTag,
@@ -101,7 +101,7 @@ pub(super) enum ReasoningTag {
 }
 
 impl ReasoningTag {
-    /// Where what follows begins, in a text behind the beginning of this.
+    /// Where what follows begins, in a text after the beginning of this.
     pub(super) fn end_in(self, text: &str) -> Option<usize> {
         match self {
             Self::Tagged { bracket, name } => {
@@ -186,7 +186,7 @@ pub(super) fn without_ending(text: &str) -> &str {
     rest
 }
 
-/// `text` behind `start`, in upper or lower case.
+/// `text` after `start`, in upper or lower case.
 pub(super) fn strip_start<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     begins(text, [start, "", ""]).and_then(|len| text.get(len..))
 }

@@ -118,7 +118,7 @@ fn an_answer_that_speaks_about_tags_stays_whole() {
             assert_eq!(said(text, size, false), text, "{size}");
         }
     }
-    // A tag that strayed behind an answer takes nothing along.
+    // A tag that strayed after an answer takes nothing along.
     assert_eq!(answer("The answer.\n</think>\n"), "The answer.");
 }
 

@@ -58,7 +58,7 @@ async fn serve(mut connection: TcpStream, place: usize, answers: Answers, log: U
             for event in regular_stream(CHAT) {
                 connection.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes()).await.unwrap();
             }
-            // The end of the body comes behind the end of the answer.
+            // The end of the body comes after the end of the answer.
             tokio::time::sleep(Duration::from_millis(10)).await;
             connection.write_all(b"0\r\n\r\n").await.unwrap();
             continue;

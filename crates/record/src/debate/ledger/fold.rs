@@ -26,7 +26,7 @@ impl Fingerprint {
 /// A ledger on its way through a record.
 pub(in crate::debate) struct Fold<'a> {
     pub(in crate::debate) ledger: Ledger,
-    /// The record, for numbers and for who takes whose place; absent where only what is counted matters.
+    /// The record, for numbers and for who takes whose place; absent if only the counts matter.
     debate: Option<&'a Debate>,
     numbers: Vec<&'a AgentId>,
     /// Where each author stands.

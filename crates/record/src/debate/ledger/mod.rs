@@ -1,8 +1,6 @@
 //! What became of every objection: the fold of the points, answers and rechecks that contributions were read to hold,
 //! and of the judge's rulings.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
 use dialectic_base::severity::Severity;
@@ -53,7 +51,7 @@ pub struct Objection {
     pub point: Point,
     /// The author's last answer.
     pub answer: Answered,
-    /// The section that the author says it changed: empty where it names none, absent where none was asked for.
+    /// The section that the author says it changed: empty if it names none, absent if none was asked for.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
     /// What was changed or why not.
@@ -100,40 +98,34 @@ pub struct Objection {
 
 impl Objection {
     /// Its number for life: `2.7`, `D3`.
-    #[must_use]
     pub fn number(&self) -> String {
         self.number.clone()
     }
 
     /// Whether its critic looked last at a version of the text that its author has changed since.
-    #[must_use]
     pub fn is_of_earlier_text(&self) -> bool {
         self.is_of_earlier_text
     }
 
     /// Whether its protocol lets nobody answer it or look at it again, as in a council.
-    #[must_use]
     pub fn is_final_word(&self) -> bool {
         self.is_final_word
     }
 
     /// Whether nothing remains to be said of it by critics: it was withdrawn or verified, or accepted with a change at
     /// which its critic took no offence in a later round.
-    #[must_use]
     pub fn is_settled(&self) -> bool {
         let is_closed = matches!(self.critic, Some(RecheckStanding::Withdrawn | RecheckStanding::Verified));
         !self.open && (is_closed || self.was_passed_over)
     }
 
     /// Whether the answer is an acceptance that does not say where the text was changed.
-    #[must_use]
     pub fn is_bare_acceptance(&self) -> bool {
         self.answer == Answered::Accepted
             && self.section.as_ref().map_or(self.reason.is_none(), |section| section.trim().is_empty())
     }
 
     /// Whether somebody other than its author found the change in the text.
-    #[must_use]
     pub fn is_verified(&self) -> bool {
         match &self.check {
             Some(check) => check.found == Found::Verified,
@@ -142,7 +134,6 @@ impl Objection {
     }
 
     /// Whether its author accepted it, and nobody has confirmed or denied the change since.
-    #[must_use]
     pub fn is_claimed(&self) -> bool {
         let is_settled = self.is_verified() || self.critic == Some(RecheckStanding::Withdrawn);
         let is_checked = self.check.is_some() && !self.was_answered_last;
@@ -150,7 +141,6 @@ impl Objection {
     }
 
     /// Whether a critic maintained it, or a checker did not find the change that was claimed.
-    #[must_use]
     pub fn is_maintained(&self) -> bool {
         match &self.check {
             Some(check) => check.found == Found::NotFound,
@@ -159,7 +149,6 @@ impl Objection {
     }
 
     /// Whether it is right, the judge was asked, and the solution does not meet it.
-    #[must_use]
     pub fn is_upheld_and_unmet(&self) -> bool {
         self.ruling.as_ref().is_some_and(Ruling::is_unmet)
     }
@@ -176,10 +165,9 @@ pub struct Ledger {
 
 impl Ledger {
     /// Of a whole record.
-    #[must_use]
     pub fn of(debate: &Debate) -> Self {
         let mut fold = Fold::of(debate);
-        for (round, one) in contributions(debate) {
+        for (round, one) in debate.contributions() {
             fold.take(round, one);
         }
         fold.close(debate);
@@ -188,7 +176,6 @@ impl Ledger {
 
     /// Of the points against `target`, in the rounds before `round` and in those texts that `inputs` names: what a
     /// prompt may depend on.
-    #[must_use]
     pub fn seen_by(debate: &Debate, target: &AgentId, round: u32, inputs: &[CallKey]) -> Self {
         let concerns = |one: &Contribution| {
             let points = one.reading.iter().flat_map(|reading| &reading.points).flatten();
@@ -204,7 +191,7 @@ impl Ledger {
             })
         };
         let mut fold = Fold::of(debate);
-        for (number, one) in contributions(debate).filter(|(_, one)| concerns(one)) {
+        for (number, one) in debate.contributions().filter(|(_, one)| concerns(one)) {
             if number < round || is_input(number, one) {
                 fold.take(number, one);
             }
@@ -213,17 +200,15 @@ impl Ledger {
     }
 
     /// Of the rounds up to `round`.
-    #[must_use]
     pub fn at_end_of(debate: &Debate, round: u32) -> Self {
         let mut fold = Fold::of(debate);
-        for (number, one) in contributions(debate).filter(|(number, _)| *number <= round) {
+        for (number, one) in debate.contributions().filter(|(number, _)| *number <= round) {
             fold.take(number, one);
         }
         fold.ledger
     }
 
     /// How the points of the last round stand; none where nothing was raised or answered in it.
-    #[must_use]
     pub fn tally(&self, round: u32) -> Option<Tally> {
         let mut tally = Tally::default();
         let moves: Vec<&Move> = self.moves_in(round).collect();
@@ -258,14 +243,12 @@ impl Ledger {
     }
 
     /// What reviewers say of whole approaches that no remedy can mend, each with who says it.
-    #[must_use]
     pub fn given_up(debate: &Debate) -> Vec<(&AgentId, &GivenUp)> {
-        let readings = contributions(debate).filter_map(|(_, one)| Some((&one.agent_id, one.reading.as_ref()?)));
+        let readings = debate.contributions().filter_map(|(_, one)| Some((&one.agent_id, one.reading.as_ref()?)));
         readings.flat_map(|(by, reading)| reading.given_up.iter().map(move |one| (by, one))).collect()
     }
 
     /// The open ones, those against one text together, the gravest of them first; after them those of the check.
-    #[must_use]
     pub fn to_rule(&self, debate: &Debate) -> Vec<&Objection> {
         let mut open: Vec<_> = self.objections.iter().filter(|one| one.open).collect();
         open.sort_by_cached_key(|one| (one.draft, debate.text_number(&one.target_id), one.point.severity));
@@ -273,7 +256,6 @@ impl Ledger {
     }
 
     /// The open ones of grade major and above, the gravest first.
-    #[must_use]
     pub fn to_decide(&self) -> Vec<&Objection> {
         let grave = self.objections.iter().filter(|one| one.open && one.point.severity <= Severity::Major);
         let mut grave: Vec<_> = grave.collect();
@@ -292,7 +274,6 @@ impl Debate {
 
     /// Whether the points of a round are settled: each text that stands at its end was criticised in a way that could
     /// be read, and no point against it of grade major or above is open.
-    #[must_use]
     pub fn is_resolved(&self, round: u32) -> bool {
         let Some(of) = self.round(round) else { return false };
         let positions = self.positions(of);
@@ -308,11 +289,6 @@ impl Debate {
         };
         !positions.is_empty() && positions.iter().all(|one| is_settled(&one.agent_id))
     }
-}
-
-/// All contributions in the order of the record, with their rounds.
-fn contributions(debate: &Debate) -> impl Iterator<Item = (u32, &Arc<Contribution>)> {
-    debate.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)))
 }
 
 #[cfg(test)]

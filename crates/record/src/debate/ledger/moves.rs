@@ -23,7 +23,7 @@ pub struct Move {
     pub partly: Vec<PointId>,
     /// Those that it rejected.
     pub rejected: Vec<PointId>,
-    /// Those that were open and that it did not answer.
+    /// Open ones that it did not answer.
     pub unanswered: Vec<PointId>,
     /// How much of its text is new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ impl Move {
     }
 }
 
-/// How the points of a round stand at its end: those that were raised or answered in it.
+/// How the points of a round stand at its end: the points raised or answered in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Tally {
     /// Accepted ones.

@@ -71,17 +71,15 @@ fn numbers(points: &[Numbered]) -> Vec<&str> {
 }
 
 impl Ledger {
-    /// The points that `critic` rechecks in the text of `target`: those that it raised, or whose critic it replaces, and
-    /// that are not settled.
-    #[must_use]
+    /// The points that `critic` rechecks in the text of `target`: its own, or those of the critic that it replaces,
+    /// unless they are settled.
     pub fn to_recheck(&self, debate: &Debate, critic: &AgentId, target: &AgentId, round: u32) -> Vec<&Objection> {
         let is_own = |one: &&Objection| debate.rechecker(&one.critic_id, target, one.round, round) == critic;
         self.against(target).filter(|one| one.draft.is_none() && !one.is_settled()).filter(is_own).collect()
     }
 
-    /// The points for which the check looks in a draft, in the order of their numbers: those that were accepted by the
-    /// text that it is built on, or by any where it is built on none, and that nobody has found there yet.
-    #[must_use]
+    /// The points for which the check looks in a draft, in the order of their numbers: those that the text it is built
+    /// on accepted (any text, if it is built on none) and that nobody has confirmed yet.
     pub fn to_verify(&self, debate: &Debate) -> Vec<&Objection> {
         let base = debate.draft.as_ref().and_then(|draft| draft.base.as_ref());
         let is_of_base = |one: &&Objection| base.is_none_or(|base| one.target_id == *base);
@@ -96,8 +94,7 @@ impl Ledger {
         accepted
     }
 
-    /// The points that were accepted in the last round of which nobody has looked whether the text has the change.
-    #[must_use]
+    /// The points accepted in the last round whose change nobody has verified in the text.
     pub fn claimed_last(&self, debate: &Debate) -> Vec<&Objection> {
         let last = debate.final_round().map_or(0, |round| round.round_number);
         let is_accepted = |one: &&Objection| {
@@ -110,7 +107,6 @@ impl Ledger {
     }
 
     /// The points that the author of a text answers: those against it that are open.
-    #[must_use]
     pub fn to_answer(&self, author: &AgentId) -> Vec<&Objection> {
         self.against(author).filter(|one| one.draft.is_none() && one.open).collect()
     }
@@ -118,7 +114,6 @@ impl Ledger {
 
 impl Reads {
     /// What the answer to a call of this key is read for. `inputs` are the calls that its prompt shows.
-    #[must_use]
     pub fn of(debate: &Debate, key: &CallKey, inputs: &[CallKey]) -> Option<Self> {
         let yields = debate.stage(key.stage)?.yields?;
         match (&key.target_agent_id, yields) {
@@ -197,7 +192,6 @@ impl Reads {
     }
 
     /// What the text says. It depends on nothing else.
-    #[must_use]
     pub fn read(&self, text: &str) -> Reading {
         match self {
             Self::Critique { earlier } => {
@@ -223,7 +217,7 @@ impl Reads {
                 // Without a critique nothing is an answer to one, whatever its heading says.
                 let read = asked.then(|| read_answers(text, ANSWERS_HEADING, &numbers(points))).unwrap_or_default();
                 let now = without(text, read.section.as_ref());
-                // Where there was nothing to answer, what changed is nobody's doing.
+                // Without points to answer, a change has no cause to record.
                 let change = (!before.is_empty() && !points.is_empty()).then(|| Change::between(before, &now));
                 let decisions = read_decisions(&now);
                 Reading { change, decisions, ..answered(read, points) }
@@ -233,7 +227,6 @@ impl Reads {
     }
 
     /// Whether the text is asked for points of its own.
-    #[must_use]
     pub fn asks_for_points(&self) -> bool {
         match self {
             Self::Critique { .. } | Self::Check { .. } | Self::Review { .. } => true,
@@ -241,8 +234,7 @@ impl Reads {
         }
     }
 
-    /// Whether a reading lacks the points for which the text was asked, so that it has to be asked once more.
-    #[must_use]
+    /// Whether a reading lacks the points that were asked for, so that the call is repeated.
     pub fn lacks_points(&self, reading: &Reading) -> bool {
         match self {
             Self::Critique { .. } | Self::Check { .. } => reading.points.is_none(),
@@ -319,7 +311,6 @@ pub(super) fn without<'a>(text: &'a str, part: Option<&Range<usize>>) -> Cow<'a,
 
 impl Contribution {
     /// The text without its answers to critics.
-    #[must_use]
     pub fn without_answers(&self) -> Cow<'_, str> {
         without(&self.content, self.reading.as_ref().and_then(|reading| reading.answers_at.as_ref()))
     }
@@ -328,7 +319,6 @@ impl Contribution {
 impl Debate {
     /// The same record with what its texts say, where it was made by a version that did not read them. To be shown,
     /// never to be saved.
-    #[must_use]
     pub fn read_for_showing(&self) -> Self {
         let mut debate = self.clone();
         for at in 0..debate.rounds.len() {

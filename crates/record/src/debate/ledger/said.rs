@@ -54,10 +54,10 @@ impl fmt::Display for PointId {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Reading {
-    /// The points of a critique. Empty where it says that it has none; absent where none could be read.
+    /// The points of a critique. Empty if it says that it has none; absent where none could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<Vec<Point>>,
-    /// Points of a critique beyond those that are read.
+    /// Points of a critique beyond the limit.
     #[serde(skip_serializing_if = "is_zero")]
     pub unread: usize,
     /// Texts of which a review of several says nothing that could be read.
@@ -93,13 +93,11 @@ pub(super) fn is_zero(count: &usize) -> bool {
 
 impl Reading {
     /// `text`, which this was read of, without its answers.
-    #[must_use]
     pub fn without_answers<'a>(&self, text: &'a str) -> Cow<'a, str> {
         without(text, self.answers_at.as_ref())
     }
 
     /// With the points of `more`, which was asked for them once more.
-    #[must_use]
     pub fn with_points_of(self, more: Self) -> Self {
         let rechecks = if more.rechecks.is_empty() { self.rechecks } else { more.rechecks };
         let verifications = if more.verifications.is_empty() { self.verifications } else { more.verifications };
@@ -108,7 +106,6 @@ impl Reading {
     }
 
     /// Whether anything was read at all.
-    #[must_use]
     pub fn says_something(&self) -> bool {
         *self != Self::default()
     }
@@ -131,7 +128,7 @@ pub struct Recheck {
     pub point: PointId,
     /// How it stands.
     pub standing: RecheckStanding,
-    /// Where the text meets it, where the critic says so.
+    /// The section that meets it, if the critic names one.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
     /// Why, where the text says.
@@ -146,7 +143,7 @@ pub struct Verification {
     pub point: PointId,
     /// What became of the change.
     pub found: Found,
-    /// Where it stands, where the checker says so.
+    /// Its section, if the checker names one.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
     /// Why, where the text says.
@@ -193,7 +190,7 @@ pub struct Ruling {
     /// What is still to be done.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remains: String,
-    /// Rulings of earlier versions: the section that meets the point, empty where none does.
+    /// Rulings of earlier versions: the section that meets the point, empty if none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handled_in: Option<String>,
     /// Why.
@@ -206,7 +203,6 @@ pub struct Ruling {
 
 impl Ruling {
     /// That the judge was asked and did not rule.
-    #[must_use]
     pub fn missing(point: PointId) -> Self {
         Self {
             point,
@@ -220,7 +216,6 @@ impl Ruling {
     }
 
     /// Whether the point is right and the solution does not meet it at all.
-    #[must_use]
     pub fn is_unmet(&self) -> bool {
         match self.decision {
             Decision::NotMet => true,
@@ -230,7 +225,6 @@ impl Ruling {
     }
 
     /// Whether something remains to be done about the point.
-    #[must_use]
     pub fn leaves_something(&self) -> bool {
         self.decision == Decision::Partly || self.is_unmet()
     }
@@ -241,7 +235,6 @@ impl Ruling {
     }
 
     /// The section of the solution that meets the point; empty where none does.
-    #[must_use]
     pub fn place(&self) -> &str {
         if self.section.is_empty() {
             self.handled_in.as_deref().unwrap_or_default().trim()
@@ -251,7 +244,6 @@ impl Ruling {
     }
 
     /// The decision in words.
-    #[must_use]
     pub fn in_words(&self) -> &'static str {
         match self.decision {
             Decision::Upheld if self.missing => "no ruling, so upheld and not met",
@@ -266,61 +258,36 @@ impl Ruling {
     }
 }
 
-/// The decision of a [`Ruling`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Decision {
-    /// The solution meets the point.
-    Met,
-    /// It meets a part of it.
-    Partly,
-    /// It does not.
-    NotMet,
-    /// The point is wrong.
-    Dismissed,
-    /// The point is right: rulings of earlier versions, which say separately where it is met.
-    #[schemars(skip)]
-    Upheld,
-}
-
-impl Decision {
-    /// The name on the wire.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Met => "met",
-            Self::Partly => "partly",
-            Self::NotMet => "notMet",
-            Self::Dismissed => "dismissed",
-            Self::Upheld => "upheld",
-        }
+dialectic_base::named! {
+    /// The decision of a [`Ruling`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+    pub enum Decision {
+        /// The solution meets the point.
+        Met = "met",
+        /// It meets a part of it.
+        Partly = "partly",
+        /// It does not.
+        NotMet = "notMet",
+        /// The point is wrong.
+        Dismissed = "dismissed",
+        /// The point is right: rulings of earlier versions, which say separately where it is met.
+        #[schemars(skip)]
+        Upheld = "upheld",
     }
 }
 
-/// The answer to a point, as far as there is one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Answered {
-    /// It holds, and the text was changed.
-    Accepted,
-    /// Some of it holds.
-    Partly,
-    /// It does not hold.
-    Rejected,
-    /// Nothing was said of it.
-    Unanswered,
-}
-
-impl Answered {
-    /// The name on the wire and in messages.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Accepted => "accepted",
-            Self::Partly => "partly",
-            Self::Rejected => "rejected",
-            Self::Unanswered => "unanswered",
-        }
+dialectic_base::named! {
+    /// The answer to a point, as far as there is one.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Answered {
+        /// It holds, and the text was changed.
+        Accepted = "accepted",
+        /// Some of it holds.
+        Partly = "partly",
+        /// It does not hold.
+        Rejected = "rejected",
+        /// Nothing was said of it.
+        Unanswered = "unanswered",
     }
 }
 

@@ -1,4 +1,4 @@
-//! The ledger as people are shown it: of which texts, in which order, in which words.
+//! The ledger as people are shown it: the texts, their order and their wording.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ const NOTHING: &str = "-";
 pub struct Shown {
     /// The ledger.
     pub ledger: Ledger,
-    /// Whether the record holds none, as those of older versions do, so that this one was just read out of its texts.
+    /// Whether the record of an older version holds no readings, so that this ledger was derived from its texts.
     pub is_derived: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct Counts {
     pub all: usize,
     /// Accepted ones.
     pub accepted: usize,
-    /// Those of the accepted ones of which nothing says what was changed.
+    /// Accepted ones without a word on the change.
     pub bare: usize,
     /// Ones that were accepted in part.
     pub partly: usize,
@@ -43,13 +43,13 @@ pub struct Counts {
     pub final_words: usize,
     /// Ones that their critic, or the check, found met in a later text.
     pub verified: usize,
-    /// Accepted ones of which nobody but their author says that the text was changed.
+    /// Accepted ones that only their author claims to have met.
     pub claimed: usize,
     /// Ones that a critic withdrew.
     pub withdrawn: usize,
     /// Ones that a critic maintained.
     pub maintained: usize,
-    /// Ones of which neither a critic nor the check spoke again.
+    /// Ones that neither a critic nor the check mentioned again.
     pub unchecked: usize,
     /// Open ones, by severity: blocking, major, minor.
     pub open: [usize; 3],
@@ -66,7 +66,6 @@ pub struct Counts {
 impl Ledger {
     /// What is shown of a debate: the ledger that its record holds. Where the record holds no reading at all it is read
     /// out of the texts as far as these allow; that is never saved.
-    #[must_use]
     pub fn shown(debate: &Debate) -> Shown {
         let has_readings = debate.rounds.iter().flat_map(|round| &round.contributions).any(|one| one.reading.is_some());
         if has_readings {
@@ -79,13 +78,11 @@ impl Ledger {
     }
 
     /// Whether there is nothing to show.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.objections.is_empty()
     }
 
     /// The points in the order in which they are shown: open ones first, the gravest of them first.
-    #[must_use]
     pub fn in_order(&self) -> Vec<&Objection> {
         let mut shown: Vec<&Objection> = self.objections.iter().collect();
         shown.sort_by_key(|one| (!one.open, one.point.severity));
@@ -95,7 +92,6 @@ impl Ledger {
 
 impl Objection {
     /// `D3 (Failover)`: its number with the section that was changed for it, else with what it is about.
-    #[must_use]
     pub fn with_place(&self) -> String {
         let named = |text: &&str| !text.trim().is_empty();
         let place = self.section.as_deref().filter(named).or(self.point.about.as_deref()).map(one_line);
@@ -106,7 +102,6 @@ impl Objection {
     }
 
     /// What the author made of it.
-    #[must_use]
     pub fn answer_in_words(&self) -> &'static str {
         match self.answer {
             Answered::Unanswered if self.is_final_word() => NOTHING,
@@ -119,14 +114,12 @@ impl Objection {
     }
 
     /// What the critics of a later round made of it.
-    #[must_use]
     pub fn recheck_in_words(&self) -> &'static str {
         let nobody = if self.is_final_word() || self.draft.is_some() { NOTHING } else { "never rechecked" };
         self.critic.map_or(nobody, RecheckStanding::name)
     }
 
     /// What the judge decided; none where it was not asked.
-    #[must_use]
     pub fn ruling_in_words(&self) -> Option<&'static str> {
         self.ruling.as_ref().map(Ruling::in_words)
     }
@@ -134,7 +127,6 @@ impl Objection {
 
 impl Counts {
     /// Of these points.
-    #[must_use]
     pub fn of<'a>(points: impl IntoIterator<Item = &'a Objection>) -> Self {
         let mut counts = Self::default();
         for one in points {
@@ -170,13 +162,11 @@ impl Counts {
     }
 
     /// How many are open.
-    #[must_use]
     pub fn all_open(&self) -> usize {
         self.open.iter().sum()
     }
 
     /// `7 accepted, 1 accepted in part, 3 rejected, 1 unanswered`: those that there are.
-    #[must_use]
     pub fn answers(&self) -> String {
         let answers = [
             (self.accepted, "accepted"),
@@ -189,13 +179,11 @@ impl Counts {
     }
 
     /// `1 blocking, 2 minor`: the open ones by severity.
-    #[must_use]
     pub fn open_by_severity(&self) -> String {
         listed(Severity::ALL.map(|severity| (self.open[severity as usize], severity.name())))
     }
 
     /// All of it as sentences, without a word on what there is none of.
-    #[must_use]
     pub fn sentences(&self) -> String {
         let was = |count: usize| if count == 1 { "was" } else { "were" };
         let is = |count: usize| if count == 1 { "is" } else { "are" };

@@ -1,4 +1,4 @@
-//! What happened to a point, in the order in which it happened.
+//! The story of a point, in order.
 
 use std::fmt;
 
@@ -84,14 +84,12 @@ impl fmt::Display for Incident {
 }
 
 impl Objection {
-    /// All that happened to it, in the order in which it happened.
-    #[must_use]
+    /// All that happened to it, in order.
     pub fn story(&self) -> &[Incident] {
         &self.story
     }
 
     /// The story on one line: `r1 raised → r1 rejected → r2 maintained → r2 accepted → check: verified → ruled: met`.
-    #[must_use]
     pub fn story_in_words(&self) -> String {
         self.story.iter().map(Incident::to_string).collect::<Vec<_>>().join(" → ")
     }

@@ -1,5 +1,7 @@
 //! What becomes of points, from what contributions were read to say.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::*;

@@ -28,7 +28,6 @@ pub struct Point {
 
 impl Point {
     /// The requirement or part, and the objection.
-    #[must_use]
     pub fn in_words(&self) -> Cow<'_, str> {
         match &self.about {
             Some(about) if !self.text.contains(about.as_str()) => format!("{about}: {}", self.text).into(),
@@ -37,27 +36,16 @@ impl Point {
     }
 }
 
-/// What an author makes of a point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Response {
-    /// It holds, and the text was changed.
-    Accepted,
-    /// Some of it holds.
-    Partly,
-    /// It does not hold.
-    Rejected,
-}
-
-impl Response {
-    /// The name on the wire and in messages.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Accepted => "accepted",
-            Self::Partly => "partly",
-            Self::Rejected => "rejected",
-        }
+dialectic_base::named! {
+    /// What an author makes of a point.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Response {
+        /// It holds, and the text was changed.
+        Accepted = "accepted",
+        /// Some of it holds.
+        Partly = "partly",
+        /// It does not hold.
+        Rejected = "rejected",
     }
 }
 
@@ -75,7 +63,6 @@ pub enum Found {
 
 impl Found {
     /// The name in messages.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Verified => "verified",
@@ -85,26 +72,15 @@ impl Found {
     }
 }
 
-/// What a critic makes of a point that was raised before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RecheckStanding {
-    /// It still holds.
-    Maintained,
-    /// It is taken back.
-    Withdrawn,
-    /// The text meets it now.
-    Verified,
-}
-
-impl RecheckStanding {
-    /// The name on the wire and in messages.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Maintained => "maintained",
-            Self::Withdrawn => "withdrawn",
-            Self::Verified => "verified",
-        }
+dialectic_base::named! {
+    /// What a critic makes of a point that was raised before.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum RecheckStanding {
+        /// It still holds.
+        Maintained = "maintained",
+        /// It is taken back.
+        Withdrawn = "withdrawn",
+        /// The text meets it now.
+        Verified = "verified",
     }
 }

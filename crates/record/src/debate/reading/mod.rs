@@ -2,8 +2,8 @@
 //!
 //! It reads the forms for which the prompts ask, in English, with the decoration that models add, word for word. What
 //! has another form is unread, and the engine asks once more. It is a pure function of the text and of the numbers to
-//! which it may refer, and it never fails. What it read when a contribution was recorded is part of the record, so that
-//! a better reader changes no debate that is there.
+//! which it may refer, and it never fails. The reading is saved with each contribution, so that a better reader changes
+//! no existing debate.
 
 mod blocks;
 mod decisions;

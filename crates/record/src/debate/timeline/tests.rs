@@ -12,7 +12,7 @@ fn event(seq: u64, at: i64, event: Value) -> Recorded {
     Recorded { seq, at, event: serde_json::from_value(event).unwrap() }
 }
 
-/// The events of a list, behind the creation of a debate with those stages.
+/// The events of a list, after the creation of a debate with those stages.
 fn events(stages: Arc<[StageInfo]>, list: &[(i64, Value)]) -> Vec<Recorded> {
     let at = DateTime::UNIX_EPOCH.into();
     let first = Recorded { seq: 1, at, event: fixture::created(stages) };

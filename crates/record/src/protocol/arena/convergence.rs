@@ -119,7 +119,7 @@ pub(super) fn outcome(debate: &Debate) -> Trigger {
     let measured = debate.round(debate.current_round).and_then(|round| round.convergence.as_ref());
     let is_reached = measured.is_some_and(Convergence::is_reached);
     let judge = debate.settings.as_ref().map(|settings| &settings.judge);
-    // A challenge that nobody could put is none that the agreement has passed.
+    // A failed challenge call does not confirm the agreement.
     let is_free = !rules.trickster
         || challenges_before(debate) >= MOST_CHALLENGES
         || judge.is_some_and(|judge| debate.settled(&key(debate, CHALLENGE, judge)) == Some(CallStatus::Empty));

@@ -18,7 +18,7 @@ fn candidates(debate: &Debate) -> Vec<CallKey> {
     debate.team().into_iter().filter_map(|agent| standing(debate, agent, FINAL_REFINEMENT)).collect()
 }
 
-/// The extension that was decided on behind this round, before the next one has begun.
+/// The extension that was decided on after this round, before the next one has begun.
 fn extension(debate: &Debate) -> Option<&Extension> {
     debate.extensions.last().filter(|extension| extension.round == debate.current_round)
 }
@@ -107,7 +107,7 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// What the judgements come to, once none is waited for; then whether the debate goes on.
+/// The result of the judgements, once all are in; then whether the debate goes on.
 pub(super) fn facts(debate: &Debate) -> Vec<Event> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     if debate.draft.is_some() {

@@ -5,24 +5,22 @@ mod judgement;
 mod team;
 mod texts;
 
-use crate::debate::{
-    AgentSettings, ArenaSettings, CallKey, CallStatus, Debate, ResultKind, Settings, StageId, StageInfo,
-};
+use crate::debate::{AgentSettings, ArenaSettings, CallKey, Debate, ResultKind, Settings, StageId, StageInfo};
 use crate::prompt::Prompt;
 
 use super::check::{self, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
 use super::dialectic::critics_of;
 use super::{
-    BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear,
-    answers, clarification, complete_or_fallback, initialization, key, no_place, no_steps, nothing, voting,
+    BudgetClass, CLARIFY, CRITIQUE, CRITIQUES_COMPLETE, FEWEST_PROPOSALS, Next, OutputSpec, PROPOSAL,
+    PROPOSALS_COMPLETE, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear, answers, clarification,
+    complete_or_fallback, critique_info, enough_proposals, has_timed_out, initialization, key, kind_of_call, no_steps,
+    nothing, proposal_info, voting,
 };
 
 use texts::{standing, text_before};
 
 const GATHERING: StageId = StageId::new("context-gathering");
 const SELECTION: StageId = StageId::new("team-selection");
-const PROPOSAL: StageId = StageId::new("proposal");
-const CRITIQUE: StageId = StageId::new("critique");
 const REVISION: StageId = StageId::new("revision");
 const OBSERVATION: StageId = StageId::new("observation");
 const CHALLENGE: StageId = StageId::new("challenge");
@@ -34,8 +32,6 @@ const JUDGEMENT: StageId = StageId::new("judgement");
 
 const CONTEXT_READY: Trigger = Trigger("CONTEXT_READY");
 const TEAM_SELECTED: Trigger = Trigger("TEAM_SELECTED");
-const PROPOSALS_COMPLETE: Trigger = Trigger("PROPOSALS_COMPLETE");
-const CRITIQUES_COMPLETE: Trigger = Trigger("CRITIQUES_COMPLETE");
 const REVISIONS_COMPLETE: Trigger = Trigger("REVISIONS_COMPLETE");
 const CONTINUE: Trigger = Trigger("CONTINUE");
 const CONVERGED: Trigger = Trigger("CONVERGED");
@@ -66,9 +62,6 @@ mod salt {
     /// Between the voters of two rounds.
     pub(super) const ROUND: u32 = 1 << 8;
 }
-
-/// Fewer texts than this are no competition.
-const FEWEST: usize = 2;
 
 /// Agents propose, criticise and revise until they agree or vote; the judge scores and builds on what won.
 pub static ARENA: Protocol = Protocol {
@@ -120,23 +113,14 @@ pub static ARENA: Protocol = Protocol {
             rows: &[Row(TEAM_SELECTED, Next::Begin(PROPOSAL))],
         },
         Stage {
-            info: StageInfo::new(PROPOSAL, ["proposal", "proposals", "proposing", "proposes", "proposed", "propose"])
-                .yielding(ResultKind::Proposal)
-                .in_round()
-                .essential(),
+            info: proposal_info(),
             facts: nothing,
             steps: proposals,
-            outcome: enough_proposals,
+            outcome: |debate| enough_proposals(debate, "an arena"),
             rows: &[Row(PROPOSALS_COMPLETE, Next::Go(CRITIQUE))],
         },
         Stage {
-            info: StageInfo::new(
-                CRITIQUE,
-                ["critique", "critiques", "critiquing", "critiques", "critiqued", "critique"],
-            )
-            .yielding(ResultKind::Critique)
-            .in_round()
-            .essential(),
+            info: critique_info(),
             facts: nothing,
             steps: critiques,
             outcome: |debate| Ok(complete_or_fallback(debate, CRITIQUE, CRITIQUES_COMPLETE)),
@@ -152,32 +136,22 @@ pub static ARENA: Protocol = Protocol {
             outcome: |debate| Ok(complete_or_fallback(debate, REVISION, REVISIONS_COMPLETE)),
             rows: &[Row(REVISIONS_COMPLETE, Next::Go(CONVERGENCE))],
         },
-        Stage {
-            info: StageInfo::new(
+        kind_of_call(
+            StageInfo::new(
                 OBSERVATION,
                 ["observation", "observations", "observing", "observes", "observed", "observe"],
             )
             .yielding(ResultKind::Kinds)
-            .in_round()
-            .kind_of_call(),
-            facts: nothing,
-            steps: no_steps,
-            outcome: no_place,
-            rows: &[],
-        },
-        Stage {
-            info: StageInfo::new(
+            .in_round(),
+        ),
+        kind_of_call(
+            StageInfo::new(
                 CHALLENGE,
                 ["challenge", "challenges", "challenging", "challenges", "challenged", "challenge"],
             )
             .yielding(ResultKind::Challenge)
-            .in_round()
-            .kind_of_call(),
-            facts: nothing,
-            steps: no_steps,
-            outcome: no_place,
-            rows: &[],
-        },
+            .in_round(),
+        ),
         Stage {
             info: StageInfo::new(
                 CONVERGENCE,
@@ -230,16 +204,11 @@ pub static ARENA: Protocol = Protocol {
             outcome: |debate| Ok(complete_or_fallback(debate, VOTING, VOTES_COMPLETE)),
             rows: &[Row(VOTES_COMPLETE, Next::Go(JUDGEMENT))],
         },
-        Stage {
-            info: StageInfo::new(SCORING, ["scoring", "scorings", "scoring", "scores", "scored", "score"])
+        kind_of_call(
+            StageInfo::new(SCORING, ["scoring", "scorings", "scoring", "scores", "scored", "score"])
                 .yielding(ResultKind::Verdict)
-                .kind_of_call()
                 .essential(),
-            facts: nothing,
-            steps: no_steps,
-            outcome: no_place,
-            rows: &[],
-        },
+        ),
         Stage {
             info: StageInfo::new(JUDGEMENT, ["judgement", "judgements", "judging", "judges", "judged", "judge"])
                 .yielding(ResultKind::Solution)
@@ -256,31 +225,21 @@ pub static ARENA: Protocol = Protocol {
 
 fn check(settings: &Settings) -> Result<(), Unfit> {
     let agents = settings.agents.len();
-    if agents < FEWEST {
-        return Err(Unfit {
-            problem: format!("the arena needs at least {FEWEST} agents, and {agents} is to take part"),
-            hint: "choose more with --agents or in the configuration".to_owned(),
-        });
+    if agents < FEWEST_PROPOSALS {
+        let problem = format!("the arena needs at least {FEWEST_PROPOSALS} agents, but only {agents} takes part");
+        return Err(Unfit::new(problem, "choose more in the configuration").about("agents"));
     }
-    if let Some(size) = settings.debate.arena.team.size
-        && (size as usize) < FEWEST
-    {
-        return Err(Unfit {
-            problem: format!(
-                "a team of the arena has at least {FEWEST} agents, and `debate.arena.team.size` is {size}"
-            ),
-            hint: format!("set it to {FEWEST} or more, or leave it out so that all take part"),
-        });
+    let fewest = FEWEST_PROPOSALS;
+    if let Some(size) = settings.debate.arena.team.size.filter(|size| (*size as usize) < fewest) {
+        let problem =
+            format!("a team of the arena has at least {fewest} agents, and `debate.arena.team.size` is {size}");
+        return Err(Unfit::new(problem, format!("set it to {fewest} or more, or leave it out so that all take part")));
     }
     Ok(())
 }
 
 fn rules(debate: &Debate) -> Option<&ArenaSettings> {
     debate.settings.as_ref().map(|settings| &settings.debate.arena)
-}
-
-fn has_timed_out(debate: &Debate) -> bool {
-    debate.round(debate.current_round).is_some_and(|round| round.timed_out)
 }
 
 /// Whether no revision follows those of this round. What won and lacks something gets another round.
@@ -290,7 +249,7 @@ fn is_last_round(debate: &Debate) -> bool {
     rounds.is_none_or(|rounds| debate.current_round >= rounds)
 }
 
-/// Whether texts are criticised in this round: in the first, and in one behind a judgement.
+/// Whether texts are criticised in this round: in the first, and in one after a judgement.
 fn is_criticised(debate: &Debate) -> bool {
     let round = debate.current_round;
     round <= 1 || debate.extensions.iter().any(|extension| extension.round + 1 == round)
@@ -306,16 +265,6 @@ fn proposals(debate: &Debate) -> Vec<Step> {
         return Vec::new();
     }
     debate.team().into_iter().map(|agent| text(key(debate, PROPOSAL, agent), Vec::new(), &PROPOSE)).collect()
-}
-
-fn enough_proposals(debate: &Debate) -> Result<Trigger, String> {
-    let team = debate.team();
-    let there = team.iter().filter(|agent| debate.settled(&key(debate, PROPOSAL, agent)) == Some(CallStatus::Done));
-    let there = there.count();
-    if there < FEWEST {
-        return Err(format!("there are {there} of the {FEWEST} proposals that an arena needs"));
-    }
-    Ok(complete_or_fallback(debate, PROPOSAL, PROPOSALS_COMPLETE))
 }
 
 /// Everybody's text is criticised that is there or may still come.

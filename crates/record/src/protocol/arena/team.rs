@@ -10,7 +10,7 @@ use super::rules;
 const RATING: f64 = 1500.0;
 /// What a difference of so many points in the ratings adds 1 for.
 const SCALE: f64 = 400.0;
-/// A Brier score that is not known: that of somebody who always says fifty-fifty.
+/// A Brier score that is not known: the score of always saying fifty-fifty.
 const BRIER: f64 = 0.25;
 /// How much rarity weighs.
 const EXPLORATION: f64 = 0.5;

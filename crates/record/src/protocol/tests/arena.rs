@@ -211,7 +211,7 @@ fn a_winner_that_misses_something_is_sent_back_to_the_critics() {
     assert!(debate.extensions[0].verdict.is_some());
     assert_eq!(debate.judgements.iter().map(|one| one.pass).collect::<Vec<_>>(), [1, 2, 3, 4]);
     assert!(debate.verdict.as_ref().unwrap().missing.contains_key(&AgentId::new("a")));
-    // Behind a vote, the next round may be the last but one.
+    // After a vote, the next round may be the last but one.
     let course = run(3, 1, &[("scoring judge 1", scored(&[0]))]);
     assert_eq!(course.debate.current_round, 2);
     assert_eq!(counted(&course).last().unwrap().0, "judgement 2");
@@ -353,7 +353,7 @@ fn who_fails_stands_by_the_text_before() {
     assert_eq!(candidates.len(), 2);
     assert!(!course.calls.iter().any(|step| name(step) == "revision b 1"));
     let course = run(2, 1, &[("proposal b 1", Reply::Failed)]);
-    assert_eq!(course.debate.error.as_deref(), Some("there are 1 of the 2 proposals that an arena needs"));
+    assert_eq!(course.debate.error.as_deref(), Some("round 1 has 1 of the 2 proposals that an arena needs"));
 }
 
 #[test]

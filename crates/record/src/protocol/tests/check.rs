@@ -192,7 +192,7 @@ fn a_user_who_stops_the_check_gets_the_draft() {
         let course = course.run(&good, &mut first);
         assert_eq!(outcome(&course), (OutcomeKind::Stopped, vec!["stopped by the user".to_owned()]));
         assert!(calls(&course).iter().all(|call| !call.starts_with("check")), "{:?}", calls(&course));
-        assert_eq!(course.debate.unverified(), ["Nobody has checked this answer but who wrote it."]);
+        assert_eq!(course.debate.unverified(), ["Nobody but its author has checked this answer."]);
     }
 }
 
@@ -213,7 +213,7 @@ fn a_council_has_eleven_calls_and_refuses_what_it_has_no_place_for() {
     assert!(problem(&|of| of.debate.synthesis_method = SynthesisMethod::Merge).contains("`debate.synthesisMethod`"));
     let until = crate::debate::TerminationKind::Quality;
     assert!(problem(&|of| of.debate.termination_condition.kind = until).contains("no condition can end it"));
-    assert_eq!(problem(&|of| of.debate.quick = true), "a quick council has 2 agents, and 3 are to take part");
+    assert_eq!(problem(&|of| of.debate.quick = true), "a quick council has 2 agents, but 3 take part");
     let mut quick = settings(&COUNCIL, 2, 1);
     (quick.debate.check, quick.debate.quick) = (1, true);
     let course = Course::start(&COUNCIL, quick).run(&faulted(Lens::Requirements), &mut first);

@@ -123,7 +123,7 @@ fn a_debate_that_is_stopped_before_its_first_proposal_has_no_answer() {
     let mut course = Course::start(&DIALECTIC, settings(&DIALECTIC, 2, 2));
     course.stop(StopReason::Budget);
     let course = course.run(&good, &mut first);
-    assert_eq!(course.debate.error.as_deref(), Some("no round came far enough to close the debate on"));
+    assert_eq!(course.debate.error.as_deref(), Some("no round got far enough to close the debate"));
     let course = failing(2, 1, &["synthesis judge 1"]);
     assert_eq!(course.debate.error.as_deref(), Some("the judge could not write the solution: 503"));
 }

@@ -96,7 +96,7 @@ fn unfit_settings_are_refused_with_a_hint() {
     let sides = "lincoln-douglas needs one agent for the motion and one against it";
     assert_eq!(refused(&LINCOLN_DOUGLAS, &[Some(For), Some(For)], 5), sides);
     assert_eq!(refused(&LINCOLN_DOUGLAS, &[Some(For), None], 5), sides);
-    assert_eq!(refused(&ROUNDTABLE, &[None], 5), "roundtable needs two agents, and one is to take part");
+    assert_eq!(refused(&ROUNDTABLE, &[None], 5), "roundtable needs two agents, but only one takes part");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn at_a_roundtable_each_knows_what_was_said_before() {
     assert_eq!(heard[3..], [vec![], vec!["closing a".to_owned()], vec!["closing a".into(), "closing b".into()]]);
     let fails = |step: &Step| if step.key.agent_id.as_str() == "c" { good(step) } else { Reply::Failed };
     let course = Course::start(&ROUNDTABLE, settings(&ROUNDTABLE, 3, 2)).run(&fails, &mut first);
-    assert_eq!(course.debate.error.as_deref(), Some("1 of the 2 openings that a debate needs are there"));
+    assert_eq!(course.debate.error.as_deref(), Some("a debate needs 2 openings and has 1"));
 }
 
 #[test]

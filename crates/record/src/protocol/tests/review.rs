@@ -113,14 +113,14 @@ fn without_a_draft_or_a_judge_there_is_no_answer() {
     course.stop(StopReason::User);
     let course = course.run(&good, &mut first);
     assert_eq!(course.debate.status, Status::Failed);
-    assert_eq!(course.debate.error.as_deref(), Some("there is no draft to close the debate on"));
+    assert_eq!(course.debate.error.as_deref(), Some("there is no draft to close the debate with"));
 }
 
 #[test]
 fn one_agent_or_one_round_is_no_review() {
     let problem = |agents, rounds| (REVIEW.check)(&settings(&REVIEW, agents, rounds)).unwrap_err().problem;
     assert_eq!(problem(2, 1), "review needs 2 rounds, a draft and a rewrite, and 1 is asked for");
-    assert_eq!(problem(1, 3), "review needs two agents, one who writes and one who reviews, and one is to take part");
+    assert_eq!(problem(1, 3), "review needs two agents, one to write and one to review, but only one takes part");
     let settings = settings(&REVIEW, 3, 2);
     let (author, reviewers) = author_and_reviewers(&settings).unwrap();
     assert_eq!((author.id.as_str(), reviewers.len()), ("a", 2));

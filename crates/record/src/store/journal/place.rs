@@ -17,7 +17,7 @@ pub(super) fn is_removed(file: &File, path: &Path) -> bool {
     !fs::exists(path).unwrap_or(true) && file.metadata().is_ok_and(|open| is_unlinked(&open))
 }
 
-/// Writes what `file` holds to `path`, in a directory that is made where it is missing.
+/// Writes the contents of `file` to `path`; creates the directory if it is missing.
 pub(super) fn restore(mut file: &File, path: &Path) -> Result<(), StoreError> {
     if let Some(directory) = path.parent() {
         Directory::at(directory).create()?;

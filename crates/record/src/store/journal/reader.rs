@@ -14,7 +14,7 @@ use crate::store::regular::open_regular;
 #[derive(Debug)]
 pub struct JournalReader {
     file: BufReader<File>,
-    /// What is read of a line that is not yet whole.
+    /// The beginning of a line that is not yet complete.
     line: Vec<u8>,
 }
 
@@ -33,10 +33,7 @@ impl JournalReader {
     /// When it cannot be read, or is none.
     pub fn next_event(&mut self) -> io::Result<Option<Recorded>> {
         if read_line(&mut self.file, &mut self.line)?.is_none() {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "behind its last line is something that is no line",
-            ));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "what follows its last line is not a line"));
         }
         if !self.line.ends_with(b"\n") {
             return Ok(None);
@@ -48,7 +45,6 @@ impl JournalReader {
 
     /// Whether it stands between two lines. Where it does not, the rest of a line may never come: a program that was killed
     /// left a part of it, and the process that carries on writes over that. The journal has to be opened anew then.
-    #[must_use]
     pub fn is_between_lines(&self) -> bool {
         self.line.is_empty()
     }

@@ -144,7 +144,7 @@ fn what_was_done_to_a_journal_is_named() {
     line 2 of the journal a does not follow line 1: lines were changed, removed, added or moved
     line 3 of the journal a does not follow line 2: lines were changed, removed, added or moved
     line 1 of the journal a was changed: its hash does not fit
-    the journal a was changed at its end: behind line 2 is something that is no line
+    the journal a was changed at its end: what follows line 2 is not a line
     line 4 of the journal a is not an event
     ");
 }

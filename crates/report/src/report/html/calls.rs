@@ -45,7 +45,7 @@ pub(super) enum End {
 pub(super) fn calls<'v>(view: &'v View<'_>) -> Vec<CallEntry<'v>> {
     let mut round = 0;
     let mut calls = Vec::new();
-    // What was asked behind the end is told in a section of its own.
+    // What was asked after the end is told in a section of its own.
     for recorded in view.events.iter().take_while(|recorded| !matches!(recorded.event, Event::Completed { .. })) {
         if let Event::RoundBegun { round: begun, .. } = &recorded.event {
             round = *begun;

@@ -60,7 +60,7 @@ pub(super) enum PointOutcome {
 }
 
 impl PointOutcome {
-    /// Of points: what is worst among those that are open.
+    /// Of points: the worst of those that are open.
     pub(super) fn of<'a>(points: impl IntoIterator<Item = &'a Objection>) -> Self {
         let outcomes = points.into_iter().filter(|one| one.open).map(|one| match one.answer {
             Answered::Accepted => Self::Open,
@@ -94,11 +94,9 @@ impl PointOutcome {
 }
 
 fn all<'v>(view: &'v View<'_>) -> impl Iterator<Item = Critique<'v>> {
-    let rounds = view.debate.rounds.iter();
-    let contributions = rounds.flat_map(|round| round.contributions.iter().map(move |one| (round, one)));
+    let contributions = view.debate.contributions();
     let critiques = contributions.filter(|(_, one)| view.debate.yield_of(one) == Some(ResultKind::Critique));
-    let numbered = critiques.zip(1..);
-    numbered.map(|((round, contribution), number)| Critique { round: round.round_number, number, contribution })
+    critiques.zip(1..).map(|((round, contribution), number)| Critique { round, number, contribution })
 }
 
 /// The numbers of the critiques on the page, by round, critic and author.
@@ -146,7 +144,7 @@ fn matrix(participants: &Participants<'_>, critiques: &[Critique<'_>], ledger: &
     }
 }
 
-/// What the edges in the matrix mean, those that there are.
+/// What the edges in the matrix mean, as far as they occur.
 fn legend(critiques: &[Critique<'_>], ledger: &Ledger) -> Markup {
     let points = critiques.iter().map(|critique| critique.points(ledger)).filter(|points| !points.is_empty());
     let outcomes: BTreeSet<PointOutcome> = points.map(PointOutcome::of).collect();

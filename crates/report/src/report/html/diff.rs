@@ -79,8 +79,8 @@ fn class(line: &ProseLine) -> Option<&'static str> {
 }
 
 /// Whether it is worth while to look for the words that stayed. To find them in texts that have little in common takes
-/// longest, and for nothing: those that stayed alone between changes are not shown as such. Where words stayed together,
-/// pairs of them are in both texts, wherever they went; half as many are asked for as words have to stay.
+/// longest, and for nothing: a single word that stayed between two changes is shown as part of them. Where words stayed
+/// together, pairs of them are in both texts, wherever they went; half as many are asked for as words have to stay.
 fn share_phrases(old: &str, new: &str) -> bool {
     let pairs = |text| <str>::split_whitespace(text).zip(<str>::split_whitespace(text).skip(1));
     let mut gone: HashMap<(&str, &str), u64> = HashMap::new();

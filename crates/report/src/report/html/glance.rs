@@ -17,7 +17,7 @@ use super::text::{SHORT, plain};
 
 /// Objections that are shown.
 const WEIGHTIEST: usize = 3;
-/// Characters that are shown of the answer, and of what an objection changed.
+/// Characters shown of the answer, and of the change by an objection.
 const ANSWER: usize = 260;
 const CHANGE: usize = 140;
 
@@ -38,7 +38,7 @@ pub(super) fn glance(view: &View<'_>, participants: &Participants<'_>, shown: &S
     }
 }
 
-/// Who won, where somebody could, and what the answer says first.
+/// Who won, if it is a contest, and how the answer begins.
 fn answer(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let debate = view.debate;
     let said = debate.final_solution.as_ref().map(|solution| gist(&solution.description, ANSWER));

@@ -37,7 +37,6 @@ use super::stages::{self, capitalized};
 use super::{View, subject};
 
 /// The report of a debate as an HTML page. The same debate gives the same page.
-#[must_use]
 pub fn html(view: &View<'_>) -> String {
     let participants = Participants::of(view);
     let calls = calls::calls(view);
@@ -47,63 +46,38 @@ pub fn html(view: &View<'_>) -> String {
         capitalized(stages::first(debate, yields).map_or(otherwise, |stage| &stage.words.plural))
     };
     let of = |said: &[Block<'_>]| blocks::blocks(said, &participants, 3);
+    let answer = |id, title: &str, body| PageSection::new(id, title, PagePart::Answer, body);
+    let course = |id, title: &str, body| PageSection::new(id, title, PagePart::Debate, body);
+    let run = |id, title: &str, body| PageSection::new(id, title, PagePart::Run, body);
+    let (proposals, critiques) = (title(ResultKind::Proposal, "proposals"), title(ResultKind::Critique, "critiques"));
+    let agreement = subject::agreement(&debate.rounds, &debate.extensions);
     let sections = [
-        PageSection::new(
-            "solution",
-            &solution::title(debate),
-            PagePart::Answer,
-            solution::solution(view, &participants),
-        ),
-        PageSection::new("follow-ups", "Follow-ups", PagePart::Answer, follow_ups::follow_ups(view)),
-        PageSection::new("problem", "Problem", PagePart::Answer, problem::problem(view)),
-        PageSection::new("participants", "Participants", PagePart::Answer, participants::section(view, &participants)),
-        PageSection::new("story", "In short", PagePart::Debate, story::story(view, &participants, &shown)),
-        PageSection::new("team", "Team", PagePart::Debate, of(&subject::team(debate))),
-        PageSection::new("material", "Material", PagePart::Debate, of(&subject::material(debate))),
-        PageSection::new("timeline", "Timeline", PagePart::Debate, timeline::timeline(view, &participants, &calls)),
-        PageSection::new(
-            "clarifications",
-            "Clarifications",
-            PagePart::Debate,
-            problem::clarifications(view, &participants),
-        ),
-        PageSection::new(
-            "proposals",
-            &title(ResultKind::Proposal, "proposals"),
-            PagePart::Debate,
-            evolution::evolution(view, &participants),
-        ),
-        PageSection::new(
-            "critiques",
-            &title(ResultKind::Critique, "critiques"),
-            PagePart::Debate,
-            critiques::critiques(view, &participants, &shown.ledger),
-        ),
-        PageSection::new("answer-check", "Check of the answer", PagePart::Debate, of(&subject::check(debate))),
-        PageSection::new(
-            "objections",
-            "Objections",
-            PagePart::Debate,
-            objections::objections(view, &participants, &shown),
-        ),
-        PageSection::new("speeches", "Speeches", PagePart::Debate, speeches::speeches(view, &participants)),
-        PageSection::new("others", "Other texts", PagePart::Debate, speeches::others(view, &participants)),
-        PageSection::new("scores", "Scores", PagePart::Debate, scores::scores(view, &participants)),
-        PageSection::new(
-            "agreement",
-            "Agreement",
-            PagePart::Debate,
-            of(&subject::agreement(&debate.rounds, &debate.extensions)),
-        ),
-        PageSection::new("arguments", "Kinds of argument", PagePart::Debate, of(&subject::arguments(&debate.rounds))),
-        PageSection::new("vote", &vote::title(debate), PagePart::Debate, vote::vote(view, &participants)),
-        PageSection::new("polls", "Polls", PagePart::Debate, of(&subject::polls(debate))),
-        PageSection::new("judgement", "Judgement", PagePart::Debate, of(&subject::verdict(view))),
-        PageSection::new("summaries", "Summaries", PagePart::Debate, contributions::summaries(view, &participants)),
-        PageSection::new("tools", "Tools", PagePart::Debate, contributions::tools(view, &participants)),
-        PageSection::new("usage", "Cost and tokens", PagePart::Run, usage::usage(view, &participants, &calls)),
-        PageSection::new("failures", "Failures", PagePart::Run, calls::failures(view, &participants)),
-        PageSection::new("settings", "Settings", PagePart::Run, of(&subject::settings(debate))),
+        answer("solution", &solution::title(debate), solution::solution(view, &participants)),
+        answer("follow-ups", "Follow-ups", follow_ups::follow_ups(view)),
+        answer("problem", "Problem", problem::problem(view)),
+        answer("participants", "Participants", participants::section(view, &participants)),
+        course("story", "In short", story::story(view, &participants, &shown)),
+        course("team", "Team", of(&subject::team(debate))),
+        course("material", "Material", of(&subject::material(debate))),
+        course("timeline", "Timeline", timeline::timeline(view, &participants, &calls)),
+        course("clarifications", "Clarifications", problem::clarifications(view, &participants)),
+        course("proposals", &proposals, evolution::evolution(view, &participants)),
+        course("critiques", &critiques, critiques::critiques(view, &participants, &shown.ledger)),
+        course("answer-check", "Check of the answer", of(&subject::check(debate))),
+        course("objections", "Objections", objections::objections(view, &participants, &shown)),
+        course("speeches", "Speeches", speeches::speeches(view, &participants)),
+        course("others", "Other texts", speeches::others(view, &participants)),
+        course("scores", "Scores", scores::scores(view, &participants)),
+        course("agreement", "Agreement", of(&agreement)),
+        course("arguments", "Kinds of argument", of(&subject::arguments(&debate.rounds))),
+        course("vote", &vote::title(debate), vote::vote(view, &participants)),
+        course("polls", "Polls", of(&subject::polls(debate))),
+        course("judgement", "Judgement", of(&subject::verdict(view))),
+        course("summaries", "Summaries", contributions::summaries(view, &participants)),
+        course("tools", "Tools", contributions::tools(view, &participants)),
+        run("usage", "Cost and tokens", usage::usage(view, &participants, &calls)),
+        run("failures", "Failures", calls::failures(view, &participants)),
+        run("settings", "Settings", of(&subject::settings(debate))),
     ];
     let glance = glance::glance(view, &participants, &shown);
     let page = page(view, &header::header(view, &calls, &glance), &sections);

@@ -1,5 +1,5 @@
-//! What became of every objection: a list to filter, in which each point unfolds into all that was said of it, and who
-//! moved because of whose points.
+//! What became of every objection: a list to filter, in which each point unfolds into its story, and who moved because
+//! of whose points.
 
 use maud::{Markup, html};
 

@@ -24,7 +24,7 @@ pub(super) struct Participants<'v> {
 pub(super) struct PanelMember<'v> {
     /// Its id.
     pub(super) id: &'v AgentId,
-    /// What people call it, cut where that is absurdly long.
+    /// Its display name, cut if it is absurdly long.
     pub(super) name: String,
     /// Its number from 1; `J` for the judge.
     pub(super) badge: String,
@@ -33,7 +33,7 @@ pub(super) struct PanelMember<'v> {
 }
 
 impl<'v> Participants<'v> {
-    /// The agents in the view's order, then those that the record speaks of besides, then the judge.
+    /// The agents in the view's order, then others named in the record, then the judge.
     pub(super) fn of(view: &'v View<'_>) -> Self {
         let mut participants = Self { members: Vec::new(), places: HashMap::new() };
         for agent in &view.agents {
@@ -111,7 +111,7 @@ pub(super) fn section(view: &View<'_>, participants: &Participants<'_>) -> Marku
     html! {
         (blocks(&[Block::Table(subject::everybody(view))], participants, 3))
         @if view.debate.settings.is_none() {
-            p.note { "The file does not hold the settings of this debate; what it does not say is assumed." }
+            p.note { "The file lacks the settings of this debate; missing values are assumed." }
         }
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn scores(view: &View<'_>, participants: &Participants<'_>) -> Markup
         p.lead {
             "After each round the judge scored " (asked) " from 0 to 100. The debate ends at "
             (shown(last.threshold)) " or more. " (end)
-            @if view.debate.is_offline() { " No model gave these scores: it is a rehearsal, and all texts have the same." }
+            @if view.debate.is_offline() { " No model gave these scores: in a rehearsal all texts score the same." }
         }
         figure { (scrolling("Chart of the scores", &chart(&scored))) }
         (blocks(&subject::scores(view.debate), participants, 3))

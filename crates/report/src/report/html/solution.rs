@@ -13,7 +13,7 @@ use super::text::{markdown, name, noun};
 /// fields instead.
 const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment\n";
 const VOTE: &str = "\n\n---\n\n## Vote\n";
-/// Where, behind the assessment, it says whose text was called what in the answer.
+/// Where, after the assessment, it says whose text was called what in the answer.
 const CANDIDATES: &str = "\n\n### Candidates\n\n";
 
 /// What the section is called. A debate that ends with a verdict has that for its answer.
@@ -74,7 +74,7 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
     }
 }
 
-/// Whose text was called what, where the answer amends one of several: the answer marks what is of which.
+/// The labels of the texts, if the answer amends one of several: the answer marks its sources by them.
 fn candidates(solution: &Solution) -> Vec<String> {
     let listed = solution.description.rsplit_once(CANDIDATES).map_or("", |(_, listed)| listed);
     listed.lines().map_while(|line| line.strip_prefix("- ")).map(str::to_owned).collect()

@@ -14,8 +14,8 @@ pub(super) fn speeches(view: &View<'_>, participants: &Participants<'_>) -> Mark
     rounds(view, participants, |yields| yields == Some(ResultKind::Speech))
 }
 
-/// The section of the texts for which no other has a place: those of stages that the record does not know, and of such
-/// as bring no texts by what it says of them.
+/// The section of the texts for which no other has a place: texts of unknown stages, and of stages that should bring no
+/// texts.
 pub(super) fn others(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     rounds(view, participants, |yields| {
         let has_a_place = [ResultKind::Proposal, ResultKind::Critique, ResultKind::Speech, ResultKind::Ballot];

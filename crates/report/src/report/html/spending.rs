@@ -1,5 +1,7 @@
 //! Calls, tokens and cost, added up by who and when.
 
+use std::collections::BTreeMap;
+
 use crate::report::View;
 use crate::report::stages::Period;
 use dialectic_base::call::CallRecord;
@@ -17,7 +19,7 @@ pub(super) struct Amounts {
     pub(super) calls: Option<u64>,
     /// Tokens of the calls that are known to have taken some.
     pub(super) known_tokens: u64,
-    /// Whether there are calls of which nobody said how many tokens they took.
+    /// Whether calls without a token count are left out.
     pub(super) is_more: bool,
     /// What they cost; absent as soon as that of one call is unknown.
     pub(super) cost: Option<Usd>,
@@ -83,62 +85,43 @@ impl Amounts {
 }
 
 impl Spending {
-    /// From the calls of the journal, or where there is none from what the results say of themselves.
+    /// From the calls of the journal, or without a journal from the figures of the results.
     pub(super) fn of(view: &View<'_>, participants: &Participants<'_>, calls: &[CallEntry<'_>]) -> Self {
+        let debate = view.debate;
         let mut spending = Self { entries: Vec::new() };
+        let mut add = |who: &AgentId, period: Period, amounts: Amounts| {
+            let Some(place) = participants.place(who) else { return };
+            match spending.entries.iter_mut().find(|(have, at, _)| (*have, *at) == (place, period)) {
+                Some((_, _, sum)) => *sum = sum.and(amounts),
+                None => spending.entries.push((place, period, amounts)),
+            }
+        };
         for call in calls {
-            spending.add(
-                participants,
-                call.agent,
-                Period::of(view.debate, call.stage, call.round),
-                Amounts::of_call(call.record),
-            );
+            add(call.agent, Period::of(debate, call.stage, call.round), Amounts::of_call(call.record));
         }
-        if calls.is_empty() {
-            for round in &view.debate.rounds {
-                let period = Period::Round(round.round_number);
-                for summary in round.summaries.iter().flatten().map(|(_, summary)| summary) {
-                    spending.add(
-                        participants,
-                        &summary.agent_id,
-                        period,
-                        Amounts::of_result(summary.metadata.tokens_used),
-                    );
-                }
-                for contribution in &round.contributions {
-                    spending.add(
-                        participants,
-                        &contribution.agent_id,
-                        period,
-                        Amounts::of_result(contribution.metadata.tokens_used),
-                    );
-                }
+        if !calls.is_empty() {
+            return spending;
+        }
+        let mut result = |who, period, tokens| add(who, period, Amounts::of_result(tokens));
+        for round in &debate.rounds {
+            let period = Period::Round(round.round_number);
+            for summary in round.summaries.iter().flat_map(BTreeMap::values) {
+                result(&summary.agent_id, period, summary.metadata.tokens_used);
             }
-            for one in &view.debate.checks {
-                let amounts = Amounts::of_result(one.metadata.tokens_used);
-                spending.add(participants, &one.agent_id, Period::Closing, amounts);
+            for one in &round.contributions {
+                result(&one.agent_id, period, one.metadata.tokens_used);
             }
-            if let Some(summary) = &view.debate.judge_summary {
-                spending.add(
-                    participants,
-                    &summary.agent_id,
-                    Period::Closing,
-                    Amounts::of_result(summary.metadata.tokens_used),
-                );
-            }
+        }
+        for one in &debate.checks {
+            result(&one.agent_id, Period::Closing, one.metadata.tokens_used);
+        }
+        if let Some(summary) = &debate.judge_summary {
+            result(&summary.agent_id, Period::Closing, summary.metadata.tokens_used);
         }
         spending
     }
 
-    fn add(&mut self, participants: &Participants<'_>, who: &AgentId, period: Period, amounts: Amounts) {
-        let Some(place) = participants.place(who) else { return };
-        match self.entries.iter_mut().find(|(have, at, _)| (*have, *at) == (place, period)) {
-            Some((_, _, sum)) => *sum = sum.and(amounts),
-            None => self.entries.push((place, period, amounts)),
-        }
-    }
-
-    /// Everything that was spent where `fits` says yes to who and when.
+    /// The sum over members and periods that `fits` accepts.
     pub(super) fn sum(&self, fits: impl Fn(usize, Period) -> bool) -> Amounts {
         let fitting = self.entries.iter().filter(|(place, period, _)| fits(*place, *period));
         fitting.fold(Amounts::NOTHING, |sum, (_, _, amounts)| sum.and(*amounts))

@@ -145,7 +145,7 @@ fn argued(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// What is said of the points, and those that are named there.
+/// The text about the points, and the points that it names.
 struct Fought<'l> {
     said: Markup,
     named: Vec<&'l Objection>,
@@ -181,7 +181,7 @@ fn fought_over<'l>(view: &View<'_>, participants: &Participants<'_>, shown: &'l 
     Fought { said, named: groups.concat() }
 }
 
-/// What is said of critiques in which no point was read.
+/// The text about critiques without points.
 fn without_points(debate: &Debate) -> Markup {
     let critiques: Vec<&Contribution> = texts(debate, ResultKind::Critique).collect();
     if critiques.is_empty() {
@@ -321,7 +321,7 @@ fn ended(debate: &Debate) -> Markup {
     }
 }
 
-/// What those said last who choose among words, such as reviewers.
+/// The last choices of those who choose among words, such as reviewers.
 fn last_words(debate: &Debate) -> Markup {
     let in_words = |one: &&Contribution| is_ballot(debate, one) && one.metadata.choice.is_some();
     let rounds = debate.rounds.iter().rev();
@@ -346,7 +346,7 @@ fn still_open(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger,
         open.iter().copied().filter(|one| named.iter().all(|named| named.id != one.id)).collect();
     let others = subject::alike(&others);
     let counts = Counts::of(&ledger.objections);
-    // What was not ruled on counts as upheld, but nobody said so.
+    // A point without a ruling counts as upheld, but nobody upheld it.
     let is_upheld = |one: &&&Objection| one.ruling.as_ref().is_some_and(|ruling| ruling.is_unmet() && !ruling.missing);
     let upheld = open.iter().filter(is_upheld).count();
     let solution = view.debate.final_solution.as_ref();

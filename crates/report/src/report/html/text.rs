@@ -11,7 +11,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::report::prose::{self, ProseLine, RENDERED_BYTES};
 use dialectic_record::debate::{Debate, StageId};
 
-/// Characters of a name and of what else has to stay short, whatever a record holds.
+/// The most characters of a name or another short text.
 pub(super) const SHORT: usize = 60;
 /// Nested quotes and lists can make much of little.
 const GROWTH: usize = 12;
@@ -44,7 +44,7 @@ pub(super) fn typed(text: &str, top: u8) -> Markup {
     rendered(text, top, Breaks::Hard)
 }
 
-/// Text as it was written, in a box of its own: code, JSON, whatever is too long to be prose.
+/// Text as it was written, in a box of its own: code, JSON, or prose that is too long to render.
 pub(super) fn verbatim(text: &str) -> Markup {
     // A browser drops a line break at the beginning, so that one of the text's own would be lost.
     html! { pre.verbatim dir="auto" tabindex="0" { "\n" (text) } }
@@ -102,7 +102,7 @@ fn rendered(text: &str, top: u8, breaks: Breaks) -> Markup {
     shown(text, top, breaks, &mut |_| {})
 }
 
-/// A text as HTML. `read` is handed what it was parsed into, where it is short enough for that.
+/// A text as HTML. `read` gets the parsed document, if the text is short enough to parse.
 fn shown(text: &str, top: u8, breaks: Breaks, read: &mut dyn FnMut(Node<'_>)) -> Markup {
     if text.trim().is_empty() {
         return html! { p.none { "There is no text." } };
@@ -271,7 +271,7 @@ mod tests {
                 "div class=\"scroll\" role=\"group\" aria-label=\"Table\" tabindex=\"0\"",
             ];
             let known = PLAIN.contains(&name) || attributes.iter().any(|known| tag.starts_with(known));
-            // Nothing but what is listed, no further attribute behind a quote.
+            // Nothing but what is listed, no further attribute after a quote.
             let handler = tag.to_ascii_lowercase().contains(" on") && !tag.starts_with("a href");
             assert!(known && !handler, "<{tag}> came of {text:?}: {html}");
         }

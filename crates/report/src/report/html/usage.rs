@@ -19,7 +19,7 @@ pub(super) fn usage(view: &View<'_>, participants: &Participants<'_>, calls: &[C
         @if !spending.periods().is_empty() {
             @if calls.is_empty() {
                 p.lead {
-                    "There is no journal, so these figures are what the saved texts say of themselves. The judge's calls "
+                    "There is no journal, so these figures come from the saved texts. The judge's calls "
                     "and what each call cost are not on record."
                 }
             }

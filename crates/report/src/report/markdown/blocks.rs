@@ -10,7 +10,7 @@ use crate::report::compare::{Line, changed, excerpt};
 
 use super::{Document, id};
 
-/// Where a line stands, which says what could break out of it.
+/// The context of a line, which decides how it is escaped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Prose,

@@ -43,7 +43,7 @@ pub fn markdown(view: &View<'_>, detail: ReportDetail, out: &mut dyn io::Write) 
     run::write(&mut out, view);
     rounds::write(&mut out, view, detail);
     solution(&mut out, view);
-    // The final solution is a part of the rounds by its heading, so this is behind both.
+    // The final solution is a part of the rounds by its heading, so this is after both.
     objections::write(&mut out, view);
     follow_ups(&mut out, view);
     out.written
@@ -139,7 +139,7 @@ fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
     }
 }
 
-/// A report as it grows. The first error is kept, and nothing is written behind it.
+/// A report as it grows. The first error is kept, and nothing is written after it.
 struct Document<'a> {
     out: &'a mut dyn io::Write,
     written: io::Result<()>,
@@ -176,7 +176,7 @@ impl Document<'_> {
     }
 }
 
-/// An id within a line: in italics, and `N/A` where there is none to show.
+/// An id within a line: in italics, or `N/A`.
 fn id(id: &str) -> String {
     let shown = inline(id);
     if shown.is_empty() { UNKNOWN.to_owned() } else { format!("*{shown}*") }

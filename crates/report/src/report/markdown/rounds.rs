@@ -33,7 +33,7 @@ fn write_section(out: &mut Document<'_>, debate: &Debate, section: &StageSection
     }
 }
 
-/// Who said it, and about whom or for what.
+/// The author, and the target or choice.
 fn who(debate: &Debate, contribution: &Contribution) -> String {
     let agent = id(contribution.agent_id.as_str());
     let target = contribution.target_agent_id.as_ref().map(|target| id(target.as_str()));

@@ -6,7 +6,8 @@ use dialectic_record::debate::{Answered, Contribution, Debate, Found, Ledger, Le
 
 use crate::report::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
 
-/// `checked by 3 lenses, 5 points, 4 said to be met, not rechecked, 1 remains`; nothing where no answer is there, or none that could be checked.
+/// `checked by 3 lenses, 5 points, 4 said to be met, not rechecked, 1 remains`; nothing without an answer that could be
+/// checked.
 pub(crate) fn status(debate: &Debate) -> Option<String> {
     let may_be_checked = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Check));
     if !may_be_checked || (debate.draft.is_none() && debate.final_solution.is_none()) {
@@ -35,8 +36,8 @@ pub(crate) fn status(debate: &Debate) -> Option<String> {
     Some(said.into_iter().flatten().chain(unread).collect::<Vec<_>>().join(", "))
 }
 
-/// Who read each draft through which lens and what was found, what was changed because of it, and what nobody has read;
-/// nothing where no draft was written.
+/// Who read each draft through which lens, what was found and changed, and what nobody has read; nothing where no draft
+/// was written.
 pub(crate) fn check(debate: &Debate) -> Vec<Block<'_>> {
     let Some(first) = debate.checks.first() else { return Vec::new() };
     let mut blocks = Vec::new();

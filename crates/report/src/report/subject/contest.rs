@@ -53,7 +53,7 @@ pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
     let columns = columns.chain(has_families.then(|| TableHead::words("Family").only(Audience::People)));
     let lead = match selection.size {
         Some(size) => format!(
-            "{size} of {} agents were to take part: the best by these scores, of equals the first of the configuration.",
+            "{size} of {} agents were to take part: the best by these scores; of equals, the first in the configuration.",
             selection.candidates.len()
         ),
         None => "All agents took part; no size of the team was set.".to_owned(),
@@ -99,7 +99,7 @@ pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) ->
         measured.iter().flat_map(|(round, of)| [course(round, of), challenged(round)].concat()).collect();
     items.extend(extensions.iter().map(|extension| {
         let missing = joined(extension.missing.iter().map(|one| line![foreign(one)]), "; ");
-        let round = figure(format!("Extended behind round {}: ", extension.round));
+        let round = figure(format!("Extended after round {}: ", extension.round));
         ListItem::of([line![round, &extension.winner, " misses "], missing].concat())
     }));
     vec![

@@ -29,11 +29,9 @@ pub(crate) fn counts<'s>(debate: &'s Debate, shown: &'s Shown) -> Vec<Block<'s>>
     blocks
 }
 
-/// The critiques, demands and checks in which no point could be read, and those of which not all points were.
+/// The critiques, demands and checks whose points could not all be read.
 fn unread(debate: &Debate) -> Vec<ListItem<'_>> {
-    let rounds = debate.rounds.iter();
-    let all = rounds
-        .flat_map(|round| round.contributions.iter().map(move |one| (format!(", round {}", round.round_number), one)));
+    let all = debate.contributions().map(|(round, one)| (format!(", round {round}"), one));
     let in_rounds = all.filter(|(_, one)| {
         debate.yield_of(one) == Some(ResultKind::Critique) || one.is_demand() || one.unread_points() > 0
     });
@@ -200,7 +198,7 @@ pub(crate) fn changes(ledger: &Ledger) -> Vec<Block<'_>> {
     vec![Block::Heading(line!["Who moved, and why"]), Block::Table(table)]
 }
 
-/// What became of a point, in the order in which it happened: `r1 rejected → r2 maintained → ruled: not met`.
+/// The story of a point in order: `r1 rejected → r2 maintained → ruled: not met`.
 pub(crate) fn course(one: &Objection) -> String {
     let incidents = one.story().iter().filter(|incident| incident.what != Happened::Raised);
     let course: Vec<String> = incidents.map(Incident::to_string).collect();

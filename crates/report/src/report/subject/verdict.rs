@@ -1,4 +1,4 @@
-//! How the judge came to a verdict: what it made of those it judged, each time it was asked.
+//! How the judge came to a verdict: its scores of each reading.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use dialectic_record::debate::{AgentId, Judgement, Position, Verdict, Winner, Wo
 use crate::report::View;
 use crate::report::block::{Block, Phrase, Piece, TableBlock, TableHead, figure, foreign, joined, line, marked};
 
-/// What stands where somebody gave nothing, or nobody won.
+/// Shown for a missing score, and for no winner.
 const NONE: &str = "none";
 
 /// Nothing where nobody was judged.
@@ -45,7 +45,7 @@ pub(crate) fn verdict<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
     blocks
 }
 
-/// Who won, and whether that depended on the order in which the judge was shown what it judged.
+/// Who won, and whether the order of reading changed that.
 pub(crate) fn won<'v>(view: &'v View<'_>, verdict: &'v Verdict) -> Vec<Block<'v>> {
     let tie = if verdict.is_tie() { " (the highest means are equal)" } else { "" };
     let scores = view.judged().into_iter().filter_map(|id| verdict.scores.get(id));

@@ -4,7 +4,7 @@ use dialectic_record::debate::{Decider, Voting};
 
 use crate::report::block::{Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, joined, line};
 
-/// The tally, who won by it, and what those said who lost.
+/// The tally, the winner, and the dissent.
 pub(crate) fn vote(voting: &Voting) -> Vec<Block<'_>> {
     let most = voting.tally.values().copied().max().unwrap_or_default();
     let rows = voting.tally.iter().map(|(candidate, votes)| {

@@ -37,7 +37,7 @@ struct AgentRow<'c, 'v> {
     lanes: usize,
 }
 
-/// The section. Without a journal it says that there is none.
+/// The section. Without a journal it says so.
 pub(super) fn timeline(view: &View<'_>, participants: &Participants<'_>, calls: &[CallEntry<'_>]) -> Markup {
     if calls.is_empty() {
         return html! {
@@ -108,7 +108,7 @@ fn rows<'c, 'v>(
     rows.filter(|row| !row.bars.is_empty()).collect()
 }
 
-/// Gives each bar a place of its own in the order of the calls: the stages of a round behind each other, and in each
+/// Gives each bar a place of its own in the order of the calls: the stages of a round after each other, and in each
 /// stage the calls of an agent side by side. Returns how many places there are.
 fn in_order(rows: &mut [AgentRow<'_, '_>], calls: &[CallEntry<'_>]) -> i64 {
     let mut groups: Vec<(u32, StageId)> = Vec::new();

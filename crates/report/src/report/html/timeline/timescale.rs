@@ -11,7 +11,7 @@ const TICKS: i64 = 8;
 pub(super) enum Scale {
     /// Time.
     Time(Timescale),
-    /// That many places, one behind the other.
+    /// That many places, one after the other.
     Order(i64),
 }
 
@@ -25,7 +25,7 @@ impl Scale {
         }
     }
 
-    /// The time, where that is what is shown.
+    /// The time scale, if the chart has one.
     pub(super) fn time(&self) -> Option<&Timescale> {
         match self {
             Self::Time(time) => Some(time),
@@ -46,7 +46,7 @@ struct Stretch {
     to: i64,
     /// Where it begins on the chart, in milliseconds.
     place: i64,
-    /// What passed before it in the stretches that are shown.
+    /// The time shown before it.
     before: i64,
 }
 
@@ -93,7 +93,7 @@ impl Timescale {
         self.stretches.last().map_or(0, |last| last.before.saturating_add(last.to.saturating_sub(last.from)))
     }
 
-    /// Where a time is on the scale; times that are cut out or outside are at the next end of what is shown.
+    /// Where a time is on the scale; times that are cut out or outside move to the nearest end.
     pub(super) fn place(&self, at: i64) -> f64 {
         let after = self.stretches.partition_point(|stretch| stretch.from <= at);
         let stretch = after.checked_sub(1).and_then(|index| self.stretches.get(index));
@@ -137,31 +137,11 @@ impl Timescale {
 
 /// The distance of ticks: the shortest round one of which few enough fit.
 fn step(shown: i64) -> i64 {
-    const SECOND: i64 = 1_000;
-    const MINUTE: i64 = 60 * SECOND;
-    const HOUR: i64 = 60 * MINUTE;
+    /// In tenths of a second: from one tenth to a day.
     const STEPS: [i64; 19] = [
-        100,
-        200,
-        500,
-        SECOND,
-        2 * SECOND,
-        5 * SECOND,
-        10 * SECOND,
-        20 * SECOND,
-        30 * SECOND,
-        MINUTE,
-        2 * MINUTE,
-        5 * MINUTE,
-        10 * MINUTE,
-        20 * MINUTE,
-        30 * MINUTE,
-        HOUR,
-        2 * HOUR,
-        6 * HOUR,
-        24 * HOUR,
+        1, 2, 5, 10, 20, 50, 100, 200, 300, 600, 1_200, 3_000, 6_000, 12_000, 18_000, 36_000, 72_000, 216_000, 864_000,
     ];
-    STEPS.into_iter().find(|step| shown / step < TICKS).unwrap_or((shown / TICKS).max(1))
+    STEPS.into_iter().map(|tenths| 100 * tenths).find(|step| shown / step < TICKS).unwrap_or((shown / TICKS).max(1))
 }
 
 #[cfg(test)]
