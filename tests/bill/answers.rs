@@ -36,7 +36,7 @@ pub(crate) fn answer(asked: &Asked, tokens: u64, random: &mut ChaCha12Rng) -> St
         }
         "challenge the agreement" => json!({"claims": [], "points": []}).to_string(),
         "assess" => assessment(asked).to_string(),
-        "synthesise" | "merge" | "write the answer" if again || asked.schema().is_some() => {
+        "synthesise" | "merge" | "write the answer" | "finalise" if again || asked.schema().is_some() => {
             assessment(asked).to_string()
         }
         "synthesise" | "merge" | "write the answer" => {
@@ -47,7 +47,29 @@ pub(crate) fn answer(asked: &Asked, tokens: u64, random: &mut ChaCha12Rng) -> St
             let choice = if random.random_bool(0.4) { "accept" } else { "rewrite" };
             json!({"choice": choice, "confidence": 70, "reason": format!("1. {}", prose(tokens, random))}).to_string()
         }
-        "critique" => format!("1. {}", prose(tokens, random)),
+        "critique" => format!("1. [major] {}", prose(tokens, random)),
+        "check" if random.random_bool(0.4) => "No objections.".to_owned(),
+        "check" => format!("1. [major] Approach: {} Resolved by: a lease.", prose(tokens, random)),
+        "review the texts" => {
+            let others = labels(asked)
+                .into_iter()
+                .map(|label| format!("## Text {label}\n\n1. [minor] {}", prose(tokens / 2, random)));
+            others.collect::<Vec<_>>().join("\n\n")
+        }
+        "finalise" => {
+            let text = prose(tokens, random);
+            format!(
+                "## Approach\n\n{text}\n\n## Response to the check\n\n- D1 accepted (Approach): done.\n\n```json\n{}\n```",
+                assessment(asked)
+            )
+        }
+        "amend" => {
+            let text = prose(tokens, random);
+            format!(
+                "## Approach\n\n{text}\n\n## Requirements Coverage\n\n- All.\n\n## Response to the check\n\n\
+                 - D1 accepted (Approach): done.\n\n{{\"approach\":\"kept\"}}"
+            )
+        }
         _ => {
             let decision = WORDS[random.random_range(0..4)];
             let text = prose(tokens, random);
@@ -75,7 +97,7 @@ fn assessment(asked: &Asked) -> Value {
     if asked.prompt().contains("`base`")
         || asked.schema().is_some_and(|schema| schema["properties"]["base"].is_object())
     {
-        assessment["base"] = json!("A");
+        assessment["base"] = json!("1");
     }
     let points = asked.prompt().contains("\"rulings\"");
     if points {
@@ -85,12 +107,12 @@ fn assessment(asked: &Asked) -> Value {
 }
 
 fn labels(asked: &Asked) -> Vec<&str> {
-    asked.prompt().lines().filter_map(|line| line.strip_prefix("## Candidate ")).collect()
+    asked.prompt().lines().filter_map(|line| line.strip_prefix("## Text ")).collect()
 }
 
 fn label(asked: &Asked, random: &mut ChaCha12Rng) -> String {
     let labels = labels(asked);
-    labels.get(random.random_range(0..labels.len().max(1))).map_or("A", |label| label).to_owned()
+    labels.get(random.random_range(0..labels.len().max(1))).map_or("1", |label| label).to_owned()
 }
 
 fn scores(asked: &Asked, random: &mut ChaCha12Rng) -> Value {

@@ -11,7 +11,7 @@ use crate::dialect::{Dialect, Price};
 use crate::provider::{Closing, Fault, Provider, Terms, seed_of};
 
 const ROLES: [&str; 4] = ["architect", "kiss", "testing", "security"];
-const PROTOCOLS: [&str; 6] = ["dialectic", "review", "arena", "oxford", "lincoln-douglas", "roundtable"];
+const PROTOCOLS: [&str; 7] = ["dialectic", "council", "review", "arena", "oxford", "lincoln-douglas", "roundtable"];
 
 /// Who wrote the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +77,7 @@ impl Plan {
         // And where it would be long, what the books do not know is soon more than what was left.
         let is_harsh = is_tight && !is_calm;
         let rounds = match protocol {
+            "council" => 1,
             "dialectic" | "arena" if is_harsh => 5,
             "dialectic" | "arena" => random.random_range(1..=3),
             _ if is_harsh => 8,
@@ -246,6 +247,7 @@ impl Plan {
                     && count("critique") == self.agents * others
                     && count("revision") == self.agents
             }
+            "council" => count("proposal") == self.agents && count("review") == self.agents,
             "review" => count("draft") + count("rewrite") == 1 && count("review") == self.agents - 1,
             _ => {
                 let debaters = if self.protocol == "roundtable" { self.agents } else { 2 };
