@@ -105,7 +105,6 @@ impl CostLedger {
     }
 
     /// What is spent or set aside.
-    #[must_use]
     pub fn taken(&self) -> Usd {
         self.spent + self.open.values().map(|of| of.usd).sum()
     }
