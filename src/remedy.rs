@@ -3,7 +3,6 @@
 use dialectic_base::diagnostic::Remedy;
 
 /// The hint of an error with what the command line has for it.
-#[must_use]
 pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
     let Some(remedy) = remedy else { return said };
     let how = match remedy {

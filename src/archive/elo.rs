@@ -22,7 +22,6 @@ pub(super) struct Effect {
 
 /// What a debate does to each rating, with the judge's score of each. All pairs count, every expectation is from the
 /// ratings before the debate, and the sum over the pairs is divided by the number of opponents.
-#[must_use]
 pub(super) fn effects(players: &[(f64, f64)]) -> Vec<Effect> {
     let Some(opponents) = players.len().checked_sub(1).filter(|opponents| *opponents > 0) else {
         return vec![Effect::default(); players.len()];
@@ -51,7 +50,6 @@ pub(super) fn effects(players: &[(f64, f64)]) -> Vec<Effect> {
 
 /// The Brier score of a ballot: of how sure its voter was, 0 to 100, that its candidate is the one whom the judge puts
 /// first.
-#[must_use]
 pub(super) fn brier(confidence: f64, is_right: bool) -> f64 {
     let outcome = if is_right { 1.0 } else { 0.0 };
     (confidence / 100.0 - outcome).powi(2)

@@ -26,7 +26,6 @@ pub struct PastDebates {
 
 impl PastDebates {
     /// Those of a directory.
-    #[must_use]
     pub fn of(directory: &Directory) -> Self {
         Self { directory: directory.clone() }
     }

@@ -27,7 +27,6 @@ pub struct Player {
 
 impl Player {
     /// Whom an agent is rated as. What an agent without a model does is no merit of the model that it would have had.
-    #[must_use]
     pub fn of(agent: &AgentSettings) -> Self {
         let model = if agent.provider == OFFLINE { OFFLINE } else { &agent.model };
         Self { model: model.to_owned(), role: agent.role.clone() }
@@ -134,7 +133,6 @@ struct Sum {
 impl Archive {
     /// Whether debates of that protocol rate their participants: their scores are about the debaters' own solutions,
     /// and not about sides that were given to them.
-    #[must_use]
     pub fn rates(protocol: &str) -> bool {
         protocol == RATED
     }

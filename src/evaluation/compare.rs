@@ -5,7 +5,6 @@ use super::statistics::{rounded, two_decimals};
 
 /// For each pair of debates the criteria in which their means lie closer together than the larger of their standard
 /// deviations, a text each: there the order of the two may be chance. Nothing without repetitions.
-#[must_use]
 pub fn indistinct(evaluated: &[Evaluated]) -> Vec<String> {
     let pairs =
         evaluated.iter().enumerate().flat_map(|(at, one)| evaluated.iter().skip(at + 1).map(move |other| (one, other)));

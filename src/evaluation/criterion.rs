@@ -50,13 +50,11 @@ impl Criterion {
     ];
 
     /// The heading of its column.
-    #[must_use]
     pub fn title(self) -> &'static str {
         self.names().1
     }
 
     /// Its name in JSON.
-    #[must_use]
     pub fn key(self) -> &'static str {
         self.names().0
     }

@@ -41,7 +41,6 @@ pub struct Coverage {
 
 impl Requirements {
     /// Of a finished debate.
-    #[must_use]
     pub fn of(debate: &Debate) -> Self {
         let own = own_solutions(debate);
         let latest = latest(debate, &own);

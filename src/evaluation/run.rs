@@ -85,7 +85,6 @@ impl Usage {
     pub const NONE: Self = Self { answers: 0, tokens: 0, silent_calls: 0, cost: Some(Usd::ZERO) };
 
     /// Together with another.
-    #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
             answers: self.answers + other.answers,
@@ -171,7 +170,6 @@ impl<'a> EvaluationRun<'a> {
     }
 
     /// The averages over the evaluators that gave a score, not rounded.
-    #[must_use]
     pub fn averages(&self) -> Scores {
         let average = |criterion| {
             let given: Vec<f64> =
@@ -189,7 +187,6 @@ impl<'a> Evaluated<'a> {
     }
 
     /// For each criterion the mean over the runs that count, and their spread.
-    #[must_use]
     pub fn figures(&self) -> BTreeMap<Criterion, Figure> {
         let averages: Vec<Scores> = self.counted().map(EvaluationRun::averages).collect();
         let figure = |criterion| {

@@ -11,7 +11,6 @@ pub struct Figure {
 
 impl Figure {
     /// Of these values; nothing when there are none.
-    #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let mean = mean(values)?;
         let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();

@@ -55,7 +55,6 @@ pub enum SubjectError {
 
 impl SubjectError {
     /// Whether the debate has no solution, as it has not ended with one.
-    #[must_use]
     pub fn is_unfinished(&self) -> bool {
         matches!(self, Self::Lacks { field: SOLUTION, .. })
     }

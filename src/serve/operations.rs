@@ -261,7 +261,6 @@ pub(super) fn api() -> Router<App> {
 }
 
 /// The `OpenAPI` document of the API.
-#[must_use]
 pub fn openapi() -> Value {
     let settings = SchemaSettings::draft2020_12();
     let mut generator =

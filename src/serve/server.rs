@@ -227,13 +227,11 @@ impl Server {
     }
 
     /// Where it is, with the token that lets one browser in.
-    #[must_use]
     pub fn address(&self) -> String {
         self.address_of("/")
     }
 
     /// The same of one debate.
-    #[must_use]
     pub fn address_of_debate(&self, id: &DebateId) -> String {
         self.address_of(&format!("/debates/{id}"))
     }
@@ -243,13 +241,11 @@ impl Server {
     }
 
     /// The token of programs.
-    #[must_use]
     pub fn token(&self) -> &str {
         &self.keys.token
     }
 
     /// The directory of debates that other processes run.
-    #[must_use]
     pub fn stage(&self) -> ServerHost {
         ServerHost(self.app.hall.clone())
     }
@@ -282,7 +278,6 @@ pub struct ServerHost(RunRegistry);
 
 impl ServerHost {
     /// Lets a debate be watched and steered through the server, until what is returned is dropped.
-    #[must_use]
     pub fn show(&self, run: &Run, signals: Signals) -> Watched {
         self.0.watch(run, signals);
         Watched { hall: self.0.clone(), id: run.id().clone() }

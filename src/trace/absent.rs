@@ -27,7 +27,6 @@ impl TraceDestination {
     }
 
     /// Its address.
-    #[must_use]
     pub fn url(&self) -> &Url {
         match *self {}
     }

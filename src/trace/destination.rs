@@ -81,7 +81,6 @@ pub enum TraceConfigError {
 
 impl TraceConfigError {
     /// Whether the debate runs all the same, without a trace.
-    #[must_use]
     pub fn is_of_no_harm(&self) -> bool {
         match self {
             Self::Missing { .. } => true,
@@ -120,7 +119,6 @@ impl Diagnostic for TraceConfigError {
 
 impl TraceDestination {
     /// The full address of what takes them.
-    #[must_use]
     pub fn url(&self) -> &Url {
         &self.url
     }

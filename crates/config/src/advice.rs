@@ -11,7 +11,6 @@ use dialectic_record::debate::{AgentSettings, Settings};
 use dialectic_record::protocol::{REVIEW, author_and_reviewers};
 
 /// Models that no longer answer on `day`, and output limits above what a model can write.
-#[must_use]
 pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
     let mut retired: BTreeMap<(&str, &str), (NaiveDate, Vec<&str>)> = BTreeMap::new();
     let mut warnings = Vec::new();
@@ -42,7 +41,6 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
 
 /// That all agents and the judge are of one family of models, and what to do about it; nothing where they are not,
 /// where that cannot be told from their names, or where no model is called.
-#[must_use]
 pub fn one_family(settings: &Settings) -> Option<String> {
     let called = everybody(settings).filter(|agent| agent.provider != OFFLINE);
     let families: Option<BTreeSet<&str>> = called.map(|agent| family(&agent.model)).collect();
@@ -56,7 +54,6 @@ pub fn one_family(settings: &Settings) -> Option<String> {
 
 /// Which reviewers of a debate by the protocol `review` are of the author's family of models, and share its blind spots
 /// then; nothing if none is, or for other protocols.
-#[must_use]
 pub fn related_reviewers(settings: &Settings) -> Option<String> {
     if settings.debate.protocol != REVIEW.name {
         return None;

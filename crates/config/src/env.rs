@@ -90,7 +90,6 @@ pub fn users_environment() -> Result<Environment, EnvError> {
 }
 
 /// The process's variables alone, for what concerns the terminal.
-#[must_use]
 pub fn process_environment() -> Environment {
     let mut environment = places();
     environment.extend(process_variables(), &Author::User);
@@ -102,7 +101,6 @@ const CACHE: &str = "XDG_CACHE_HOME";
 
 /// The directory of this program for what can be made again; nothing where there is neither a home nor a variable that
 /// names it.
-#[must_use]
 pub fn cache_directory() -> Option<PathBuf> {
     // Without a home, as in a container, the strategy does not look at the variable.
     let named = || std::env::var_os(CACHE).map(PathBuf::from).filter(|path| path.is_absolute());

@@ -181,7 +181,6 @@ pub fn load_evaluators(
 }
 
 /// One evaluator of the offline provider, for `--offline` without a file.
-#[must_use]
 pub fn offline_evaluator(environment: &Environment) -> EvaluationSettings {
     let evaluator = EvaluatorSettings {
         id: AgentId::new(OFFLINE_MODEL),

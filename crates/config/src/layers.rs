@@ -143,7 +143,6 @@ impl Layers {
     }
 
     /// The layer that decided the value at `path`, a path into the effective settings.
-    #[must_use]
     pub(super) fn source(&self, path: &KeyPath) -> ValueSource {
         let entry = path.0.get(..2).filter(|entry| matches!(&entry[0], Segment::Key(key) if is_by_entry(key)));
         for layer in self.0.iter().rev() {

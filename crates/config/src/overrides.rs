@@ -31,7 +31,6 @@ impl PanelName {
     pub const ALL: [Self; 3] = [Self::Cheap, Self::Strong, Self::Mixed];
 
     /// The name on the command line.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Cheap => "cheap",
@@ -41,7 +40,6 @@ impl PanelName {
     }
 
     /// The panel of that name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|panel| panel.name() == name)
     }

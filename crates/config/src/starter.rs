@@ -4,7 +4,6 @@ use serde_json::Value;
 
 /// The text of a configuration to start from: who takes part, what most people change, and where the rest is described.
 /// `usual` are provider and model that everybody in it asks; absent for one to try.
-#[must_use]
 pub fn starter(usual: Option<&(String, String)>) -> String {
     let text = include_str!("starter.json");
     let Some((provider, model)) = usual else { return text.to_owned() };

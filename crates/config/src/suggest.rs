@@ -4,7 +4,6 @@
 const SIMILAR: f64 = 0.6;
 
 /// The candidate most like `name`, ignoring case and separators; nothing if none is close.
-#[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = plain(name);
     candidates

@@ -27,13 +27,11 @@ pub(super) struct Wait(Arc<IdleTimeout>);
 
 impl IdleTimeout {
     /// A silence that begins now, and is too long from `limit` on.
-    #[must_use]
     pub fn of_at_most(limit: Duration) -> Self {
         Self { limit, heard: Mutex::new(Heard { last: Instant::now(), waiting: 0, still_since: None }) }
     }
 
     /// Whether it is too long.
-    #[must_use]
     pub fn is_too_long(&self) -> bool {
         let heard = self.heard();
         let until = heard.still_since.unwrap_or_else(Instant::now);

@@ -122,14 +122,12 @@ pub const ROUTED_MODELS: &[(&str, &str)] = &[
 
 /// Whether `base_url` is that of a known provider which is known to serve the Responses API: a single failure there
 /// says nothing about its features.
-#[must_use]
 pub fn serves_responses(name: &str, base_url: &str) -> bool {
     let same = |preset: &Preset| preset.base_url == base_url.trim().trim_end_matches('/');
     matches!(name, "openai" | "openrouter") && preset(name).is_some_and(same)
 }
 
 /// The known provider of that name.
-#[must_use]
 pub fn preset(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }

@@ -24,7 +24,6 @@ impl AnswerSchema {
     /// to it.
     ///
     /// A type that contains itself has no such form.
-    #[must_use]
     pub fn of<T: JsonSchema>(name: &'static str) -> Self {
         let settings = SchemaSettings::draft2020_12().with(|settings| {
             settings.inline_subschemas = true;
@@ -36,7 +35,6 @@ impl AnswerSchema {
 }
 
 /// An object of these properties, all of them required and no others allowed.
-#[must_use]
 pub fn strict_object(properties: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     let properties: Map<String, Value> = properties.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let required: Vec<&String> = properties.keys().collect();

@@ -18,7 +18,6 @@ pub enum LineEnd {
 }
 
 /// Whether the rows of a file begin with the header that [`csv_rows`] writes.
-#[must_use]
 pub fn is_csv_header(file: &[u8]) -> bool {
     let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(file);

@@ -10,7 +10,6 @@ use dialectic_base::markdown::cell;
 use super::NOT_SCORED;
 
 /// The table as Markdown.
-#[must_use]
 pub fn markdown(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
     let mut rows = table(evaluated, repeat);
     let rule = rows.first().iter().flat_map(|header| header.iter()).map(|_| "---".to_owned()).collect();
@@ -24,7 +23,6 @@ pub fn markdown(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
 
 /// The table, its header first: a column for each criterion. Of several debates it has a row each, named in a first column, and a row of
 /// means. Of repetitions each cell has the mean and the standard deviation, and a last column how many of them count.
-#[must_use]
 pub fn table(evaluated: &[Evaluated], repeat: NonZeroU32) -> Vec<Vec<String>> {
     let (named, repeated) = (evaluated.len() > 1, repeat.get() > 1);
     let row = |name: &str, scores: Vec<String>, runs: usize| -> Vec<String> {

@@ -13,7 +13,6 @@ enum HeaderPart<'a> {
 }
 
 /// What is wrong with a header as configured; never its value.
-#[must_use]
 pub fn fault(name: &str, value: &str) -> Option<String> {
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
         return Some("is not a name that a header can have".to_owned());
@@ -51,7 +50,6 @@ pub(super) fn expand(value: &str, environment: &Environment) -> Result<SecretStr
 }
 
 /// Whether a text can be the name of an environment variable.
-#[must_use]
 pub fn is_variable_name(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')

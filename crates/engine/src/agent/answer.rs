@@ -45,7 +45,6 @@ pub enum AnswerError {
 
 impl AnswerError {
     /// The same of an answer that `cut` may have cut.
-    #[must_use]
     pub fn of_answer(self, cut: Option<Cut>) -> Self {
         match cut {
             Some(cut) => Self::Cut { error: self.to_string(), cut },

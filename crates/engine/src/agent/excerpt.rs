@@ -87,7 +87,6 @@ pub(super) fn cut(text: &str, chars: usize) -> String {
 }
 
 /// The first `chars` characters of a summary, without a remedy that would be cut.
-#[must_use]
 pub fn cut_summary(text: &str, chars: usize) -> &str {
     before_cut_remedy(text, truncate(text, chars)).trim_end()
 }

@@ -9,7 +9,6 @@ use dialectic_record::debate::{AgentSettings, DebateSettings, ModelLimits, Setti
 
 /// What an agent's model costs: as configured, else as listed. A list price is the provider's own: at another
 /// address of the user's the price is unknown. The terms of the run beat both.
-#[must_use]
 pub fn price_of(agent: &AgentSettings, settings: &Settings) -> Option<Price> {
     let listed = || {
         let is_own = !settings.elsewhere.contains(&agent.provider);
@@ -23,13 +22,11 @@ pub fn price_of(agent: &AgentSettings, settings: &Settings) -> Option<Price> {
 }
 
 /// What is listed of an agent's model, where its calls go to the provider itself.
-#[must_use]
 pub fn facts_of(agent: &AgentSettings, settings: &Settings) -> Option<&'static ModelFacts> {
     if settings.elsewhere.contains(&agent.provider) { None } else { facts(&agent.provider, &agent.model) }
 }
 
 /// How much an agent's model reads and writes: as configured, else as listed.
-#[must_use]
 pub fn limits_of(agent: &AgentSettings, settings: &Settings) -> ModelLimits {
     let configured = settings.models.get(&agent.model).copied().unwrap_or_default();
     let listed = facts_of(agent, settings);
@@ -40,7 +37,6 @@ pub fn limits_of(agent: &AgentSettings, settings: &Settings) -> ModelLimits {
 }
 
 /// How long the models of a debate may keep silent: the same for agents and judge.
-#[must_use]
 pub fn timeouts_of(debate: &DebateSettings) -> Timeouts {
     Timeouts {
         first_token: Duration::from_millis(debate.call_timeout),

@@ -162,7 +162,6 @@ impl Panel {
     }
 
     /// The agent or judge of that id.
-    #[must_use]
     pub fn agent(&self, id: &AgentId) -> Option<&Agent> {
         self.agents.iter().chain([&self.judge]).find(|agent| agent.settings.id == *id)
     }
@@ -173,7 +172,6 @@ fn origin(path: Option<&PathBuf>) -> PromptOrigin {
 }
 
 /// Where a role of the user's is looked for, relative to the configuration file.
-#[must_use]
 fn role_path(base: &Path, role: &str) -> PathBuf {
     base.join("prompts").join("roles").join(format!("{role}.md"))
 }

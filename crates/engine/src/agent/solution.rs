@@ -53,7 +53,6 @@ pub(super) fn percentage_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> R
 impl Written {
     /// The solution, with the judge's assessment after it as far as there is one. `listed` are the points that it was
     /// to rule on, `standing` what it ruled on them before.
-    #[must_use]
     pub fn into_solution(self, judge: &AgentId, listed: &[Objection], standing: &[Ruling]) -> Solution {
         let Self { solution, assessment, missing } = self;
         let Assessment {
@@ -138,7 +137,6 @@ impl Written {
     }
 
     /// The solution that amends a candidate, with the judge's assessment and the names behind the labels.
-    #[must_use]
     pub fn into_amended_solution(
         self,
         judge: &AgentId,

@@ -60,7 +60,6 @@ pub struct Written {
 
 impl Assessment {
     /// Reads an answer that is to be an assessment and nothing else.
-    #[must_use]
     pub fn read(text: &str) -> (Self, Option<AnswerError>) {
         let Written { assessment, missing, .. } = Written::read(text);
         (assessment, missing)
@@ -113,7 +112,6 @@ fn partly_of(items: Option<&Value>) -> Vec<PartlyFulfilled> {
 impl Written {
     /// Reads an answer: Markdown with the assessment in a fenced block at its end, wherever models put it instead;
     /// also one that is a JSON object as a whole.
-    #[must_use]
     pub fn read(text: &str) -> Self {
         let text = text.trim_start_matches('\u{feff}');
         if let Some(all) = all_in_json(text) {

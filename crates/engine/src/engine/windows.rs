@@ -54,7 +54,6 @@ const FRAME: u64 = 40_000;
 
 /// The rounds after which prompts grow no longer, where `settings` and so many bytes of problem and attachments leave it open
 /// whether all prompts fit; nothing where there is plenty of room, or no model whose window is known.
-#[must_use]
 pub fn telling_rounds(settings: &Settings, given_bytes: usize) -> Option<u32> {
     let everybody = settings.agents.iter().chain([&settings.judge]);
     let narrowest = everybody.filter_map(|agent| limits_of(agent, settings).context_window).min()?;

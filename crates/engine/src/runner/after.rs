@@ -35,7 +35,6 @@ pub struct After {
 
 impl Runner {
     /// What is to be done after a debate with these settings. `hooks` are the user's, never a record's or a request's.
-    #[must_use]
     pub fn after(&self, settings: &Settings, hooks: Hooks) -> After {
         let (past, secrets) = (self.services.past.clone(), secret_variables(&settings.providers));
         After { hooks, secrets, past, settings: settings.clone() }

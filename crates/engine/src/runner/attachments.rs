@@ -89,13 +89,11 @@ pub struct Attachments<'a> {
 
 impl<'a> Attachments<'a> {
     /// None, so far. `settings` bound them; keys of `environment` must not be in them.
-    #[must_use]
     pub fn new(settings: &'a Settings, environment: &'a Environment) -> Self {
         Self { settings, environment, left: settings.debate.attachment_limit, attached: Vec::new() }
     }
 
     /// How many bytes of the next one have to be read, to know whether there is room for it.
-    #[must_use]
     pub fn most_bytes(&self) -> u64 {
         (self.left as u64).saturating_add(1).saturating_mul(WIDEST)
     }
@@ -147,7 +145,6 @@ impl<'a> Attachments<'a> {
     }
 
     /// All of them, in their order.
-    #[must_use]
     pub fn into_all(self) -> Arc<[Attachment]> {
         self.attached.into()
     }

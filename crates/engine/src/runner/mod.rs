@@ -81,7 +81,6 @@ pub struct Spec {
 
 impl Spec {
     /// A problem to be debated with the user's own settings.
-    #[must_use]
     pub fn new(problem: impl Into<Arc<str>>, protocol: &'static Protocol, settings: Settings) -> Self {
         let (problem, provenance) = (problem.into(), Trust::of_user());
         Self { problem, context: None, attachments: [].into(), protocol, settings, seed: None, provenance }
@@ -207,7 +206,6 @@ impl Diagnostic for RunnerError {
 
 impl Runner {
     /// Keeps debates in `directory`.
-    #[must_use]
     pub fn new(directory: Directory, services: Services) -> Self {
         Self { directory, services }
     }
@@ -375,19 +373,16 @@ impl Runner {
 
 impl ResumableDebate {
     /// The debate as it stands.
-    #[must_use]
     pub fn debate(&self) -> &Debate {
         self.record.debate()
     }
 
     /// Its settings.
-    #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
     /// Has it cost so much in all at most when it goes on, also where its own limit is higher or it has none.
-    #[must_use]
     pub fn at_most(mut self, most: Usd) -> Self {
         let own = &mut self.settings.debate.budget.max_cost_usd;
         *own = Some(own.map_or(most, |own| own.min(most)));
@@ -395,13 +390,11 @@ impl ResumableDebate {
     }
 
     /// What was found wrong with its files and could be mended.
-    #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
     /// What it may do by its own word.
-    #[must_use]
     pub fn provenance(&self) -> Trust {
         let journal = self.entry.journal.as_deref().unwrap_or(&self.entry.state);
         Trust::of_record(journal, self.debate().prompt_sources.as_ref())
@@ -410,13 +403,11 @@ impl ResumableDebate {
 
 impl Branch {
     /// The settings and problem of the debate that is forked.
-    #[must_use]
     pub fn parent(&self) -> &Created {
         &self.created
     }
 
     /// What the branch may do by the record's own word.
-    #[must_use]
     pub fn provenance(&self) -> Trust {
         let journal = self.entry.journal.as_deref().unwrap_or(&self.entry.state);
         Trust::of_record(journal, Some(&self.created.prompt_sources))

@@ -25,7 +25,6 @@ struct Named {
 }
 
 /// The prices that the user has named in earlier runs. What cannot be read was not named.
-#[must_use]
 pub fn remembered_prices(environment: &Environment) -> Vec<(String, Price)> {
     let Some(directory) = environment.user_directory() else { return Vec::new() };
     let text = read_to_string(directory.join(FILE)).unwrap_or_default();

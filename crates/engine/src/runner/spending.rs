@@ -269,7 +269,6 @@ pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
 }
 
 /// What a debate has spent and set aside in all.
-#[must_use]
 pub fn spent_by(entry: &Entry) -> Usd {
     entry.journal.as_deref().map_or(Usd::ZERO, |journal| JournalSpending::read(journal, NaiveDate::MIN).total)
 }

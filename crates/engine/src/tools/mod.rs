@@ -69,7 +69,6 @@ register! {
 pub const FILE_TOOLS: &[&str] = &[file_read::FileRead::NAME, list_files::ListFiles::NAME];
 
 /// Every tool there is, in the order of [`TOOL_NAMES`].
-#[must_use]
 pub fn registry() -> &'static [&'static dyn Tool] {
     REGISTRY
 }

@@ -39,7 +39,6 @@ impl Toolbox {
     /// The tools of those `names`. Names that no tool has are left out, for the configuration has warned of them.
     ///
     /// The order is the registry's, so that agents with the same tools send the same bytes, which providers cache.
-    #[must_use]
     pub fn new<'a>(names: impl Iterator<Item = &'a str>, context: ToolContext) -> Self {
         let names: Vec<_> = names.collect();
         let with_specs = registry().iter().map(|tool| (*tool, tool.spec()));
@@ -49,19 +48,16 @@ impl Toolbox {
     }
 
     /// The tools as a request offers them.
-    #[must_use]
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         Arc::clone(&self.specs)
     }
 
     /// Whether there is nothing to offer.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
     /// Runs a call and returns its result or its error as the text that the model is sent. Blocks on file I/O.
-    #[must_use]
     pub fn run(&self, call: &ToolCall) -> ToolResult {
         let answer = match self.result(call) {
             Ok(result) => ToolAnswer::Success { result },

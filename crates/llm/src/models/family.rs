@@ -15,7 +15,6 @@ const FAMILIES: &[(&str, &[&str])] = &[
 ];
 
 /// The family of a model, by its name without a router's `vendor/`; nothing for an unknown family.
-#[must_use]
 pub fn family(model: &str) -> Option<&'static str> {
     let name = model.rsplit('/').next().unwrap_or(model).trim_start_matches('~').to_ascii_lowercase();
     let is_of = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));

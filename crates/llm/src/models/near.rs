@@ -13,7 +13,6 @@ const SIMILAR: f64 = 0.8;
 
 /// The names of a provider's models that are most like `model` and answer on `day`, the most like first. Dated names
 /// are left out where the name without its date is there too.
-#[must_use]
 pub fn current_near(provider: &str, model: &str, day: NaiveDate) -> Vec<&'static str> {
     let Some(models) = TABLE.models.get(provider) else { return Vec::new() };
     let wanted = without_date(model).unwrap_or(model);
@@ -32,7 +31,6 @@ pub fn current_near(provider: &str, model: &str, day: NaiveDate) -> Vec<&'static
 }
 
 /// The names in backquotes, with commas.
-#[must_use]
 pub fn named(models: &[&str]) -> String {
     models.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

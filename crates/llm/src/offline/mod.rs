@@ -49,7 +49,6 @@ pub struct OfflineProvider {
 
 impl OfflineProvider {
     /// A provider that has not been asked yet.
-    #[must_use]
     pub fn new(options: OfflineOptions) -> Self {
         Self { options, requests: AtomicU64::new(0) }
     }

@@ -99,7 +99,6 @@ fn client_that_keeps(kept: Duration, certificate_file: Option<&Path>) -> Result<
 impl HttpClient {
     /// The client to reach `url` with. What runs on this machine is not reached through a proxy, which would look for it
     /// on its own.
-    #[must_use]
     pub fn client_for(&self, url: &Url) -> &Client {
         match (self.proxy_for(url), &self.proxied) {
             (Some(_), Some(proxied)) => proxied,

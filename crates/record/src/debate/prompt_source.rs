@@ -59,7 +59,8 @@ pub struct JudgePromptSource {
     pub sha256: Option<String>,
 }
 
-/// What somebody is told, as far as the record knows.
+/// Where an agent's prompts are from, as far as the record knows.
+#[derive(Clone, Copy)]
 struct KnownPrompt<'a> {
     id: &'a AgentId,
     path: Option<&'a PathBuf>,
@@ -70,12 +71,8 @@ struct KnownPrompt<'a> {
 impl PromptSources {
     /// Whether an agent, or the judge, is told word for word what it was told when `self` was saved.
     pub fn has_same_texts(&self, now: &Self, id: &AgentId) -> bool {
-        let hash = |sources: &Self| {
-            let agents = sources.agents.iter().map(|agent| (&agent.agent_id, &agent.sha256));
-            let mut all = agents.chain([(&sources.judge.id, &sources.judge.sha256)]);
-            all.find(|(known, _)| *known == id).and_then(|(_, hash)| hash.clone())
-        };
-        hash(self).is_some_and(|before| Some(before) == hash(now))
+        let told = self.told().find(|known| known.id == id).zip(now.told().find(|known| known.id == id));
+        told.is_some_and(|(before, now)| before.sha256.is_some() && before.sha256 == now.sha256)
     }
 
     /// What is told differently from when `self` was saved, a sentence for each agent and the judge. What older
@@ -91,16 +88,13 @@ impl PromptSources {
             let Some(before) = self.told().find(|before| before.id == now.id) else { continue };
             let is_new = before.sha256.zip(now.sha256).is_some_and(|(before, now)| before != now);
             if (before.path, before.summary_path) != (now.path, now.summary_path) {
-                let moved = if before.path == now.path {
-                    (before.summary_path, now.summary_path)
-                } else {
-                    (before.path, now.path)
-                };
-                let (from, to) = (place(moved.0), place(moved.1));
+                let is_summary = before.path == now.path;
+                let [from, to] = [before, now]
+                    .map(|known: KnownPrompt<'_>| place(if is_summary { known.summary_path } else { known.path }));
                 changes.push(format!("{} now uses {to}; this debate began with {from}", now.id));
             } else if is_new {
-                let file = now.path.or(now.summary_path).map(|path| format!(" ({})", path.display()));
-                let file = file.unwrap_or_default();
+                let file = now.path.or(now.summary_path);
+                let file = file.map(|path| format!(" ({})", path.display())).unwrap_or_default();
                 changes.push(format!("the prompts of {} have changed since this debate began{file}", now.id));
             }
         }

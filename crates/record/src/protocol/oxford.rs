@@ -29,6 +29,20 @@ const FOR: &str = "for";
 const AGAINST: &str = "against";
 const UNDECIDED: &str = "undecided";
 
+/// The words for a vote at that time.
+macro_rules! votes {
+    ($when:literal) => {
+        [
+            concat!("vote ", $when),
+            concat!("votes ", $when),
+            concat!("voting ", $when),
+            concat!("votes ", $when),
+            concat!("voted ", $when),
+            concat!("vote ", $when),
+        ]
+    };
+}
+
 /// Two sides speak at once, an audience votes before and after; the judge decides.
 pub static OXFORD: Protocol = Protocol {
     name: "oxford",
@@ -45,48 +59,34 @@ pub static OXFORD: Protocol = Protocol {
         initialization(),
         clarification(&all_clear(Next::Go(POLL_BEFORE))),
         answers(),
-        Stage {
-            info: StageInfo::new(
-                POLL_BEFORE,
-                [
-                    "vote before the debate",
-                    "votes before the debate",
-                    "voting before the debate",
-                    "votes before the debate",
-                    "voted before the debate",
-                    "vote before the debate",
-                ],
-            )
-            .yielding(ResultKind::Ballot),
-            facts: nothing,
-            steps: |debate| poll(debate, POLL_BEFORE, PromptContext::Inputs, &[]),
-            outcome: |_| Ok(POLLED),
-            rows: &[Row(POLLED, Next::Begin(OPENING))],
-        },
+        poll_stage(
+            POLL_BEFORE,
+            votes!("before the debate"),
+            |debate| poll(debate, POLL_BEFORE, PromptContext::Inputs, &[]),
+            &[Row(POLLED, Next::Begin(OPENING))],
+        ),
         opening(opening_info(), |debate| speeches(debate, OPENING, &OPEN)),
         rebuttal(rebuttal_info()),
         closing(closing_info(), &[Row(CLOSINGS_COMPLETE, Next::Go(POLL_AFTER))]),
-        Stage {
-            info: StageInfo::new(
-                POLL_AFTER,
-                [
-                    "vote after the debate",
-                    "votes after the debate",
-                    "voting after the debate",
-                    "votes after the debate",
-                    "voted after the debate",
-                    "vote after the debate",
-                ],
-            )
-            .yielding(ResultKind::Ballot),
-            facts: nothing,
-            steps: |debate| poll(debate, POLL_AFTER, PromptContext::Transcript, &closings(debate)),
-            outcome: |_| Ok(POLLED),
-            rows: &[Row(POLLED, Next::Go(VERDICT))],
-        },
+        poll_stage(
+            POLL_AFTER,
+            votes!("after the debate"),
+            |debate| poll(debate, POLL_AFTER, PromptContext::Transcript, &closings(debate)),
+            &[Row(POLLED, Next::Go(VERDICT))],
+        ),
         verdict(),
     ],
 };
+
+const fn poll_stage(
+    id: StageId,
+    words: [&'static str; 6],
+    steps: fn(&Debate) -> Vec<Step>,
+    rows: &'static [Row],
+) -> Stage {
+    let info = StageInfo::new(id, words).yielding(ResultKind::Ballot);
+    Stage { info, facts: nothing, steps, outcome: |_| Ok(POLLED), rows }
+}
 
 fn check(settings: &Settings) -> Result<(), Unfit> {
     check_rounds(settings)?;

@@ -55,16 +55,12 @@ struct PublisherState {
 impl Signals {
     /// Of a debate with that panel that begins, or is taken up, now.
     pub fn new(panel: PanelInfo) -> Self {
-        Self::with_capacity(panel, CAPACITY)
+        Self::behind(panel, 0)
     }
 
     /// Of a debate that is taken up after event number `recorded`.
     pub fn behind(panel: PanelInfo, recorded: u64) -> Self {
         Self::with(panel, recorded, CAPACITY)
-    }
-
-    fn with_capacity(panel: PanelInfo, capacity: usize) -> Self {
-        Self::with(panel, 0, capacity)
     }
 
     fn with(panel: PanelInfo, recorded: u64, capacity: usize) -> Self {

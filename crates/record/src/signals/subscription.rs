@@ -103,20 +103,12 @@ impl Queue {
             let before = contents.gap.take();
             let (mut missed, mut warnings) = before.map_or_else(Default::default, |gap| (gap.missed, gap.warnings));
             for left_out in contents.waiting.drain(..) {
-                match &*left_out {
-                    warning if warning.warning().is_some() => warnings.push_back(left_out),
-                    // Read again from the journal by those who need them.
-                    Signal::Recorded(_) => {}
-                    Signal::Warning { .. }
-                    | Signal::ServerGone { .. }
-                    | Signal::ServerBack
-                    | Signal::StageStarted { .. }
-                    | Signal::StageEnded { .. }
-                    | Signal::RoundEnded { .. }
-                    | Signal::CallStarted { .. }
-                    | Signal::Words { .. }
-                    | Signal::CallRetrying { .. }
-                    | Signal::CallEnded { .. } => missed += 1,
+                // A subscriber reads events again from the journal.
+                let is_read_again = matches!(*left_out, Signal::Recorded(_));
+                if left_out.warning().is_some() {
+                    warnings.push_back(left_out);
+                } else if !is_read_again {
+                    missed += 1;
                 }
             }
             let surplus = warnings.len().saturating_sub(WARNINGS);

@@ -51,7 +51,7 @@ async fn whoever_comes_late_begins_with_where_the_debate_stands() {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_falls_behind_finds_a_gap_and_where_the_debate_stands_behind_it() {
-    let signals = Signals::with_capacity(panel(), 3);
+    let signals = Signals::with(panel(), 0, 3);
     let (_, mut slow) = signals.subscribe(Words::Wanted);
     let (mut before, mut quick) = signals.subscribe(Words::Wanted);
     let told = [
@@ -81,7 +81,7 @@ async fn whoever_falls_behind_finds_a_gap_and_where_the_debate_stands_behind_it(
 
 #[tokio::test]
 async fn what_waits_is_bounded_whatever_is_published() {
-    let signals = Signals::with_capacity(panel(), 10);
+    let signals = Signals::with(panel(), 0, 10);
     let (_, slow) = signals.subscribe(Words::Wanted);
     let watched = Arc::new(Signal::Warning { message: "x".to_owned(), failed: None });
     for _ in 0..100_000 {

@@ -112,7 +112,6 @@ impl CostLedger {
     }
 
     /// The dollars that are spent or set aside.
-    #[must_use]
     pub fn taken(&self) -> Usd {
         self.spent + self.open.values().map(|of| of.usd).sum()
     }

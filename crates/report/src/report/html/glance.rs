@@ -12,7 +12,7 @@ use dialectic_record::debate::{Answered, Counts, Objection, Shown, Solution};
 
 use super::blocks::{blocks, line, pill};
 use super::participants::Participants;
-use super::story::{point, quote};
+use super::story::{parties, point, quote};
 use super::text::{SHORT, plain};
 
 /// Objections that are shown.
@@ -88,12 +88,7 @@ fn objection(one: &Objection, group: &[&Objection], participants: &Participants<
     html! {
         (pill(one.point.severity)) " " (point(one)) " "
         span.fate-words {
-            (participants.chip(&one.critic_id)) " on "
-            @for (place, one) in group.iter().enumerate() {
-                @if place > 0 { ", " }
-                (participants.chip(&one.target_id))
-            }
-            ": " (subject::fate(one)) "."
+            (parties(group, participants)) ": " (subject::fate(one)) "."
             @if let Some(changed) = changed.filter(|_| section.is_some() || reason.is_some()) {
                 " " (changed)
                 @if let Some(section) = section { " (" bdi { (plain(section, SHORT)) } ")" }

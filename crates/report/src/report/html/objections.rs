@@ -11,6 +11,7 @@ use dialectic_record::debate::{Counts, Objection, Shown};
 use super::blocks::{anchor, blocks, pill};
 use super::critiques::{PointOutcome, beginning, numbers};
 use super::participants::Participants;
+use super::story::parties;
 
 /// The section.
 pub(super) fn objections(view: &View<'_>, participants: &Participants<'_>, shown: &Shown) -> Markup {
@@ -74,12 +75,7 @@ fn point<'o>(
                         @for (place, one) in group.iter().enumerate() { @if place > 0 { ", " } (one.number()) }
                         " " (pill(one.point.severity))
                     }
-                    " " (participants.chip(&one.critic_id)) " on "
-                    @for (place, one) in group.iter().enumerate() {
-                        @if place > 0 { ", " }
-                        (participants.chip(&one.target_id))
-                    }
-                    ": "
+                    " " (parties(group, participants)) ": "
                     span.edge.(PointOutcome::of([*one]).class()) { (subject::course(one)) }
                     @if one.open { " " strong { "open" } } @else { " settled" }
                     // What is unfolded begins with the same words.

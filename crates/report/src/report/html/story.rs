@@ -210,13 +210,18 @@ fn contested(group: &[&Objection], participants: &Participants<'_>) -> Markup {
     html! {
         (point(first)) " "
         span.fate-words {
-            (participants.chip(&first.critic_id)) " on "
-            @for (place, one) in group.iter().enumerate() {
-                @if place > 0 { ", " }
-                (participants.chip(&one.target_id))
-            }
-            ": " (subject::course(first)) "."
+            (parties(group, participants)) ": " (subject::course(first)) "."
             @if let Some(reason) = rejected { " The author’s reason: " (quote(&gist(reason, REASON), REASON)) }
+        }
+    }
+}
+
+/// Who raised the points of a group against whom.
+pub(super) fn parties(group: &[&Objection], participants: &Participants<'_>) -> Markup {
+    html! {
+        @for (place, one) in group.iter().enumerate() {
+            @if place == 0 { (participants.chip(&one.critic_id)) " on " } @else { ", " }
+            (participants.chip(&one.target_id))
         }
     }
 }
