@@ -54,7 +54,7 @@ pub fn html(view: &View<'_>) -> String {
             PagePart::Answer,
             solution::solution(view, &participants),
         ),
-        PageSection::new("follow-ups", "Follow-ups", PagePart::Answer, follow_ups::follow_ups(view)),
+        PageSection::new("follow-ups", "Follow-ups", PagePart::Answer, follow_ups::follow_ups(view, &participants)),
         PageSection::new("problem", "Problem", PagePart::Answer, problem::problem(view)),
         PageSection::new("participants", "Participants", PagePart::Answer, participants::section(view, &participants)),
         PageSection::new("story", "In short", PagePart::Debate, story::story(view, &participants, &shown)),
