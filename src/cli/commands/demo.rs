@@ -19,7 +19,7 @@ use dialectic_base::sanitize::one_line;
 use dialectic_config::cache_directory;
 use dialectic_record::debate::{fold, timeline};
 use dialectic_record::store::{Entry, Readers, Record, StoreError, read_journal, verify, write_atomically};
-use dialectic_report::display::{Speed, StreamEnd};
+use dialectic_report::display::{Speed, StreamEnd, essence};
 
 /// The journal of the debate. `UPDATE_DEMO=<journal> cargo test --lib demo` makes it from another one.
 static JOURNAL: &[u8] = include_bytes!("../../../assets/demo.events.jsonl.gz");
@@ -77,6 +77,10 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     if is_watched {
         terminal.notice("");
     }
+    for line in essence(&debate, None).lines() {
+        terminal.notice(line);
+    }
+    terminal.notice("");
     for line in what_next(&entry.state) {
         terminal.notice(&line);
     }
