@@ -136,7 +136,7 @@ export async function debate(main, { subscribe, go, title }, id) {
             (can(["running", "asking"], true) || can(["waiting", "paused", "interrupted"])) && button("Stop and close", () => run("stop")),
             settings && summary.status !== "unreadable" && button("Fork…", forkDialog),
             can(["completed"]) && button("Copy the solution", copy),
-            (can(["completed", "failed", "paused", "interrupted"])) && h("details.menu", {}, h("summary", {}, "Download"),
+            (can(["completed", "failed", "paused", "interrupted", "unfinished"])) && h("details.menu", {}, h("summary", {}, "Download"),
                 h("ul", {}, download("markdown", "Report (Markdown)"), download("adr", "Decision record (Markdown)"), download("html", "Report (page)"), download("json", "State (JSON)"))),
             can(["completed"]) && rateButtons(),
         ].filter(Boolean));

@@ -114,6 +114,7 @@ export const STATUS = {
     asking: "waiting for answers",
     paused: "paused",
     interrupted: "interrupted",
+    unfinished: "unfinished",
     completed: "completed",
     failed: "failed",
     unreadable: "unreadable",

@@ -123,6 +123,12 @@ pub enum Error {
         /// The debate.
         id: DebateId,
     },
+    /// The demo was interrupted.
+    #[error("interrupted; the recorded debate is there to be read")]
+    DemoInterrupted {
+        /// Its state file, as it is typed in a shell.
+        state: String,
+    },
     /// A replay was interrupted.
     #[error("interrupted; nothing was changed")]
     ReplayInterrupted,
@@ -202,6 +208,7 @@ impl Error {
             | Self::QuestionInterrupted { .. }
             | Self::EvaluationInterrupted
             | Self::Stopped
+            | Self::DemoInterrupted { .. }
             | Self::ReplayInterrupted => return 130,
         };
         match blame {
@@ -236,6 +243,9 @@ impl Error {
             }
             Self::ServerGone { id } => format!("when the server is back: dialectic resume {id}"),
             Self::Interrupted { id } => format!("continue with: dialectic resume {id}"),
+            Self::DemoInterrupted { state } => {
+                format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`")
+            }
             Self::QuestionInterrupted { id } => format!("to ask it again: dialectic ask {id}"),
             Self::AllCallsFailed { is_kept: false, .. }
             | Self::NotEvaluated { .. }

@@ -30,4 +30,5 @@ pub mod remedy;
 #[cfg(feature = "serve")]
 pub mod serve;
 #[cfg_attr(not(feature = "trace"), path = "trace/absent.rs")]
+mod standing;
 pub mod trace;

@@ -71,7 +71,7 @@ pub(super) enum Command {
     List(ListArgs),
     /// Read a saved debate, or a part of it
     Show(ShowArgs),
-    /// Ask the judge about a finished debate
+    /// Ask the judge, or an agent, about a finished debate
     Ask(AskArgs),
     /// Compare two debates
     Diff(DiffArgs),

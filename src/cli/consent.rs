@@ -1,4 +1,4 @@
-//! What a debate may cost: said before anything is paid, and asked about where it is much or unknown.
+//! What a debate, a question or an evaluation may cost: said before anything is paid, and asked about where it is much or unknown.
 
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
@@ -30,20 +30,49 @@ pub(super) fn agreed(
             None
         }
     };
-    if let Some(forecast) = &forecast {
-        terminal.notice(&price_tag(forecast, limit, has_tools(settings)));
+    let offer = Offer { forecast: forecast.as_ref(), limit, tools: has_tools(settings) };
+    if agree(&offer, "Begin?", terminal)? { Ok(forecast) } else { Err(NotAsked::Declined.into()) }
+}
+
+/// What is about to be paid for.
+#[derive(Clone, Copy)]
+pub(super) struct Offer<'a> {
+    /// Its calls; absent where they cannot be worked out.
+    pub(super) forecast: Option<&'a Forecast>,
+    /// What it may cost, if that is limited.
+    pub(super) limit: Option<Usd>,
+    /// Whether somebody may call tools, which take calls that no figure counts.
+    pub(super) tools: bool,
+}
+
+impl Offer<'_> {
+    /// What it can cost at most; nothing where that is unknown.
+    pub(super) fn most(&self) -> Option<Usd> {
+        self.forecast.and_then(Forecast::most).filter(|most| !self.tools || *most == Usd::ZERO)
     }
-    // Tools take calls that no figure counts.
-    let most = forecast.as_ref().and_then(Forecast::most).filter(|most| !has_tools(settings) || *most == Usd::ZERO);
+}
+
+/// Says what something takes, and asks a person `question` where no limit holds and it may cost more than the user wants
+/// to be asked about, or nobody knows what. Returns
+/// whether it may go on.
+pub(super) fn agree(offer: &Offer<'_>, question: &str, terminal: &mut Terminal) -> Result<bool, Error> {
+    tell(offer, terminal);
     // A file that was found has no say in it: what it sets is not in the process's environment.
     let environment = process_environment();
     let above = confirm_above(&environment)?;
-    if limit.is_some() || is_automated(&environment) || most.is_some_and(|most| most <= above) {
-        return Ok(forecast);
+    if offer.limit.is_some() || is_automated(&environment) || offer.most().is_some_and(|most| most <= above) {
+        return Ok(true);
     }
     // Nobody is there to ask: then it goes on, as it always did.
-    let Ok(mut dialogue) = Dialogue::begin("`dialectic debate`") else { return Ok(forecast) };
-    if dialogue.confirm("Begin?", false)? { Ok(forecast) } else { Err(NotAsked::Declined.into()) }
+    let Ok(mut dialogue) = Dialogue::begin("this command") else { return Ok(true) };
+    dialogue.confirm(question, false)
+}
+
+/// Says what something takes.
+pub(super) fn tell(offer: &Offer<'_>, terminal: &mut Terminal) {
+    if let Some(forecast) = offer.forecast {
+        terminal.notice(&price_tag(forecast, offer.limit, offer.tools));
+    }
 }
 
 /// Whether an agent may call tools.

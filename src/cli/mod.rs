@@ -21,7 +21,6 @@ mod output;
 mod pager;
 mod questions;
 mod session;
-mod standing;
 mod stdin;
 mod suspend;
 mod target;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use crate::error::Error;
+use crate::standing::standing;
 use dialectic_config::ConfigError;
 use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Debate, DebateFile, Settings};
@@ -14,7 +15,6 @@ use dialectic_record::protocol::side;
 use dialectic_record::store::{AccessMode, Entry};
 use dialectic_report::report::{ReportDetail, View, decision_record, html, markdown};
 
-use super::standing::standing;
 use super::target::OutputTarget;
 use super::terminal::Terminal;
 

@@ -5,11 +5,16 @@ use std::sync::Arc;
 
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
-use dialectic_llm::{Caller, Request};
+use dialectic_engine::engine::planned_call;
+use dialectic_llm::{Caller, Request, request_bytes};
+use dialectic_record::debate::{CallKey, PlannedCall, StageId};
 use dialectic_record::prompt::{SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user, read_whole_prompt};
 
 use super::Subject;
 use super::schema::EVALUATION;
+
+/// What evaluations are called for in a forecast. No record has this among its stages.
+const EVALUATION_STAGE: StageId = StageId::new("evaluation");
 
 /// An evaluator that can be asked.
 pub struct Evaluator {
@@ -77,6 +82,15 @@ pub fn evaluators(
 }
 
 impl Evaluator {
+    /// The call that its question about `subject` is, with its tokens and its cost.
+    #[must_use]
+    pub fn planned(&self, subject: &Subject) -> PlannedCall {
+        let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.settings;
+        let key = CallKey::new(0, EVALUATION_STAGE, id);
+        let bytes = request_bytes(&self.request(subject));
+        planned_call(key, (provider, model), *max_tokens, self.caller.price, bytes)
+    }
+
     /// Its question about `subject`. A schema would forbid the keys that a user's own prompt asks for besides ours, so it
     /// goes only with the built-in prompts.
     #[must_use]

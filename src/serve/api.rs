@@ -23,6 +23,8 @@ use dialectic_record::protocol::side;
 use dialectic_record::store::{AccessMode, Entry};
 use dialectic_report::report::{ReportDetail, View, decision_record, html, markdown};
 
+use crate::standing::standing;
+
 use super::catalogue::{DebateRow, Standing, entry_of, row_of};
 use super::problem::{Kind, ProblemDetails};
 use super::registry::Whereabouts;
@@ -601,6 +603,7 @@ fn written(app: &App, id: &str, format: ReportFormat) -> Result<(String, Vec<u8>
     let entry = found(app, id)?;
     let saved = entry.load(if format == ReportFormat::Html { AccessMode::Events } else { AccessMode::State })?;
     let view = View::new(&saved.debate, &saved.events, None).with_sides(side);
+    let view = view.with_standing(standing(&entry, &saved.debate));
     let mut out = Vec::new();
     let result = match format {
         ReportFormat::Markdown => markdown(&view, ReportDetail::Plain, &mut out),

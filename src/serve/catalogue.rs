@@ -29,6 +29,8 @@ pub(super) enum Standing {
     Paused,
     /// Its program ended while it ran.
     Interrupted,
+    /// The same, and an older program left no journal to resume it from.
+    Unfinished,
     /// It has ended with an answer.
     Completed,
     /// It has ended without one.
@@ -204,6 +206,8 @@ fn now(mut row: DebateRow, entry: &Entry, registry: &RunRegistry) -> DebateRow {
             let may_run = is_paused || row.status == Standing::Interrupted;
             if may_run && entry.is_held() {
                 row.status = Standing::Running;
+            } else if row.status == Standing::Interrupted && entry.journal.is_none() {
+                row.status = Standing::Unfinished;
             }
         }
     }

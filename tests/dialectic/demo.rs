@@ -1,5 +1,6 @@
 //! `dialectic demo`: the recorded debate, and what can be done with it.
 
+use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,9 @@ fn it_runs_where_nothing_is_set_up_and_what_it_names_works() {
     assert!(said[2].starts_with("11 calls in ") && !said[2].contains("you see it"), "{finished}");
     assert!(said.contains(&"This was a recorded debate; no model was called."), "{finished}");
     assert!(finished.stderr.contains("round 1/"), "the debate is not shown: {finished}");
+    // In a council nobody answers a review, so nothing is left unanswered.
+    assert!(finished.stderr.contains("17 points") && !finished.stderr.contains("answered"), "{finished}");
+    assert!(finished.stderr.contains("\nStrongest objection ("), "{finished}");
     let places: Vec<PathBuf> = sandbox.files().into_iter().map(|(path, _)| path).collect();
     let kept = ["demo.events.jsonl", "demo.json"].map(|name| sandbox.directory().join(PLACE).join(name));
     assert_eq!(places, kept, "it writes somewhere else");
@@ -106,6 +110,12 @@ fn on_a_terminal_it_is_the_live_view_and_can_be_interrupted() {
     let (code, output, screen) = terminal.finish();
     assert_eq!(code, 130, "{output}");
     assert!(screen.is_left_as_found(), "{output:?}");
+    // What is kept can be read.
+    let shown = screen.text();
+    assert!(shown.contains("interrupted; the recorded debate is there to be read"), "{shown}");
+    assert!(!shown.contains("nothing was changed") && shown.contains("dialectic demo"), "{shown}");
+    let path = sandbox.directory().join(".cache/dialectic/demo.json");
+    sandbox.run([OsStr::new("show"), path.as_os_str(), OsStr::new("points")]).expect_code(0);
 }
 
 #[test]

@@ -258,6 +258,29 @@ fn on_a_terminal_the_debate_goes_on_by_itself() {
     assert!(server.requests().iter().filter(|request| request.api.is_some()).all(|request| request.repeats == 0));
 }
 
+/// Critiques are in flight when the server goes, and each comes to wait: that is one outage, and one line.
+#[test]
+fn an_outage_is_one_line_on_a_terminal() {
+    let reply = |request: &Incoming| short_reply(request).after(Duration::from_millis(300));
+    let server = MockServer::with(reply);
+    let address = server.address();
+    let sandbox = Sandbox::new().model_server(&server).config(&three(1));
+    let mut terminal = Terminal::start_in(80, 40, &sandbox, ["debate", "Design a queue", "--no-pager"]);
+    server.wait_for_requests(6);
+    drop(server);
+    terminal.wait_for("server unreachable, ");
+    // Meanwhile all calls in flight come to wait, and the server is looked for.
+    std::thread::sleep(Duration::from_secs(2));
+    let server = MockServer::again(address, reply);
+    let (code, output, screen) = terminal.finish();
+    assert_eq!(code, 0, "{output}");
+    let shown = screen.text();
+    assert_eq!(shown.matches("server unreachable").count(), 1, "{shown}");
+    assert!(!shown.contains('✗') && shown.contains("the server is back"), "{shown}");
+    assert_eq!(sandbox.state(&sandbox.only_debate())["outcome"]["kind"], "full", "{shown}");
+    drop(server);
+}
+
 #[test]
 fn an_interrupt_ends_the_wait() {
     let reply = |request: &Incoming| short_reply(request).after(Duration::from_millis(60));

@@ -126,8 +126,13 @@ pub(in crate::cli) struct AskArgs {
     #[arg(value_name = "PATH-OR-ID")]
     pub(in crate::cli) debate: Option<String>,
 
-    /// The question; `-` reads it from standard input. Without it, the last unanswered question is asked again
+    /// The question; `-` reads it from standard input. Without it, a terminal asks for one after the other; elsewhere
+    /// the last unanswered question is asked again
     pub(in crate::cli) question: Option<String>,
+
+    /// Have this agent answer for its own text instead of the judge: its id, role or name
+    #[arg(short, long, value_name = "AGENT")]
+    pub(in crate::cli) agent: Option<String>,
 
     /// Never spend more than this many dollars on the answer [default: what is left of the debate's limit]
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]

@@ -1,14 +1,20 @@
-//! `dialectic ask`: a question about a finished debate, which its judge answers.
+//! `dialectic ask`: a question about a finished debate, which its judge answers, or one of its agents; a question after the other where
+//! somebody is there to ask them.
 
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
+use super::show;
 use crate::cli::args::{AskArgs, Watch};
+use crate::cli::consent::{Offer, agree, tell};
+use crate::cli::dialogue::{Dialogue, NotAsked};
+use crate::cli::edit::edit;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use crate::cli::latest::{is_debate, or_latest_said};
+use crate::cli::line::{LineReader, Typed};
 use crate::cli::session::{config_files, debates, env_file, runner, vouched};
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
@@ -16,13 +22,18 @@ use crate::cli::watchers::{Log, Watchers};
 use crate::error::Error;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::{clock, named_cost};
+use dialectic_base::markdown::truncate;
 use dialectic_base::money::{BudgetLimit, Usd};
-use dialectic_config::{Overrides, capture_environment};
+use dialectic_base::provider::OFFLINE;
+use dialectic_base::sanitize::one_line;
+use dialectic_config::{ConfigFiles, Loaded, Overrides, capture_environment};
+use dialectic_engine::access::Environment;
 use dialectic_engine::engine::FollowUpError;
-use dialectic_engine::runner::PreparedQuestion;
-use dialectic_record::debate::Debate;
-use dialectic_record::store::read_state;
+use dialectic_engine::runner::{PreparedQuestion, ResumableDebate, Runner};
+use dialectic_record::debate::{AgentId, Debate};
+use dialectic_record::store::{Entry, read_state};
 use dialectic_report::display::{DisplayOptions, ProgressMode};
+use dialectic_report::report::View;
 
 /// Why there is no question to ask.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +52,11 @@ impl Diagnostic for QuestionError {
     }
 }
 
+/// What a person types is asked for with.
+const PROMPT: &str = "Question (empty line: end, Ctrl-G: editor): ";
+/// Characters of a question that is offered once more.
+const SHOWN: usize = 200;
+
 pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let (name, question) = match (args.debate.as_deref(), args.question.as_deref()) {
         (Some(word), None) if !is_debate(word, &debates()?)? => (None, Some(word)),
@@ -51,33 +67,202 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let runner = runner(environment.clone())?;
     let files = config_files(args.vouch.config.as_ref(), &environment);
-    // Older versions saved no settings: then the judge is that of the configuration.
-    let is_unset = read_state(&entry.state).is_ok_and(|debate| debate.settings.is_none());
-    let lent = is_unset.then(|| files.load(&Overrides::default())).transpose()?;
-    let saved = runner.open_finished(&entry, &[], lent.as_ref().map(|lent| lent.settings.clone()))?;
-    for warning in saved.warnings().iter().chain(environment.warnings()) {
-        terminal.warning(warning);
+    let mut asker = Asker { args, entry, runner, files, environment: &environment, is_begun: false };
+    match question {
+        None if is_talking() => asker.converse(terminal),
+        question => {
+            let asked = asker.ask(question, |offer, terminal| agree(offer, BEGIN, terminal), terminal)?;
+            end_on_interrupt();
+            match asked {
+                Asked::Answered => {
+                    terminal.notice(&format!("Saved the answer to {}", asker.entry.state.display()));
+                    Ok(())
+                }
+                Asked::Declined => Err(NotAsked::Declined.into()),
+                Asked::Failed(error) => Err(error.into()),
+            }
+        }
     }
-    let before = saved.debate().total_cost();
-    let provenance = lent.map_or_else(|| saved.provenance(), |lent| lent.provenance);
-    let per_day = args.calls.max_calls_per_day;
-    let provenance = vouched(provenance, &args.vouch, &files)?.and_calls_per_day(per_day);
-    let limit = BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls };
-    let asking = runner.ask(saved, question, limit, &provenance)?;
-    for warning in asking.warnings() {
-        terminal.warning(warning);
+}
+
+/// What a person is asked before a question is paid for.
+const BEGIN: &str = "Ask it?";
+
+/// Whether somebody is there who can go on asking.
+#[expect(clippy::disallowed_methods, reason = "it is asked whether it is a terminal")]
+fn is_talking() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// What came of a question.
+enum Asked {
+    Answered,
+    /// The user does not want to pay for it.
+    Declined,
+    /// Another question may have an answer.
+    Failed(FollowUpError),
+}
+
+/// Asks about one debate, once or again and again.
+struct Asker<'a> {
+    args: &'a AskArgs,
+    entry: Entry,
+    runner: Runner,
+    files: ConfigFiles<'a>,
+    environment: &'a Environment,
+    /// Whether warnings were shown: each would come again with each question.
+    is_begun: bool,
+}
+
+impl Asker<'_> {
+    /// Questions and answers, until there is no further question. One that was interrupted comes first.
+    fn converse(&mut self, terminal: &mut Terminal) -> Result<(), Error> {
+        let mut lines = LineReader::default();
+        let mut open = self.open(terminal)?;
+        let mut agreed_to_unknown = false;
+        let mut has_answers = false;
+        loop {
+            let question = match open.take() {
+                Some(open) => {
+                    let shown = one_line(&open);
+                    terminal.notice(&format!("Asked before, without an answer: “{}”", truncate(&shown, SHOWN)));
+                    if !Dialogue::begin("`dialectic ask`")?.confirm("Ask it again?", true)? {
+                        continue;
+                    }
+                    // The record says what it is, and whom it is for.
+                    None
+                }
+                None => match typed(&mut lines, terminal)? {
+                    Some(question) => Some(question),
+                    None => break,
+                },
+            };
+            // To a cost that nobody knows one agrees once, to a high one each time.
+            let agree_to = |offer: &Offer<'_>, terminal: &mut Terminal| {
+                if agreed_to_unknown && offer.most().is_none() {
+                    tell(offer, terminal);
+                    return Ok(true);
+                }
+                let agreed = agree(offer, BEGIN, terminal)?;
+                agreed_to_unknown |= agreed && offer.most().is_none();
+                Ok(agreed)
+            };
+            match self.ask(question, agree_to, terminal)? {
+                Asked::Answered => has_answers = true,
+                Asked::Declined => {}
+                Asked::Failed(error) => {
+                    let error = Error::from(error);
+                    terminal.error(&error, error.hint().as_deref());
+                }
+            }
+        }
+        end_on_interrupt();
+        if has_answers {
+            terminal.notice(&format!("Saved the answers to {}", self.entry.state.display()));
+        }
+        Ok(())
     }
-    let begun = Instant::now();
-    let (debate, answer) = answered(asking, terminal.display(args.watch.watch()))?;
-    let printed = terminal.solution(&answer, !args.watch.no_pager);
-    if args.watch.watch() != Watch::Quiet {
-        let cost = debate.total_cost();
-        let took = clock(begun.elapsed());
-        let of_answer = cost.zip(before).map(|(now, before)| now.saturating_sub(before));
-        terminal.notice(&described(&took, of_answer, cost));
+
+    /// The question that is on record without an answer, the newest of those that may be meant.
+    fn open(&self, terminal: &mut Terminal) -> Result<Option<Arc<str>>, Error> {
+        let (saved, _) = self.opened()?;
+        let to = self.asked(saved.debate())?;
+        for warning in saved.warnings() {
+            terminal.warning(warning);
+        }
+        let mut asked = saved.debate().follow_ups.iter().rev();
+        let open = asked.find(|one| one.answer.is_none() && (to.is_none() || one.to == to));
+        Ok(open.map(|one| Arc::clone(&one.question)))
     }
-    terminal.notice(&format!("Saved the answer to {}", entry.state.display()));
-    printed
+
+    /// The debate, and whom the configuration lends it. Older versions saved no settings: then the judge is that of the
+    /// configuration.
+    fn opened(&self) -> Result<(ResumableDebate, Option<Loaded>), Error> {
+        let is_unset = read_state(&self.entry.state).is_ok_and(|debate| debate.settings.is_none());
+        let lent = is_unset.then(|| self.files.load(&Overrides::default())).transpose()?;
+        let settings = lent.as_ref().map(|lent| lent.settings.clone());
+        Ok((self.runner.open_finished(&self.entry, &[], settings)?, lent))
+    }
+
+    /// The agent that is to answer; none where it is the judge.
+    fn asked(&self, debate: &Debate) -> Result<Option<AgentId>, Error> {
+        let Some(name) = &self.args.agent else { return Ok(None) };
+        let view = View::new(debate, &[], None);
+        let id = show::agent(&view, Some(name))?;
+        Ok((id != view.judge.id).then_some(id))
+    }
+
+    /// Asks, shows the answer and says what it took; without a question, the one that has no answer.
+    fn ask(
+        &mut self,
+        question: Option<Arc<str>>,
+        agree_to: impl FnOnce(&Offer<'_>, &mut Terminal) -> Result<bool, Error>,
+        terminal: &mut Terminal,
+    ) -> Result<Asked, Error> {
+        let args = self.args;
+        let (saved, lent) = self.opened()?;
+        let to = self.asked(saved.debate())?;
+        let is_first = !std::mem::replace(&mut self.is_begun, true);
+        for warning in saved.warnings().iter().chain(self.environment.warnings()).filter(|_| is_first) {
+            terminal.warning(warning);
+        }
+        let before = saved.debate().total_cost();
+        let provenance = lent.map_or_else(|| saved.provenance(), |lent| lent.provenance);
+        let provenance = vouched(provenance, &args.vouch, &self.files)?;
+        let limit = BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls };
+        let provenance = provenance.and_calls_per_day(args.calls.max_calls_per_day);
+        let asking = self.runner.ask(saved, question, to.as_ref(), limit, &provenance)?;
+        for warning in asking.warnings().iter().filter(|_| is_first) {
+            terminal.warning(warning);
+        }
+        if !asking.settings().everybody().all(|one| one.provider == OFFLINE) {
+            let (forecast, limit) = (asking.forecast()?, asking.left());
+            if !agree_to(&Offer { forecast: Some(&forecast), limit, tools: false }, terminal)? {
+                return Ok(Asked::Declined);
+            }
+        }
+        let begun = Instant::now();
+        let id = asking.debate().id.clone();
+        let (debate, answer) = match answered(asking, terminal.display(args.watch.watch()))? {
+            Ok(answered) => answered,
+            Err(FollowUpError::Interrupted) => return Err(Error::QuestionInterrupted { id }),
+            Err(error @ (FollowUpError::Failed { .. } | FollowUpError::TooDear { .. })) => {
+                return Ok(Asked::Failed(error));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let printed = terminal.solution(&answer, !args.watch.no_pager);
+        if args.watch.watch() != Watch::Quiet {
+            let cost = debate.total_cost();
+            let took = clock(begun.elapsed());
+            let of_answer = cost.zip(before).map(|(now, before)| now.saturating_sub(before));
+            terminal.notice(&described(&took, of_answer, cost));
+        }
+        printed.map(|()| Asked::Answered)
+    }
+}
+
+/// A question that a person types, in an editor where that is wanted; none where there is no further one.
+fn typed(lines: &mut LineReader, terminal: &mut Terminal) -> Result<Option<Arc<str>>, Error> {
+    loop {
+        match lines.read(PROMPT) {
+            Ok(Typed::Line(text)) => return Ok(read_text(&text).ok()),
+            Ok(Typed::Editor(text)) => match edit(&text, "The question stands above this line.") {
+                Ok(text) => {
+                    if let Ok(question) = read_text(&text) {
+                        return Ok(Some(question));
+                    }
+                }
+                // It can be typed all the same.
+                Err(error) => terminal.error(&error, error.hint().as_deref()),
+            },
+            Ok(Typed::End) => return Ok(None),
+            Err(error) => match error.kind() {
+                io::ErrorKind::Interrupted | io::ErrorKind::UnexpectedEof => return Ok(None),
+                _ => return Err(Error::Stdin(error)),
+            },
+        }
+    }
 }
 
 /// `Answered in 0:07 for $0.0123; the debate has now cost $0.23`
@@ -95,14 +280,21 @@ fn read(text: &str) -> Result<Arc<str>, QuestionError> {
     } else {
         text
     };
+    read_text(text)
+}
+
+fn read_text(text: &str) -> Result<Arc<str>, QuestionError> {
     let text = text.trim();
     if text.is_empty() { Err(QuestionError::Empty) } else { Ok(text.into()) }
 }
 
 /// Asks while the user at the terminal watches.
-fn answered(asking: PreparedQuestion, options: DisplayOptions) -> Result<(Debate, Arc<str>), Error> {
+fn answered(
+    asking: PreparedQuestion,
+    options: DisplayOptions,
+) -> Result<Result<(Debate, Arc<str>), FollowUpError>, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    let (id, journal) = (asking.debate().id.clone(), asking.journal_path().to_owned());
+    let journal = asking.journal_path().to_owned();
     let log = Log { journal: &journal, before: asking.events_before() };
     let cancel = CancellationToken::new();
     let ended = runtime.block_on(async {
@@ -119,13 +311,8 @@ fn answered(asking: PreparedQuestion, options: DisplayOptions) -> Result<(Debate
         Ok::<_, Error>(ended)
     });
     runtime.shutdown_background();
-    end_on_interrupt();
     if cancel.is_cancelled() {
         end_soon();
     }
-    match ended? {
-        Err(FollowUpError::Interrupted) => Err(Error::QuestionInterrupted { id }),
-        Err(error) => Err(error.into()),
-        Ok(answered) => Ok(answered),
-    }
+    ended
 }

@@ -19,7 +19,7 @@ use dialectic_base::sanitize::one_line;
 use dialectic_config::cache_directory;
 use dialectic_record::debate::{fold, timeline};
 use dialectic_record::store::{Entry, Readers, Record, StoreError, read_journal, verify, write_atomically};
-use dialectic_report::display::{Speed, StreamEnd};
+use dialectic_report::display::{Speed, StreamEnd, essence};
 
 /// The journal of the debate. `UPDATE_DEMO=<journal> cargo test --lib demo` makes it from another one.
 static JOURNAL: &[u8] = include_bytes!("../../../assets/demo.events.jsonl.gz");
@@ -67,7 +67,7 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     terminal.notice(&format!("{calls} in {}{shown_in}.", clock(took)));
     let speed = if is_watched { speed(took) } else { Speed::Max };
     match show_again(&debate, journal, moments, speed, terminal.display(watch), None)? {
-        ReplayEnd::Interrupted => return Err(Error::ReplayInterrupted),
+        ReplayEnd::Interrupted => return Err(Error::DemoInterrupted { state: typed(&entry.state) }),
         ReplayEnd::ToTheEnd(StreamEnd::ReaderGone) => return Err(Error::PipeClosed),
         ReplayEnd::Left | ReplayEnd::ToTheEnd(StreamEnd::Complete | StreamEnd::Incomplete) => {}
     }
@@ -77,6 +77,10 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     if is_watched {
         terminal.notice("");
     }
+    for line in essence(&debate, None).lines() {
+        terminal.notice(line);
+    }
+    terminal.notice("");
     for line in what_next(&entry.state) {
         terminal.notice(&line);
     }

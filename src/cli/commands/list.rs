@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use crate::cli::args::ListArgs;
 use crate::cli::session::debates;
-use crate::cli::standing::standing;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
+use crate::standing::standing;
 use dialectic_base::figures::{percent, short_cost};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;

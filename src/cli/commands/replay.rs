@@ -15,11 +15,11 @@ use crate::cli::keys::{Key, Keyboard};
 use crate::cli::latest::or_latest;
 use crate::cli::output::is_stdout;
 use crate::cli::session::event_sink;
-use crate::cli::standing::standing;
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
 use crate::error::Error;
+use crate::standing::standing;
 use dialectic_record::debate::{
     Debate, Forecast, Made, Moment, PanelInfo, PlannedCall, Signal, Span, Status, fold, timeline,
 };

@@ -3,9 +3,9 @@
 use crate::cli::args::RmArgs;
 use crate::cli::dialogue::Dialogue;
 use crate::cli::session::debates;
-use crate::cli::standing::standing;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
+use crate::standing::standing;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::counted;
 use dialectic_base::markdown::truncate;

@@ -2,15 +2,17 @@
 
 mod choice;
 
+pub(in crate::cli::commands) use choice::agent;
 use choice::{ChoiceError, TextSelection};
 use serde::Serialize;
 
 use crate::cli::args::{DebatePart, ShowArgs};
 use crate::cli::latest::or_latest;
 use crate::cli::session::debates;
-use crate::cli::standing::standing;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
+use crate::standing::standing;
+use dialectic_base::markdown::inline;
 use dialectic_record::debate::{Debate, DebateFile, FollowUp, Ledger, Move, Objection, Shown};
 use dialectic_record::store::AccessMode;
 use dialectic_report::display::objections;
@@ -31,7 +33,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
         None => terminal.pages(&overview(&view, directory.short_name(&debate.id)), !args.no_pager),
         Some(DebatePart::Points) => points(&view, args, terminal),
         Some(DebatePart::Solution) => solution(debate, args, terminal),
-        Some(DebatePart::FollowUps) => follow_ups(debate, args, terminal),
+        Some(DebatePart::FollowUps) => follow_ups(&view, args, terminal),
         Some(DebatePart::Round | DebatePart::Agent | DebatePart::Stage | DebatePart::Critiques) => {
             let texts: Vec<Said<'_>> = said(&view).into_iter().filter(|one| choice.has(debate, one)).collect();
             if args.json {
@@ -56,7 +58,8 @@ fn solution(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result
 }
 
 /// What the user asked about the finished debate, each question with its answer.
-fn follow_ups(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
+fn follow_ups(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let debate = view.debate;
     if args.json {
         return terminal.json(&debate.follow_ups);
     }
@@ -66,10 +69,14 @@ fn follow_ups(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Resu
     }
     let entry = |(number, one): (usize, &FollowUp)| {
         let question = one.question.trim().replace('\n', "\n> ");
-        format!(
-            "## Question {number}\n\n> {question}\n\n{}\n",
-            one.answer.as_deref().map_or("Not answered.", str::trim)
-        )
+        let who = one.answered_by.as_ref().or(one.to.as_ref()).map(|id| inline(view.name_of(id)));
+        let answer = match (one.answer.as_deref().map(str::trim), who) {
+            (Some(answer), Some(who)) => format!("**{who}**\n\n{answer}"),
+            (Some(answer), None) => answer.to_owned(),
+            (None, Some(who)) if one.to.is_some() => format!("{who} has not answered."),
+            (None, _) => "Not answered.".to_owned(),
+        };
+        format!("## Question {number}\n\n> {question}\n\n{answer}\n")
     };
     let text: Vec<String> = (1..).zip(&debate.follow_ups).map(entry).collect();
     terminal.pages(&text.join("\n"), !args.no_pager)

@@ -8,7 +8,7 @@ mod skipped;
 
 use serde_json::{Value, json};
 
-use crate::support::{Incoming, MockServer, Reply, Sandbox};
+use crate::support::{Incoming, MockServer, Reply, Sandbox, Terminal};
 
 /// A saved debate of an older installation, under `tests/fixtures`.
 const SIMPLE: &str = include_str!("../../fixtures/simple.json");
@@ -17,6 +17,9 @@ const CLARIFIED: &str = include_str!("../../fixtures/clarified.json");
 /// The header of the CSV, as it has to be.
 const HEADER: &str = "debate,Functional Completeness,Performance & Scalability,Security,Maintainability & Evolvability,\
     Regulatory Compliance,Testability,Requirements Fulfillment,Overall Score";
+
+/// What is said before one call of an evaluator whose model has no price.
+const TOLD: &str = "1 call, of unknown cost (no price is known for model-a)\n";
 
 /// An evaluation with these scores, in the order of the columns. Null leaves a score out.
 fn evaluation(scores: [Value; 8]) -> Value {
@@ -64,4 +67,30 @@ fn sandbox(server: &MockServer, configuration: &Value) -> Sandbox {
 /// A server at which evaluator `a` gives all 8 and `b` all 7.
 fn two_evaluators() -> MockServer {
     MockServer::with(|request: &Incoming| Reply::json(flat(if request.model() == "model-a" { 8.0 } else { 7.0 })))
+}
+
+/// What is paid is said before, and asked about where nobody knows how much it is.
+#[test]
+fn what_it_takes_is_said_before_it_is_paid() {
+    let server = MockServer::with(|_| Reply::json(flat(7.0)));
+    let mut priced = evaluators(&["a", "b"]);
+    priced["prices"] =
+        json!({"model-a": {"inputPerMTok": 1, "outputPerMTok": 2}, "model-b": {"inputPerMTok": 1, "outputPerMTok": 2}});
+    let here = sandbox(&server, &priced);
+    let arguments = ["eval", "-c", "eval.json", "-d", "simple", "--repeat", "3"];
+    let finished = here.run(arguments).expect_code(0);
+    assert!(finished.stderr.contains("6 calls, likely $") && finished.stderr.contains(", at most $"), "{finished}");
+    assert_eq!(server.requests().len(), 6);
+
+    let here = sandbox(&server, &evaluators(&["a"])).env("CI", "");
+    let mut terminal = Terminal::start(&here, arguments);
+    terminal.wait_for("3 calls, of unknown cost (no price is known for model-a)");
+    terminal.wait_for("Begin? [y/N]");
+    terminal.type_line("");
+    let (code, output, _) = terminal.finish();
+    assert_eq!((code, output.contains("nothing was done")), (1, true), "{output}");
+    assert_eq!(server.requests().len(), 6);
+    // What costs nothing is not mentioned.
+    let offline = here.run(["eval", "--offline", "-d", "simple"]).expect_code(0);
+    assert!(!offline.stderr.contains("call,"), "{offline}");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CLARIFIED, SIMPLE, evaluation, evaluators, sandbox, two_evaluators};
+use super::{CLARIFIED, SIMPLE, TOLD, evaluation, evaluators, sandbox, two_evaluators};
 use crate::support::{Incoming, MockServer, Reply, Sandbox};
 
 /// A prompt that a user of the older program wrote, and the message that the older program made of it and of `clarified`.
@@ -74,7 +74,8 @@ fn the_latest_word_of_an_agent_counts() {
     let server = two_evaluators();
     let sandbox = sandbox(&server, &evaluators(&["a"])).file("debates/made.json", debate.to_string());
     let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "made"]).expect_code(0);
-    assert_eq!(finished.stderr, "warning: made: the last text of c (round 2) has no section `Requirements Coverage`\n");
+    let warning = "warning: made: the last text of c (round 2) has no section `Requirements Coverage`\n";
+    assert_eq!(finished.stderr, format!("{warning}{TOLD}"));
     let requirements = requirements(server.requests()[0].prompt());
     assert_eq!(requirements["judgeUnfulfilledRequirements"], json!(["It must be fast"]));
     let covered =
@@ -118,7 +119,7 @@ fn prompt_files_are_looked_for_beside_the_configuration() {
         .file("conf/user.md", "Score {final_solution} of {problem}.")
         .file("user.md", "the wrong one");
     let finished = sandbox.run(["eval", "-c", "conf/eval.json", "-d", "simple"]).expect_code(0);
-    assert_eq!(finished.stderr, "");
+    assert_eq!(finished.stderr, TOLD);
     assert!(server.requests()[0].prompt().starts_with("Score # Solution\n\n"), "{}", server.requests()[0].prompt());
 }
 
@@ -140,6 +141,7 @@ fn a_prompt_file_that_cannot_be_used_is_a_warning_and_the_built_in_prompt_is_use
     warning: evaluator a: prompt file [directory]/blank.md is blank; the built-in prompt is used
     warning: evaluator b: prompt file [directory]/latin1.md is not UTF-8, it looks like Latin-1 (ISO 8859-1); the built-in prompt is used
     warning: evaluator b: neither of its prompts has `{final_solution}`, so it does not see the solution
+    2 calls, of unknown cost (no price is known for model-a and 1 more)
     ");
     let requests = server.requests();
     let of = |model: &str| requests.iter().find(|request| request.model() == model).unwrap();
@@ -159,7 +161,7 @@ fn a_prompt_of_the_older_program_puts_the_same_text_before_an_evaluator() {
     configuration["agents"][0]["userPromptPath"] = json!("eval_user.md");
     let sandbox = sandbox(&server, &configuration).file("eval_user.md", OLDER);
     let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "clarified"]).expect_code(0);
-    assert_eq!(finished.stderr, "");
+    assert_eq!(finished.stderr, TOLD);
     assert!(finished.stdout.ends_with("| 8.00 | 7.00 | 6.00 | 9.00 | 5.00 | 8.00 | 7.00 | 7.00 |\n"), "{finished}");
     let request = &server.requests()[0];
     assert_eq!(request.prompt(), OLDER_RENDERED);

@@ -351,3 +351,22 @@ fn a_client_made_of_the_description_runs_a_debate() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/.ci/client.py");
     run(&[script, &format!("http://{}", serving.authority), "."]);
 }
+
+/// A debate that an older program left behind has no journal: nothing resumes it, and it does not run for ever.
+#[test]
+fn an_older_debate_that_never_ended_is_unfinished() {
+    let server = MockServer::with(short_reply);
+    let mut running: Value = serde_json::from_str(include_str!("../../fixtures/simple.json")).unwrap();
+    running["status"] = json!("running");
+    running["finalSolution"] = Value::Null;
+    let sandbox = sandbox(&server, &json!({})).file("debates/old.json", running.to_string());
+    let serving = Serving::start(&sandbox, &[]);
+    let listed = serving.get("/debates");
+    assert_eq!(
+        (&listed["debates"][0]["status"], serving.status("old")),
+        (&json!("unfinished"), "unfinished".to_owned())
+    );
+    assert_eq!(serving.get("/debates?status=unfinished")["total"], 1);
+    let page = serving.ask("GET", "/debates/old/report?format=html", None).expect(200).text();
+    assert!(page.contains(">unfinished<") && !page.contains(">running<"), "{page}");
+}

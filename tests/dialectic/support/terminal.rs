@@ -40,7 +40,10 @@ impl Terminal {
         command.args(["-c", &script]).arg(program.get_program()).args(program.get_args());
         command.current_dir(sandbox.directory()).env_clear().env("TERM", "xterm-256color").env("PAGER", "cat");
         // Nothing is asked about costs unless a test wants to be: the models of most tests have no price.
-        if program.get_args().next().is_some_and(|first| ["debate", "fork", "resume"].iter().any(|pays| first == *pays))
+        if program
+            .get_args()
+            .next()
+            .is_some_and(|first| ["debate", "fork", "resume", "ask", "eval"].iter().any(|pays| first == *pays))
         {
             command.env("CI", "1");
         }

@@ -261,17 +261,30 @@ pub(super) fn who_is_who(debate: &Debate) -> String {
     lines.join("\n")
 }
 
-/// Earlier questions of the user's about the finished debate, each with its answer. One without an answer says nothing.
-pub(super) fn earlier_answers(asked: &[FollowUp]) -> Vec<Titled<'_>> {
-    let answered = (1..).zip(asked.iter().filter_map(|one| Some((&one.question, one.answer.as_ref()?))));
+/// Earlier questions of the user's about the finished debate, each with its answer, for `reader`. One without an answer
+/// says nothing.
+pub(super) fn earlier_answers<'a>(debate: &'a Debate, asked: &'a [FollowUp], reader: &AgentId) -> Vec<Titled<'a>> {
+    let answered = (1..).zip(asked.iter().filter_map(|one| Some((one, one.answer.as_ref()?))));
     answered
-        .flat_map(|(number, (question, answer))| {
-            [
-                Titled::new(format!("Question {number}"), &**question),
-                Titled::new(format!("Your answer {number}"), &**answer),
-            ]
+        .flat_map(|(number, (one, answer))| {
+            let title = match &one.answered_by {
+                Some(by) if by != reader => {
+                    let name = debate.agents().iter().find(|agent| agent.id == *by).map(|agent| agent.name.as_str());
+                    format!("Answer {number}, by {}", name.unwrap_or("the judge"))
+                }
+                Some(_) | None => format!("Your answer {number}"),
+            };
+            [Titled::new(format!("Question {number}"), &*one.question), Titled::new(title, &**answer)]
         })
         .collect()
+}
+
+/// The last text of an agent's own, under its number and its author's name.
+pub(super) fn own_text<'a>(debate: &'a Debate, agent: &AgentSettings) -> Option<Titled<'a>> {
+    let mut positions = debate.rounds.iter().rev().flat_map(|round| debate.positions(round));
+    let own = positions.find(|one| one.agent_id == agent.id)?;
+    let title = format!("{} of {} ({})", text_label(debate, &agent.id), agent.name, agent.role);
+    Some(Titled::new(title, own.without_answers()))
 }
 
 /// The round that the answer rests on: the present text of each agent, and speeches. Critiques follow where `histories`

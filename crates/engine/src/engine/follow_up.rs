@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::agent::{RequestResult, Value, prepare};
+use crate::agent::{Panel, RequestResult, SharedPrompt, Value, prepare, price_of};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::money::{BudgetLimit, Usd};
-use dialectic_llm::FailedCall;
-use dialectic_record::debate::{Debate, Event, FollowUp, Recorded};
-use dialectic_record::protocol::{Step, follow_up};
+use dialectic_llm::request_bytes;
+use dialectic_record::debate::{AgentId, Debate, Event, FollowUp, Forecast, Recorded, Settings};
+use dialectic_record::protocol::{Protocol, Step, follow_up};
 
 use super::budget::{AttemptRequest, Budget, Shortfall};
+use super::forecast::planned_call;
 use super::{Engine, EngineError};
 
 /// Why a question has no answer.
@@ -30,11 +31,16 @@ pub enum FollowUpError {
         needed: Usd,
     },
     /// The limit of calls has no room for the answer.
-    #[error("the limit of calls has room for none")]
+    #[error("the limit of calls has no room for an answer")]
     NoCallLeft,
-    /// The judge could not be asked.
-    #[error("the judge gave no answer: {0}")]
-    Failed(String),
+    /// The judge or the agent that was asked gave none.
+    #[error("{who} gave no answer: {reason}")]
+    Failed {
+        /// The judge, or the name of an agent.
+        who: String,
+        /// Why.
+        reason: String,
+    },
     /// The user interrupted.
     #[error("interrupted; the question is on record, without an answer")]
     Interrupted,
@@ -47,7 +53,7 @@ impl Diagnostic for FollowUpError {
     fn blame(&self) -> ErrorCategory {
         match self {
             Self::NoQuestion | Self::TooMany(_) | Self::TooDear { .. } | Self::NoCallLeft => ErrorCategory::Arguments,
-            Self::Failed(_) => ErrorCategory::Provider,
+            Self::Failed { .. } => ErrorCategory::Provider,
             Self::Interrupted => ErrorCategory::General,
             Self::Engine(error) => error.blame(),
         }
@@ -56,7 +62,7 @@ impl Diagnostic for FollowUpError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::TooDear { .. } | Self::NoCallLeft => Some("give this question a limit of its own".to_owned()),
-            Self::Failed(_) | Self::Interrupted => Some("the question is kept".to_owned()),
+            Self::Failed { .. } | Self::Interrupted => Some("the question is kept".to_owned()),
             Self::NoQuestion | Self::TooMany(_) => None,
             Self::Engine(error) => error.hint(),
         }
@@ -66,7 +72,7 @@ impl Diagnostic for FollowUpError {
         match self {
             Self::TooDear { .. } => Some(Remedy::LimitQuestion),
             Self::NoCallLeft => Some(Remedy::LimitCallsOfQuestion),
-            Self::Failed(_) | Self::Interrupted => Some(Remedy::AskAgain),
+            Self::Failed { .. } | Self::Interrupted => Some(Remedy::AskAgain),
             Self::NoQuestion | Self::TooMany(_) => None,
             Self::Engine(error) => error.remedy(),
         }
@@ -74,28 +80,27 @@ impl Diagnostic for FollowUpError {
 }
 
 impl Engine {
-    /// Has the judge answer a question about the finished debate; without one, the last that has no answer. The result
-    /// is recorded and saved in any case; the answer is returned. `own` is what it may take; what is not limited in it
-    /// is limited as the debate is. `past` are the events of the record.
+    /// Has the judge, or the agent `to`, answer a question about the finished debate; without one, the last that has no
+    /// answer is asked again, of the one that it was for. The result is recorded and saved in any case; the answer is
+    /// returned. `own` is what it may take; what is not limited in it is limited as the debate is. `past` are the events
+    /// of the record.
     ///
     /// # Errors
     /// When there is no question, no room for an answer, or none comes.
     pub async fn follow_up(
         &mut self,
         question: Option<Arc<str>>,
+        to: Option<&AgentId>,
         own: BudgetLimit,
         past: &[Recorded],
     ) -> Result<Arc<str>, FollowUpError> {
         self.limit_follow_up(own, past);
-        let (number, is_new) = place(self.debate(), question.as_deref())?;
-        let mut asked = self.debate().clone();
-        if let Some(question) = question.clone().filter(|_| is_new) {
-            asked.follow_ups.push(FollowUp { question, answer: None, at: None, answered_by: None, metadata: None });
-        }
+        let (asked, number) = asked(self.debate(), question, to)?;
         let step = follow_up(&asked, number).ok_or(FollowUpError::NoQuestion)?;
         self.check_room(&asked, &step)?;
-        if let Some(question) = question.filter(|_| is_new) {
-            self.append(Event::FollowUpAsked { question }).map_err(EngineError::from)?;
+        if let Some(new) = asked.follow_ups.get(self.debate().follow_ups.len()) {
+            let (question, to) = (Arc::clone(&new.question), new.to.clone());
+            self.append(Event::FollowUpAsked { question, to }).map_err(EngineError::from)?;
         }
         let answered = self.answer_or_stop(&step).await;
         // Calls in flight are abandoned before the last save, so that nothing is recorded after it.
@@ -113,21 +118,28 @@ impl Engine {
         let cancel = self.cancel.clone();
         tokio::select! {
             biased;
-            answered = self.ask_judge(step) => answered,
+            answered = self.ask_who_answers(step) => answered,
             () = cancel.cancelled() => Err(FollowUpError::Interrupted),
         }
     }
 
-    async fn ask_judge(&mut self, step: &Step) -> Result<Arc<str>, FollowUpError> {
+    async fn ask_who_answers(&mut self, step: &Step) -> Result<Arc<str>, FollowUpError> {
         loop {
             self.start(step)?;
             let Some(arrival) = self.next_arrival().await? else {
-                return Err(FollowUpError::Failed("nothing came of the call".to_owned()));
+                return Err(self.failed(step, "nothing came of the call"));
             };
             let ended = match &arrival.result {
                 Ok(answered) => Some(self.record_follow_up(step, answered)),
                 Err(failed) if self.asks_for_less(&arrival, failed) => None,
-                Err(failed) => Some(Err(failed_for_good(failed))),
+                Err(failed) => {
+                    let tries = if failed.attempts > 1 {
+                        format!(" (after {} attempts)", failed.attempts)
+                    } else {
+                        String::new()
+                    };
+                    Some(Err(self.failed(step, &format!("{failed}{tries}"))))
+                }
             };
             arrival.show(self);
             if let Some(ended) = ended {
@@ -138,7 +150,7 @@ impl Engine {
 
     fn record_follow_up(&mut self, step: &Step, answered: &RequestResult) -> Result<Arc<str>, FollowUpError> {
         let Value::Text(text) = &answered.value else {
-            return Err(FollowUpError::Failed("its answer is not text".to_owned()));
+            return Err(self.failed(step, "its answer is no text"));
         };
         if let Some(cut) = answered.call.cut() {
             self.warn(format!("the answer was cut {}", cut.how()));
@@ -147,6 +159,13 @@ impl Engine {
         let (metadata, call) = (answered.metadata.clone(), answered.call.clone());
         self.append(Event::FollowUpAnswered { key, answer, metadata, call }).map_err(EngineError::from)?;
         Ok(Arc::clone(text))
+    }
+
+    fn failed(&self, step: &Step, reason: &str) -> FollowUpError {
+        let id = &step.key.agent_id;
+        let asked = self.panel.agents.iter().find(|agent| agent.settings.id == *id);
+        let who = asked.map_or_else(|| "the judge".to_owned(), |agent| agent.settings.name.clone());
+        FollowUpError::Failed { who, reason: reason.to_owned() }
     }
 
     /// Sets the limit of the question: its own on top of all that is spent, else what the debate's has left.
@@ -173,21 +192,44 @@ impl Engine {
     }
 }
 
-/// Which question is asked, counted from 1, and whether it is new. One that was asked before in the same words and has
-/// no answer is asked again.
-fn place(debate: &Debate, question: Option<&str>) -> Result<(u8, bool), FollowUpError> {
-    let asked = &debate.follow_ups;
-    let is_open = |one: &FollowUp| one.answer.is_none() && question.is_none_or(|question| *one.question == *question);
-    let (number, is_new) = match (asked.iter().rposition(is_open), question) {
-        (Some(index), _) => (index + 1, false),
-        (None, Some(_)) => (asked.len() + 1, true),
+/// The debate with the question, and which of its questions that is, counted from 1. One that the same was asked before
+/// in the same words, and that has no answer, is asked again.
+fn asked(debate: &Debate, question: Option<Arc<str>>, to: Option<&AgentId>) -> Result<(Debate, u8), FollowUpError> {
+    let mut asked = debate.clone();
+    let is_meant = |one: &FollowUp| match &question {
+        Some(question) => *question == one.question && one.to.as_ref() == to,
+        None => to.is_none() || one.to.as_ref() == to,
+    };
+    let is_open = |one: &FollowUp| one.answer.is_none() && is_meant(one);
+    let number = match (asked.follow_ups.iter().rposition(is_open), question) {
+        (Some(index), _) => index + 1,
+        (None, Some(question)) => {
+            let to = to.cloned();
+            asked.follow_ups.push(FollowUp { question, to, answer: None, at: None, answered_by: None, metadata: None });
+            asked.follow_ups.len()
+        }
         (None, None) => return Err(FollowUpError::NoQuestion),
     };
-    let number = u8::try_from(number).map_err(|_| FollowUpError::TooMany(asked.len()))?;
-    Ok((number, is_new))
+    let number = u8::try_from(number).map_err(|_| FollowUpError::TooMany(debate.follow_ups.len()))?;
+    Ok((asked, number))
 }
 
-fn failed_for_good(failed: &FailedCall) -> FollowUpError {
-    let tries = if failed.attempts > 1 { format!(" (after {} attempts)", failed.attempts) } else { String::new() };
-    FollowUpError::Failed(format!("{failed}{tries}"))
+/// The call that the next question would be, and what it is likely to take. Nothing is asked.
+pub(crate) fn forecast_follow_up(
+    protocol: &'static Protocol,
+    panel: &Panel,
+    settings: &Settings,
+    debate: &Debate,
+    question: Option<Arc<str>>,
+    to: Option<&AgentId>,
+) -> Result<Forecast, FollowUpError> {
+    let (asked, number) = asked(debate, question, to)?;
+    let step = follow_up(&asked, number).ok_or(FollowUpError::NoQuestion)?;
+    let agent = panel.agent(&step.key.agent_id).ok_or_else(|| EngineError::unknown(&step.key.agent_id))?;
+    let shared = SharedPrompt::of(protocol, &asked).map_err(EngineError::from)?;
+    let call = prepare(panel, agent, &shared, &asked, &step, usize::MAX).map_err(EngineError::from)?;
+    let its = &agent.settings;
+    let (price, bytes) = (price_of(its, settings), request_bytes(&call.request));
+    let call = planned_call(step.key, (&its.provider, &its.model), its.max_tokens, price, bytes);
+    Ok(Forecast { calls: vec![call], deciders: Vec::new(), assumptions: Vec::new(), purchase: None })
 }

@@ -10,7 +10,7 @@ use crate::agent::{Panel, PanelError, SharedPrompt, price_of};
 use dialectic_base::call::Tokens;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::{counted, list, thousands};
-use dialectic_base::money::Usd;
+use dialectic_base::money::{Price, Usd};
 use dialectic_llm::{
     ANSWER_LIMIT, Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Reply, Request,
     Timeouts,
@@ -138,6 +138,32 @@ pub fn forecast(
     Ok(Forecast { calls, deciders, assumptions, purchase })
 }
 
+/// A call that is made in any case, whose request has so many bytes: its tokens and its cost. `max_tokens` is the limit
+/// of its answer, where it has one of its own.
+#[must_use]
+pub fn planned_call(
+    key: CallKey,
+    (provider, model): (&str, &str),
+    max_tokens: Option<u32>,
+    price: Option<Price>,
+    bytes: usize,
+) -> PlannedCall {
+    let [low, high] = [Length::Short, Length::Long].map(|length| Tokens {
+        input_tokens: length.tokens_of(bytes),
+        output_tokens: length.answer_within(max_tokens).into(),
+        ..Tokens::default()
+    });
+    PlannedCall {
+        key,
+        model: model.to_owned(),
+        provider: provider.to_owned(),
+        made: Made::Always,
+        input: Span { low: low.input_tokens, high: high.input_tokens },
+        output: Span { low: low.output_tokens, high: high.output_tokens },
+        cost: price.map(|price| Span { low: price.cost(low), high: price.cost(high) }),
+    }
+}
+
 /// The debate as it begins: whole, without a cost limit, and with a judge that reads all of it, since what its model's
 /// window leaves of that is warned of.
 fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError> {
@@ -243,7 +269,12 @@ enum Length {
 impl Length {
     /// How long an agent's answers are, in tokens.
     fn answer_of(self, agent: &AgentSettings) -> u32 {
-        let limit = agent.max_tokens.unwrap_or(ANSWER_LIMIT);
+        self.answer_within(agent.max_tokens)
+    }
+
+    /// How long answers are under a limit of their own, in tokens.
+    fn answer_within(self, max_tokens: Option<u32>) -> u32 {
+        let limit = max_tokens.unwrap_or(ANSWER_LIMIT);
         match self {
             Self::Short => SHORT_ANSWER.min(limit),
             Self::Long => limit,

@@ -45,7 +45,8 @@ use dialectic_record::store::{Record, StoreError};
 pub use budget::{Books, BudgetError, check_prices, check_purchase, known_cost, purchase};
 pub use commands::{RunCommand, UserReply};
 pub use follow_up::FollowUpError;
-pub use forecast::{ForecastError, forecast};
+pub(crate) use follow_up::forecast_follow_up;
+pub use forecast::{ForecastError, forecast, planned_call};
 pub use outage::OnOutage;
 pub use windows::{WindowError, check_windows, telling_rounds};
 

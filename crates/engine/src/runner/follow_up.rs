@@ -8,9 +8,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::access::{Trust, elsewhere};
 use crate::agent::Panel;
-use crate::engine::{Engine, FollowUpError};
-use dialectic_base::money::BudgetLimit;
-use dialectic_record::debate::{Debate, PanelInfo, Participant, Recorded, Settings, Spent, Status};
+use crate::engine::{Engine, FollowUpError, forecast_follow_up};
+use dialectic_base::money::{BudgetLimit, Usd};
+use dialectic_record::debate::{
+    AgentId, AgentSettings, Debate, Forecast, PanelInfo, Participant, Recorded, Settings, Spent, Status,
+};
 use dialectic_record::protocol::{Protocol, follow_up_info};
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{Entry, Record, StoreError, read_state};
@@ -25,6 +27,9 @@ pub struct PreparedQuestion {
     past: Vec<Recorded>,
     signals: Signals,
     asked: Option<Arc<str>>,
+    to: Option<AgentId>,
+    /// Those that it is asked by: with nobody but the one that answers.
+    settings: Settings,
     limit: BudgetLimit,
 }
 
@@ -67,36 +72,63 @@ impl Runner {
         Ok(ResumableDebate { entry: entry.clone(), record, contents, protocol, settings, most: None, warnings })
     }
 
-    /// Makes a question about a finished debate ready, for its judge; without a question, the last that has no answer.
-    /// `limit` is what the answer may take at most; what is not limited in it is limited as the debate is.
+    /// Makes a question about a finished debate ready, for its judge or for the agent `to`; without a question, the last
+    /// that has no answer, for the one that it was for. `limit` is what the answer may take at most; what is not limited in
+    /// it is limited as the debate is.
     ///
     /// # Errors
-    /// When the judge cannot be called, or the limit cannot be kept.
+    /// When the one that is asked cannot be called, or the limit cannot be kept.
     pub fn ask(
         &self,
         saved: ResumableDebate,
         question: Option<Arc<str>>,
+        to: Option<&AgentId>,
         limit: BudgetLimit,
         provenance: &Trust,
     ) -> Result<PreparedQuestion, RunnerError> {
         let ResumableDebate { mut record, contents, protocol, mut settings, .. } = saved;
+        // Whether every price is known is checked against it, also where the settings are not the record's.
+        settings.debate.budget.max_cost_usd = limit.usd.or(settings.debate.budget.max_cost_usd);
         provenance.clone().and_limit(limit).set_terms(&mut settings, &self.services.environment);
         record.set_terms(&settings);
-        // Nobody else is called: nobody else needs a key or a price.
-        let alone = Settings { agents: Vec::new(), ..settings };
-        let panel = self.services.panel(protocol, &alone, provenance)?;
         let debate = record.debate();
+        let open = || debate.follow_ups.iter().rev().find(|one| one.answer.is_none())?.to.clone();
+        let to = if question.is_none() && to.is_none() { open() } else { to.cloned() };
+        let judge = Participant::from(&settings.judge);
+        let settings = alone(settings, to.as_ref());
+        if to.is_some() && settings.agents.is_empty() {
+            let reason = "the settings of that agent are not saved";
+            return Err(RunnerError::NotAnswerable { id: debate.id.clone(), reason });
+        }
+        let panel = self.services.panel(protocol, &settings, provenance)?;
         let shown = PanelInfo {
-            agents: Vec::new(),
-            judge: Participant::from(&panel.judge.settings),
+            agents: settings.agents.iter().map(Participant::from).collect(),
+            judge,
             rounds: 0,
             stages: debate.stages.iter().cloned().chain([follow_up_info()]).collect(),
             spent: Spent::default(),
             polls: Vec::new(),
         };
         let signals = Signals::behind(shown.resuming(debate), record.events());
-        Ok(PreparedQuestion { protocol, panel, record, past: contents.events, signals, asked: question, limit })
+        let past = contents.events;
+        Ok(PreparedQuestion { protocol, panel, record, past, signals, asked: question, to, settings, limit })
     }
+}
+
+/// The settings with nobody but the one that answers: nobody else needs a key or a price.
+fn alone(mut settings: Settings, to: Option<&AgentId>) -> Settings {
+    settings.agents.retain(|agent| Some(&agent.id) == to);
+    if let Some(agent) = settings.agents.first_mut() {
+        // What it could look up is not what the debate knew, and no forecast counts it.
+        agent.tools.clear();
+        // There is always a judge. This one is asked nothing.
+        let id = settings.judge.id.clone();
+        let (system_prompt_path, summary_prompt_path, clarification_prompt_path) = (None, None, None);
+        let agent = agent.clone();
+        settings.judge =
+            AgentSettings { id, system_prompt_path, summary_prompt_path, clarification_prompt_path, ..agent };
+    }
+    settings
 }
 
 impl PreparedQuestion {
@@ -110,6 +142,28 @@ impl PreparedQuestion {
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.panel.warnings
+    }
+
+    /// The settings that it is asked by: with nobody but the one that answers.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The call that it takes, with its tokens and its cost. Nothing is asked.
+    ///
+    /// # Errors
+    /// There is no question.
+    pub fn forecast(&self) -> Result<Forecast, FollowUpError> {
+        let Self { protocol, panel, record, asked, to, settings, .. } = self;
+        forecast_follow_up(protocol, panel, settings, record.debate(), asked.clone(), to.as_ref())
+    }
+
+    /// What it may cost; nothing where that has no limit. What is not known to have been spent is not taken off.
+    #[must_use]
+    pub fn left(&self) -> Option<Usd> {
+        let spent = self.debate().total_cost().unwrap_or_default();
+        self.limit.usd.or_else(|| Some(self.settings.max_cost()?.saturating_sub(spent)))
     }
 
     /// What it shows of itself.
@@ -135,11 +189,11 @@ impl PreparedQuestion {
     /// # Errors
     /// When there is no question, no room for an answer, or none comes.
     pub async fn run(self, cancel: CancellationToken) -> Result<(Debate, Arc<str>), FollowUpError> {
-        let Self { protocol, panel, record, past, signals, asked, limit } = self;
+        let Self { protocol, panel, record, past, signals, asked, to, settings: _, limit } = self;
         // Nobody tells it anything while it runs.
         let (_commands, heard) = mpsc::unbounded_channel();
         let mut engine = Engine::new(protocol, panel, record, &past, signals, cancel, heard);
-        let answer = engine.follow_up(asked, limit, &past).await?;
+        let answer = engine.follow_up(asked, to.as_ref(), limit, &past).await?;
         Ok((engine.debate().clone(), answer))
     }
 }

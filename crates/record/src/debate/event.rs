@@ -329,8 +329,11 @@ pub enum Event {
     FollowUpAsked {
         /// What.
         question: Arc<str>,
+        /// Which agent is asked; absent where it is the judge.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<AgentId>,
     },
-    /// The judge answered a question of the user's about the finished debate.
+    /// The judge, or the agent that was asked, answered a question of the user's about the finished debate.
     FollowUpAnswered {
         /// Which call; its pass is the number of the question, counted from 1.
         key: CallKey,

@@ -12,6 +12,9 @@ use super::{AgentId, Metadata, Timestamp};
 pub struct FollowUp {
     /// The question, word for word.
     pub question: Arc<str>,
+    /// Which agent was asked; absent where it was the judge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<AgentId>,
     /// The answer, as Markdown; absent while there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Arc<str>>,

@@ -11,7 +11,7 @@ use dialectic_base::call::CallRecord;
 
 use super::ledger::Fold;
 use super::stage::place_of;
-use super::{CallKey, CallStatus, Event, Recorded, RoundInProgress, Signal, StageId, StageInfo};
+use super::{CallKey, CallStatus, Debate, Event, Recorded, RoundInProgress, Signal, StageId, StageInfo};
 
 /// A signal in its time.
 #[derive(Debug, Clone)]
@@ -37,7 +37,10 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
     };
     let rank = |id: StageId| stages.iter().position(|stage| stage.id == id).unwrap_or(stages.len());
     let mut placed: Vec<(TimelinePosition, Signal)> = Vec::new();
-    let (mut in_progress, mut ledger) = (RoundInProgress::default(), Fold::without_numbers());
+    // The stages tell a review that nobody answers from a text that answers points.
+    let begun = events.first().and_then(|first| Debate::create(first).ok());
+    let mut ledger = begun.as_ref().map_or_else(Fold::without_numbers, Fold::of);
+    let mut in_progress = RoundInProgress::default();
     for (index, recorded) in events.iter().enumerate() {
         let at = clock.time(index);
         if let Some(round) = in_progress.ended_by(&recorded.event, stages) {

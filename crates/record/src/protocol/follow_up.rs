@@ -1,4 +1,5 @@
-//! Questions of the user's about a finished debate. They belong to no protocol: whichever it was, its judge answers.
+//! Questions of the user's about a finished debate. They belong to no protocol: whichever it was, its judge answers, or one of its
+//! agents.
 
 use crate::debate::{CallKey, Debate, StageId, StageInfo};
 use crate::prompt::Prompt;
@@ -11,6 +12,9 @@ const FOLLOW_UP: StageId = StageId::new("follow-up");
 /// How the judge is asked.
 pub static ANSWER: Prompt = prompt!("judge/follow-up.md", None);
 
+/// How an agent is asked, which answers for its own text.
+pub static ANSWER_FOR_TEXT: Prompt = prompt!("phases/follow-up.md", None);
+
 /// The words for such a call. No record has this among its stages.
 pub const fn follow_up_info() -> StageInfo {
     StageInfo::new(FOLLOW_UP, ["answer", "answers", "answering", "answers", "answered", "answer"])
@@ -18,7 +22,11 @@ pub const fn follow_up_info() -> StageInfo {
 
 /// The call that answers question `number` of a debate, counted from 1; none where the record names no judge.
 pub fn follow_up(debate: &Debate, number: u8) -> Option<Step> {
-    let judge = &debate.settings.as_ref()?.judge.id;
-    let key = CallKey::new(0, FOLLOW_UP, judge).pass(number);
-    Some(Step::new(key, &ANSWER, OutputSpec::FollowUp).showing(PromptContext::Record).paid(BudgetClass::Closing))
+    let asked = usize::from(number).checked_sub(1).and_then(|index| debate.follow_ups.get(index));
+    let (who, prompt) = match asked.and_then(|asked| asked.to.as_ref()) {
+        Some(agent) => (agent, &ANSWER_FOR_TEXT),
+        None => (&debate.settings.as_ref()?.judge.id, &ANSWER),
+    };
+    let key = CallKey::new(0, FOLLOW_UP, who).pass(number);
+    Some(Step::new(key, prompt, OutputSpec::FollowUp).showing(PromptContext::Record).paid(BudgetClass::Closing))
 }

@@ -8,7 +8,7 @@ use dialectic_record::debate::{Debate, Ledger};
 
 use crate::report::{View, subject};
 
-use super::told::{first_sentence, rows};
+use super::told::{first_sentence, inner_quotes, rows};
 
 /// Characters that are shown of a title, a sentence and an objection.
 const TITLE: usize = 80;
@@ -17,9 +17,14 @@ const SENTENCE: usize = 160;
 /// The three lines, each in rows of at most so many `columns`, or as long as it is. `name` is what a person types for the
 /// debate.
 pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
+    format!("{}\n{}", essence(debate, columns), next(debate, &one_line(name), columns))
+}
+
+/// The first two of the three lines.
+#[must_use]
+pub fn essence(debate: &Debate, columns: Option<usize>) -> String {
     let broken = |line: String| columns.map_or_else(|| line.clone(), |columns| rows("", &line, columns).join("\n"));
-    let said = [answer(debate), objection(debate)].map(broken);
-    format!("{}\n{}", said.join("\n"), next(debate, &one_line(name), columns))
+    [answer(debate), objection(debate)].map(broken).join("\n")
 }
 
 /// `A token bucket per key: Keep the counters in Redis.`
@@ -45,7 +50,7 @@ fn objection(debate: &Debate) -> String {
     let [critic, target] = [&one.critic_id, &one.target_id].map(|id| one_line(view.name_of(id)));
     let said = cut(&first_sentence(&one.point.in_words()), SENTENCE);
     let (number, severity) = (one.number(), one.point.severity.name());
-    format!("Strongest objection ({number}, {severity}), {critic} to {target}: “{said}” It was {}.", subject::fate(one))
+    format!("Strongest objection ({number}, {severity}), {critic} to {target}: “{}” It was {}.", inner_quotes(&said), subject::fate(one))
 }
 
 /// What to type next. No command is broken: it can be copied.

@@ -36,7 +36,7 @@ pub use comparison::compared;
 pub use events::{EventStream, StreamEnd};
 pub use footer::{Ended, footer};
 pub use forecast::{forecast, price_tag, purchase};
-pub use gist::gist;
+pub use gist::{essence, gist};
 pub use markdown::render_markdown;
 pub use ndjson::{EventSink, EventSinkError, event_line, gap_line};
 pub use notice::{ColorMode, Notices};

@@ -227,6 +227,11 @@ fn apart(points: &Tally, raised: usize) -> Vec<LinePart> {
     parts.into_iter().filter(|(text, _)| !text.is_empty()).map(|(text, rank)| LinePart { text, rank }).collect()
 }
 
+/// A text that stands in quotation marks, with other marks around what it quotes itself.
+pub(super) fn inner_quotes(text: &str) -> String {
+    text.replace('“', "‘").replace('”', "’")
+}
+
 fn note(text: &str, columns: usize) -> Told {
     Told { lines: rows(&format!("{NOTE}◆{NOTE:#} "), text, columns), text: None }
 }
@@ -390,7 +395,7 @@ impl<'a> EndedCall<'a> {
         }
         let said = |room: usize| {
             if self.is_quotation {
-                format!("{QUIET}“{}”{QUIET:#}", cut_words(&self.said, room.saturating_sub(2)))
+                format!("{QUIET}“{}”{QUIET:#}", cut_words(&inner_quotes(&self.said), room.saturating_sub(2)))
             } else {
                 cut_words(&self.said, room)
             }

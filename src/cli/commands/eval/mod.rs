@@ -10,6 +10,8 @@ use destination::ScoresDestination;
 use retries::RetryNotices;
 
 use crate::cli::args::EvalArgs;
+use crate::cli::consent::{Offer, agree};
+use crate::cli::dialogue::NotAsked;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
@@ -26,7 +28,7 @@ use dialectic_llm::{
     Caller, CallerLimits, ConcurrencyLimit, Timeouts,
     models::{built_in_price, with_cache_writes},
 };
-use dialectic_record::debate::default_settings;
+use dialectic_record::debate::{Forecast, PlannedCall, default_settings};
 use dialectic_record::store::AccessMode;
 
 pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -51,6 +53,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     if args.verbose {
         terminal.notice(&report::roster(&evaluators));
     }
+    agree_to(&evaluators, &subjects, args, terminal)?;
     let evaluated = evaluate_or_stop(&evaluators, &subjects, args)?;
     // What follows comes behind them.
     retries.finish();
@@ -64,6 +67,24 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
         terminal.notice(&text);
     }
     finish(&destination, &evaluated, args, terminal)
+}
+
+/// Says what it takes, and asks a person where that is much or unknown. Offline evaluators call no model.
+fn agree_to(
+    evaluators: &[Evaluator],
+    subjects: &[Subject],
+    args: &EvalArgs,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
+    let paid = evaluators.iter().filter(|one| one.settings.provider != OFFLINE);
+    let once = paid.flat_map(|one| subjects.iter().map(|subject| one.planned(subject)));
+    let calls: Vec<PlannedCall> = once.flat_map(|call| vec![call; args.repeat.get() as usize]).collect();
+    if calls.is_empty() {
+        return Ok(());
+    }
+    let forecast = Forecast { calls, deciders: Vec::new(), assumptions: Vec::new(), purchase: None };
+    let offer = Offer { forecast: Some(&forecast), limit: None, tools: false };
+    if agree(&offer, "Begin?", terminal)? { Ok(()) } else { Err(NotAsked::Declined.into()) }
 }
 
 /// Hands over what there is, then says what is missing.

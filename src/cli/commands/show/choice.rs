@@ -22,7 +22,7 @@ pub(super) enum TextSelection {
 
 /// Why nothing can be shown.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ChoiceError {
+pub(in crate::cli::commands) enum ChoiceError {
     /// A kind of part, of which all are wanted.
     #[error("which {what}? {}", known_of(known))]
     Unnamed {
@@ -116,7 +116,11 @@ fn round(debate: &Debate, name: Option<&str>) -> Result<u32, ChoiceError> {
     number.ok_or_else(|| ChoiceError::Unknown { what, name: name.to_owned(), known: known() })
 }
 
-fn agent(view: &View<'_>, name: Option<&str>) -> Result<AgentId, ChoiceError> {
+/// The agent, or the judge, of that id, role or name.
+///
+/// # Errors
+/// When there is none, or several.
+pub(in crate::cli::commands) fn agent(view: &View<'_>, name: Option<&str>) -> Result<AgentId, ChoiceError> {
     let everybody = || view.agents.iter().chain([&view.judge]);
     let names = everybody().map(|one| {
         let role = if one.id == view.judge.id { "judge" } else { &one.role };

@@ -1,16 +1,17 @@
-//! What the user asked about the finished debate, and what the judge answered.
+//! What the user asked about the finished debate, and what the judge answered, or an agent.
 
 use maud::{Markup, html};
 
 use crate::report::View;
 
+use super::participants::Participants;
 use super::text::{markdown, plain};
 
 /// Characters of a question.
 const QUESTION: usize = 2000;
 
 /// The section.
-pub(super) fn follow_ups(view: &View<'_>) -> Markup {
+pub(super) fn follow_ups(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let asked = &view.debate.follow_ups;
     if asked.is_empty() {
         return Markup::default();
@@ -18,9 +19,18 @@ pub(super) fn follow_ups(view: &View<'_>) -> Markup {
     html! {
         @for one in asked {
             h3 { (plain(&one.question, QUESTION)) }
+            @let who = one.answered_by.as_ref().or(one.to.as_ref());
             @match &one.answer {
-                Some(answer) => (markdown(answer, 4)),
-                None => p.note { "Not answered." }
+                Some(answer) => {
+                    @if let Some(who) = who { p { (participants.chip(who)) " answered:" } }
+                    (markdown(answer, 4))
+                }
+                None => p.note {
+                    @match who {
+                        Some(who) => { (participants.chip(who)) " has not answered." }
+                        None => "Not answered.",
+                    }
+                }
             }
         }
     }

@@ -53,7 +53,7 @@ pub fn html(view: &View<'_>) -> String {
     let agreement = subject::agreement(&debate.rounds, &debate.extensions);
     let sections = [
         answer("solution", &solution::title(debate), solution::solution(view, &participants)),
-        answer("follow-ups", "Follow-ups", follow_ups::follow_ups(view)),
+        answer("follow-ups", "Follow-ups", follow_ups::follow_ups(view, &participants)),
         answer("problem", "Problem", problem::problem(view)),
         answer("participants", "Participants", participants::section(view, &participants)),
         course("story", "In short", story::story(view, &participants, &shown)),

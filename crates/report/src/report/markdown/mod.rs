@@ -118,7 +118,7 @@ fn solution(out: &mut Document<'_>, view: &View<'_>) {
     out.fenced(solution.map_or("No final solution available.", |solution| &solution.description));
 }
 
-/// What the user asked afterwards, and what the judge answered.
+/// What the user asked afterwards, and what the judge answered, or an agent.
 fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
     let asked = &view.debate.follow_ups;
     if asked.is_empty() {
@@ -130,7 +130,9 @@ fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
         out.fenced(&one.question);
         match &one.answer {
             Some(answer) => {
-                out.line("\nAnswer:\n");
+                let agent = one.answered_by.as_ref().filter(|id| **id != view.judge.id);
+                let of = agent.map_or_else(String::new, |id| format!(" of {}", inline(view.name_of(id))));
+                out.line(format_args!("\nAnswer{of}:\n"));
                 out.fenced(answer);
                 out.line("");
             }

@@ -5,7 +5,7 @@ use dialectic_record::store::Entry;
 
 /// One word for where a debate stands. Nothing is `running` for ever: what nobody runs any more is `interrupted` and can
 /// be resumed, or is `unfinished` where an older program left no journal to resume it from.
-pub(super) fn standing(entry: &Entry, debate: &Debate) -> &'static str {
+pub(crate) fn standing(entry: &Entry, debate: &Debate) -> &'static str {
     match debate.status {
         Status::Completed | Status::Failed | Status::Paused => debate.status.name(),
         Status::Pending | Status::Running if entry.is_held() => Status::Running.name(),
