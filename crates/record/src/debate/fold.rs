@@ -10,8 +10,8 @@ use dialectic_base::problem::NO_ANSWER;
 
 use super::{
     AgentClarifications, AgentId, CallKey, CallResult, CallStatus, Contribution, CostWarning, Created, CutAnswer,
-    Debate, Event, Extension, Failure, FollowUp, Judgement, ModelUsage, Outcome, Poll, Recorded, ResultKind, Round,
-    Status,
+    Debate, Event, Extension, Failure, FollowUp, Judgement, ModelUsage, Outcome, Past, Poll, Recorded, ResultKind,
+    Round, Status,
 };
 
 /// Why a sequence of events is not the record of a debate.
@@ -125,6 +125,7 @@ impl Debate {
             settings: Some(settings),
             stages,
             settled: HashMap::new(),
+            past: Past::default(),
             polls: Vec::new(),
             judgements: Vec::new(),
             verdict: None,
@@ -163,6 +164,7 @@ impl Debate {
                 self.current_round = *round;
                 self.current_stage = Some(*stage);
                 self.rounds.push(Round { timestamp: Some(recorded.at), ..Round::begun(*round) });
+                self.past = std::mem::take(&mut self.past).until(self, *round);
             }
             Event::Gathered { gathered } => self.gathered = Some(gathered.clone()),
             Event::TeamSelected { selection } => self.selection = Some(selection.clone()),

@@ -75,8 +75,9 @@ impl Ledger {
     /// that are not settled.
     #[must_use]
     pub fn to_recheck(&self, debate: &Debate, critic: &AgentId, target: &AgentId, round: u32) -> Vec<&Objection> {
-        let is_own = |one: &&Objection| debate.rechecker(&one.critic_id, target, one.round, round) == critic;
-        self.against(target).filter(|one| one.draft.is_none() && !one.is_settled()).filter(is_own).collect()
+        let rechecks = debate.rechecks(critic, target, round);
+        let unsettled = self.against(target).filter(|one| one.draft.is_none() && !one.is_settled());
+        unsettled.filter(|one| rechecks(&one.critic_id, one.round)).collect()
     }
 
     /// The points for which the check looks in a draft, in the order of their numbers: those that were accepted by the
