@@ -10,6 +10,7 @@ mod archive;
 mod arena;
 mod ask;
 mod bad_input;
+mod bounds;
 mod budget;
 mod budget_property;
 mod calls;

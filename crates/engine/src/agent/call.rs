@@ -55,7 +55,9 @@ pub struct Call {
     pub labels: Labels,
     /// Characters of the debate's texts that it shows when nothing is shortened.
     pub length: usize,
-    /// The text that the judge assesses, if it is the solution itself.
+    /// How many characters more its lists of points could have taken, where they leave some out.
+    pub room: usize,
+    /// The text that the judge assesses, where that is the solution as it stands.
     pub(super) kept: Arc<str>,
     /// What the answer is read for beside what it is.
     pub(super) reads: Option<Reads>,
@@ -67,8 +69,8 @@ pub struct Call {
     pub(super) numbered: Vec<CallKey>,
     /// What is scored.
     pub(super) criteria: Vec<String>,
-    /// The open points that the judge rules on, in the order of its list.
-    pub(super) listed: Vec<Objection>,
+    /// The open points that the judge rules on, or the accepted ones for which a checker looks, in the order of its list.
+    pub listed: Vec<Objection>,
     /// The points of the check that a final text by the judge answers, and accepted ones that were not found.
     pub(super) checked: Vec<Objection>,
     /// What the judge ruled on the draft that its final text takes the place of.
@@ -450,17 +452,22 @@ fn question(
         | OutputSpec::Judgement
         | OutputSpec::Scores(_) => (None, None),
     };
-    let is_solution = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Challenge);
     let criteria = criteria.into_iter().map(str::to_owned).collect();
-    let listed = shown.points.as_ref().filter(|_| is_solution).map(|listed| listed.points.clone()).unwrap_or_default();
+    let is_solution = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Challenge);
+    let is_check = matches!(step.answer, OutputSpec::Check(_));
+    let accepted = shown.draft.as_ref().filter(|_| is_check).map(|draft| &draft.accepted);
+    let listed = shown.points.as_ref().filter(|_| is_solution).or(accepted);
+    let listed = listed.map(|listed| listed.points.clone()).unwrap_or_default();
     let is_final = step.shows == PromptContext::Draft && step.answer == OutputSpec::Solution(Authorship::Judge);
     let standing = debate.draft.iter().filter(|_| is_final).flat_map(|draft| &draft.rulings).cloned().collect();
+    let room = shown.points.as_ref().map_or(0, |listed| listed.room) + shown.draft.as_ref().map_or(0, DraftTexts::room);
     let ShownTexts { labels, length, decisions, requirements, numbered, .. } = shown;
     Ok(Call {
         step: step.clone(),
         request,
         labels,
         length,
+        room,
         kept: kept.unwrap_or_default(),
         reads: None,
         decisions,

@@ -1,15 +1,16 @@
 //! What the check of a draft shows: to its checkers, and to who writes the text that takes its place.
 
-use std::fmt::Write;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dialectic_record::debate::{
-    CheckPoint, Debate, Draft, Found, Ledger, Lens, Objection, PartlyFulfilled, Point, Solution, Verification,
+    CheckPoint, Debate, Draft, Found, Ledger, Lens, Objection, PartlyFulfilled, Point, PointId, Solution, Verification,
 };
 use dialectic_record::prompt::CheckedDraft;
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, Step};
 
 use super::excerpt::length;
+use super::points::ListedPoints;
 
 /// A draft, and lists of points about it.
 #[derive(Debug, Clone, Default)]
@@ -17,7 +18,8 @@ pub(super) struct DraftTexts {
     text: String,
     assessment: String,
     lens: Option<Lens>,
-    accepted: String,
+    /// Accepted ones: for a checker to find, or that were not found.
+    pub(super) accepted: ListedPoints,
     points: String,
     may_rethink: bool,
     changed: Vec<String>,
@@ -32,7 +34,7 @@ impl DraftTexts {
         let shown = Self { text, assessment, ..Self::default() };
         Some(match &step.answer {
             OutputSpec::Check(lens) => {
-                let accepted = if *lens == Lens::Requirements { accepted(debate) } else { String::new() };
+                let accepted = if *lens == Lens::Requirements { accepted(debate) } else { ListedPoints::default() };
                 Self { lens: Some(*lens), accepted, ..shown }
             }
             OutputSpec::Solution(Authorship::Kept(key)) => {
@@ -67,7 +69,12 @@ impl DraftTexts {
     }
 
     pub(super) fn length(&self) -> usize {
-        [&self.text, &self.assessment, &self.accepted, &self.points].into_iter().map(|text| length(text)).sum()
+        [&self.text, &self.assessment, &self.accepted.text, &self.points].into_iter().map(|text| length(text)).sum()
+    }
+
+    /// How many characters more its list of accepted points could have taken.
+    pub(super) fn room(&self) -> usize {
+        self.accepted.room
     }
 
     /// As it stands in a prompt.
@@ -76,7 +83,7 @@ impl DraftTexts {
             text: &self.text,
             assessment: Some(&*self.assessment).filter(|list| !list.is_empty()),
             lens: self.lens.map_or("", Lens::name),
-            accepted: Some(&*self.accepted).filter(|list| !list.is_empty()),
+            accepted: Some(&*self.accepted.text).filter(|list| !list.is_empty()),
             points: Some(&*self.points).filter(|list| !list.is_empty()),
             may_rethink: self.may_rethink,
             changed: &self.changed,
@@ -106,17 +113,14 @@ fn assessment(draft: &Solution) -> String {
 }
 
 /// The points of the debate that were accepted, whole, each with what its author says was changed.
-fn accepted(debate: &Debate) -> String {
+fn accepted(debate: &Debate) -> ListedPoints {
     let ledger = Ledger::of(debate);
-    let mut list = String::new();
-    for one in ledger.to_verify(debate) {
+    ListedPoints::new(&ledger.to_verify(debate), |one| {
         let section = one.section.as_deref().filter(|section| !section.is_empty());
         let section = section.map(|section| format!(" ({})", flat(section))).unwrap_or_default();
         let reason = one.reason.as_deref().map(|reason| format!(": {}", flat(reason))).unwrap_or_default();
-        // Writing to a String cannot fail.
-        let _ = writeln!(list, "- {} {} - {}{section}{reason}", one.number(), whole(&one.point), one.answer.name());
-    }
-    list.trim_end().to_owned()
+        format!("- {} {} - {}{section}{reason}", one.number(), whole(&one.point), one.answer.name())
+    })
 }
 
 /// The points of the check of a draft.
@@ -142,16 +146,17 @@ fn demands(debate: &Debate, step: &Step) -> String {
 }
 
 /// The accepted points that the check did not find in a draft, each with what the checker says.
-fn not_found(debate: &Debate, draft: &Draft<'_>) -> String {
+fn not_found(debate: &Debate, draft: &Draft<'_>) -> ListedPoints {
     let ledger = Ledger::of(debate);
     let readings = draft.checks.iter().filter_map(|one| one.reading.as_ref());
     let missing = readings.flat_map(|reading| &reading.verifications).filter(|one| one.found == Found::NotFound);
-    let line = |one: &Verification| {
-        let point = ledger.objections.iter().find(|known| known.id == one.point)?;
-        let reason = one.reason.as_deref().map(|reason| format!(": {}", flat(reason))).unwrap_or_default();
-        Some(format!("- {} {} - not found{reason}", point.number(), whole(&point.point)))
-    };
-    missing.filter_map(line).collect::<Vec<_>>().join("\n")
+    let missing: BTreeMap<&PointId, &Verification> = missing.map(|one| (&one.point, one)).collect();
+    let points: Vec<_> = ledger.objections.iter().filter(|one| missing.contains_key(&one.id)).collect();
+    ListedPoints::new(&points, |one| {
+        let reason = missing.get(&one.id).and_then(|missing| missing.reason.as_deref());
+        let reason = reason.map(|reason| format!(": {}", flat(reason))).unwrap_or_default();
+        format!("- {} {} - not found{reason}", one.number(), whole(&one.point))
+    })
 }
 
 /// The headings of the sections of a text whose lines are not those of the one before.

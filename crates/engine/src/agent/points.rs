@@ -22,6 +22,8 @@ pub(super) struct ListedPoints {
     pub(super) text: String,
     /// The points in the order of the lines.
     pub(super) points: Vec<Objection>,
+    /// How many characters more the list could have taken, where it left points out.
+    pub(super) room: usize,
 }
 
 impl ListedPoints {
@@ -96,7 +98,7 @@ impl ListedPoints {
     }
 
     /// As many as fit, the gravest and newest of them, in the order in which they were given.
-    fn new(points: &[&Objection], entry: impl Fn(&Objection) -> String) -> Self {
+    pub(super) fn new(points: &[&Objection], entry: impl Fn(&Objection) -> String) -> Self {
         let mut by_weight: Vec<usize> = (0..points.len()).collect();
         by_weight.sort_by_key(|place| (points[*place].point.severity, std::cmp::Reverse(points[*place].round)));
         let (mut room, mut kept) = (LIST, Vec::new());
@@ -111,7 +113,8 @@ impl ListedPoints {
         let entries = kept.iter().map(|(_, entry)| entry.clone());
         let more = (left_out > 0).then(|| format!("And {left_out} more, which are older or weigh less."));
         let text = entries.chain(more).collect::<Vec<_>>().join("\n");
-        Self { text, points: kept.iter().map(|(place, _)| points[*place].clone()).collect() }
+        let room = if left_out > 0 { room } else { 0 };
+        Self { text, points: kept.iter().map(|(place, _)| points[*place].clone()).collect(), room }
     }
 }
 

@@ -315,7 +315,7 @@ fn rehearse(
 ) -> Result<BTreeMap<CallKey, usize>, ForecastError> {
     let shared = SharedPrompt::of(protocol, begun).map_err(EngineError::from)?;
     let bytes = |agent: &AgentSettings| length.bytes_of(length.answer_of(agent));
-    let answers = SampleAnswers { bytes: &bytes, demanding, extends: demanding };
+    let answers = SampleAnswers { bytes: &bytes, demanding, extends: demanding, disputes: demanding };
     let mut rehearsal = Rehearsal::new(protocol, panel, &shared, begun, answers);
     let mut calls = Vec::new();
     let mut goes_on = true;

@@ -9,9 +9,10 @@ use dialectic_base::call::CallRecord;
 use dialectic_base::severity::Severity;
 use dialectic_llm::{Request, Turn, request_bytes};
 use dialectic_record::debate::{
-    Advice, AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Debate, Evaluation, Event,
-    Judgement, Metadata, Point, Reading, Recorded, RelatedPair, Relation, Relations, ResultKind, Solution, StageId,
-    Summary, SummaryMetadata, Timestamp,
+    Advice, AgentClarifications, AgentId, AgentSettings, Answered, AuthorReply, CallKey, Challenge, Change, Debate,
+    Evaluation, Event, Found, GivenUp, Judgement, Ledger, Metadata, Objection, Point, Reading, Recheck,
+    RecheckStanding, Recorded, RelatedPair, Relation, Relations, Response, ResultKind, Solution, StageId, Summary,
+    SummaryMetadata, Timestamp, Verification,
 };
 use dialectic_record::protocol::{BudgetClass, Delivery, Next, OutputSpec, Protocol, Stage, Step};
 
@@ -23,6 +24,8 @@ const SECOND_CHANCE_BYTES: usize = 1000;
 /// Points of a critique, and bytes of one: more are asked for rarely, and lists of points have a length of their own.
 const POINTS: usize = 7;
 const POINT_BYTES: usize = 300;
+/// Bytes that lists put before what was written of points, where as many are written as are read.
+const LABELS: usize = 30 * 20;
 /// Decisions that a text lists, and bytes of one.
 const DECISIONS: usize = 7;
 const DECISION_BYTES: usize = 120;
@@ -43,6 +46,7 @@ pub(super) struct RehearsedCall {
 }
 
 /// How the calls of a rehearsal are answered.
+#[derive(Clone, Copy)]
 pub(super) struct SampleAnswers<'a> {
     /// How many bytes an agent writes.
     pub(super) bytes: &'a dyn Fn(&AgentSettings) -> usize,
@@ -51,6 +55,9 @@ pub(super) struct SampleAnswers<'a> {
     pub(super) demanding: bool,
     /// Whether the winning text lacks something, so that the debate is extended if it can be.
     pub(super) extends: bool,
+    /// Whether all that is written is said of points, each of which is answered, maintained and never found, so that
+    /// lists of points are as long as they get.
+    pub(super) disputes: bool,
 }
 
 /// A debate on its way without a model.
@@ -125,7 +132,7 @@ impl<'a> Rehearsal<'a> {
             protocol: self.protocol,
             panel: self.panel,
             shared: self.shared,
-            answers: SampleAnswers { bytes: self.answers.bytes, demanding: self.answers.demanding, extends: false },
+            answers: SampleAnswers { extends: false, ..self.answers },
             debate: self.debate.clone(),
             fillers: self.fillers.clone(),
             foreseen: Vec::new(),
@@ -202,7 +209,7 @@ impl<'a> Rehearsal<'a> {
             call.request.tools = specs(agent.settings.tools.iter().map(|tool| tool.name.as_str())).into();
         }
         let mut foresee = |request: &Request, is_second_chance| {
-            let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request));
+            let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request) + call.room);
             self.foreseen.push(RehearsedCall { key, cost, in_round, is_second_chance, bytes });
         };
         foresee(&call.request, false);
@@ -217,19 +224,26 @@ impl<'a> Rehearsal<'a> {
             foresee(&second, true);
         }
         let record = agent.caller.unsent(&call.request);
-        if let Some(event) = self.answer(step, stage, agent, record) {
+        if let Some(event) = self.answer(step, stage, agent, record, &call.listed) {
             self.apply(event);
         }
         Ok(())
     }
 
-    /// The event for a call that is answered with filler.
-    fn answer(&mut self, step: &Step, stage: &Stage, agent: &Agent, call: CallRecord) -> Option<Event> {
+    /// What becomes of a call that is answered with filler.
+    fn answer(
+        &mut self,
+        step: &Step,
+        stage: &Stage,
+        agent: &Agent,
+        call: CallRecord,
+        listed: &[Objection],
+    ) -> Option<Event> {
         let (key, settings) = (step.key.clone(), &agent.settings);
         let text = self.filler(settings);
         let yields = self.debate.stage(step.key.stage).and_then(|stage| stage.yields);
         let demanding = self.answers.demanding;
-        let reading = yields.map(|yields| filler_reading(yields, step, demanding));
+        let reading = yields.map(|yields| self.reading(yields, step, text.len(), listed));
         let reading = reading.filter(Reading::says_something).map(Box::new);
         let contribution = |content, target, metadata| {
             contribution(settings, step.key.stage, content, target, metadata, reading.clone())
@@ -360,6 +374,97 @@ impl<'a> Rehearsal<'a> {
     fn apply(&mut self, event: Event) {
         apply(&mut self.debate, event);
     }
+
+    /// What is read of a filler of `length` bytes: as many points as are asked for at most.
+    fn reading(&self, yields: ResultKind, step: &Step, length: usize, listed: &[Objection]) -> Reading {
+        let (key, SampleAnswers { demanding, disputes, .. }) = (&step.key, self.answers);
+        let points = |target: Option<&AgentId>, texts: usize| {
+            let bytes = if disputes { (length / texts.max(1) + LABELS) / POINTS } else { POINT_BYTES };
+            let (text, target) = ("x".repeat(bytes), target.cloned());
+            vec![Point { severity: Severity::Major, about: None, text, resolution: None, target }; POINTS]
+        };
+        let raising = |points| Reading { points: Some(points), ..Reading::default() };
+        match (yields, &key.target_agent_id) {
+            (ResultKind::Critique | ResultKind::Ballot, Some(target)) => {
+                Reading { rechecks: self.rechecks(step, target, length), ..raising(points(None, 1)) }
+            }
+            // One critique of all that it reads.
+            (ResultKind::Critique, None) => {
+                let texts = || step.inputs.iter().map(|of| &of.agent_id);
+                let given_up = texts().filter(|_| disputes);
+                let given_up = given_up.map(|of| GivenUp { target: Some(of.clone()), reason: "x".repeat(POINT_BYTES) });
+                let points = texts().flat_map(|of| points(Some(of), step.inputs.len())).collect();
+                Reading { given_up: given_up.collect(), ..raising(points) }
+            }
+            // A draft in which nothing is found is not written anew.
+            (ResultKind::Check, _) if demanding => {
+                // What a checker looks for is nowhere to be found.
+                let verification = |one: &Objection| Verification {
+                    point: one.id.clone(),
+                    found: Found::NotFound,
+                    section: None,
+                    reason: Some(share(length, listed.len())),
+                };
+                let verifications = listed.iter().filter(|_| disputes).map(verification).collect();
+                Reading { verifications, ..raising(points(None, 1)) }
+            }
+            (ResultKind::Check, _) => raising(Vec::new()),
+            (ResultKind::Proposal, None) => Reading {
+                change: Some(Change { added: 1, removed: 1 }),
+                decisions: (1..=DECISIONS).map(|number| decision(demanding.then_some(&key.agent_id), number)).collect(),
+                answers: self.replies(step, length),
+                ..Reading::default()
+            },
+            (ResultKind::Ballot, None)
+            | (ResultKind::Proposal, Some(_))
+            | (
+                ResultKind::Material
+                | ResultKind::Team
+                | ResultKind::Agreement
+                | ResultKind::Challenge
+                | ResultKind::Kinds
+                | ResultKind::Similarity
+                | ResultKind::Speech
+                | ResultKind::Questions
+                | ResultKind::Summary
+                | ResultKind::Score
+                | ResultKind::Verdict
+                | ResultKind::Solution,
+                _,
+            ) => Reading::default(),
+        }
+    }
+
+    /// What an author answers to points that it has not answered before: that they hold in part, so that they count as
+    /// accepted and stay open.
+    fn replies(&self, step: &Step, length: usize) -> Vec<AuthorReply> {
+        let CallKey { agent_id, round, .. } = &step.key;
+        let ledger = self.answers.disputes.then(|| Ledger::seen_by(&self.debate, agent_id, *round, &step.inputs));
+        let due = ledger.iter().flat_map(|ledger| ledger.to_answer(agent_id));
+        let due: Vec<_> = due.filter(|one| one.answer == Answered::Unanswered).collect();
+        let reply = |one: &&Objection| AuthorReply {
+            point: one.id.clone(),
+            answer: Response::Partly,
+            section: Some(String::new()),
+            reason: Some(share(length, due.len())),
+        };
+        due.iter().map(reply).collect()
+    }
+
+    /// What a critic says of its points when it first sees an answer: that they hold still.
+    fn rechecks(&self, step: &Step, target: &AgentId, length: usize) -> Vec<Recheck> {
+        let CallKey { agent_id, round, .. } = &step.key;
+        let ledger = self.answers.disputes.then(|| Ledger::seen_by(&self.debate, target, *round, &step.inputs));
+        let due = ledger.iter().flat_map(|ledger| ledger.to_recheck(&self.debate, agent_id, target, *round));
+        let due: Vec<_> = due.filter(|one| one.critic.is_none()).collect();
+        let recheck = |one: &&Objection| Recheck {
+            point: one.id.clone(),
+            standing: RecheckStanding::Maintained,
+            section: None,
+            reason: Some(share(length, due.len())),
+        };
+        due.iter().map(recheck).collect()
+    }
 }
 
 fn apply(debate: &mut Debate, event: Event) {
@@ -391,44 +496,9 @@ fn leads_to_a_challenge(stage: &Stage, mut debate: Debate, event: Event) -> bool
         .any(|step| step.answer == OutputSpec::Challenge && debate.settled(&step.key).is_none())
 }
 
-/// What is read of a filler: as many points as are asked for at most, and answers to none, so that lists of points are
-/// as long as they get. `differ` is whether every text decides something else.
-fn filler_reading(yields: ResultKind, step: &Step, differ: bool) -> Reading {
-    let key = &step.key;
-    let points = |target: Option<&AgentId>| {
-        let (text, target) = ("x".repeat(POINT_BYTES), target.cloned());
-        vec![Point { severity: Severity::Major, about: None, text, resolution: None, target }; POINTS]
-    };
-    let raising = |points| Reading { points: Some(points), ..Reading::default() };
-    match (yields, &key.target_agent_id) {
-        (ResultKind::Critique | ResultKind::Ballot, Some(_)) => raising(points(None)),
-        // One critique of all that it reads.
-        (ResultKind::Critique, None) => raising(step.inputs.iter().flat_map(|of| points(Some(&of.agent_id))).collect()),
-        // A draft without findings is not rewritten.
-        (ResultKind::Check, _) => raising(if differ { points(None) } else { Vec::new() }),
-        (ResultKind::Proposal, None) => Reading {
-            change: Some(Change { added: 1, removed: 1 }),
-            decisions: (1..=DECISIONS).map(|number| decision(differ.then_some(&key.agent_id), number)).collect(),
-            ..Reading::default()
-        },
-        (ResultKind::Ballot, None)
-        | (ResultKind::Proposal, Some(_))
-        | (
-            ResultKind::Material
-            | ResultKind::Team
-            | ResultKind::Agreement
-            | ResultKind::Challenge
-            | ResultKind::Kinds
-            | ResultKind::Similarity
-            | ResultKind::Speech
-            | ResultKind::Questions
-            | ResultKind::Summary
-            | ResultKind::Score
-            | ResultKind::Verdict
-            | ResultKind::Solution,
-            _,
-        ) => Reading::default(),
-    }
+/// A part of a text of `length` bytes, where there are `parts`.
+fn share(length: usize, parts: usize) -> String {
+    "x".repeat(length / parts.max(1))
 }
 
 /// A decision, which no other agent states in these words where it is that of one.

@@ -128,6 +128,7 @@ impl Debate {
                 self.current_round = *round;
                 self.current_stage = Some(*stage);
                 self.rounds.push(Round { timestamp: Some(recorded.at), ..Round::begun(*round) });
+                self.past = std::mem::take(&mut self.past).until(self, *round);
             }
             Event::Gathered { gathered } => self.gathered = Some(gathered.clone()),
             Event::TeamSelected { selection } => self.selection = Some(selection.clone()),

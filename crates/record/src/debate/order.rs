@@ -62,15 +62,22 @@ impl Debate {
         turns.map(|turn| team[(place + (first + turn) % others + 1) % team.len()]).collect()
     }
 
-    /// Who rechecks, in `round`, what `critic` raised against the text of `target` in round `raised`: the critic itself,
-    /// or the one that has taken its place.
-    pub fn rechecker<'a>(&'a self, critic: &'a AgentId, target: &AgentId, raised: u32, round: u32) -> &'a AgentId {
+    /// Whether `who` rechecks, in `round`, what a critic raised against the text of `target` in an earlier one: it is
+    /// that critic, or has taken its place.
+    pub(super) fn rechecks<'a>(
+        &'a self,
+        who: &'a AgentId,
+        target: &'a AgentId,
+        round: u32,
+    ) -> impl Fn(&AgentId, u32) -> bool + use<'a> {
         let now = self.critics_of(target, round);
-        if now.iter().any(|one| one.id == *critic) {
-            return critic;
+        move |critic, raised| {
+            if now.iter().any(|one| one.id == *critic) {
+                return critic == who;
+            }
+            let place = self.critics_of(target, raised).iter().position(|one| one.id == *critic);
+            place.and_then(|place| now.get(place)).map_or(critic, |one| &one.id) == who
         }
-        let place = self.critics_of(target, raised).iter().position(|one| one.id == *critic);
-        place.and_then(|place| now.get(place)).map_or(critic, |one| &one.id)
     }
 }
 

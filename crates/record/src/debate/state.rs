@@ -13,8 +13,8 @@ use dialectic_base::provider::OFFLINE;
 use super::{
     AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, Clarification, Contribution, Convergence,
     DebateId, Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection, Observation,
-    Outcome, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution, StageId, StageInfo, StageWords,
-    TerminationKind, Timestamp, Verdict, Voting, stage,
+    Outcome, Past, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution, StageId, StageInfo,
+    StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
@@ -103,6 +103,9 @@ pub struct Debate {
     /// How each call ended. Folded from the journal; not part of the file, whose other parts imply it.
     #[serde(skip)]
     pub settled: HashMap<CallKey, CallStatus>,
+    /// What became of the points of finished rounds. Not part of the file either: it follows from the rounds.
+    #[serde(skip)]
+    pub past: Past,
     /// How audiences voted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub polls: Vec<Poll>,

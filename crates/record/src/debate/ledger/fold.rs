@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use crate::debate::{
     AgentId, Contribution, Debate, Found, Lens, Point, RecheckStanding, Response, ResultKind, Solution,
@@ -25,12 +26,12 @@ impl Fingerprint {
 
 /// A ledger on its way through a record.
 pub(in crate::debate) struct Fold<'a> {
-    pub(in crate::debate) ledger: Ledger,
-    /// The record, for numbers and for who takes whose place; absent if only the counts matter.
+    pub(in crate::debate) ledger: Arc<Ledger>,
+    /// The record, for numbers and for who takes whose place; absent where only what is counted matters.
     debate: Option<&'a Debate>,
-    numbers: Vec<&'a AgentId>,
+    pub(super) numbers: Vec<&'a AgentId>,
     /// Where each author stands.
-    texts: BTreeMap<AgentId, Fingerprint>,
+    pub(super) texts: BTreeMap<AgentId, Fingerprint>,
 }
 
 /// Who says something of points, and when.
@@ -56,7 +57,13 @@ impl<'a> Fold<'a> {
 
     /// Of contributions whose record is not there as a whole.
     pub(in crate::debate) fn without_numbers() -> Self {
-        Self { ledger: Ledger::default(), debate: None, numbers: Vec::new(), texts: BTreeMap::new() }
+        Self { ledger: Arc::default(), debate: None, numbers: Vec::new(), texts: BTreeMap::new() }
+    }
+
+    /// Forgets what does not concern the text of `target`.
+    pub(super) fn keep(&mut self, target: &AgentId) {
+        let objections = self.ledger.against(target).cloned().collect();
+        self.ledger = Arc::new(Ledger { objections, moves: Vec::new() });
     }
 
     /// Takes the next contribution of the rounds.
@@ -78,11 +85,15 @@ impl<'a> Fold<'a> {
         }
         if one.target_agent_id.is_none() && self.is_text(one) {
             let text = Fingerprint::of(one);
-            for known in self.ledger.objections.iter_mut().filter(|known| known.target_id == one.agent_id) {
+            for known in self.points().iter_mut().filter(|known| known.target_id == one.agent_id) {
                 known.is_of_earlier_text = known.text != Some(text);
             }
             self.texts.insert(one.agent_id.clone(), text);
         }
+    }
+
+    fn points(&mut self) -> &mut Vec<Objection> {
+        &mut Arc::make_mut(&mut self.ledger).objections
     }
 
     /// Whether it is where its author stands, as far as the record tells.
@@ -119,7 +130,7 @@ impl<'a> Fold<'a> {
     fn check(&mut self, one: &Contribution, draft: u32, text: Option<Fingerprint>) {
         let speaker = Speaker { at: Occasion::Check(draft), by: Some(&one.agent_id) };
         for found in one.reading.iter().flat_map(|reading| &reading.verifications) {
-            let known = self.ledger.objections.iter_mut().find(|known| known.id.is(&found.point));
+            let known = self.points().iter_mut().find(|known| known.id.is(&found.point));
             let Some(objection) = known else { continue };
             let (section, reason) = (found.section.as_deref(), found.reason.as_deref());
             let is_same = text.is_none() || text == objection.text;
@@ -150,7 +161,7 @@ impl<'a> Fold<'a> {
             let id = PointId::of_check(draft, lens, &one.agent_id, number);
             let objection = raise(id, format!("D{raised}"), debate.current_round, speaker, target, point);
             let lens = Some(lens.to_owned()).filter(|lens| !lens.is_empty());
-            self.ledger.objections.push(Objection { draft: Some(draft), lens, ..objection });
+            self.points().push(Objection { draft: Some(draft), lens, ..objection });
         }
         raised
     }
@@ -165,11 +176,12 @@ impl<'a> Fold<'a> {
     ) {
         let speaker = Speaker { at: Occasion::Round(round), by: Some(&one.agent_id) };
         let text = self.texts.get(target).copied();
-        let (debate, objections) = (self.debate, &mut self.ledger.objections);
+        let (debate, objections) = (self.debate, self.points());
+        let rechecks = debate.map(|debate| debate.rechecks(&one.agent_id, target, round));
         // Critics of one round say what they say at once: only a later round is another look at the answers.
-        for known in objections.iter_mut().filter(|known| known.target_id == *target && known.round < round) {
-            let rechecker = debate.map(|debate| debate.rechecker(&known.critic_id, target, known.round, round));
-            known.was_passed_over |= rechecker.is_none_or(|rechecker| *rechecker == one.agent_id);
+        let is_earlier = |known: &&mut Objection| known.target_id == *target && known.round < round;
+        for known in objections.iter_mut().filter(is_earlier).filter(|known| !known.was_passed_over) {
+            known.was_passed_over = rechecks.as_ref().is_none_or(|rechecks| rechecks(&known.critic_id, known.round));
         }
         for recheck in &reading.rechecks {
             let Some(objection) = objections.iter_mut().find(|known| known.id.is(&recheck.point)) else { continue };
@@ -200,7 +212,7 @@ impl<'a> Fold<'a> {
             let id = PointId::new(round, &one.agent_id, target, before + number);
             let number = format!("{text_number}.{}", raised + number);
             let objection = raise(id, number, round, speaker, target, point);
-            self.ledger.objections.push(Objection { text, is_final_word, ..objection });
+            self.points().push(Objection { text, is_final_word, ..objection });
         }
     }
 
@@ -224,14 +236,14 @@ impl<'a> Fold<'a> {
             change: reading.change,
         };
         if !reading.answers.is_empty() || !moved.unanswered.is_empty() {
-            self.ledger.moves.push(moved);
+            Arc::make_mut(&mut self.ledger).moves.push(moved);
         }
         self.reply(Speaker { at: Occasion::Round(round), by: Some(author) }, &reading.answers);
     }
 
     fn reply(&mut self, speaker: Speaker<'_>, replies: &[AuthorReply]) {
         for reply in replies {
-            let known = self.ledger.objections.iter_mut().find(|known| known.id.is(&reply.point));
+            let known = self.points().iter_mut().find(|known| known.id.is(&reply.point));
             let Some(objection) = known else { continue };
             objection.answer = reply.answer.into();
             objection.section.clone_from(&reply.section);
@@ -251,7 +263,7 @@ impl<'a> Fold<'a> {
     fn rule(&mut self, solution: &Solution) {
         let speaker = Speaker { at: Occasion::Ruling, by: None };
         for ruling in &solution.rulings {
-            let known = self.ledger.objections.iter_mut().find(|known| known.id.is(&ruling.point));
+            let known = self.points().iter_mut().find(|known| known.id.is(&ruling.point));
             let Some(objection) = known else { continue };
             if !ruling.is_older() {
                 objection.open = ruling.leaves_something();

@@ -1,6 +1,8 @@
 //! What became of every objection: the fold of the points, answers and rechecks that contributions were read to hold,
 //! and of the judge's rulings.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use dialectic_base::severity::Severity;
@@ -9,6 +11,7 @@ use super::{AgentId, CallKey, Contribution, Debate, ResultKind, StageInfo};
 
 mod fold;
 mod moves;
+mod past;
 mod reads;
 mod said;
 mod shown;
@@ -17,6 +20,7 @@ mod words;
 
 pub(super) use fold::Fold;
 pub use moves::{Move, Tally};
+pub use past::Past;
 pub use reads::Reads;
 pub use said::{Answered, AuthorReply, Change, Decision, GivenUp, PointId, Reading, Recheck, Ruling, Verification};
 pub use shown::{Counts, Shown};
@@ -166,17 +170,18 @@ pub struct Ledger {
 impl Ledger {
     /// Of a whole record.
     pub fn of(debate: &Debate) -> Self {
-        let mut fold = Fold::of(debate);
-        for (round, one) in debate.contributions() {
+        let (mut fold, new) = debate.past.clone().begin(debate, u32::MAX);
+        for (round, one) in new {
             fold.take(round, one);
         }
         fold.close(debate);
-        fold.ledger
+        Arc::unwrap_or_clone(fold.ledger)
     }
 
-    /// Of the points against `target`, in the rounds before `round` and in those texts that `inputs` names: what a
-    /// prompt may depend on.
-    pub fn seen_by(debate: &Debate, target: &AgentId, round: u32, inputs: &[CallKey]) -> Self {
+    /// What a prompt about the text of `target` may depend on: the points against it in the rounds before `round`, and
+    /// in those texts that `inputs` names. Points against other texts can be there too.
+    #[must_use]
+    pub fn seen_by(debate: &Debate, target: &AgentId, round: u32, inputs: &[CallKey]) -> Arc<Self> {
         let concerns = |one: &Contribution| {
             let points = one.reading.iter().flat_map(|reading| &reading.points).flatten();
             one.target_agent_id.as_ref().unwrap_or(&one.agent_id) == target
@@ -190,22 +195,25 @@ impl Ledger {
                     && key.target_agent_id == one.target_agent_id
             })
         };
-        let mut fold = Fold::of(debate);
-        for (number, one) in debate.contributions().filter(|(_, one)| concerns(one)) {
-            if number < round || is_input(number, one) {
-                fold.take(number, one);
-            }
+        let (mut fold, new) = debate.past.clone().begin(debate, round);
+        let mut seen =
+            new.filter(|(number, one)| concerns(one) && (*number < round || is_input(*number, one))).peekable();
+        if seen.peek().is_some() {
+            fold.keep(target);
+        }
+        for (number, one) in seen {
+            fold.take(number, one);
         }
         fold.ledger
     }
 
     /// Of the rounds up to `round`.
     pub fn at_end_of(debate: &Debate, round: u32) -> Self {
-        let mut fold = Fold::of(debate);
-        for (number, one) in debate.contributions().filter(|(number, _)| *number <= round) {
+        let (mut fold, new) = debate.past.clone().begin(debate, round.saturating_add(1));
+        for (number, one) in new.filter(|(number, _)| *number <= round) {
             fold.take(number, one);
         }
-        fold.ledger
+        Arc::unwrap_or_clone(fold.ledger)
     }
 
     /// How the points of the last round stand; none where nothing was raised or answered in it.

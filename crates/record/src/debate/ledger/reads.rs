@@ -74,8 +74,9 @@ impl Ledger {
     /// The points that `critic` rechecks in the text of `target`: its own, or those of the critic that it replaces,
     /// unless they are settled.
     pub fn to_recheck(&self, debate: &Debate, critic: &AgentId, target: &AgentId, round: u32) -> Vec<&Objection> {
-        let is_own = |one: &&Objection| debate.rechecker(&one.critic_id, target, one.round, round) == critic;
-        self.against(target).filter(|one| one.draft.is_none() && !one.is_settled()).filter(is_own).collect()
+        let rechecks = debate.rechecks(critic, target, round);
+        let unsettled = self.against(target).filter(|one| one.draft.is_none() && !one.is_settled());
+        unsettled.filter(|one| rechecks(&one.critic_id, one.round)).collect()
     }
 
     /// The points for which the check looks in a draft, in the order of their numbers: those that the text it is built

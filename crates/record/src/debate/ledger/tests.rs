@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::debate::StageId;
 
 /// A debate of rounds of contributions: who, about whom (or nobody), and what was read.
 fn debate(rounds: &[&[(&str, Option<&str>, Value)]]) -> Debate {
@@ -287,4 +288,32 @@ fn what_is_carried_over_answers_nothing_twice() {
     let ledger = Ledger::of(&debate);
     assert_eq!(ledger.moves.len(), 1);
     assert!(ledger.tally(2).is_none());
+}
+
+#[test]
+fn finished_rounds_are_folded_once_and_anew_when_the_record_was_changed() {
+    let mut debate = debate(&[
+        &[
+            ("a", Some("b"), points(&["blocking", "major"])),
+            ("b", None, answers(&[("r1/a/b/1", "accepted", Some("c"))])),
+        ],
+        &[("a", Some("b"), rechecks(&[("r1/a/b/1", "withdrawn")])), ("b", None, json!({}))],
+        &[("c", Some("b"), points(&["minor"])), ("a", Some("b"), points(&["major"]))],
+    ]);
+    let (author, inputs) = (AgentId::new("b"), [CallKey::new(3, StageId::new("said"), &"a".into()).about(&"b".into())]);
+    let all = |debate: &Debate| {
+        let seen = |round| Ledger::seen_by(debate, &author, round, &inputs).objections.clone();
+        (Ledger::of(debate), [1, 2, 3].map(|round| Ledger::at_end_of(debate, round)), [1, 2, 3, 4].map(seen))
+    };
+    let whole = all(&debate);
+    for round in 1..=4 {
+        debate.past = std::mem::take(&mut debate.past).until(&debate, round);
+        assert_eq!(all(&debate), whole, "with the rounds before {round}");
+    }
+    let first = Arc::make_mut(&mut debate.rounds[0].contributions[0]).reading.as_mut().unwrap();
+    first.points.as_mut().unwrap().pop();
+    let changed = all(&debate);
+    debate.past = Past::default();
+    assert_eq!(all(&debate), changed);
+    assert_ne!(changed, whole);
 }

@@ -15,7 +15,7 @@ mod tests;
 use std::ops::Range;
 
 use blocks::{BlockKind, BlockLine, Page};
-use entries::{Entries, strip_word, without_bullet};
+use entries::{Entries, spoken, strip_word, tidy, without_bullet};
 
 use super::{Found, Point, RecheckStanding, Response};
 
@@ -124,8 +124,8 @@ pub fn read_given_up(text: &str) -> Vec<(Option<u32>, String)> {
     let Some(from) = page.lines.iter().rposition(|line| is_give_up(&page, line)) else { return Vec::new() };
     let lines = section(&page, from);
     let number = |line: &BlockLine| {
-        let words = entries::spoken(entries::without_bullet(&page.text[line.start..line.end]));
-        let digits = entries::strip_word(words, "text")?.trim_start();
+        let words = spoken(without_bullet(&page.text[line.start..line.end]));
+        let digits = strip_word(words, "text")?.trim_start();
         digits[..digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len())].parse().ok()
     };
     let mut given_up: Vec<(Option<u32>, Range<usize>)> = Vec::new();
@@ -136,10 +136,7 @@ pub fn read_given_up(text: &str) -> Vec<(Option<u32>, String)> {
             Some(_) | None => given_up.push((named, line.start..line.end)),
         }
     }
-    let said = given_up.into_iter().map(|(number, said)| {
-        let said = entries::tidy(entries::without_bullet(&page.text[said]));
-        (number, said)
-    });
+    let said = given_up.into_iter().map(|(number, said)| (number, tidy(without_bullet(&page.text[said]))));
     said.filter(|(_, said)| said.split_whitespace().count() > 2).collect()
 }
 
@@ -169,8 +166,7 @@ pub fn read_answers(text: &str, heading: &str, numbers: &[&str]) -> ReadAnswers 
     read
 }
 
-/// What `lines` say of points that have numbers, and the points that they raise. Points are absent where the text has
-/// to be asked for them once more; one that only speaks of earlier points has none.
+/// What `lines` say of points that have numbers, and the points that they raise.
 fn said_and_points<V: Copy + PartialEq>(
     page: &Page,
     lines: &[BlockLine],
@@ -181,9 +177,8 @@ fn said_and_points<V: Copy + PartialEq>(
     let said = entries.read(lines);
     // Numbers that it was not shown are those of others' points.
     let is_said = |line: &BlockLine| entries.is_entry(line) || is_on_any_point(page, line, verdicts);
-    let points::ReadPoints { read, unread, says_none, is_silent } = points::read(page, lines, is_said);
-    let is_read = !read.is_empty() || says_none || !said.is_empty() && is_silent;
-    ReadCritique { points: is_read.then_some(read), unread, said }
+    let (points, unread) = points::read(page, lines, is_said, !said.is_empty());
+    ReadCritique { points, unread, said }
 }
 
 /// What stands below the title at `from`, up to the next one of its level.

@@ -31,19 +31,15 @@ fn is_among(words: &str, list: &str) -> bool {
     !words.is_empty() && list.contains(&format!("|{words}|"))
 }
 
-/// The points of a critique, and how many more it has.
-pub(super) struct ReadPoints {
-    pub(super) read: Vec<Point>,
-    pub(super) unread: usize,
-    /// Whether all that it says, beside what it says of earlier points, is that there is none.
-    pub(super) says_none: bool,
-    /// Whether it says nothing else at all.
-    pub(super) is_silent: bool,
-}
-
-/// Reads `lines`, those that `is_said` names left out: they are about earlier points.
-pub(super) fn read(page: &Page, lines: &[BlockLine], is_said: impl Fn(&BlockLine) -> bool) -> ReadPoints {
-    let mut points: Vec<Point> = Vec::new();
+/// Reads the points of `lines`, and how many more there are. Lines that `is_said` names are about earlier points, of which
+/// something is said where `has_said`. Points are absent where none can be read and that there is none is not all.
+pub(super) fn read(
+    page: &Page,
+    lines: &[BlockLine],
+    is_said: impl Fn(&BlockLine) -> bool,
+    has_said: bool,
+) -> (Option<Vec<Point>>, usize) {
+    let (mut points, mut is_tagged, mut has_others) = (Vec::new(), false, false);
     // Whether the lines are those of a list of points with bullets, in which a tag may be missing.
     let (mut in_section, mut is_aside, mut is_list) = (None, false, false);
     let mut rest = String::new();
@@ -68,7 +64,8 @@ pub(super) fn read(page: &Page, lines: &[BlockLine], is_said: impl Fn(&BlockLine
             }
             continue;
         };
-        is_aside = false;
+        (is_aside, is_tagged) = (false, is_tagged || severity.or(in_section).is_some());
+        has_others |= severity.is_none() && page.text[start..].trim_start_matches(['*', '`']).starts_with(['[', '【']);
         is_list = line.kind == BlockKind::Item && !after_number(&page.text[line.start..line.end]).0;
         let mut end = line.end;
         while let Some(next) = lines.get(at) {
@@ -85,8 +82,10 @@ pub(super) fn read(page: &Page, lines: &[BlockLine], is_said: impl Fn(&BlockLine
     let unread = points.len().saturating_sub(MOST);
     points.truncate(MOST);
     let bare = rest.trim().trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
-    let says_none = is_among(&bare, NONE);
-    ReadPoints { says_none: says_none && points.is_empty(), is_silent: bare.is_empty(), read: points, unread }
+    let is_none = is_among(&bare, NONE) || has_said && bare.is_empty();
+    // Tags of another form are those of severities that would be lost; these words tell of a list of strengths.
+    let is_list = is_tagged || !has_others && !bare.contains("no objections");
+    (if points.is_empty() { is_none } else { is_list }.then_some(points), unread)
 }
 
 /// Whether a line outside an item of a list belongs to the point above all the same: its remedy, or a list of details.

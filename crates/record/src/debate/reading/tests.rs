@@ -186,9 +186,13 @@ fn no_objections_counts_only_where_it_is_all_that_is_said() {
         "1.",
         "1. [blo",
         "<think>No objections.",
+        "1. **[blockierend] Ausfall:** das Terminal steht.\n2. [gering] Namen: lang.",
+        "1. The budget adds up.\n2. Writes survive.\n\nI raise no objections in this round.",
     ] {
         assert_eq!(read_critique(text, &[]).points, None, "{text}");
     }
+    let text = "No objections to the storage.\n\n1. [major] Queue: it grows.";
+    assert_eq!(points(text).len(), 1, "a tag says that it is a point");
     assert_eq!(read_critique("- 2.7 withdrawn: yes.", &NUMBERS).points, Some(Vec::new()));
     let text = "## Earlier points\n- 2.7 withdrawn: yes.\n\n## New points\n\nThe queue grows.";
     assert_eq!(read_critique(text, &NUMBERS).points, None, "a point without its form");

@@ -1,0 +1,95 @@
+//! The points of finished rounds, folded once for all prompts that come after them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::debate::{AgentId, Contribution, Critics, Debate, StageInfo};
+
+use super::Ledger;
+use super::fold::{Fingerprint, Fold};
+
+/// The ledger of the rounds before the one in progress, so that what a prompt costs to make does not grow with all that
+/// was ever said. It follows from the record: states that say the same are equal, whatever each has folded of it.
+#[derive(Debug, Clone, Default)]
+pub struct Past(Option<Arc<Folded>>);
+
+impl PartialEq for Past {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Folded {
+    ledger: Arc<Ledger>,
+    texts: BTreeMap<AgentId, Fingerprint>,
+    /// What it was folded of. A record may be changed after that, which replaces contributions: these are held, so that
+    /// none can be mistaken for another.
+    of: Arc<[(u32, Arc<Contribution>)]>,
+    basis: Basis,
+}
+
+/// What else of a record a ledger depends on.
+#[derive(Debug, Clone)]
+struct Basis {
+    numbers: Arc<[AgentId]>,
+    team: Arc<[AgentId]>,
+    critics: Option<Critics>,
+    seed: Option<u32>,
+    stages: Arc<[StageInfo]>,
+}
+
+impl Past {
+    /// A fold of what it holds of the rounds before `round`, and the contributions that are still to be taken.
+    pub(super) fn begin(
+        self,
+        debate: &Debate,
+        round: u32,
+    ) -> (Fold<'_>, impl Iterator<Item = (u32, &Arc<Contribution>)>) {
+        let mut fold = Fold::of(debate);
+        let known = self.0.filter(|folded| folded.holds(debate, &fold.numbers, round)).map(Arc::unwrap_or_clone);
+        let taken = known.as_ref().map_or(0, |folded| folded.of.len());
+        if let Some(folded) = known {
+            (fold.ledger, fold.texts) = (folded.ledger, folded.texts);
+        }
+        (fold, debate.contributions().skip(taken))
+    }
+
+    /// With all rounds before `round`.
+    pub(in crate::debate) fn until(self, debate: &Debate, round: u32) -> Self {
+        let (mut fold, new) = self.begin(debate, round);
+        for (number, one) in new.take_while(|(number, _)| *number < round) {
+            fold.take(number, one);
+        }
+        let of = debate.contributions().take_while(|(number, _)| *number < round);
+        let of = of.map(|(number, one)| (number, Arc::clone(one))).collect();
+        let basis = Basis {
+            numbers: fold.numbers.into_iter().cloned().collect(),
+            team: debate.team().into_iter().map(|agent| agent.id.clone()).collect(),
+            critics: critics(debate),
+            seed: debate.seed,
+            stages: Arc::clone(&debate.stages),
+        };
+        Self(Some(Arc::new(Folded { ledger: fold.ledger, texts: fold.texts, of, basis })))
+    }
+}
+
+impl Folded {
+    /// Whether it is a part of what is folded of the rounds before `round`.
+    fn holds(&self, debate: &Debate, numbers: &[&AgentId], round: u32) -> bool {
+        let Basis { numbers: known, team, critics: of_each, seed, stages } = &self.basis;
+        let is_same = |(number, one): &(u32, Arc<Contribution>), other: Option<(u32, &Arc<Contribution>)>| {
+            *number < round && other.is_some_and(|(round, other)| round == *number && Arc::ptr_eq(one, other))
+        };
+        let mut now = debate.contributions();
+        known.iter().eq(numbers.iter().copied())
+            && team.iter().eq(debate.team().into_iter().map(|agent| &agent.id))
+            && (*of_each, *seed) == (critics(debate), debate.seed)
+            && Arc::ptr_eq(stages, &debate.stages)
+            && self.of.iter().all(|one| is_same(one, now.next()))
+    }
+}
+
+fn critics(debate: &Debate) -> Option<Critics> {
+    debate.settings.as_ref().map(|settings| settings.debate.critics)
+}
