@@ -51,7 +51,11 @@ fn objection(debate: &Debate) -> String {
     let [critic, target] = [&one.critic_id, &one.target_id].map(|id| one_line(view.name_of(id)));
     let said = cut(&first_sentence(&one.point.in_words()), SENTENCE);
     let (number, severity) = (one.number(), one.point.severity.name());
-    format!("Strongest objection ({number}, {severity}), {critic} to {target}: “{}” It was {}.", inner_quotes(&said), subject::fate(one))
+    format!(
+        "Strongest objection ({number}, {severity}), {critic} to {target}: “{}” It was {}.",
+        inner_quotes(&said),
+        subject::fate(one)
+    )
 }
 
 /// What to type next. No command is broken: it can be copied.
