@@ -81,7 +81,11 @@ fn facts(view: &View<'_>) -> String {
         Some(counted(debate.rounds.len() as u64, "round")),
         (usage.requests > 0).then(|| counted(usage.requests, "call")),
         took,
-        (!debate.usage.is_empty()).then(|| named_cost(usage.cost_usd)),
+        if debate.is_offline() {
+            Some("offline".to_owned())
+        } else {
+            (!debate.usage.is_empty()).then(|| named_cost(usage.cost_usd))
+        },
         confidence.map(|confidence| format!("confidence {}{}", percent(confidence), limited.unwrap_or_default())),
         subject::status(debate),
     ];
@@ -214,10 +218,12 @@ fn beginning(text: &str) -> String {
             return below(&taken) + "\n\n…";
         }
         let cut = truncate(paragraph, room.max(BEGINNING / 2));
-        taken.push_str(cut);
         if cut.len() < paragraph.len() {
-            return below(&(taken + "…"));
+            // No word is cut.
+            taken.push_str(cut.rsplit_once(char::is_whitespace).map_or(cut, |(words, _)| words.trim_end()));
+            return below(&(taken + " …"));
         }
+        taken.push_str(cut);
         taken.push_str("\n\n");
     }
     below(&taken)

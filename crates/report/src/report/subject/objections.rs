@@ -2,8 +2,8 @@
 
 use dialectic_base::figures::{UNKNOWN, counted};
 use dialectic_record::debate::{
-    AgentId, Answered, Change, Counts, Debate, Happened, Incident, Ledger, Move, Objection, Occasion, PointId,
-    Response, ResultKind, Shown,
+    AgentId, Answered, Change, Counts, Debate, Decision, Happened, Incident, Ledger, Move, Objection, Occasion,
+    PointId, Response, ResultKind, Ruling, Shown,
 };
 
 use crate::report::block::{
@@ -118,12 +118,19 @@ fn state(one: &Objection) -> &'static str {
     }
 }
 
+/// Whether somebody says that what a point asks for was done: its author, its critic or the judge.
+fn is_done(one: &Objection) -> bool {
+    let is_met = |ruling: &Ruling| ruling.decision != Decision::Dismissed && !ruling.leaves_something();
+    let is_met = one.ruling.as_ref().map(is_met);
+    !one.open && is_met.unwrap_or(matches!(one.answer, Answered::Accepted | Answered::Partly) || one.is_verified())
+}
+
 /// All that was said of a point, in the order in which it was said.
 pub(crate) fn point(one: &Objection) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     blocks.extend(one.point.about.as_ref().map(|about| Block::Paragraph(line!["About: ", foreign(about)])));
     blocks.push(Block::said(line!["Objection (", one.point.severity, ")"], &one.point.text));
-    let remedy = if one.open { "Asks for" } else { "Resolved by" };
+    let remedy = if is_done(one) { "Resolved by" } else { "Asks for" };
     blocks.extend(one.point.resolution.as_ref().map(|text| Block::said(line![remedy], text)));
     let is_ruling = |incident: &&Incident| matches!(incident.what, Happened::Ruled(_));
     let said = one.story().iter().filter(|incident| incident.what != Happened::Raised && !is_ruling(incident));

@@ -54,7 +54,7 @@ pub(crate) fn fate(one: &Objection) -> String {
     });
     let check = one.check.as_ref().map(|check| format!("in the check {}", check.found.name()));
     let answer = match one.answer {
-        Answered::Unanswered if one.is_final_word() => "raised against the last text, which nobody answered for",
+        Answered::Unanswered if one.is_final_word() => "left to the judge",
         Answered::Unanswered => "left unanswered",
         Answered::Accepted | Answered::Partly | Answered::Rejected => one.answer_in_words(),
     };
@@ -62,6 +62,7 @@ pub(crate) fn fate(one: &Objection) -> String {
         [Some(answer.to_owned()), critic.map(str::to_owned), check].into_iter().flatten().collect();
     let ruling = match &one.ruling {
         Some(ruling) if ruling.missing => "; the judge did not rule on it".to_owned(),
+        Some(ruling) if one.is_final_word() && parts.len() == 1 => format!(": {}", ruling.in_words()),
         Some(ruling) => format!("; the judge: {}", ruling.in_words()),
         None => String::new(),
     };
