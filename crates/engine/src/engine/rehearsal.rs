@@ -208,8 +208,9 @@ impl<'a> Rehearsal<'a> {
         if step.answer == OutputSpec::Text {
             call.request.tools = specs(agent.settings.tools.iter().map(|tool| tool.name.as_str())).into();
         }
+        let room = if self.answers.disputes { call.room } else { 0 };
         let mut foresee = |request: &Request, is_second_chance| {
-            let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request) + call.room);
+            let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request) + room);
             self.foreseen.push(RehearsedCall { key, cost, in_round, is_second_chance, bytes });
         };
         foresee(&call.request, false);

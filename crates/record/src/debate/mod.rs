@@ -74,8 +74,8 @@ pub use id::{AgentId, DebateId};
 pub use known_settings::KnownSettings;
 pub use ledger::{
     Answered, AuthorReply, Change, Counts, Decision, Found, GivenUp, Happened, Incident, Ledger, Move, Objection,
-    Occasion, Past, Point, PointId, Reading, Reads, Recheck, RecheckStanding, Response, Ruling, Shown, Tally,
-    Verification,
+    Occasion, Past, Point, PointId, PointState, Reading, Reads, Recheck, RecheckStanding, Response, Ruling, Shown,
+    Tally, Verification,
 };
 pub use order::shuffled;
 pub use outcome::{Outcome, OutcomeKind};

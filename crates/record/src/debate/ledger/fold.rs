@@ -9,7 +9,9 @@ use crate::debate::{
 };
 
 use super::reads::lines;
-use super::{Answered, AuthorReply, Happened, Incident, Ledger, Move, Objection, Occasion, PointId, Reading};
+use super::{
+    Answered, AuthorReply, Happened, Incident, Ledger, Move, Objection, Occasion, PointId, PointState, Reading,
+};
 
 /// By which a text is known again: all of its lines but those of its answers to critics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +88,9 @@ impl<'a> Fold<'a> {
         if one.target_agent_id.is_none() && self.is_text(one) {
             let text = Fingerprint::of(one);
             for known in self.points().iter_mut().filter(|known| known.target_id == one.agent_id) {
-                known.is_of_earlier_text = known.text != Some(text);
+                if known.is_of_earlier_text != (known.text != Some(text)) {
+                    known.is_of_earlier_text = !known.is_of_earlier_text;
+                }
             }
             self.texts.insert(one.agent_id.clone(), text);
         }
@@ -159,9 +163,10 @@ impl<'a> Fold<'a> {
         for (number, point) in (1..).zip(points) {
             raised += 1;
             let id = PointId::of_check(draft, lens, &one.agent_id, number);
-            let objection = raise(id, format!("D{raised}"), debate.current_round, speaker, target, point);
-            let lens = Some(lens.to_owned()).filter(|lens| !lens.is_empty());
-            self.points().push(Objection { draft: Some(draft), lens, ..objection });
+            let mut objection = raise(id, format!("D{raised}"), debate.current_round, speaker, target, point);
+            objection.lens = Some(lens.to_owned()).filter(|lens| !lens.is_empty());
+            objection.draft = Some(draft);
+            self.points().push(objection);
         }
         raised
     }
@@ -180,9 +185,10 @@ impl<'a> Fold<'a> {
         let rechecks = debate.map(|debate| debate.rechecks(&one.agent_id, target, round));
         // Critics of one round say what they say at once: only a later round is another look at the answers.
         let is_earlier = |known: &&mut Objection| known.target_id == *target && known.round < round;
-        for known in objections.iter_mut().filter(is_earlier).filter(|known| !known.was_passed_over) {
-            known.was_passed_over = rechecks.as_ref().is_none_or(|rechecks| rechecks(&known.critic_id, known.round));
-        }
+        let is_passed_over =
+            |known: &&mut Objection| rechecks.as_ref().is_none_or(|rechecks| rechecks(&known.critic_id, known.round));
+        let passed_over = objections.iter_mut().filter(is_earlier).filter(|known| !known.was_passed_over);
+        passed_over.filter(is_passed_over).for_each(|known| known.was_passed_over = true);
         for recheck in &reading.rechecks {
             let Some(objection) = objections.iter_mut().find(|known| known.id.is(&recheck.point)) else { continue };
             let (section, reason) = (recheck.section.as_deref(), recheck.reason.as_deref());
@@ -211,8 +217,9 @@ impl<'a> Fold<'a> {
         for (number, point) in (1..).zip(points) {
             let id = PointId::new(round, &one.agent_id, target, before + number);
             let number = format!("{text_number}.{}", raised + number);
-            let objection = raise(id, number, round, speaker, target, point);
-            self.points().push(Objection { text, is_final_word, ..objection });
+            let mut objection = raise(id, number, round, speaker, target, point);
+            (objection.text, objection.is_final_word) = (text, is_final_word);
+            self.points().push(objection);
         }
     }
 
@@ -287,7 +294,7 @@ fn targets(reading: &Reading) -> Vec<&AgentId> {
 }
 
 fn raise(id: PointId, number: String, round: u32, speaker: Speaker<'_>, target: &AgentId, point: &Point) -> Objection {
-    Objection {
+    Objection(Arc::new(PointState {
         id,
         number,
         round,
@@ -312,5 +319,5 @@ fn raise(id: PointId, number: String, round: u32, speaker: Speaker<'_>, target: 
         was_answered_last: false,
         is_final_word: false,
         story: vec![speaker.says(Happened::Raised, None, None)],
-    }
+    }))
 }

@@ -1,6 +1,7 @@
 //! What became of every objection: the fold of the points, answers and rechecks that contributions were read to hold,
 //! and of the judge's rulings.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -27,11 +28,30 @@ pub use shown::{Counts, Shown};
 pub use story::{Happened, Incident, Occasion};
 pub use words::{Found, Point, RecheckStanding, Response};
 
-/// A point with all that became of it.
+/// A point with all that became of it. Cheap to clone: ledgers share what becomes of a point no more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Objection(Arc<PointState>);
+
+impl Deref for Objection {
+    type Target = PointState;
+
+    fn deref(&self) -> &PointState {
+        &self.0
+    }
+}
+
+impl DerefMut for Objection {
+    fn deref_mut(&mut self) -> &mut PointState {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+/// A point, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "facts about a point, most of them keys of the record")]
 #[serde(rename_all = "camelCase")]
-pub struct Objection {
+pub struct PointState {
     /// Which point.
     pub id: PointId,
     /// Its number for life, as debaters and readers see it: `2.7` is the seventh point against text 2, `D3` the third

@@ -262,7 +262,9 @@ mod tests {
         insta::assert_snapshot!(one.sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is only claimed: nobody but the author says that the text was changed. 1 was never rechecked: no critic spoke of it again.");
         let verified = ledger.objections.iter().take(1).map(|one| {
             let found = Verification { point: one.id.clone(), found: Found::Verified, section: None, reason: None };
-            Objection { check: Some(found), ..one.clone() }
+            let mut verified = one.clone();
+            verified.check = Some(found);
+            verified
         });
         let verified: Vec<_> = verified.collect();
         insta::assert_snapshot!(Counts::of(&verified).sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is verified: somebody other than the author found it in the text.");
