@@ -25,6 +25,7 @@ pub mod key_path;
 pub mod markdown;
 pub mod money;
 pub mod problem;
+pub mod program;
 pub mod provider;
 pub mod sanitize;
 pub mod secrets;

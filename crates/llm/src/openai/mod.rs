@@ -34,6 +34,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::error::may_bill;
+pub(crate) use finish::finish as finish_word;
+
 use super::presets::serves_responses;
 use super::{AnswerSchema, ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, StatedUsage};
 
@@ -208,7 +210,11 @@ fn is_limit(completion: Option<u64>, request: &Request) -> bool {
 
 fn usage_of(read: &impl ApiAnswer, answer: &HttpAnswer) -> StatedUsage {
     let usage = read.usage();
-    StatedUsage { tokens: usage.and_then(ReportedUsage::tokens), cost: stated_cost(usage, &answer.headers) }
+    StatedUsage {
+        tokens: usage.and_then(ReportedUsage::tokens),
+        cost: stated_cost(usage, &answer.headers),
+        is_notional: false,
+    }
 }
 
 /// What a refusal says that it took, where it says so.
@@ -222,6 +228,7 @@ fn usage_in(refusal: &HttpAnswer) -> StatedUsage {
     StatedUsage {
         tokens: usage.as_ref().and_then(ReportedUsage::tokens),
         cost: stated_cost(usage.as_ref(), &refusal.headers),
+        is_notional: false,
     }
 }
 

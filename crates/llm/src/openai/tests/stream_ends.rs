@@ -142,6 +142,7 @@ async fn figures_from_the_middle_of_an_answer_that_breaks_are_not_its_cost() {
     let stated = StatedUsage {
         tokens: Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 1, ..Tokens::default() }),
         cost: Some(dialectic_base::money::Usd::from_dollars(0.25)),
+        is_notional: false,
     };
     for (more, end, expected) in [
         (vec![], Delivery::Cut, StatedUsage::default()),
@@ -156,7 +157,10 @@ async fn figures_from_the_middle_of_an_answer_that_breaks_are_not_its_cost() {
     (response["status"], response["error"]) = (json!("failed"), json!({"code": "server_error", "message": "boom"}));
     let pieces = events(&[json!({"type": "response.failed", "response": response})]);
     let (failed, _) = failed(ApiKind::Responses, pieces, Delivery::Whole, IDLE).await;
-    assert_eq!((failed.usage, failed.may_be_billed), (StatedUsage { tokens: because().tokens, cost: None }, true));
+    assert_eq!(
+        (failed.usage, failed.may_be_billed),
+        (StatedUsage { tokens: because().tokens, ..StatedUsage::default() }, true)
+    );
 }
 
 #[tokio::test]
