@@ -13,11 +13,11 @@ use super::error::{ConfigError, ConfigProblem};
 use super::findings::Diagnostics;
 use super::layers::{Layers, ValueSource, at};
 use super::load::role_files;
-use super::names;
 use super::overrides::Overrides;
 use super::resolve::{ResolveContext, Resolved, Usual, resolve};
 use super::schema::{self, keys_at};
 use super::suggest::suggestion;
+use super::{names, programs};
 
 /// A setting, by its path as in the configuration, and its new value.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,7 +74,14 @@ pub fn change_settings(
         }
     }
     let usual = Usual::default();
-    let context = ResolveContext { environment, overrides, own_roles: &own_roles, usual: &usual, is_expected: true };
+    let context = ResolveContext {
+        environment,
+        overrides,
+        own_roles: &own_roles,
+        usual: &usual,
+        programs: &[],
+        is_expected: true,
+    };
     let before = as_file(settings);
     let mut file = before.clone();
     let mut paths = Vec::new();
@@ -86,7 +93,7 @@ pub fn change_settings(
     let known = resolved(&before, &context)?.1;
     let (new, warnings) = resolved(&file, &context)?;
     let warnings: Vec<String> = warnings.into_iter().filter(|warning| !known.contains(warning)).collect();
-    let effective = serde_json::to_value(&new).unwrap_or_default();
+    let effective = programs::with_programs(&new);
     for (path, value) in paths {
         if has_no_effect(&effective, &file, &path, value) {
             let why = if warnings.is_empty() { String::new() } else { format!(": {}", warnings.join("; ")) };
@@ -122,7 +129,7 @@ fn fault(message: String) -> ConfigError {
 
 /// Settings in the form of a configuration file that leads to them.
 fn as_file(settings: &Settings) -> Value {
-    let mut file = serde_json::to_value(settings).unwrap_or_default();
+    let mut file = programs::with_programs(settings);
     if let Some(keys) = file.as_object_mut() {
         keys.remove("baseDir");
         keys.remove("contextDir");

@@ -73,7 +73,7 @@ struct WaitingCall {
 impl WaitingCall {
     /// Whether it is for the whole server, and not for what stands behind it, that there was no answer.
     fn is_for_connection(&self) -> bool {
-        matches!(self.failed.error, ModelError::Unreachable { .. })
+        matches!(self.failed.error, ModelError::Unreachable { .. } | ModelError::UsageLimit { .. })
     }
 }
 
@@ -167,7 +167,9 @@ impl Engine {
     pub(super) fn waits_for_server(&mut self, arrival: &Completion, failed: &FailedCall) -> bool {
         let key = &arrival.step.key;
         let Some(provider) = self.provider_of(&key.agent_id) else { return false };
-        if !failed.is_server_gone() || !self.outage.answered.contains(&*provider) {
+        // Whose limit is reached is there.
+        let is_limit = matches!(failed.error, ModelError::UsageLimit { .. });
+        if !failed.is_server_gone() || !is_limit && !self.outage.answered.contains(&*provider) {
             return false;
         }
         let waiting = WaitingCall { step: arrival.step.clone(), failed: failed.clone(), provider };

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
-use crate::agent::price_of;
+use crate::access::{is_program, most_output, preset_of};
+use crate::agent::{limits_of, price_of};
 use crate::engine::rehearsal::RehearsedCall;
 use dialectic_base::call::CallRecord;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
@@ -37,6 +38,18 @@ pub enum BudgetError {
         /// Whether a price was found that does not count.
         is_found: bool,
     },
+    /// How long an answer of a program can be at most is not known.
+    #[error(
+        "the cost limit of {limit} cannot be kept: how much {} can write at most is not known, and a program is not \
+         kept to less",
+        models.join(", ")
+    )]
+    Unbounded {
+        /// The limit.
+        limit: Usd,
+        /// The models.
+        models: Vec<String>,
+    },
     /// The limit buys no debate.
     #[error(
         "the cost limit of {} buys no debate: one round and the answer: likely {}, at most {}{}",
@@ -60,7 +73,7 @@ fn all_rounds(purchase: &Purchase) -> String {
 impl Diagnostic for BudgetError {
     fn blame(&self) -> ErrorCategory {
         match self {
-            Self::Unpriced { .. } => ErrorCategory::Configuration,
+            Self::Unpriced { .. } | Self::Unbounded { .. } => ErrorCategory::Configuration,
             Self::TooLow(_) => ErrorCategory::Arguments,
         }
     }
@@ -75,6 +88,11 @@ impl Diagnostic for BudgetError {
             Self::Unpriced { is_found: false, .. } => {
                 "give each model a price under `prices` in the configuration (docs/configuration.md)".to_owned()
             }
+            Self::Unbounded { .. } => {
+                "name the model in full, give its `maxOutput` under `models` in the configuration, or limit the number \
+                 of calls instead"
+                    .to_owned()
+            }
             Self::TooLow(_) => {
                 "a limit has to cover the most that a round can cost: raise it, take fewer agents, or cheaper models"
                     .to_owned()
@@ -85,7 +103,7 @@ impl Diagnostic for BudgetError {
     fn remedy(&self) -> Option<Remedy> {
         match self {
             Self::Unpriced { is_found: true, .. } => Some(Remedy::NameConfigOfRecord),
-            Self::Unpriced { is_found: false, .. } | Self::TooLow(_) => None,
+            Self::Unpriced { is_found: false, .. } | Self::Unbounded { .. } | Self::TooLow(_) => None,
         }
     }
 }
@@ -100,10 +118,24 @@ pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
     let unpriced = everybody.filter(|agent| price_of(agent, settings).is_none());
     let models: BTreeSet<String> = unpriced.map(|agent| agent.model.clone()).collect();
     if models.is_empty() {
-        return Ok(());
+        let is_unbounded = |agent: &&AgentSettings| {
+            let is_free = price_of(agent, settings).is_some_and(Price::is_free);
+            !is_free && is_program(&agent.provider, &settings.providers) && output_of(agent, settings).is_none()
+        };
+        let models: BTreeSet<String> =
+            settings.everybody().filter(is_unbounded).map(|agent| agent.model.clone()).collect();
+        return match models.is_empty() {
+            true => Ok(()),
+            false => Err(BudgetError::Unbounded { limit, models: models.into_iter().collect() }),
+        };
     }
     let is_found = models.iter().any(|model| settings.prices.contains_key(model));
     Err(BudgetError::Unpriced { limit, models: models.into_iter().collect(), is_found })
+}
+
+/// The output of one call of a program at most.
+fn output_of(agent: &AgentSettings, settings: &Settings) -> Option<u32> {
+    most_output(&agent.provider, agent.max_tokens, limits_of(agent, settings).max_output, settings)
 }
 
 /// How long answers are, from the shortest output limit of each agent to its longest.
@@ -134,12 +166,20 @@ pub(super) struct Payee {
     routed: bool,
     least: u32,
     most: u32,
+    /// What is said to its model beside our text, in bytes, and how often at most.
+    overhead: usize,
+    requests: u32,
 }
 
 impl Payee {
-    fn of(agent: &AgentSettings, price: Price, routed: bool) -> Self {
+    fn of(agent: &AgentSettings, price: Price, settings: &Settings, routed: bool) -> Self {
+        let preset = preset_of(&agent.provider, &settings.providers);
         // A user's own limit is not touched.
-        let (least, most) = if let Some(own) = agent.max_tokens {
+        let (least, most) = if is_program(&agent.provider, &settings.providers) {
+            // That it is known was checked, unless it is free.
+            let most = output_of(agent, settings).unwrap_or(ANSWER_LIMIT);
+            (most, most)
+        } else if let Some(own) = agent.max_tokens {
             (own, own)
         } else {
             let facts = facts(&agent.provider, &agent.model);
@@ -147,7 +187,20 @@ impl Payee {
             let most = facts.and_then(|facts| facts.max_output).map_or(*limits.end(), |own| own.min(*limits.end()));
             (most.min(*limits.start()), most)
         };
-        Self { model: (agent.provider.clone(), agent.model.clone()), price, routed, least, most }
+        Self {
+            model: (agent.provider.clone(), agent.model.clone()),
+            price,
+            routed,
+            least,
+            most,
+            overhead: preset.map_or(0, |preset| preset.overhead),
+            requests: preset.map_or(1, |preset| preset.requests),
+        }
+    }
+
+    /// The bytes that count for a call of so many.
+    pub(super) fn read(&self, bytes: usize) -> usize {
+        (bytes + self.overhead) * self.requests as usize
     }
 
     /// The output limit of its answers, in tokens.
@@ -170,7 +223,7 @@ impl Payees {
         // All have a price: that is checked before the panel is built.
         let priced = everybody.filter_map(|agent| {
             let price = price_of(agent, settings)?;
-            Some((agent.id.clone(), Payee::of(agent, price, routed.contains(&agent.provider))))
+            Some((agent.id.clone(), Payee::of(agent, price, settings, routed.contains(&agent.provider))))
         });
         Self(priced.collect())
     }
@@ -230,7 +283,7 @@ impl Payees {
     ) -> Usd {
         let Some(payee) = self.get(&call.key.agent_id) else { return Usd::ZERO };
         let measures = ledger.measures(&payee.model);
-        measures.bound(call.bytes(read), payee.answer(answer), payee.price).times(factor(&measures))
+        measures.bound(payee.read(call.bytes(read)), payee.answer(answer), payee.price).times(factor(&measures))
     }
 }
 

@@ -169,7 +169,8 @@ impl Budget {
     pub(super) fn shortfall(&self, wanted: &AttemptRequest) -> Option<(Usd, Usd)> {
         let payee = self.payees.get(&wanted.key.agent_id)?;
         let measures = self.ledger.measures(&payee.model);
-        let needed = measures.bound(wanted.bytes, payee.answer(Level::LEAST), payee.price).times(measures.factor());
+        let needed =
+            measures.bound(payee.read(wanted.bytes), payee.answer(Level::LEAST), payee.price).times(measures.factor());
         (needed > self.room()).then(|| (self.room(), needed.rounded_up()))
     }
 
@@ -239,7 +240,7 @@ impl Budget {
         let max_tokens = payee.answer(level);
         let measures = self.ledger.measures(&payee.model);
         let factor = measures.factor();
-        let usd = measures.bound(wanted.bytes, max_tokens, payee.price).times(factor);
+        let usd = measures.bound(payee.read(wanted.bytes), max_tokens, payee.price).times(factor);
         (usd + kept <= self.room()).then_some(Grant { usd, factor, max_tokens, level })
     }
 
