@@ -75,7 +75,7 @@ pub fn most_output(
     let entry = settings.providers.get(provider).and_then(|entry| entry.program.as_ref());
     let is_bounded = entry.is_some_and(|program| program.max_tokens_arg.is_some());
     let own = max_tokens.filter(|_| is_bounded);
-    let requests = preset_of(provider, &settings.providers).map_or(1, |preset| preset.requests);
+    let requests = preset_of(provider, &settings.providers).map_or(Some(1), |preset| preset.requests)?;
     Some(own.or(max_output)?.saturating_mul(requests))
 }
 

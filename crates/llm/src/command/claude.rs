@@ -42,6 +42,7 @@ pub(super) fn arguments(request: &Request, place: &Workplace) -> Vec<String> {
         "--setting-sources=",
         "--disable-slash-commands",
         "--no-chrome",
+        "--max-turns=1",
     ];
     let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
     arguments.push(format!("--system-prompt-file={}", place.system().display()));
@@ -62,10 +63,17 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
         }
         Some("stream_event") => {
             let event = &line["event"];
-            if event["type"] == "content_block_delta"
-                && let Some(text) = event["delta"]["text"].as_str()
-            {
-                heard.say(text, listener);
+            match event["type"].as_str() {
+                Some("message_start") => heard.tokens = tokens(&event["message"]["usage"]),
+                Some("content_block_delta") => heard.say(event["delta"]["text"].as_str().unwrap_or_default(), listener),
+                // It would go on by itself, up to three times.
+                Some("message_delta") if event["delta"]["stop_reason"] == "max_tokens" => {
+                    let (written, known) = (count(&event["usage"], "output_tokens"), heard.tokens);
+                    heard.tokens = known.zip(written).map(|(all, output_tokens)| Tokens { output_tokens, ..all });
+                    heard.finish = Some("max_tokens".to_owned());
+                    heard.is_over = true;
+                }
+                Some(_) | None => {}
             }
         }
         Some("assistant" | "user") => {

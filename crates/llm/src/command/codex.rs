@@ -14,7 +14,7 @@ pub(super) const ENVIRONMENT: &[(&str, &str)] = &[];
 
 /// The features that give a model tools, files or texts of others. A name that it does not know is an error: this is the
 /// list of the versions that were tried.
-const FEATURES: [&str; 17] = [
+const FEATURES: [&str; 18] = [
     "apps",
     "browser_use",
     "code_mode_host",
@@ -29,6 +29,7 @@ const FEATURES: [&str; 17] = [
     "skill_search",
     "sleep_tool",
     "tool_suggest",
+    "unbounded_connection_retries",
     "unified_exec",
     "view_image",
     "workspace_dependencies",
@@ -55,6 +56,13 @@ pub(super) fn arguments(request: &Request, place: &Workplace) -> Vec<String> {
         "web_search=\"disabled\"".to_owned(),
         "project_doc_max_bytes=0".to_owned(),
         "history.persistence=\"none\"".to_owned(),
+        "include_apps_instructions=false".to_owned(),
+        "include_collaboration_mode_instructions=false".to_owned(),
+        "include_environment_context=false".to_owned(),
+        "include_permissions_instructions=false".to_owned(),
+        "skills.include_instructions=false".to_owned(),
+        "skills.bundled.enabled=false".to_owned(),
+        "tools.experimental_request_user_input.enabled=false".to_owned(),
         format!("model_instructions_file=\"{}\"", system.display()),
     ] {
         arguments.push(format!("--config={setting}"));

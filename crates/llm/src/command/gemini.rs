@@ -12,9 +12,8 @@ use super::{count, text_at};
 
 pub(super) const ENVIRONMENT: &[(&str, &str)] = &[("GEMINI_CLI_NO_RELAUNCH", "true"), ("SANDBOX", "dialectic")];
 
-/// The variables with its home, where it keeps what was said; with settings above all others; and with the system text.
+/// The variables with its home, where it has its settings and keeps what was said, and with the system text.
 pub(super) const HOME: &str = "GEMINI_CLI_HOME";
-pub(super) const SETTINGS: &str = "GEMINI_CLI_SYSTEM_SETTINGS_PATH";
 pub(super) const SYSTEM: &str = "GEMINI_SYSTEM_MD";
 
 /// The settings of a plain model: no tool, no server, no second request.

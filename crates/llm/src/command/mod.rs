@@ -33,7 +33,7 @@ use dialectic_base::program::ProgramSettings;
 
 use crate::{ChatModel, FailedAttempt, Live, ModelError, Reply, Request};
 
-use process::Invocation;
+use process::{Heard, Invocation};
 use transcript::Transcript;
 use workplace::Workplace;
 
@@ -107,7 +107,11 @@ impl CommandModel {
             } else if let Ok(value) = serde_json::from_str::<Value>(line) {
                 read(kind, &value, &mut heard, live.listener);
             }
-            heard.has_spoken()
+            match (heard.is_over || heard.tool.is_some(), heard.has_spoken()) {
+                (true, _) => Heard::Enough,
+                (false, true) => Heard::Text,
+                (false, false) => Heard::GoOn,
+            }
         })
         .await?;
         if kind.is_none() {
@@ -210,11 +214,7 @@ impl Program {
             }
             Some(ProgramKind::Gemini) => (
                 gemini::ENVIRONMENT,
-                vec![
-                    (gemini::HOME, shown(place.home())),
-                    (gemini::SETTINGS, shown(place.settings())),
-                    (gemini::SYSTEM, shown(place.system())),
-                ],
+                vec![(gemini::HOME, shown(place.home())), (gemini::SYSTEM, shown(place.system()))],
             ),
             None => (&[] as &[_], Vec::new()),
         };

@@ -15,8 +15,9 @@ pub struct ProgramPreset {
     pub keys: &'static [&'static str],
     /// The provider whose list holds its models; nothing where its models are named `provider/model`.
     pub vendor: Option<&'static str>,
-    /// How often it asks by itself for one call at most.
-    pub requests: u32,
+    /// How many requests of one call a server can bill at most, the program's own retries included; nothing where that is
+    /// not known.
+    pub requests: Option<u32>,
     /// The bytes of what it says to a model beside our text at most.
     pub overhead: usize,
 }
@@ -43,7 +44,7 @@ pub const PROGRAMS: &[ProgramPreset] = &[
         default_model: "sonnet",
         keys: &[],
         vendor: Some("anthropic"),
-        requests: 1,
+        requests: Some(1),
         overhead: 4_000,
     },
     ProgramPreset {
@@ -53,7 +54,7 @@ pub const PROGRAMS: &[ProgramPreset] = &[
         default_model: "gpt-5.6-luna",
         keys: &[],
         vendor: Some("openai"),
-        requests: 6,
+        requests: Some(6),
         overhead: 8_000,
     },
     ProgramPreset {
@@ -63,7 +64,7 @@ pub const PROGRAMS: &[ProgramPreset] = &[
         default_model: "opencode/big-pickle",
         keys: &[],
         vendor: None,
-        requests: 3,
+        requests: None,
         overhead: 8_000,
     },
     ProgramPreset {
@@ -73,7 +74,7 @@ pub const PROGRAMS: &[ProgramPreset] = &[
         default_model: "gemini-3.8-flash",
         keys: &["GEMINI_API_KEY"],
         vendor: Some("google"),
-        requests: 3,
+        requests: Some(1),
         overhead: 8_000,
     },
 ];

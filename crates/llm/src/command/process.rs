@@ -33,6 +33,18 @@ pub(super) struct Invocation<'a> {
     pub(super) idle: Duration,
 }
 
+/// Why no more is read.
+enum Stop {
+    Enough,
+    Failed(ModelError),
+}
+
+impl From<ModelError> for Stop {
+    fn from(error: ModelError) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// The processes that a program has started. Dropping it ends them.
 struct Group {
     child: Child,
@@ -70,11 +82,22 @@ impl Drop for Group {
     }
 }
 
-/// Runs a program to its end; `hear` is told of each line and says whether there has been text. When the future is
+/// What a line means for the program that printed it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// It may go on.
+    GoOn,
+    /// The same, and there has been text: from now on it may not be silent for long.
+    Text,
+    /// It is ended: what it goes on to do is not wanted.
+    Enough,
+}
+
+/// Runs a program to its end, or until `hear`, which is told of each line, has heard enough. When the future is
 /// dropped, and when it ends, so does whatever the program started and left in its process group.
 pub(super) async fn run(
     invocation: &Invocation<'_>,
-    mut hear: impl FnMut(&str) -> bool,
+    mut hear: impl FnMut(&str) -> Heard,
 ) -> Result<Exit, FailedAttempt> {
     let unstarted = |error: io::Error| ModelError::Unsendable {
         message: format!("`{}` cannot be started: {error}", invocation.executable.display()),
@@ -110,22 +133,34 @@ pub(super) async fn run(
                 return Ok(());
             }
             if seen >= MOST {
-                return Err(ModelError::Broken { message: format!("it printed more than {} MB", MOST >> 20) });
+                return Err(Stop::Failed(ModelError::Broken {
+                    message: format!("it printed more than {} MB", MOST >> 20),
+                }));
             }
-            has_spoken |= hear(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']));
+            match hear(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r'])) {
+                Heard::GoOn => {}
+                Heard::Text => has_spoken = true,
+                Heard::Enough => return Err(Stop::Enough),
+            }
         }
     };
-    // The first that fails ends all.
+    // The first that ends early ends all.
     let work = async { tokio::try_join!(write, read, complain).map(|((), (), complaint)| complaint) };
     tokio::pin!(work);
     let (status, complaint) = tokio::select! {
         biased;
         complaint = &mut work => {
-            let complaint = complaint?;
+            let complaint = match complaint {
+                Ok(complaint) => complaint,
+                Err(Stop::Enough) => return Ok(Exit { code: Some(0), complaint: String::new() }),
+                Err(Stop::Failed(error)) => return Err(error.into()),
+            };
             (timeout(AFTERMATH, child.wait()).await, complaint)
         }
         status = child.wait() => match timeout(AFTERMATH, &mut work).await {
-            Ok(complaint) => (Ok(status), complaint?),
+            Ok(Ok(complaint)) => (Ok(status), complaint),
+            Ok(Err(Stop::Enough)) => return Ok(Exit { code: Some(0), complaint: String::new() }),
+            Ok(Err(Stop::Failed(error))) => return Err(error.into()),
             // Something that it left behind holds its output.
             Err(_) => (Ok(status), String::new()),
         },

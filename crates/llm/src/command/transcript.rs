@@ -28,6 +28,8 @@ pub(super) struct Transcript {
     pub(super) error: Option<String>,
     /// The HTTP status that it says it was answered with.
     pub(super) status: Option<u16>,
+    /// Whether nothing more of it is wanted.
+    pub(super) is_over: bool,
     /// A tool that it or its model used.
     pub(super) tool: Option<String>,
     /// From when on it answers again, where it says that a limit of its subscription is reached.

@@ -33,7 +33,10 @@ impl Workplace {
         }
         match (kind, &request.answer) {
             (Some(ProgramKind::Codex), Some(answer)) => std::fs::write(place.schema(), answer.schema.to_string())?,
-            (Some(ProgramKind::Gemini), _) => std::fs::write(place.settings(), gemini::settings())?,
+            (Some(ProgramKind::Gemini), _) => {
+                std::fs::create_dir(place.home().join(".gemini"))?;
+                std::fs::write(place.home().join(".gemini").join("settings.json"), gemini::settings())?;
+            }
             (Some(ProgramKind::Claude | ProgramKind::Codex | ProgramKind::Opencode) | None, _) => {}
         }
         Ok(place)
@@ -61,10 +64,5 @@ impl Workplace {
     /// The file with the schema of the answer.
     pub(super) fn schema(&self) -> PathBuf {
         self.path("schema.json")
-    }
-
-    /// The file with settings above the user's.
-    pub(super) fn settings(&self) -> PathBuf {
-        self.path("settings.json")
     }
 }

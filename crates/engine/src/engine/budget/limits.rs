@@ -194,7 +194,7 @@ impl Payee {
             least,
             most,
             overhead: preset.map_or(0, |preset| preset.overhead),
-            requests: preset.map_or(1, |preset| preset.requests),
+            requests: preset.and_then(|preset| preset.requests).unwrap_or(1),
         }
     }
 

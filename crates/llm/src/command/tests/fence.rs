@@ -20,10 +20,16 @@ async fn any_use_of_a_tool_fails_the_call() {
         ("opencode", r#"{"type":"tool_use","part":{"tool":"bash"}}"#, "bash", "opencode-1.18.33-ok.jsonl"),
         ("gemini", r#"{"type":"tool_use","tool_name":"read_file"}"#, "read_file", "gemini-0.61.0-stream-ok.jsonl"),
     ] {
-        let stage = Stage::new(&format!("cat > /dev/null\necho '{line}'\ncat \"$RECORDINGS/{recording}\""));
+        let stage = Stage::new(&format!(
+            "case \"$1\" in auth|login) exit 0;; esac\ncat > /dev/null\necho '{line}'\nsleep 1\n\
+             cat \"$RECORDINGS/{recording}\"\ntouch \"$KEPT/late\""
+        ));
         let failed = stage.ask(name).await.0.unwrap_err();
         assert_eq!(failed.error, ModelError::ToolUsed { tool: tool.to_owned() }, "{name}");
         assert!(failed.may_be_billed && !failed.error.is_transient());
+        // It is ended at once: a program goes on asking as long as tools are used.
+        tokio::time::sleep(Duration::from_millis(1300)).await;
+        assert!(!stage.directory.path().join("late").exists(), "{name}");
     }
 }
 

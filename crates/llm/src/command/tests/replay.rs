@@ -121,7 +121,9 @@ async fn cut_and_refused_answers_are_marked() {
     let recording = recordings().join("claude-2.1.197-stream-ok.jsonl");
     for (word, finish) in [("max_tokens", FinishReason::Length), ("refusal", FinishReason::Filtered)] {
         let script = format!("sed 's/\"end_turn\"/\"{word}\"/' {}", recording.display());
-        assert_eq!(Stage::new(&script).ask("claude").await.0.unwrap().finish, finish, "{word}");
+        let reply = Stage::new(&script).ask("claude").await.0.unwrap();
+        assert_eq!((reply.finish, reply.text.as_str()), (finish, "Use a queue."), "{word}");
+        assert_eq!(reply.tokens, tokens(1200, 1000, 70), "{word}");
     }
     let recording = recordings().join("opencode-1.18.33-ok.jsonl");
     for (word, finish) in [("length", FinishReason::Length), ("content-filter", FinishReason::Filtered)] {
