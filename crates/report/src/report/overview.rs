@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use dialectic_base::figures::{counted, duration, named_cost, percent, score};
+use dialectic_base::figures::{counted, duration, named_cost, percent, score, with_notional};
 use dialectic_base::markdown::{heading, inline, truncate};
 use dialectic_record::debate::{
     AgentId, Attachment, Counts, Debate, Ledger, Objection, Round, Solution, Winner, WonBy,
@@ -82,7 +82,7 @@ fn facts(view: &View<'_>) -> String {
         Some(counted(debate.rounds.len() as u64, "round")),
         (usage.requests > 0).then(|| counted(usage.requests, "call")),
         took,
-        (!debate.usage.is_empty()).then(|| named_cost(usage.cost_usd)),
+        (!debate.usage.is_empty()).then(|| with_notional(named_cost(usage.cost_usd), usage.notional_usd)),
         confidence.map(|confidence| format!("confidence {}{}", percent(confidence), limited.unwrap_or_default())),
         subject::status(debate),
     ];
