@@ -167,9 +167,11 @@ impl Provider {
         let list = PRICES.cost(tokens);
         let stated = list.times(random.random_range(0.25..=4.0));
         let (usage, cost) = match self.billing {
-            Billing::Tokens | Billing::Reasoning => (StatedUsage { tokens: Some(tokens), cost: None }, list),
-            Billing::Stated => (StatedUsage { tokens: Some(tokens), cost: Some(stated) }, stated),
-            Billing::StatedAlone => (StatedUsage { tokens: None, cost: Some(stated) }, stated),
+            Billing::Tokens | Billing::Reasoning => {
+                (StatedUsage { tokens: Some(tokens), ..StatedUsage::default() }, list)
+            }
+            Billing::Stated => (StatedUsage { tokens: Some(tokens), cost: Some(stated), is_notional: false }, stated),
+            Billing::StatedAlone => (StatedUsage { tokens: None, cost: Some(stated), is_notional: false }, stated),
             Billing::Silent => (StatedUsage::default(), list),
         };
         let broken = ModelError::Broken { message: "the connection broke".to_owned() };
@@ -181,7 +183,7 @@ impl Provider {
             4 => (Usd::ZERO, Err(refused.into())),
             _ => {
                 let finish = if output == limit && limit > 0 { FinishReason::Length } else { FinishReason::Complete };
-                let StatedUsage { tokens, cost: stated_cost } = usage;
+                let StatedUsage { tokens, cost: stated_cost, .. } = usage;
                 (cost, Ok(Reply { text, finish, tokens, stated_cost, ..Reply::default() }))
             }
         };

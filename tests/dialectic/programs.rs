@@ -135,8 +135,7 @@ fn every_recording_of_a_failure_ends_a_debate_with_what_it_says() {
 
 #[test]
 fn what_a_subscription_pays_is_kept_apart_from_dollars() {
-    let script = format!("{}", replaying("claude-2.1.197-stream-ok.jsonl"));
-    let programs = Programs::with("claude", "2.1.197", &script);
+    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
     let logged_in = "#!/bin/sh\ncase \"$1\" in --version) echo 2.1.197; exit;; auth) echo '{\"loggedIn\": true, \
                      \"authMethod\": \"claude.ai\", \"subscriptionType\": \"max\"}'; exit;; esac\n";
     let text = std::fs::read_to_string(programs.path("bin/claude")).unwrap();
@@ -246,7 +245,10 @@ fn a_reached_limit_pauses_the_debate_and_says_when_it_may_go_on() {
         let programs = Programs::with("codex", "0.169.0", &limited.replace("-gt 4", &format!("-gt {answered}")));
         let sandbox = programs.sandbox().file("debate-config.json", panel("codex", "gpt-5.6-luna").to_string());
         let finished = sandbox.run(["debate", "Design a queue"]).expect_code(75);
-        assert!(finished.stderr.contains("the usage limit is reached; it may go on at 20"), "{finished}");
+        assert!(finished.stderr.contains("out of usage, "), "{finished}");
+        for part in ["the usage limit is reached; it may go on at 20", "error: out of usage", "dialectic resume"] {
+            assert!(finished.stderr.contains(part), "{part}: {finished}");
+        }
         programs.write("codex", "0.169.0", &replaying("codex-0.169.0-ok.jsonl"));
         sandbox.run(["resume", "latest"]).expect_code(0);
         sandbox.assert_state_is_the_fold(&sandbox.only_debate());
@@ -368,4 +370,36 @@ fn a_mixed_panel_takes_the_programs_that_are_there() {
     assert!(finished.stderr.contains("claude, codex are installed"), "{finished}");
     let usage = sandbox.state(&sandbox.only_debate())["usage"].clone();
     assert_eq!(usage.as_object().unwrap().len(), 2, "{usage}");
+}
+
+#[test]
+fn a_probe_looks_for_programs_and_says_what_they_are() {
+    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    programs.write("codex", "0.999.0", "touch \"$KEPT/asked\"");
+    let sandbox = programs.sandbox();
+    let shown = sandbox.run(["models", "--probe", "--yes"]).expect_code(0);
+    for part in ["claude (2.1.197)", "answered in", "$0.0019", "codex (0.999.0, not tried)", "was not tried here"] {
+        assert!(shown.stdout.contains(part), "{part}: {shown}");
+    }
+    assert!(!programs.path("asked").exists());
+    let rows: Value = serde_json::from_str(&sandbox.run(["models", "--probe", "--yes", "--json"]).stdout).unwrap();
+    let of = |name: &str| rows.as_array().unwrap().iter().find(|row| row["provider"] == name).unwrap().clone();
+    assert_eq!(of("claude")["program"], json!({"version": "2.1.197", "mayBeCalled": true, "subscription": false}));
+    assert_eq!((&of("claude")["probe"]["answered"], &of("codex")["probe"]["answered"]), (&json!(true), &json!(false)));
+    assert!(
+        !sandbox.run(["models"]).expect_code(0).stdout.contains("claude ("),
+        "they are looked for where it is asked"
+    );
+}
+
+#[test]
+fn init_offers_a_program_where_no_key_is() {
+    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    let sandbox = programs.sandbox();
+    sandbox.run(["init", "--yes"]).expect_code(0);
+    let own = std::fs::read_to_string(programs.path("home/.config/dialectic/config.json")).unwrap();
+    let own: Value = serde_json::from_str(&own).unwrap();
+    assert_eq!((&own["provider"], &own["model"]), (&json!("claude"), &json!("sonnet")));
+    let finished = sandbox.run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
+    assert!(finished.stderr.contains("sonnet of claude is used"), "{finished}");
 }

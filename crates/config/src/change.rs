@@ -9,6 +9,7 @@ use dialectic_engine::access::Environment;
 use dialectic_record::debate::Settings;
 
 use super::check::check;
+use super::choice::with_program;
 use super::error::{ConfigError, ConfigProblem};
 use super::findings::Diagnostics;
 use super::layers::{Layers, ValueSource, at};
@@ -73,6 +74,9 @@ pub fn change_settings(
             own_roles.push(agent.role.clone());
         }
     }
+    let own: Vec<String> =
+        settings.providers.iter().filter(|(_, entry)| entry.program.is_some()).map(|(name, _)| name.clone()).collect();
+    let overrides = &with_program(overrides, &own);
     let usual = Usual::default();
     let context = ResolveContext {
         environment,

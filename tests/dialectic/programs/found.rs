@@ -131,8 +131,8 @@ fn a_fork_keeps_the_users_program() {
     programs.own(&json!({"providers": {"mine": {"type": "command", "argv": ["claude"]}}}));
     let sandbox = programs.sandbox().file("debate-config.json", panel("mine", "any").to_string());
     sandbox.run(DEBATE).expect_code(0);
-    sandbox.run(["fork", "latest", "--at", "1"]).expect_code(0);
-    sandbox.run(["fork", "latest", "--at", "1", "--set", "judge.temperature=0.9"]).expect_code(0);
+    sandbox.run(["fork", "latest", "--at", "1.critique"]).expect_code(0);
+    sandbox.run(["fork", "latest", "--at", "1.critique", "--set", "judge.temperature=0.9"]).expect_code(0);
     for id in sandbox.debates() {
         assert!(!sandbox.journal(&id).join("\n").contains("argv"), "{id}");
     }

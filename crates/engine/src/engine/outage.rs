@@ -108,6 +108,12 @@ impl Outage {
         self.waiting.values().map(|waiting| Arc::clone(&waiting.provider)).collect()
     }
 
+    /// Whether what a subscription allows is used up, and no server is gone.
+    pub(super) fn is_limit(&self) -> bool {
+        let is_limit = |waiting: &WaitingCall| matches!(waiting.failed.error, ModelError::UsageLimit { .. });
+        !self.waiting.is_empty() && self.waiting.values().all(is_limit)
+    }
+
     /// A provider has answered.
     pub(super) fn heard(&mut self, provider: &str) {
         if !self.answered.contains(provider) {
@@ -223,7 +229,8 @@ impl Engine {
     pub(super) async fn sit_out(&mut self) -> Result<Trigger, EngineError> {
         let calls = self.outage.waiting.len();
         let error = self.outage.waiting.values().next_back().map(|waiting| waiting.failed.to_string());
-        self.signal(Signal::ServerGone { calls, error: error.unwrap_or_default() });
+        let is_limit = self.outage.is_limit();
+        self.signal(Signal::ServerGone { calls, error: error.unwrap_or_default(), is_limit });
         self.outage.in_vain += 1;
         if self.outage.on == OnOutage::Pause || self.outage.in_vain > MOST_IN_VAIN {
             self.outage.ends_run = true;

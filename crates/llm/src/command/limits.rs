@@ -45,6 +45,7 @@ pub(super) fn error(message: String, status: Option<u16>) -> ModelError {
 /// `try again at Nov 24th, 2026 3:10 PM`, `resets 3pm`.
 fn until<Tz: chrono::TimeZone>(message: &str, now: DateTime<Tz>) -> Option<DateTime<Utc>> {
     let utc = now.with_timezone(&Utc);
+    let message = message.to_lowercase();
     let stamp = message.rsplit('|').next().and_then(|digits| digits.trim().parse::<i64>().ok());
     if let Some(at) = stamp.and_then(|seconds| DateTime::from_timestamp(seconds, 0)) {
         return Some(at);

@@ -40,7 +40,7 @@ pub const PROGRAMS: &[ProgramPreset] = &[
     ProgramPreset {
         name: "claude",
         kind: ProgramKind::Claude,
-        versions: &["2.1.197"],
+        versions: &["2.1.197", "2.1.331"],
         default_model: "sonnet",
         keys: &[],
         vendor: Some("anthropic"),

@@ -373,7 +373,7 @@ mod tests {
 
     fn payee(least: u32, most: u32) -> Payee {
         let price = Price::flat(0.0, None, 1.0);
-        Payee { model: ("p".to_owned(), "m".to_owned()), price, routed: false, least, most }
+        Payee { model: ("p".to_owned(), "m".to_owned()), price, routed: false, least, most, overhead: 0, requests: 1 }
     }
 
     #[test]
