@@ -170,8 +170,8 @@ impl Provider {
             Billing::Tokens | Billing::Reasoning => {
                 (StatedUsage { tokens: Some(tokens), ..StatedUsage::default() }, list)
             }
-            Billing::Stated => (StatedUsage { tokens: Some(tokens), cost: Some(stated), is_notional: false }, stated),
-            Billing::StatedAlone => (StatedUsage { tokens: None, cost: Some(stated), is_notional: false }, stated),
+            Billing::Stated => (StatedUsage { tokens: Some(tokens), cost: Some(stated) }, stated),
+            Billing::StatedAlone => (StatedUsage { tokens: None, cost: Some(stated) }, stated),
             Billing::Silent => (StatedUsage::default(), list),
         };
         let broken = ModelError::Broken { message: "the connection broke".to_owned() };
@@ -183,7 +183,7 @@ impl Provider {
             4 => (Usd::ZERO, Err(refused.into())),
             _ => {
                 let finish = if output == limit && limit > 0 { FinishReason::Length } else { FinishReason::Complete };
-                let StatedUsage { tokens, cost: stated_cost, .. } = usage;
+                let StatedUsage { tokens, cost: stated_cost } = usage;
                 (cost, Ok(Reply { text, finish, tokens, stated_cost, ..Reply::default() }))
             }
         };

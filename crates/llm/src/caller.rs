@@ -300,7 +300,7 @@ impl Caller {
             None => price.is_free().then_some(Usd::ZERO),
         });
         let cost = self.stated(request, usage).or(priced);
-        let (cost_usd, notional_usd) = if usage.is_notional { (Some(Usd::ZERO), cost) } else { (cost, None) };
+        let (cost_usd, notional_usd) = if self.chat.is_notional() { (Some(Usd::ZERO), cost) } else { (cost, None) };
         AttemptUsage { tokens: usage.tokens, cost_usd, notional_usd }
     }
 

@@ -83,8 +83,6 @@ pub struct StatedUsage {
     pub tokens: Option<Tokens>,
     /// The cost, where it is stated.
     pub cost: Option<Usd>,
-    /// Whether nothing is billed for it, as it is part of a subscription.
-    pub is_notional: bool,
 }
 
 impl From<ModelError> for FailedAttempt {

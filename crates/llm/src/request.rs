@@ -30,6 +30,12 @@ pub trait ChatModel: Send + Sync {
         false
     }
 
+    /// Whether what it takes is part of a subscription: then nothing is billed, and its cost is what it would be at list
+    /// price.
+    fn is_notional(&self) -> bool {
+        false
+    }
+
     /// How many attempts may be in flight at once at most, beside what the debate allows.
     fn at_once(&self) -> Option<usize> {
         None
@@ -125,15 +131,13 @@ pub struct Reply {
     pub tokens: Option<Tokens>,
     /// The cost, where the provider states it; beats the price table.
     pub stated_cost: Option<Usd>,
-    /// Whether nothing is billed for it, as it is part of a subscription: its cost is what it would be at list price.
-    pub is_notional: bool,
 }
 
 impl Reply {
     /// What it took, as the server says.
     #[must_use]
     pub fn usage(&self) -> StatedUsage {
-        StatedUsage { tokens: self.tokens, cost: self.stated_cost, is_notional: self.is_notional }
+        StatedUsage { tokens: self.tokens, cost: self.stated_cost }
     }
 }
 

@@ -86,7 +86,8 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
         }
         Some("rate_limit_event") if line["rate_limit_info"]["status"] == "rejected" => {
             let at = line["rate_limit_info"]["resetsAt"].as_i64();
-            heard.limited_until = Some(at.and_then(|seconds| chrono::DateTime::from_timestamp(seconds, 0)));
+            heard.is_limited = true;
+            heard.limited_until = at.and_then(|seconds| chrono::DateTime::from_timestamp(seconds, 0));
         }
         Some("result") => result(line, heard),
         Some(_) | None => {}

@@ -94,8 +94,10 @@ fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 
+type Versions = HashMap<(PathBuf, Option<SystemTime>), String>;
+
 /// What programs have said of their version, by path and time: one that was not changed is not asked again.
-static VERSIONS: LazyLock<Mutex<HashMap<(PathBuf, Option<SystemTime>), String>>> = LazyLock::new(Mutex::default);
+static VERSIONS: LazyLock<Mutex<Versions>> = LazyLock::new(Mutex::default);
 
 impl Program {
     /// The version that it says it is: the first three numbers with points between them.
@@ -155,6 +157,9 @@ pub(super) fn output(program: &Program, arguments: &[&str]) -> String {
         .current_dir(place.path())
         .env_clear()
         .envs(environment.iter().map(|(name, value)| (name, value.expose_secret())))
+        .envs(program.switched_off().iter().copied())
+        // Where it would keep a list of the directories that it has seen.
+        .env(super::gemini::HOME, place.path())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

@@ -27,7 +27,7 @@ pub(super) fn error(message: String, status: Option<u16>) -> ModelError {
     let lower = message.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|words| lower.contains(words));
     if has(&LIMITS) {
-        return ModelError::UsageLimit { until: until(&message, Local::now()), message };
+        return ModelError::UsageLimit { until: until(&message, &Local::now()), message };
     }
     if has(&LOGINS) {
         return ModelError::LoggedOut { message };
@@ -43,7 +43,7 @@ pub(super) fn error(message: String, status: Option<u16>) -> ModelError {
 
 /// From when on a program answers again, as it says: `…|1763900400`, `try again in 3 hours 2 minutes`,
 /// `try again at Nov 24th, 2026 3:10 PM`, `resets 3pm`.
-fn until<Tz: chrono::TimeZone>(message: &str, now: DateTime<Tz>) -> Option<DateTime<Utc>> {
+fn until<Tz: chrono::TimeZone>(message: &str, now: &DateTime<Tz>) -> Option<DateTime<Utc>> {
     let utc = now.with_timezone(&Utc);
     let message = message.to_lowercase();
     let stamp = message.rsplit('|').next().and_then(|digits| digits.trim().parse::<i64>().ok());
@@ -109,7 +109,7 @@ mod tests {
             ("You've hit your usage limit.", None),
             ("You've hit your limit · resets soon", None),
         ] {
-            let found = until(message, now).map(|at| at.to_rfc3339());
+            let found = until(message, &now).map(|at| at.to_rfc3339());
             assert_eq!(found.as_deref(), expected, "{message}");
         }
     }

@@ -17,7 +17,8 @@ mod prompt;
 mod transcript;
 mod workplace;
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 use std::path::PathBuf;
@@ -80,7 +81,7 @@ impl CommandModel {
 
     async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
         prompt::check_model(&request.model)?;
-        let is_notional = self.is_subscription().await;
+        self.ask_for_login().await;
         let program = &self.program;
         let kind = program.preset.map(|preset| preset.kind);
         let place = Workplace::new(kind, request).map_err(|error| ModelError::Unsendable {
@@ -123,17 +124,17 @@ impl CommandModel {
         {
             read(kind, &value, &mut heard, live.listener);
         }
-        heard.conclude(&exit, is_notional)
+        heard.conclude(&exit)
     }
 
     /// Asks the program who is logged in, once.
-    async fn is_subscription(&self) -> bool {
+    async fn ask_for_login(&self) {
         let ask = || async {
             let program = self.program.clone();
             // It takes a moment in which nothing else should wait.
             tokio::task::spawn_blocking(move || program.is_subscription()).await.unwrap_or_default()
         };
-        *self.is_subscription.get_or_init(ask).await
+        self.is_subscription.get_or_init(ask).await;
     }
 
     fn note_limit(&self, error: &ModelError) {
@@ -150,6 +151,10 @@ impl ChatModel for CommandModel {
             let answer = self.answer(request, live).await;
             answer.inspect_err(|failed| self.note_limit(&failed.error))
         })
+    }
+
+    fn is_notional(&self) -> bool {
+        self.is_subscription.get().is_some_and(|is_subscription| *is_subscription)
     }
 
     fn at_once(&self) -> Option<usize> {
@@ -199,26 +204,35 @@ impl Program {
         self.leading.iter().cloned().chain(own).collect()
     }
 
+    /// The variables that switch something off for every call.
+    fn switched_off(&self) -> &'static [(&'static str, &'static str)] {
+        match self.preset.map(|preset| preset.kind) {
+            Some(ProgramKind::Claude) => claude::ENVIRONMENT,
+            Some(ProgramKind::Codex) => codex::ENVIRONMENT,
+            Some(ProgramKind::Opencode) => opencode::ENVIRONMENT,
+            Some(ProgramKind::Gemini) => gemini::ENVIRONMENT,
+            None => &[],
+        }
+    }
+
     /// What it is given beside its own environment: what is switched off, and where it may write.
     fn environment_of(&self, request: &Request, place: &Workplace) -> Vec<(String, SecretString)> {
         let shown = |path: PathBuf| path.display().to_string();
-        let (fixed, of_call): (_, Vec<(&str, String)>) = match self.preset.map(|preset| preset.kind) {
+        let of_call: Vec<(&str, String)> = match self.preset.map(|preset| preset.kind) {
             Some(ProgramKind::Claude) => {
                 let limit = request.max_tokens.map(|limit| (claude::OUTPUT_LIMIT, limit.to_string()));
-                (claude::ENVIRONMENT, limit.into_iter().collect())
+                limit.into_iter().collect()
             }
-            Some(ProgramKind::Codex) => (codex::ENVIRONMENT, Vec::new()),
             Some(ProgramKind::Opencode) => {
                 let configuration = (opencode::CONFIGURATION, opencode::configuration(request));
-                (opencode::ENVIRONMENT, vec![configuration, ("XDG_CONFIG_HOME", shown(place.home()))])
+                vec![configuration, ("XDG_CONFIG_HOME", shown(place.home()))]
             }
-            Some(ProgramKind::Gemini) => (
-                gemini::ENVIRONMENT,
-                vec![(gemini::HOME, shown(place.home())), (gemini::SYSTEM, shown(place.system()))],
-            ),
-            None => (&[] as &[_], Vec::new()),
+            Some(ProgramKind::Gemini) => {
+                vec![(gemini::HOME, shown(place.home())), (gemini::SYSTEM, shown(place.system()))]
+            }
+            Some(ProgramKind::Codex) | None => Vec::new(),
         };
-        let fixed = fixed.iter().map(|(name, value)| (*name, (*value).to_owned()));
+        let fixed = self.switched_off().iter().map(|(name, value)| (*name, (*value).to_owned()));
         let added = fixed.chain(of_call).map(|(name, value)| (name.to_owned(), SecretString::from(value)));
         self.environment.iter().cloned().chain(added).collect()
     }

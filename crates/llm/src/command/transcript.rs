@@ -32,8 +32,10 @@ pub(super) struct Transcript {
     pub(super) is_over: bool,
     /// A tool that it or its model used.
     pub(super) tool: Option<String>,
-    /// From when on it answers again, where it says that a limit of its subscription is reached.
-    pub(super) limited_until: Option<Option<DateTime<Utc>>>,
+    /// Whether it says that a limit of its subscription is reached.
+    pub(super) is_limited: bool,
+    /// From when on it then answers again, where it says that, too.
+    pub(super) limited_until: Option<DateTime<Utc>>,
 }
 
 /// How a program ended.
@@ -59,8 +61,8 @@ impl Transcript {
     }
 
     /// Which of a program's own words decide: a failure is one whatever the exit code is.
-    pub(super) fn conclude(self, exit: &Exit, is_notional: bool) -> Result<Reply, FailedAttempt> {
-        let usage = StatedUsage { tokens: self.tokens, cost: self.cost, is_notional };
+    pub(super) fn conclude(self, exit: &Exit) -> Result<Reply, FailedAttempt> {
+        let usage = StatedUsage { tokens: self.tokens, cost: self.cost };
         if let Some(error) = self.failure(exit) {
             let may_be_billed = error.may_be_billed() || self.has_spoken();
             return Err(FailedAttempt { error, usage, may_be_billed });
@@ -78,7 +80,6 @@ impl Transcript {
             served_model: self.served_model,
             tokens: self.tokens,
             stated_cost: self.cost,
-            is_notional,
         })
     }
 
@@ -92,8 +93,8 @@ impl Transcript {
             Some(code) => format!("it ended with the exit code {code}"),
             None => "a signal ended it".to_owned(),
         });
-        if let Some(until) = self.limited_until.filter(|_| self.error.is_some() || failed) {
-            return Some(ModelError::UsageLimit { until, message });
+        if self.is_limited && (self.error.is_some() || failed) {
+            return Some(ModelError::UsageLimit { until: self.limited_until, message });
         }
         if self.error.is_none() && !failed {
             return None;

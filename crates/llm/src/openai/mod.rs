@@ -210,11 +210,7 @@ fn is_limit(completion: Option<u64>, request: &Request) -> bool {
 
 fn usage_of(read: &impl ApiAnswer, answer: &HttpAnswer) -> StatedUsage {
     let usage = read.usage();
-    StatedUsage {
-        tokens: usage.and_then(ReportedUsage::tokens),
-        cost: stated_cost(usage, &answer.headers),
-        is_notional: false,
-    }
+    StatedUsage { tokens: usage.and_then(ReportedUsage::tokens), cost: stated_cost(usage, &answer.headers) }
 }
 
 /// What a refusal says that it took, where it says so.
@@ -228,7 +224,6 @@ fn usage_in(refusal: &HttpAnswer) -> StatedUsage {
     StatedUsage {
         tokens: usage.as_ref().and_then(ReportedUsage::tokens),
         cost: stated_cost(usage.as_ref(), &refusal.headers),
-        is_notional: false,
     }
 }
 

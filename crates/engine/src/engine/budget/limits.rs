@@ -124,10 +124,10 @@ pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
         };
         let models: BTreeSet<String> =
             settings.everybody().filter(is_unbounded).map(|agent| agent.model.clone()).collect();
-        return match models.is_empty() {
-            true => Ok(()),
-            false => Err(BudgetError::Unbounded { limit, models: models.into_iter().collect() }),
-        };
+        if models.is_empty() {
+            return Ok(());
+        }
+        return Err(BudgetError::Unbounded { limit, models: models.into_iter().collect() });
     }
     let is_found = models.iter().any(|model| settings.prices.contains_key(model));
     Err(BudgetError::Unpriced { limit, models: models.into_iter().collect(), is_found })

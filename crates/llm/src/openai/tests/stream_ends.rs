@@ -142,7 +142,6 @@ async fn figures_from_the_middle_of_an_answer_that_breaks_are_not_its_cost() {
     let stated = StatedUsage {
         tokens: Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 1, ..Tokens::default() }),
         cost: Some(dialectic_base::money::Usd::from_dollars(0.25)),
-        is_notional: false,
     };
     for (more, end, expected) in [
         (vec![], Delivery::Cut, StatedUsage::default()),
