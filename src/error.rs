@@ -153,6 +153,12 @@ pub enum Error {
         /// The debate.
         id: DebateId,
     },
+    /// What a subscription allows is used up; the debate is saved.
+    #[error("out of usage; the debate {id} is saved as paused")]
+    LimitReached {
+        /// The debate.
+        id: DebateId,
+    },
     /// The debate was interrupted and saved.
     #[error("interrupted; the debate {id} is saved as paused")]
     Interrupted {
@@ -202,7 +208,7 @@ impl Error {
             | Self::NoRoomToClose { .. }
             | Self::NotEvaluated { .. } => ErrorCategory::Provider,
             Self::NotFull { .. } => return 5,
-            Self::ServerGone { .. } => return TRY_AGAIN,
+            Self::ServerGone { .. } | Self::LimitReached { .. } => return TRY_AGAIN,
             Self::Interrupted { .. }
             | Self::InterruptedAtEnd { .. }
             | Self::QuestionInterrupted { .. }
@@ -241,6 +247,7 @@ impl Error {
             Self::NoRoomToClose { id, at, .. } => {
                 format!("with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>")
             }
+            Self::LimitReached { id } => format!("when there is more: dialectic resume {id}"),
             Self::ServerGone { id } => format!("when the server is back: dialectic resume {id}"),
             Self::Interrupted { id } => format!("continue with: dialectic resume {id}"),
             Self::DemoInterrupted { state } => {

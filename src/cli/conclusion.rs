@@ -82,6 +82,7 @@ fn finish(
     let id = || debate.id.clone();
     match ending {
         RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted { id: id() }),
+        RunEnding::LimitReached => return Err(Error::LimitReached { id: id() }),
         RunEnding::ServerGone => return Err(Error::ServerGone { id: id() }),
         RunEnding::Failed => {
             return Err(match without_room_to_close(debate) {

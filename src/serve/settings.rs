@@ -243,7 +243,9 @@ impl Workplace {
             ..Overrides::default()
         };
         Self::check_members(known, choices)?;
-        let changed = change_settings(settings, &choices.changes(settings)?, &overrides, &self.environment)?;
+        let mut settings = settings.clone();
+        provenance.lend_programs(&mut settings);
+        let changed = change_settings(&settings, &choices.changes(&settings)?, &overrides, &self.environment)?;
         let mut settings = changed.settings;
         let asked = choices.limit()?.map(Usd::from_dollars);
         let usual = settings.debate.budget.max_cost_usd;

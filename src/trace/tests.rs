@@ -205,6 +205,7 @@ fn record() -> CallRecord {
         served_model: Some("gpt-4-0613".to_owned()),
         tokens: Some(Tokens { input_tokens: 1_000, cached_input_tokens: 600, output_tokens: 50, ..Tokens::default() }),
         cost_usd: Some(Usd::from_dollars(0.0125)),
+        notional_usd: None,
         latency_ms: 1_000,
         attempts: 2,
         cost_stated: false,

@@ -133,7 +133,7 @@ fn keys() {
 
     --- stderr
     error: no API key is set, and nothing says which model to ask
-    hint: put one of OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY, OPENROUTER_API_KEY into the environment or a `.env` file; or try `--offline`, which needs no key; or answer the questions of `dialectic init`
+    hint: put one of OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY, OPENROUTER_API_KEY into the environment or a `.env` file; or try `--offline`, which needs no key; or answer the questions of `dialectic init`. Where you have the program `claude` or `codex`, `-m claude` and `-m codex` need no key, too
     ");
     // An empty one is none, and every provider in use is looked at.
     let mut settings = config(&["architect", "kiss"], &json!({}));
@@ -225,7 +225,7 @@ fn all_problems_are_reported_in_one_go() {
     --- stderr
     error: the configuration `./debate-config.json` cannot be used, 7 problems:
         agents[0].name (line 5, column 15): is empty
-        agents[0].provider (line 8, column 19): unknown provider `nope` (known: `openai`, `openrouter`, `anthropic`, `google`, `mistral`, `ollama`, `offline`)
+        agents[0].provider (line 8, column 19): unknown provider `nope` (known: `openai`, `openrouter`, `anthropic`, `google`, `mistral`, `ollama`, `offline`, `claude`, `codex`, `opencode`, `gemini`)
         agents[0].temperature (line 9, column 22): must be from 0 to 2, not 3
         agents[1].id (line 12, column 13): `a` is already the id of `agents[0]`
         judge.id (line 20, column 11): is empty

@@ -167,7 +167,9 @@ impl Provider {
         let list = PRICES.cost(tokens);
         let stated = list.times(random.random_range(0.25..=4.0));
         let (usage, cost) = match self.billing {
-            Billing::Tokens | Billing::Reasoning => (StatedUsage { tokens: Some(tokens), cost: None }, list),
+            Billing::Tokens | Billing::Reasoning => {
+                (StatedUsage { tokens: Some(tokens), ..StatedUsage::default() }, list)
+            }
             Billing::Stated => (StatedUsage { tokens: Some(tokens), cost: Some(stated) }, stated),
             Billing::StatedAlone => (StatedUsage { tokens: None, cost: Some(stated) }, stated),
             Billing::Silent => (StatedUsage::default(), list),

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, TEST_KEY};
 use dialectic_base::provider::DEFAULT_MODELS;
+use dialectic_llm::command::PROGRAMS;
 use dialectic_llm::models::facts;
 use dialectic_llm::presets::PRESETS;
 use dialectic_record::debate::{Event, OutcomeKind, ResultKind, Status};
@@ -183,6 +184,19 @@ fn the_models_are_those_of_the_program() {
 }
 
 /// The providers that are known by name.
+#[test]
+fn the_programs_are_those_that_were_tried() {
+    let text = read("docs/providers.md");
+    for program in PROGRAMS {
+        let login = program.keys.first().map_or_else(|| "its own".to_owned(), |key| format!("`{key}`"));
+        let (name, versions, model) = (program.name, program.versions.join(", "), program.default_model);
+        let row = format!("| `{name}` | {versions} | {login} | `{model}` |");
+        assert!(text.contains(&row), "docs/providers.md lacks the row {row}");
+        let tried = read("tests/vendors/run");
+        assert!(tried.contains(program.versions[0]), "tests/vendors/run does not try {name}");
+    }
+}
+
 fn presets() -> String {
     let code = |text: &str| if text.is_empty() { "none".to_owned() } else { format!("`{text}`") };
     let mut presets = "| provider | base URL | override | key | api |\n| --- | --- | --- | --- | --- |\n".to_owned();

@@ -53,6 +53,7 @@ mod oracle;
 mod other_commands;
 mod outage;
 mod pitch;
+mod programs;
 mod providers;
 mod proxies;
 mod replay;

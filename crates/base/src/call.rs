@@ -69,6 +69,9 @@ pub struct CallRecord {
     /// What it cost; absent when neither the provider nor the price table says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<Usd>,
+    /// What it would have cost at list price, where it was part of a subscription: it then cost nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notional_usd: Option<Usd>,
     /// From the first attempt to the answer, waiting between attempts included, in milliseconds.
     pub latency_ms: u64,
     /// Attempts made, the successful one included; 0 when the cost limit had no room for any.

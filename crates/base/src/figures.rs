@@ -76,6 +76,15 @@ pub fn named_cost(amount: Option<Usd>) -> String {
     if amount.is_none() { format!("cost {}", cost(amount)) } else { cost(amount) }
 }
 
+/// A cost with what a subscription covered beside it: `$0.0000, ≈ $0.08 at list price`.
+#[must_use]
+pub fn with_notional(cost: String, notional: Option<Usd>) -> String {
+    match notional {
+        Some(notional) => format!("{cost}, ≈ {} at list price", short_cost(notional)),
+        None => cost,
+    }
+}
+
 /// An amount of which the cents are enough once there are some: `$0.21`, `$0.0421`.
 pub fn short_cost(amount: Usd) -> String {
     let dollars = amount.dollars();

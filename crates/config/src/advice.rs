@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::NaiveDate;
 
 use dialectic_base::provider::OFFLINE;
+use dialectic_engine::access::is_program;
 use dialectic_engine::agent::{facts_of, limits_of};
 use dialectic_llm::models::{current_near, family, named};
 use dialectic_record::debate::{AgentSettings, Settings};
@@ -19,6 +20,9 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
         if let Some(since) = since {
             let of_model = retired.entry((&agent.provider, &agent.model)).or_insert((since, Vec::new()));
             of_model.1.push(agent.id.as_str());
+        }
+        if !agent.tools.is_empty() && is_program(&agent.provider, &settings.providers) {
+            warnings.push(format!("`{}` has tools, and its provider is a program, which takes none", agent.id));
         }
         if let Some((asked, most)) = agent.max_tokens.zip(limits_of(agent, settings).max_output)
             && asked > most

@@ -9,15 +9,16 @@ use dialectic_engine::access::Environment;
 use dialectic_record::debate::Settings;
 
 use super::check::check;
+use super::choice::with_program;
 use super::error::{ConfigError, ConfigProblem};
 use super::findings::Diagnostics;
 use super::layers::{Layers, ValueSource, at};
 use super::load::role_files;
-use super::names;
 use super::overrides::Overrides;
 use super::resolve::{ResolveContext, Resolved, Usual, resolve};
 use super::schema::{self, keys_at};
 use super::suggest::suggestion;
+use super::{names, programs};
 
 /// A setting, by its path as in the configuration, and its new value.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,8 +74,18 @@ pub fn change_settings(
             own_roles.push(agent.role.clone());
         }
     }
+    let own: Vec<String> =
+        settings.providers.iter().filter(|(_, entry)| entry.program.is_some()).map(|(name, _)| name.clone()).collect();
+    let overrides = &with_program(overrides, &own);
     let usual = Usual::default();
-    let context = ResolveContext { environment, overrides, own_roles: &own_roles, usual: &usual, is_expected: true };
+    let context = ResolveContext {
+        environment,
+        overrides,
+        own_roles: &own_roles,
+        usual: &usual,
+        programs: &[],
+        is_expected: true,
+    };
     let before = as_file(settings);
     let mut file = before.clone();
     let mut paths = Vec::new();
@@ -86,7 +97,7 @@ pub fn change_settings(
     let known = resolved(&before, &context)?.1;
     let (new, warnings) = resolved(&file, &context)?;
     let warnings: Vec<String> = warnings.into_iter().filter(|warning| !known.contains(warning)).collect();
-    let effective = serde_json::to_value(&new).unwrap_or_default();
+    let effective = programs::with_programs(&new);
     for (path, value) in paths {
         if has_no_effect(&effective, &file, &path, value) {
             let why = if warnings.is_empty() { String::new() } else { format!(": {}", warnings.join("; ")) };
@@ -122,7 +133,7 @@ fn fault(message: String) -> ConfigError {
 
 /// Settings in the form of a configuration file that leads to them.
 fn as_file(settings: &Settings) -> Value {
-    let mut file = serde_json::to_value(settings).unwrap_or_default();
+    let mut file = programs::with_programs(settings);
     if let Some(keys) = file.as_object_mut() {
         keys.remove("baseDir");
         keys.remove("contextDir");

@@ -9,12 +9,13 @@ use serde_json::Value;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::provider::{DEFAULT_MODELS, OFFLINE};
 use dialectic_engine::access::{Environment, Outline, provider_names};
+use dialectic_llm::command::{ProgramPreset, program_preset};
 use dialectic_llm::models::facts;
 use dialectic_llm::presets::{CHEAP_MODELS, OPENROUTER, PRESETS, ROUTED_MODELS, STRONG_MODELS, preset};
 use dialectic_record::debate::{AgentSettings, ProviderSettings};
 
 use super::findings::{Diagnostics, unknown};
-use super::overrides::PanelName;
+use super::overrides::{Overrides, PanelName};
 
 /// The environment variable with the model to ask where no file says which.
 pub(super) const MODEL_VARIABLE: &str = "DIALECTIC_MODEL";
@@ -37,6 +38,13 @@ pub struct ModelChoice {
 pub enum ChoiceReason {
     /// The keys of their providers are there, in these environment variables.
     KeyIsSet(Vec<String>),
+    /// These programs are there, and the keys in these environment variables.
+    ProgramIsThere {
+        /// The programs.
+        programs: Vec<String>,
+        /// The variables; there may be none.
+        variables: Vec<String>,
+    },
     /// No key of any is there: it is the first in the order.
     NoKeyIsSet,
     /// An environment variable names them.
@@ -54,9 +62,11 @@ impl ModelChoice {
     /// The variables of which one is needed.
     pub fn callable(&self) -> Result<(), NoKey> {
         match self.because {
-            ChoiceReason::KeyIsSet(_) | ChoiceReason::Variable(_) | ChoiceReason::File(_) | ChoiceReason::Option(_) => {
-                Ok(())
-            }
+            ChoiceReason::KeyIsSet(_)
+            | ChoiceReason::ProgramIsThere { .. }
+            | ChoiceReason::Variable(_)
+            | ChoiceReason::File(_)
+            | ChoiceReason::Option(_) => Ok(()),
             ChoiceReason::NoKeyIsSet => Err(NoKey),
         }
     }
@@ -74,6 +84,11 @@ impl fmt::Display for ChoiceReason {
         match self {
             Self::KeyIsSet(variables) if variables.len() == 1 => write!(f, "{} is set", variables[0]),
             Self::KeyIsSet(variables) => write!(f, "{} are set", variables.join(", ")),
+            Self::ProgramIsThere { programs, variables } => {
+                let verb = if programs.len() == 1 { "is" } else { "are" };
+                write!(f, "{} {verb} installed", programs.join(", "))?;
+                if variables.is_empty() { Ok(()) } else { write!(f, "; {}", Self::KeyIsSet(variables.clone())) }
+            }
             Self::NoKeyIsSet => f.write_str("assumed, as no API key is set"),
             Self::File(path) => write!(f, "{} says so", path.display()),
             Self::Variable(name) | Self::Option(name) => write!(f, "{name} says so"),
@@ -90,7 +105,7 @@ impl fmt::Display for ModelChoice {
         let models = models.join(", ");
         match (self.panel, because) {
             (Some(panel), _) => write!(f, "Panel {}: {models} ({because}).", panel.name()),
-            (None, ChoiceReason::KeyIsSet(_) | ChoiceReason::NoKeyIsSet) => {
+            (None, ChoiceReason::KeyIsSet(_) | ChoiceReason::ProgramIsThere { .. } | ChoiceReason::NoKeyIsSet) => {
                 write!(f, "No model is configured: {models} is used ({because}).")
             }
             (None, ChoiceReason::Variable(_) | ChoiceReason::File(_) | ChoiceReason::Option(_)) => {
@@ -116,7 +131,8 @@ impl Diagnostic for NoKey {
         let variables: Vec<&str> = variables.collect();
         Some(format!(
             "put one of {} into the environment or a `.env` file; or try `--offline`, which needs no key; or answer \
-             the questions of `dialectic init`",
+             the questions of `dialectic init`. Where you have the program `claude` or `codex`, `-m claude` and \
+             `-m codex` need no key, too",
             variables.join(", ")
         ))
     }
@@ -137,7 +153,11 @@ impl ServedModel {
 
     /// What the list of default models names for a provider.
     pub(super) fn by(provider: &str) -> Option<Self> {
-        named(DEFAULT_MODELS, provider)
+        let of_program = || {
+            let preset = program_preset(provider)?;
+            Some(Self { provider: preset.name.to_owned(), model: preset.default_model.to_owned() })
+        };
+        named(DEFAULT_MODELS, provider).or_else(of_program)
     }
 
     /// An agent with these.
@@ -181,6 +201,8 @@ pub(super) struct ModelResolver<'a> {
     pub(super) usual_path: Option<PathBuf>,
     /// The panel that was asked for, and by whom: the command line, or else the user's own configuration.
     pub(super) panel: Option<(PanelName, ChoiceReason)>,
+    /// The programs that are there and have a login of their own.
+    pub(super) programs: &'a [&'static ProgramPreset],
     /// Whether no model is called anyway, so that no key has to be there.
     pub(super) is_offline: bool,
 }
@@ -234,7 +256,10 @@ impl ModelResolver<'_> {
                 match because {
                     ChoiceReason::Variable(name) => findings.variable_problem(name, fault),
                     ChoiceReason::Option(name) => findings.argument(name, fault),
-                    ChoiceReason::File(_) | ChoiceReason::KeyIsSet(_) | ChoiceReason::NoKeyIsSet => {
+                    ChoiceReason::File(_)
+                    | ChoiceReason::KeyIsSet(_)
+                    | ChoiceReason::ProgramIsThere { .. }
+                    | ChoiceReason::NoKeyIsSet => {
                         findings.problem(dialectic_base::key_path::KeyPath::root().key("provider"), fault);
                     }
                 }
@@ -281,6 +306,27 @@ impl ModelResolver<'_> {
             let is_other = |(_, model): &&(&str, &str)| !taken.iter().any(|vendor| model.starts_with(vendor.as_str()));
             found.extend(ROUTED_MODELS.iter().filter(is_other).filter_map(with_key));
         }
+        let is_other = |program: &&&ProgramPreset| {
+            !found.iter().any(|(provider, model, _)| {
+                Some(provider.as_str()) == program.vendor
+                    || program.vendor.is_some_and(|vendor| model.starts_with(vendor))
+            })
+        };
+        let programs: Vec<_> =
+            self.programs.iter().filter(is_other).filter(|_| self.asked.provider.is_none()).collect();
+        if found.len() < 2 && found.len() + programs.len() >= 2 {
+            let of_program =
+                |program: &&&'static ProgramPreset| (program.name.to_owned(), program.default_model.to_owned());
+            let mut variables: Vec<String> = found.iter().map(|(_, _, variable)| variable.clone()).collect();
+            variables.dedup();
+            let because = ChoiceReason::ProgramIsThere {
+                programs: programs.iter().map(|program| program.name.to_owned()).collect(),
+                variables,
+            };
+            let of_keys = found.iter().map(|(provider, model, _)| (provider.clone(), model.clone()));
+            let models = of_keys.chain(programs.iter().map(of_program)).collect();
+            return ModelChoice { models, panel: Some(PanelName::Mixed), because };
+        }
         if found.len() < 2 && self.is_offline {
             return ModelChoice { panel: Some(PanelName::Mixed), ..self.first(DEFAULT_MODELS) };
         }
@@ -288,10 +334,12 @@ impl ModelResolver<'_> {
             let set: Vec<&str> = found.iter().map(|(_, _, variable)| variable.as_str()).collect();
             let set = if set.is_empty() { "none is set".to_owned() } else { format!("only {} is set", set.join(", ")) };
             findings.unmet(format!(
-                "the panel `mixed`, which {} asks for, needs the keys of two providers, or OPENROUTER_API_KEY; {set}",
+                "the panel `mixed`, which {} asks for, needs the keys of two providers, or OPENROUTER_API_KEY, or the program `claude` or `codex` in \
+                 place of a key; {set}",
                 match by {
                     ChoiceReason::File(path) => path.display().to_string(),
                     ChoiceReason::KeyIsSet(_)
+                    | ChoiceReason::ProgramIsThere { .. }
                     | ChoiceReason::NoKeyIsSet
                     | ChoiceReason::Variable(_)
                     | ChoiceReason::Option(_) => "--panel".to_owned(),
@@ -361,6 +409,24 @@ impl ModelResolver<'_> {
     fn key_of(&self, provider: &str) -> Option<String> {
         let variable = Outline::of(provider, self.providers)?.api_key_env()?;
         self.environment.has(variable).then(|| variable.to_owned())
+    }
+}
+
+/// The options with a program in place: `-m claude` means the program and its usual model, `-m claude/opus` another one of
+/// it. `own` are the programs of the user's own: a model of theirs that nobody names has their name.
+pub(super) fn with_program(options: &Overrides, own: &[String]) -> Overrides {
+    let meant = |model: &str| {
+        let (name, rest) = model.split_once('/').map_or((model, None), |(name, rest)| (name, Some(rest)));
+        let preset = program_preset(name);
+        if preset.is_none() && !own.iter().any(|own| own == name) {
+            return None;
+        }
+        let usual = preset.map_or(name, |preset| preset.default_model);
+        Some((name.to_owned(), rest.unwrap_or(usual).to_owned()))
+    };
+    match options.model.as_deref().filter(|_| options.provider.is_none()).and_then(meant) {
+        Some((provider, model)) => Overrides { provider: Some(provider), model: Some(model), ..options.clone() },
+        None => options.clone(),
     }
 }
 

@@ -23,6 +23,7 @@ mod load;
 mod locate;
 mod names;
 mod overrides;
+mod programs;
 mod read;
 mod resolve;
 mod roster;

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use dialectic_base::key_path::{KeyPath, Segment};
-use dialectic_engine::access::{Environment, Trust, provider_names};
+use dialectic_engine::access::{Environment, Trust, programs_there, provider_names};
 use dialectic_engine::runner::{Hooks, remembered_prices};
 use dialectic_engine::tools::FILE_TOOLS;
 use dialectic_record::debate::{AgentSettings, BudgetSettings, Settings};
 
-use super::choice::{ModelChoice, ModelPreference};
+use super::choice::{ModelChoice, ModelPreference, with_program};
 use super::error::ConfigError;
 use super::findings::{Diagnostics, unknown};
 use super::layers::{Layers, ValueSource};
@@ -20,7 +20,7 @@ use super::overrides::{Overrides, PanelChoice, PanelName};
 use super::read::{ConfigDocument, read};
 use super::resolve::{ResolveContext, Resolved, Usual, resolve};
 use super::user::{UserConfig, read_user};
-use super::{names, schema};
+use super::{names, programs, schema};
 
 /// The file that is read when none is named.
 pub const DEFAULT_PATH: &str = "./debate-config.json";
@@ -251,11 +251,25 @@ pub(super) fn assemble(
     let of_project = project.map(|project| ModelPreference::of_file(&project.tree)).filter(|named| !named.is_none());
     // A project that says whom to ask leaves open who takes part, as the user's own configuration does.
     let is_expected = (project.is_some() && of_project.is_none()) || panel.is_some();
+    let is_found = *path == ConfigPath::Default && project.is_some();
     let usual = usual(files, of_project.clone());
-    let context = ResolveContext { environment, overrides, own_roles, usual: &usual, is_expected };
+    let own: Vec<String> = [project.filter(|_| !is_found), user.map(|user| &user.document)]
+        .into_iter()
+        .flatten()
+        .flat_map(|document| programs::names(&document.tree))
+        .collect();
+    let overrides = &with_program(overrides, &own);
+    let is_mixed =
+        overrides.panel == Some(PanelChoice::Named(PanelName::Mixed)) || usual.panel == Some(PanelName::Mixed);
+    let there = if is_mixed { programs_there(environment) } else { Vec::new() };
+    let context = ResolveContext { environment, overrides, own_roles, usual: &usual, programs: &there, is_expected };
     let mut findings = Diagnostics::default();
     for document in [project, panel].into_iter().flatten() {
         findings.problems.extend(document.findings().problems);
+    }
+    if let Some(project) = project.filter(|_| is_found) {
+        let shown = path.as_path().display().to_string();
+        programs::refuse_found(&project.tree, user.map(|user| &user.settings), &shown, &mut findings);
     }
     let Resolved { mut settings, mut layers, mut findings, choice } = resolve(files.layers(), &context, findings);
     if let Some(refusal) = findings.refusal.take() {
@@ -271,7 +285,6 @@ pub(super) fn assemble(
     warnings.extend(project.into_iter().flat_map(|project| project.warnings.clone()));
     warnings.extend(user.into_iter().flat_map(|user| user.warnings.clone()));
     warnings.extend(of_values);
-    let is_found = *path == ConfigPath::Default && project.is_some();
     let mut provenance = if is_found { Trust::of_found_config(path.as_path()) } else { Trust::of_user() };
     if let Some(user) = user {
         provenance = provenance.and_own(&user.settings);

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use dialectic_base::key_path::KeyPath;
 use dialectic_engine::access::{Environment, Outline, elsewhere, url_fault};
+use dialectic_llm::command::ProgramPreset;
 use dialectic_record::debate::{Settings, Terms};
 use dialectic_record::protocol::{COUNCIL, Protocol};
 
@@ -25,6 +26,8 @@ pub(super) struct ResolveContext<'a> {
     pub(super) own_roles: &'a [String],
     /// What the user's own configuration says where nothing else does.
     pub(super) usual: &'a Usual,
+    /// The programs that are there and have a login of their own.
+    pub(super) programs: &'a [&'static ProgramPreset],
     /// Whether there is a file that should say who takes part.
     pub(super) is_expected: bool,
 }

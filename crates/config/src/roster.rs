@@ -135,6 +135,7 @@ fn model_resolver<'a>(
         usual: context.usual.preference.clone(),
         usual_path: context.usual.path.clone(),
         panel: context.panel(),
+        programs: context.programs,
         is_offline: overrides.offline == Switch::On,
     }
 }

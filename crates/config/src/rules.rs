@@ -15,7 +15,7 @@ use dialectic_record::protocol::Protocol;
 
 use super::findings::Diagnostics;
 use super::layers::laid_over;
-use super::names;
+use super::{names, programs};
 
 /// The `debate` of a tree, over what is built in.
 pub(super) fn debate(tree: &Value, findings: &mut Diagnostics) -> DebateSettings {
@@ -73,12 +73,16 @@ fn entries<'a>(section: &'a Value, path: &KeyPath) -> impl Iterator<Item = (&'a 
 pub(super) fn providers(section: &Value, findings: &mut Diagnostics) -> BTreeMap<String, ProviderSettings> {
     let mut providers = BTreeMap::new();
     for (name, entry, path) in entries(section, &KeyPath::root().key("providers")) {
-        let preset = preset(name);
-        let api = preset.map(|preset| preset.api).unwrap_or_default();
-        let provider = laid_over(&ProviderSettings { api, ..ProviderSettings::default() }, entry, &path, findings);
         if name.trim().is_empty() {
             findings.problem(path.clone(), "a provider needs a name");
         }
+        if let Some(program) = programs::program(name, entry, &path, findings) {
+            providers.insert(name.clone(), program);
+            continue;
+        }
+        let preset = preset(name);
+        let api = preset.map(|preset| preset.api).unwrap_or_default();
+        let provider = laid_over(&ProviderSettings { api, ..ProviderSettings::default() }, entry, &path, findings);
         if name == OFFLINE {
             findings.warn(format!("`{path}` has no effect: the provider `{OFFLINE}` calls no server"));
         }

@@ -9,12 +9,13 @@ use serde_json::{Map, Value, json};
 use dialectic_base::key_path::{KeyPath, Segment};
 use dialectic_engine::agent::SUMMARIZATION_METHODS;
 use dialectic_engine::tools::TOOL_NAMES;
+use dialectic_llm::command::PROGRAMS;
 use dialectic_llm::presets::PRESETS;
 use dialectic_record::debate::{Settings, default_settings};
 
 use super::check::follow;
-use super::names;
 use super::overrides::PanelName;
+use super::{names, programs};
 
 /// What a project's configuration may say.
 pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
@@ -23,6 +24,8 @@ pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
     let required = schema["$defs"]["Price"]["required"].clone();
     strip(&mut schema, &["default", "required"]);
     schema["$defs"]["Price"]["required"] = required;
+    programs::describe(&mut schema);
+    strip(&mut schema, &["default"]);
     for key in ["provider", "model"] {
         schema["properties"][key] = json!({
             "description": format!("The {key} to ask where no agent and no judge names one."),
@@ -83,7 +86,8 @@ pub fn schema() -> Value {
         open(definition);
     }
     add_defaults(&mut schema, &default_settings());
-    let providers: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+    let programs = PROGRAMS.iter().map(|program| program.name);
+    let providers: Vec<&str> = PRESETS.iter().map(|preset| preset.name).chain(programs).collect();
     for (definition, key, keyword, names) in [
         ("Agent", "role", "examples", names::built_in_roles().as_slice()),
         ("Agent", "provider", "examples", providers.as_slice()),

@@ -10,6 +10,7 @@ use dialectic_engine::access::{Environment, Outline};
 
 use super::layers::{Layers, ValueSource};
 use super::load::Loaded;
+use super::programs;
 
 /// One effective value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub struct SettingRow {
 /// Every effective value with its source, and for each provider in use its endpoint and whether its key is set.
 #[must_use]
 pub fn show(loaded: &Loaded, environment: &Environment) -> Vec<SettingRow> {
-    let mut settings = serde_json::to_value(&loaded.settings).unwrap_or_default();
+    let mut settings = programs::with_programs(&loaded.settings);
     settings.sort_all_objects();
     let mut rows = Vec::new();
     for section in ["agents", "judge", "debate", "providers", "prices", "models", "baseDir", "contextDir"] {

@@ -104,6 +104,7 @@ pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>,
         overrides: &Overrides::default(),
         own_roles: &role_files(&parent(&path)),
         usual: &Usual::default(),
+        programs: &[],
         is_expected: false,
     };
     let mut layers = Layers::default();

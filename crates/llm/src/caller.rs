@@ -116,15 +116,22 @@ pub struct AttemptUsage {
     pub tokens: Option<Tokens>,
     /// What they cost; absent when that is not known of all of them.
     pub cost_usd: Option<Usd>,
+    /// What those would have cost at list price that are part of a subscription; absent where there are none, and where
+    /// that is not known.
+    pub notional_usd: Option<Usd>,
 }
 
 impl AttemptUsage {
+    /// Of an attempt that was never sent.
+    const NONE: Self = Self { tokens: None, cost_usd: Some(Usd::ZERO), notional_usd: None };
+
     /// Together with what earlier attempts took. The sum of a known cost and an unknown one is unknown.
     fn and(self, earlier: Option<Self>) -> Self {
         let Some(earlier) = earlier else { return self };
         Self {
             tokens: [self.tokens, earlier.tokens].into_iter().flatten().reduce(Tokens::add),
             cost_usd: self.cost_usd.zip(earlier.cost_usd).map(|(a, b)| a + b),
+            notional_usd: [self.notional_usd, earlier.notional_usd].into_iter().flatten().reduce(Usd::add),
         }
     }
 }
@@ -141,7 +148,7 @@ impl Caller {
         let bill = Bill::of(self, request);
         let failed = |error, attempts| Err(FailedCall { error, attempts, spent: bill.spent().map(Box::new) });
         loop {
-            let place = self.limits.in_flight.enter(&self.provider).await;
+            let place = self.limits.in_flight.enter(&self.provider, self.chat.at_once()).await;
             let max_tokens = match bill.reserve().await {
                 Ok(max_tokens) => max_tokens,
                 Err(error) => return failed(error, attempts),
@@ -217,7 +224,7 @@ impl Caller {
     /// Puts on record what an answer took that turned out to be of no use. Returns what nobody keeps books of.
     #[must_use]
     pub fn discard(&self, error: &ModelError, call: CallRecord) -> Option<Box<AttemptUsage>> {
-        let spent = AttemptUsage { tokens: call.tokens, cost_usd: call.cost_usd };
+        let spent = AttemptUsage { tokens: call.tokens, cost_usd: call.cost_usd, notional_usd: call.notional_usd };
         match &self.account {
             Some(account) => {
                 account.enter_failure(error, call);
@@ -292,7 +299,9 @@ impl Caller {
             Some(tokens) => Some(price.cost(tokens)),
             None => price.is_free().then_some(Usd::ZERO),
         });
-        AttemptUsage { tokens: usage.tokens, cost_usd: self.stated(request, usage).or(priced) }
+        let cost = self.stated(request, usage).or(priced);
+        let (cost_usd, notional_usd) = if self.chat.is_notional() { (Some(Usd::ZERO), cost) } else { (cost, None) };
+        AttemptUsage { tokens: usage.tokens, cost_usd, notional_usd }
     }
 
     /// The cost that the provider states. Servers state 0 for models of which they know no price, so that it counts
@@ -306,7 +315,7 @@ impl Caller {
     /// The record of a call that was never sent.
     #[must_use]
     pub fn unsent(&self, request: &Request) -> CallRecord {
-        self.record(request, StatedUsage::default(), None, AttemptUsage { tokens: None, cost_usd: Some(Usd::ZERO) })
+        self.record(request, StatedUsage::default(), None, AttemptUsage::NONE)
     }
 
     /// The record of an attempt, but for what only an answer has.
@@ -323,6 +332,7 @@ impl Caller {
             served_model: None,
             tokens: spent.tokens,
             cost_usd: spent.cost_usd,
+            notional_usd: spent.notional_usd,
             cost_stated: self.stated(request, usage).is_some(),
             reservation: reserved.map(|reserved| reserved.number),
             latency_ms: 0,

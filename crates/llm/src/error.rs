@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Local, Utc};
 
 use dialectic_base::money::BudgetLimit;
 
@@ -14,6 +14,11 @@ const UNBILLED: [u16; 9] = [400, 401, 403, 404, 407, 413, 422, 429, 503];
 #[must_use]
 pub(super) fn may_bill(status: u16) -> bool {
     !UNBILLED.contains(&status)
+}
+
+/// Until when, as people of this place read it.
+fn goes_on(until: DateTime<Utc>) -> String {
+    format!("; it may go on at {}", until.with_timezone(&Local).format("%Y-%m-%d %H:%M"))
 }
 
 /// A failed attempt. Whether another may help is a property of the kind, never of the text.
@@ -99,6 +104,32 @@ pub enum ModelError {
         /// What it said.
         message: String,
     },
+    /// A program of a provider failed, and says no more than this.
+    #[error("the program failed: {message}")]
+    ProgramFailed {
+        /// What it said.
+        message: String,
+    },
+    /// A program's user is not logged in, or the key that it was given is refused.
+    #[error("the program is not logged in: {message}")]
+    LoggedOut {
+        /// What it said.
+        message: String,
+    },
+    /// What a subscription allows is used up.
+    #[error("the usage limit is reached{}: {message}", until.map(goes_on).unwrap_or_default())]
+    UsageLimit {
+        /// From when on it may go on, where that is said.
+        until: Option<DateTime<Utc>>,
+        /// What the program said.
+        message: String,
+    },
+    /// A program's model used a tool, though it has none.
+    #[error("the program used a tool, `{tool}`, and what it saw or did there is not known")]
+    ToolUsed {
+        /// The tool.
+        tool: String,
+    },
     /// Two attempts failed that count in full under the cost limit. A third would take as much again, so the call ends
     /// as if the server were gone.
     #[error("two attempts failed that may be on the bill, the last so: {last}")]
@@ -147,6 +178,10 @@ impl ModelError {
             Self::Empty => "empty",
             Self::OutputLimit => "output-limit",
             Self::Filtered { .. } => "filtered",
+            Self::ProgramFailed { .. } => "program-failed",
+            Self::LoggedOut { .. } => "logged-out",
+            Self::UsageLimit { .. } => "usage-limit",
+            Self::ToolUsed { .. } => "tool-used",
             Self::FailedTwice { last } => last.kind(),
             Self::OverBudget { .. } => "over-budget",
             Self::NoCallsToday { .. } => "no-calls-today",
@@ -165,12 +200,16 @@ impl ModelError {
             | Self::Unreachable { .. }
             | Self::TimedOut { .. }
             | Self::Broken { .. }
+            | Self::ProgramFailed { .. }
             | Self::Empty => true,
             Self::Unauthorized { .. }
             | Self::Refused { .. }
             | Self::ContextExceeded { .. }
             | Self::OutputLimit
             | Self::Filtered { .. }
+            | Self::LoggedOut { .. }
+            | Self::UsageLimit { .. }
+            | Self::ToolUsed { .. }
             | Self::FailedTwice { .. }
             | Self::OverBudget { .. }
             | Self::NoCallsToday { .. }
@@ -198,6 +237,8 @@ impl ModelError {
             | Self::Empty
             | Self::OutputLimit
             | Self::Filtered { .. }
+            | Self::ProgramFailed { .. }
+            | Self::ToolUsed { .. }
             | Self::FailedTwice { .. } => true,
             Self::ServerFailed { status, .. }
             | Self::Unavailable { status, .. }
@@ -206,6 +247,8 @@ impl ModelError {
             Self::RateLimited { .. }
             | Self::ContextExceeded { .. }
             | Self::Unreachable { .. }
+            | Self::LoggedOut { .. }
+            | Self::UsageLimit { .. }
             | Self::OverBudget { .. }
             | Self::NoCallsToday { .. }
             | Self::OutOfTime
@@ -217,23 +260,29 @@ impl ModelError {
     #[must_use]
     pub fn is_turned_away(&self) -> bool {
         match self {
-            Self::Unauthorized { .. } | Self::Unreachable { .. } => true,
+            Self::Unauthorized { .. } | Self::Unreachable { .. } | Self::LoggedOut { .. } => true,
             Self::Refused { status, .. } => *status == 404,
             _ => false,
         }
     }
 
-    /// Whether there was no server, or none behind the one that answered, or a third attempt would cost too much. The
-    /// same request may succeed later.
+    /// Whether there was no server, or none behind the one that answered, or what a subscription allows is used up, or a
+    /// third attempt would cost too much. The same request may succeed later.
     #[must_use]
     pub fn is_server_gone(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Unavailable { .. } | Self::FailedTwice { .. })
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::Unavailable { .. }
+                | Self::UsageLimit { .. }
+                | Self::NoCallsToday { .. }
+                | Self::FailedTwice { .. }
+        )
     }
 
-    /// When the same request may be sent again, where that is known and not soon.
-    #[must_use]
-    pub fn goes_on_at(&self) -> Option<DateTime<Utc>> {
-        if let Self::NoCallsToday { until, .. } = self { Some(*until) } else { None }
+    /// Whether the calls that a subscription or the day allows are used up.
+    pub fn is_used_up(&self) -> bool {
+        matches!(self, Self::UsageLimit { .. } | Self::NoCallsToday { .. })
     }
 
     /// How long the server wants to be left alone.

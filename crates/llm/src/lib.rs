@@ -14,6 +14,7 @@ mod schema;
 pub mod models;
 pub mod presets;
 
+pub mod command;
 pub mod offline;
 pub mod openai;
 

@@ -12,6 +12,8 @@ use serde::Deserialize;
 use dialectic_base::money::{LongPrice, Price};
 use dialectic_base::provider::OFFLINE;
 
+use crate::command::program_preset;
+
 mod family;
 mod near;
 
@@ -151,7 +153,10 @@ pub fn facts(provider: &str, model: &str) -> Option<&'static ModelFacts> {
             listed(if vendor == "mistralai" { "mistral" } else { vendor }, model)
         }),
         "google" => listed(provider, model.strip_prefix("models/").unwrap_or(model)),
-        _ => listed(provider, model),
+        _ => match program_preset(provider) {
+            Some(preset) => preset.listed(model).and_then(|(vendor, model)| facts(vendor, model)),
+            None => listed(provider, model),
+        },
     }
 }
 

@@ -30,6 +30,17 @@ pub trait ChatModel: Send + Sync {
         false
     }
 
+    /// Whether what it takes is part of a subscription: then nothing is billed, and its cost is what it would be at list
+    /// price.
+    fn is_notional(&self) -> bool {
+        false
+    }
+
+    /// How many attempts may be in flight at once at most, beside what the debate allows.
+    fn at_once(&self) -> Option<usize> {
+        None
+    }
+
     /// Finds out, without asking a model anything, whether its server can be reached.
     ///
     /// # Errors

@@ -23,7 +23,10 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let runner = runner(environment.clone())?;
     let at = point(args, &entry)?;
     let branch = runner.branch(&entry, &at)?;
-    let parent = branch.parent().clone();
+    let files = config_files(args.vouch.config.as_ref(), &environment);
+    let provenance = vouched(branch.provenance(), &args.vouch, &files)?;
+    let mut parent = branch.parent().clone();
+    provenance.lend_programs(&mut parent.settings);
     let offline = if args.offline { Switch::On } else { Switch::AsConfigured };
     let ModelArgs { model, judge_model, provider } = args.models.clone();
     let overrides = Overrides { model, judge_model, provider, offline, ..Overrides::default() };
@@ -31,9 +34,8 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     check_changes(&parent.settings, &wanted)?;
     let changed = change_settings(&parent.settings, &wanted, &overrides, &environment)?;
     let settings = changed.settings;
-    let files = config_files(args.vouch.config.as_ref(), &environment);
     let session = Session::open(&args.run, &settings, files.hooks()?, &environment, terminal)?;
-    let provenance = vouched(branch.provenance(), &args.vouch, &files)?.and_changes(&parent.settings, &settings);
+    let provenance = provenance.and_changes(&parent.settings, &settings);
     let prepared = runner.fork(branch, settings.clone(), &provenance, &[])?;
     let of_models = model_warnings(&settings, today());
     let warnings = environment.warnings().iter().chain(&changed.warnings).chain(&of_models);

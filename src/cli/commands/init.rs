@@ -15,7 +15,10 @@ use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{ConfigError, NoKey, PanelName, default_models, user_path, users_environment};
-use dialectic_engine::access::{Environment, Trust, endpoint, is_on_this_machine, key_variable, url_fault};
+use dialectic_engine::access::{
+    Environment, Trust, endpoint, is_on_this_machine, key_variable, programs_there, url_fault,
+};
+use dialectic_llm::command::{PROGRAMS, ProgramPreset, program_preset};
 use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
 use dialectic_llm::presets::{PRESETS, preset};
 use dialectic_record::debate::ProviderSettings;
@@ -71,7 +74,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
     }
     which_model(args, &mut wanted, &environment, dialogue.as_mut(), terminal)?;
     if let Some(dialogue) = &mut dialogue {
-        if wanted.server.is_none() && args.model.is_none() {
+        if wanted.server.is_none() && args.model.is_none() && program_preset(&wanted.provider).is_none() {
             wanted.panel = which_panel(dialogue, terminal)?;
         }
         let directory = dialogue.ask("Directory for debates", "./debates, in each directory")?;
@@ -142,8 +145,9 @@ fn whom(
         return own_server(url.clone(), args.key_variable.clone(), "--server");
     }
     if let Some(name) = &args.provider {
-        if preset(name).is_none_or(|preset| preset.name == OFFLINE) {
-            let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).filter(|name| *name != OFFLINE).collect();
+        if program_preset(name).is_none() && preset(name).is_none_or(|preset| preset.name == OFFLINE) {
+            let servers = PRESETS.iter().map(|preset| preset.name).filter(|name| *name != OFFLINE);
+            let known: Vec<&str> = servers.chain(PROGRAMS.iter().map(|program| program.name)).collect();
             let message = format!("is not a built-in provider; choose {}", known.join(", "));
             return Err(ConfigError::Argument { option: "--provider", message }.into());
         }
@@ -152,23 +156,29 @@ fn whom(
     let mut known = default_models();
     let has_key = |variable: Option<&str>| variable.is_some_and(|variable| environment.has(variable));
     known.sort_by_key(|(_, _, variable)| !has_key(*variable));
+    // Where no key is, a program with a login of its own needs none.
+    let is_without = !known.iter().any(|(_, _, variable)| has_key(*variable));
+    let programs = if is_without { programs_there(environment) } else { Vec::new() };
     let Some(dialogue) = dialogue else {
-        let first = known.first().filter(|(_, _, variable)| has_key(*variable));
-        let (provider, ..) = first.ok_or(NoKey)?;
-        return Ok(SetupAnswers { provider: (*provider).to_owned(), ..SetupAnswers::default() });
+        let first = known.first().filter(|(_, _, variable)| has_key(*variable)).map(|(provider, ..)| *provider);
+        let provider = first.or(programs.first().map(|program| program.name)).ok_or(NoKey)?;
+        return Ok(SetupAnswers { provider: provider.to_owned(), ..SetupAnswers::default() });
     };
-    let mut choices: Vec<String> = known
-        .iter()
-        .map(|(name, _, variable)| match variable {
-            Some(variable) if environment.has(variable) => format!("{name} ({variable} is set)"),
-            Some(variable) => format!("{name} (needs {variable})"),
-            None => (*name).to_owned(),
-        })
-        .collect();
+    let of_program = |program: &&ProgramPreset| format!("{} (the program is installed: no key)", program.name);
+    let mut choices: Vec<String> = programs.iter().map(of_program).collect();
+    choices.extend(known.iter().map(|(name, _, variable)| match variable {
+        Some(variable) if environment.has(variable) => format!("{name} ({variable} is set)"),
+        Some(variable) => format!("{name} (needs {variable})"),
+        None => (*name).to_owned(),
+    }));
     choices.push("ollama (models on this machine)".to_owned());
     choices.push("another server that speaks OpenAI's API".to_owned());
     terminal.notice("Which provider?");
     let place = dialogue.choose("Provider", &choices, terminal)?;
+    if let Some(program) = programs.get(place) {
+        return Ok(SetupAnswers { provider: program.name.to_owned(), ..SetupAnswers::default() });
+    }
+    let place = place - programs.len();
     if let Some((provider, ..)) = known.get(place) {
         return Ok(SetupAnswers { provider: (*provider).to_owned(), ..SetupAnswers::default() });
     }
@@ -261,7 +271,9 @@ fn which_model(
     mut dialogue: Option<&mut Dialogue>,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
-    let usual = default_models().iter().find(|(name, ..)| *name == wanted.provider).map(|(_, model, _)| *model);
+    let of_program = program_preset(&wanted.provider).map(|program| program.default_model);
+    let listed = default_models().iter().find(|(name, ..)| *name == wanted.provider).map(|(_, model, _)| *model);
+    let usual = listed.or(of_program);
     let is_listed = usual.is_none() && (args.model.is_none() || wanted.server.is_some());
     let offered = if is_listed { offered(wanted, environment, terminal)? } else { Vec::new() };
     let names: Vec<&str> = offered.iter().map(|model| model.name.as_str()).collect();

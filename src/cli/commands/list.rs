@@ -13,7 +13,7 @@ use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::standing::standing;
-use dialectic_base::figures::{percent, short_cost};
+use dialectic_base::figures::{percent, short_cost, with_notional};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{Debate, DebateId, ModelUsage, Timestamp};
@@ -40,6 +40,8 @@ struct ListRow {
     rounds: usize,
     confidence: Option<f64>,
     cost_usd: Option<Usd>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notional_usd: Option<Usd>,
     /// The problem's first line.
     problem: String,
     /// What the debate is called.
@@ -106,6 +108,7 @@ fn row(entry: &Entry, args: &ListArgs) -> Option<ListRow> {
             rounds: 0,
             confidence: None,
             cost_usd: None,
+            notional_usd: None,
             problem: String::new(),
             title: String::new(),
             protocol: None,
@@ -131,6 +134,7 @@ fn of_debate(debate: &Debate, standing: &'static str) -> ListRow {
         rounds: debate.rounds.len(),
         confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),
         cost_usd,
+        notional_usd: debate.total_usage().notional_usd,
         problem: one_line(debate.first_line()),
         title: one_line(&debate.title()),
         protocol: debate.settings.as_ref().map(|settings| one_line(&settings.debate.protocol)),
@@ -215,7 +219,7 @@ fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
             Cell::styled(status, style_of(status)),
             Cell::plain(row.title_of_fork(names)),
             Cell::styled(or_nothing(row.created_at.map(when)), Style::new().dimmed()),
-            Cell::plain(or_nothing(row.cost_usd.map(short_cost))),
+            Cell::plain(or_nothing(row.cost_usd.map(|cost| with_notional(short_cost(cost), row.notional_usd)))),
         ];
         cells.extend(has_tags.then(|| Cell::styled(row.tags.join(" "), AnsiColor::Cyan.on_default())));
         cells.push(Cell::plain(row.rounds.to_string()));
@@ -245,7 +249,7 @@ fn for_pipes(rows: &[ListRow]) -> Table {
             row.outcome.map_or_else(dash, str::to_owned),
             row.rounds.to_string(),
             row.confidence.map_or_else(dash, |confidence| confidence.to_string()),
-            row.cost_usd.map_or_else(dash, |cost| cost.to_string()),
+            row.cost_usd.map_or_else(dash, |cost| with_notional(cost.to_string(), row.notional_usd)),
         ];
         let others = others([row.protocol.clone(), row.winner_in_words()].map(|other| other.unwrap_or_else(dash)));
         table.row(fixed.into_iter().chain(others).chain([row.problem.clone()]).map(Cell::plain));

@@ -1,6 +1,7 @@
 //! `dialectic models`: which models can be asked, what they read and cost, and which of them answer.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,8 +18,11 @@ use dialectic_base::money::Usd;
 use dialectic_base::provider::{DEFAULT_MODELS, OFFLINE};
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{ConfigError, Loaded, Overrides, capture_environment};
-use dialectic_engine::access::{Environment, Trust, endpoint, missing_keys_of};
+use dialectic_engine::access::{
+    Environment, ProviderAccessError, Trust, endpoint, is_program, located, missing_keys_of,
+};
 use dialectic_engine::agent::{limits_of, price_of};
+use dialectic_llm::command::{CommandModel, PROGRAMS, Program, program_preset};
 use dialectic_llm::models::current;
 use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
 use dialectic_llm::{ChatModel, Listener, Live, ModelError, Request, Timeouts};
@@ -51,6 +55,9 @@ struct ModelLine {
     output_per_m_tok: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     probe: Option<ProbeResult>,
+    /// Of a model behind a program that was probed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    program: Option<ProgramState>,
 }
 
 /// What came of a probe.
@@ -59,6 +66,9 @@ struct ModelLine {
 struct ProbeResult {
     answered: bool,
     latency_ms: u64,
+    /// What it cost, as a program says; of a subscription what it would have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_usd: Option<Usd>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -83,7 +93,7 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
     let wanted = args.models.iter().map(|name| Pattern::new(name)).collect::<Result<Vec<_>, _>>();
     let wanted = wanted.map_err(|error| ConfigError::Argument { option: "MODEL", message: error.to_string() })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    let mut servers = Servers::of(&settings, &environment, &provenance, terminal)?;
+    let mut servers = Servers::of(&settings, &environment, &provenance, args.probe, terminal)?;
     let offered = runtime.block_on(servers.ask_all(terminal));
     let mut rows = rows(&settings, &servers, &offered);
     if !wanted.is_empty() {
@@ -111,6 +121,29 @@ fn is_meant(name: &Pattern, row: &ModelLine) -> bool {
 /// The servers that the configuration knows, by provider.
 struct Servers {
     clients: BTreeMap<String, Option<Arc<OpenAiClient>>>,
+    /// The programs that are there, or that somebody is to ask.
+    programs: BTreeMap<String, Result<Program, ProviderAccessError>>,
+}
+
+/// What a program says of itself.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProgramState {
+    version: Option<String>,
+    /// Whether that version was tried, or the user allows it.
+    may_be_called: bool,
+    /// Whether it says that a subscription is logged in.
+    subscription: bool,
+}
+
+impl ProgramState {
+    fn of(program: &Program) -> Self {
+        Self {
+            version: program.version().ok(),
+            may_be_called: program.check_version().is_ok(),
+            subscription: program.is_subscription(),
+        }
+    }
 }
 
 impl Servers {
@@ -119,6 +152,7 @@ impl Servers {
         settings: &Settings,
         environment: &Environment,
         provenance: &Trust,
+        looks_for_programs: bool,
         terminal: &mut Terminal,
     ) -> Result<Self, Error> {
         let http = http_client(environment.certificate_file())?;
@@ -127,6 +161,26 @@ impl Servers {
         let built_in = DEFAULT_MODELS.iter().map(|(name, _)| *name).filter(has_key);
         let configured = settings.providers.keys().map(String::as_str);
         let names: BTreeSet<&str> = used.chain(built_in).chain(configured).filter(|name| *name != OFFLINE).collect();
+        let found = |name: &str| {
+            let project: Vec<PathBuf> = settings.base_dir.iter().cloned().collect();
+            located(name, &settings.providers, environment, provenance, &project)
+        };
+        let is_program = |name: &&str| is_program(name, &settings.providers);
+        let mut programs = BTreeMap::new();
+        for name in names.iter().copied().filter(is_program) {
+            programs.insert(name.to_owned(), found(name));
+        }
+        for preset in PROGRAMS.iter().filter(|preset| looks_for_programs && is_program(&preset.name)) {
+            if let (false, Ok(program)) = (programs.contains_key(preset.name), found(preset.name)) {
+                programs.insert(preset.name.to_owned(), Ok(program));
+            }
+        }
+        for (name, program) in &programs {
+            if let Err(error) = program {
+                terminal.warning(&format!("skipping {name}: {error}"));
+            }
+        }
+        let names = names.into_iter().filter(|name| !is_program(name));
         let mut clients = BTreeMap::new();
         for name in names {
             let client = match missing_keys_of([("", name)], &settings.providers, environment) {
@@ -148,7 +202,7 @@ impl Servers {
             };
             clients.insert(name.to_owned(), client);
         }
-        Ok(Self { clients })
+        Ok(Self { clients, programs })
     }
 
     /// What each of them lists, asked at the same time. What goes wrong with one is said and is no matter of the others.
@@ -214,13 +268,47 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
                 input_per_m_tok: price.map(|price| price.input_per_m_tok),
                 output_per_m_tok: price.map(|price| price.output_per_m_tok),
                 probe: None,
+                program: None,
             }
         };
         let mut of_provider: Vec<ModelLine> = names.into_iter().map(row).collect();
         of_provider.sort_by_key(|row| row.used_by.is_empty());
         rows.extend(of_provider);
     }
+    for (provider, program) in &servers.programs {
+        if program.is_ok() {
+            rows.extend(rows_of_program(settings, provider));
+        }
+    }
     rows
+}
+
+/// The models of a program in use, else the one that it is asked for by default: none lists what it has.
+fn rows_of_program(settings: &Settings, provider: &str) -> Vec<ModelLine> {
+    let used = everybody(settings).filter(|agent| agent.provider == *provider).map(|agent| agent.model.as_str());
+    let mut names: BTreeSet<&str> = used.collect();
+    if names.is_empty() {
+        names.extend(program_preset(provider).map(|preset| preset.default_model));
+    }
+    let row = |name: &str| {
+        let agent = with_model(settings, provider, name);
+        let price = price_of(&agent, settings);
+        ModelLine {
+            provider: provider.to_owned(),
+            model: name.to_owned(),
+            used_by: everybody(settings)
+                .filter(|agent| agent.provider == *provider && agent.model == name)
+                .map(|agent| agent.id.to_string())
+                .collect(),
+            offered: None,
+            context_window: limits_of(&agent, settings).context_window,
+            input_per_m_tok: price.map(|price| price.input_per_m_tok),
+            output_per_m_tok: price.map(|price| price.output_per_m_tok),
+            probe: None,
+            program: None,
+        }
+    };
+    names.into_iter().map(row).collect()
 }
 
 async fn probe_all(
@@ -231,8 +319,10 @@ async fn probe_all(
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
     let is_probed = |row: &&mut ModelLine| {
+        // What a program is, nobody knows before it is asked.
+        let is_program = servers.programs.contains_key(&row.provider);
         let can_be_asked = servers.clients.get(&row.provider).is_some_and(Option::is_some);
-        can_be_asked && (!args.models.is_empty() || !row.used_by.is_empty())
+        is_program || can_be_asked && (!args.models.is_empty() || !row.used_by.is_empty())
     };
     let mut probed: Vec<&mut ModelLine> = rows.iter_mut().filter(is_probed).collect();
     let price = |row: &ModelLine| {
@@ -250,13 +340,23 @@ async fn probe_all(
         return Err(NotAsked::Declined.into());
     }
     for row in &mut probed {
-        let Some(Some(client)) = servers.clients.get(&row.provider) else { continue };
-        row.probe = Some(probe(client, &row.model).await);
+        if let Some(Ok(program)) = servers.programs.get(&row.provider) {
+            let state = ProgramState::of(program);
+            row.probe = Some(match program.check_version() {
+                Ok(()) => probe(&CommandModel::new(program.clone()), &row.model).await,
+                Err(fault) => {
+                    ProbeResult { answered: false, latency_ms: 0, cost_usd: None, error: Some(fault.to_string()) }
+                }
+            });
+            row.program = Some(state);
+        } else if let Some(Some(client)) = servers.clients.get(&row.provider) {
+            row.probe = Some(probe(&**client, &row.model).await);
+        }
     }
     Ok(())
 }
 
-async fn probe(client: &OpenAiClient, model: &str) -> ProbeResult {
+async fn probe(client: &dyn ChatModel, model: &str) -> ProbeResult {
     let request = Request {
         model: model.into(),
         temperature: 0.0,
@@ -274,13 +374,18 @@ async fn probe(client: &OpenAiClient, model: &str) -> ProbeResult {
         client.ask(&request, Live { listener: &Nobody, timeouts, attempt: 1, further: None }),
     )
     .await;
+    let mut cost_usd = None;
     let error = match asked {
-        Ok(Ok(_)) => None,
+        Ok(Ok(reply)) => {
+            cost_usd = reply.stated_cost;
+            None
+        }
         Ok(Err(failed)) => Some(failed.error).filter(|error| !came_from_a_model(error)),
         Err(_) => Some(ModelError::TimedOut { after: PROBING }),
     };
     let latency_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    ProbeResult { answered: error.is_none(), latency_ms, error: error.map(|error| one_line(&error.to_string())) }
+    let answered = error.is_none();
+    ProbeResult { answered, latency_ms, cost_usd, error: error.map(|error| one_line(&error.to_string())) }
 }
 
 /// A model that thought until its tokens were used up has answered all the same.
@@ -290,11 +395,20 @@ fn came_from_a_model(error: &ModelError) -> bool {
 
 /// A part for each provider, with the configured models first.
 fn shown(rows: &[ModelLine], servers: &Servers, layout: Layout) -> String {
-    let parts = servers.clients.keys().filter_map(|provider| {
+    let parts = servers.clients.keys().chain(servers.programs.keys()).filter_map(|provider| {
         let rows: Vec<&ModelLine> = rows.iter().filter(|row| row.provider == *provider).collect();
-        (!rows.is_empty()).then(|| format!("{}\n{}", one_line(provider), table(&rows).drawn(layout)))
+        let state = rows.iter().find_map(|row| row.program.as_ref()).map(of_program).unwrap_or_default();
+        (!rows.is_empty()).then(|| format!("{}{state}\n{}", one_line(provider), table(&rows).drawn(layout)))
     });
     parts.collect::<Vec<_>>().join("\n").trim_end().to_owned()
+}
+
+/// What a program says of itself, after its name.
+fn of_program(state: &ProgramState) -> String {
+    let version = state.version.as_deref().map_or_else(|| "version unknown".to_owned(), one_line);
+    let tried = if state.may_be_called { "" } else { ", not tried" };
+    let login = if state.subscription { ", a subscription is logged in" } else { "" };
+    format!(" ({version}{tried}{login})")
 }
 
 fn table(rows: &[&ModelLine]) -> Table {
@@ -314,7 +428,13 @@ fn table(rows: &[&ModelLine]) -> Table {
         let price = |price: Option<f64>| price.map_or_else(|| "?".to_owned(), |price| format!("{price:.2}"));
         let mark = if row.offered == Some(false) { " (not offered)" } else { "" };
         let probe = row.probe.as_ref().map_or_else(String::new, |probe| match &probe.error {
-            None => format!("answered in {:.1} s", Duration::from_millis(probe.latency_ms).as_secs_f64()),
+            None => {
+                let cost = probe.cost_usd.filter(|cost| *cost > Usd::ZERO);
+                let is_notional = row.program.as_ref().is_some_and(|program| program.subscription);
+                let about = if is_notional { "≈ " } else { "" };
+                let cost = cost.map(|cost| format!(", {about}{cost}")).unwrap_or_default();
+                format!("answered in {:.1} s{cost}", Duration::from_millis(probe.latency_ms).as_secs_f64())
+            }
             Some(error) => error.clone(),
         });
         let used_by = row.used_by.iter().map(|id| one_line(id)).collect::<Vec<_>>().join(", ");

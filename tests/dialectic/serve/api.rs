@@ -99,6 +99,8 @@ fn what_a_request_may_not_say_is_refused_and_named() {
         (json!({"debate": {"critics": "some"}}), "debate.critics"),
         (json!({"judge": {"maxTokens": 1.5}}), "judge.maxTokens"),
         (json!({"providers": {"openai": {"baseUrl": "http://evil.example"}}}), "providers"),
+        (json!({"providers": {"claude": {"argv": ["./evil"]}}}), "providers"),
+        (json!({"judge": {"argv": ["./evil"]}}), "judge.argv"),
         (json!({"hooks": {"afterDebate": ["id"]}}), "hooks"),
         (json!({"contextDir": "/"}), "contextDir"),
         (json!({"agents": [{"role": "wizard"}]}), "agents[0].role"),

@@ -232,6 +232,7 @@ impl Plan {
             served_model: None,
             tokens: (!draw.is_multiple_of(11)).then_some(tokens),
             cost_usd: (!unpriced).then(|| Usd::for_tokens(draw % 5000, 0.1 + 0.2)),
+            notional_usd: None,
             latency_ms: draw % 900,
             attempts: 1,
             cost_stated: false,

@@ -6,6 +6,7 @@ use secrecy::SecretString;
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::provider::ApiKind;
+use dialectic_llm::command::{PROGRAMS, ProgramFault, program_preset};
 use dialectic_llm::openai::Endpoint;
 use dialectic_llm::presets::{OPENROUTER, PRESETS, Preset, preset};
 use dialectic_record::debate::{ProviderSettings, Settings};
@@ -41,6 +42,24 @@ pub enum ProviderAccessError {
         /// The variable.
         variable: String,
     },
+    /// The environment of a program needs a variable that the user has not set.
+    #[error(
+        "the program of the provider `{name}` needs the environment variable {variable}, set by you and not by a file that was found"
+    )]
+    UnsetInProgram {
+        /// The provider.
+        name: String,
+        /// The variable.
+        variable: String,
+    },
+    /// It is a program that cannot be called.
+    #[error("the provider `{name}` cannot be called: {fault}")]
+    Program {
+        /// The provider.
+        name: String,
+        /// Why.
+        fault: ProgramFault,
+    },
     /// It was found, and would be sent what is not its own.
     #[error(transparent)]
     Stranger(#[from] TrustError),
@@ -54,14 +73,30 @@ impl Diagnostic for ProviderAccessError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Stranger(error) => error.hint(),
-            Self::Unknown { .. } | Self::BaseUrl { .. } | Self::UnsetVariable { .. } => None,
+            Self::Program { name, fault } => match fault {
+                ProgramFault::Missing { .. } => {
+                    Some(format!("install it, or say where it is: `providers.{name}.argv` in your own configuration"))
+                }
+                ProgramFault::Untried { version, .. } => Some(format!(
+                    "what it can be kept from may have changed (docs/providers.md); to call it all the same, put \
+                     `\"allowVersions\": [\"{version}\"]` into `providers.{name}` of your own configuration"
+                )),
+                ProgramFault::Relative { .. } | ProgramFault::NoVersion { .. } => None,
+            },
+            Self::Unknown { .. } | Self::BaseUrl { .. } | Self::UnsetVariable { .. } | Self::UnsetInProgram { .. } => {
+                None
+            }
         }
     }
 
     fn remedy(&self) -> Option<Remedy> {
         match self {
             Self::Stranger(error) => error.remedy(),
-            Self::Unknown { .. } | Self::BaseUrl { .. } | Self::UnsetVariable { .. } => None,
+            Self::Unknown { .. }
+            | Self::BaseUrl { .. }
+            | Self::UnsetVariable { .. }
+            | Self::UnsetInProgram { .. }
+            | Self::Program { .. } => None,
         }
     }
 }
@@ -234,8 +269,10 @@ pub fn url_fault(text: &str) -> Option<&'static str> {
 #[must_use]
 pub fn provider_names(configured: &BTreeMap<String, ProviderSettings>) -> Vec<&str> {
     let built_in = PRESETS.iter().map(|preset| preset.name);
-    let own = configured.keys().map(String::as_str).filter(|name| preset(name).is_none());
-    built_in.chain(own).collect()
+    let programs = PROGRAMS.iter().map(|program| program.name);
+    let is_own = |name: &&str| preset(name).is_none() && program_preset(name).is_none();
+    let own = configured.keys().map(String::as_str).filter(is_own);
+    built_in.chain(programs).chain(own).collect()
 }
 
 #[cfg(test)]

@@ -170,6 +170,25 @@ impl Environment {
         self.variables.get(name).map(|variable| variable.value.clone())
     }
 
+    /// The value of a variable that the user has set.
+    #[must_use]
+    pub fn of_user(&self, name: &str) -> Option<&str> {
+        self.get(name).filter(|_| self.author(name) == Some(&Author::User))
+    }
+
+    /// What the user has set, without what was found.
+    pub(super) fn users_own(&self) -> Self {
+        let mut own = self.clone();
+        own.variables.retain(|_, variable| variable.author == Author::User);
+        own
+    }
+
+    /// The variables that the user has set, keys included.
+    pub(super) fn all_of_user(&self) -> impl Iterator<Item = (&str, &SecretString)> {
+        let of_user = self.variables.iter().filter(|(_, variable)| variable.author == Author::User);
+        of_user.map(|(name, variable)| (name.as_str(), &variable.value))
+    }
+
     /// Whether a variable has a value.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {

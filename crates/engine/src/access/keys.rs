@@ -11,6 +11,7 @@ use dialectic_record::debate::{ProviderSettings, Settings};
 use super::endpoint::Outline;
 use super::environment::{Environment, TOKEN};
 use super::headers;
+use super::program::{self, is_program};
 
 /// What opens the destinations of traces.
 const OF_TRACES: [&str; 4] =
@@ -92,7 +93,9 @@ pub fn secret_variables(providers: &BTreeMap<String, ProviderSettings>) -> BTree
     let presets = PRESETS.iter().filter_map(|preset| preset.api_key_env).map(str::to_owned);
     let configured = providers.values().flat_map(|provider| {
         let in_headers = provider.headers.values().flat_map(|value| headers::variables(value)).map(str::to_owned);
-        provider.api_key_env.clone().into_iter().chain(in_headers)
+        let set = provider.program.iter().flat_map(|program| program.env.set.values());
+        let in_programs = set.flat_map(|value| headers::variables(value)).map(str::to_owned);
+        provider.api_key_env.clone().into_iter().chain(in_headers).chain(in_programs)
     });
     presets.chain(configured).chain(OF_TRACES.map(str::to_owned)).collect()
 }
@@ -125,17 +128,18 @@ pub fn missing_keys_of<'a>(
     }
     let mut missing: Vec<MissingKey> = Vec::new();
     for (provider, agents) in by_provider {
-        let Some(outline) = Outline::of(provider, providers) else { continue };
-        let headers = outline.headers();
-        let of_headers = headers.iter().flat_map(|(_, value)| headers::variables(value));
-        for variable in outline.api_key_env().into_iter().chain(of_headers) {
+        let needed = if is_program(provider, providers) {
+            program::variables(provider, providers)
+        } else {
+            let Some(outline) = Outline::of(provider, providers) else { continue };
+            let headers = outline.headers();
+            let of_headers = headers.iter().flat_map(|(_, value)| headers::variables(value));
+            outline.api_key_env().into_iter().chain(of_headers).map(str::to_owned).collect()
+        };
+        for variable in needed {
             let known = missing.iter().any(|key| key.variable == variable && key.provider == provider);
-            if !environment.has(variable) && !known {
-                missing.push(MissingKey {
-                    provider: provider.to_owned(),
-                    variable: variable.to_owned(),
-                    agents: agents.clone(),
-                });
+            if !environment.has(&variable) && !known {
+                missing.push(MissingKey { provider: provider.to_owned(), variable, agents: agents.clone() });
             }
         }
     }

@@ -16,6 +16,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::money::{BudgetLimit, Price, Usd};
 use dialectic_base::provider::OFFLINE;
 use dialectic_base::secrets::{is_same_file, may_hold_secrets};
+use dialectic_llm::command::program_preset;
 use dialectic_llm::models::{built_in_price, with_cache_writes};
 use dialectic_llm::presets::{PRESETS, Preset};
 use dialectic_record::debate::{AgentId, BudgetSettings, PromptSources, ProviderSettings, Settings, Terms};
@@ -23,6 +24,7 @@ use dialectic_record::debate::{AgentId, BudgetSettings, PromptSources, ProviderS
 use super::endpoint::Outline;
 use super::environment::Environment;
 use super::headers;
+use super::program::is_program;
 
 /// Who said something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,6 +119,17 @@ pub enum TrustError {
         /// Who says so.
         author: Author,
     },
+    /// A program of the user's would be something else.
+    #[error(
+        "`{}`, which was found and not named, says something of the provider `{provider}`, which is a program",
+        file(author).display()
+    )]
+    Program {
+        /// The provider.
+        provider: String,
+        /// Who says so.
+        author: Author,
+    },
     /// Tools would read a directory that the user did not name.
     #[error("tools would read `{}`, because `{}` says so, which was found and not named", path.display(), file(author).display())]
     Context {
@@ -159,6 +172,7 @@ impl Diagnostic for TrustError {
         let (Self::Key { author, .. }
         | Self::Header { author, .. }
         | Self::Prompt { author, .. }
+        | Self::Program { author, .. }
         | Self::Context { author, .. }) = self;
         let hint = match (self, author) {
             (Self::Context { .. }, _) => "if you want it, name the directory",
@@ -174,6 +188,7 @@ impl Diagnostic for TrustError {
         let (Self::Key { author, .. }
         | Self::Header { author, .. }
         | Self::Prompt { author, .. }
+        | Self::Program { author, .. }
         | Self::Context { author, .. }) = self;
         Some(match (self, author) {
             (Self::Context { path, .. }, _) => Remedy::NameContext(path.clone()),
@@ -340,7 +355,38 @@ impl Trust {
             // Loading the configuration decided it.
             Author::User | Author::EnvFile(_) | Author::Config(_) => Terms::default(),
         };
+        self.lend_programs(settings);
         settings.terms.prices = self.prices(settings, environment);
+    }
+
+    /// Has agents of a record call the programs by their names that the user has configured.
+    pub fn lend_programs(&self, settings: &mut Settings) {
+        for (name, entry) in self.vouched.iter().filter(|(_, entry)| entry.program.is_some()) {
+            settings.providers.entry(name.clone()).or_insert_with(|| entry.clone());
+        }
+    }
+
+    /// Sees to it that a provider which is a program is the one that the user means.
+    ///
+    /// # Errors
+    /// What was found says something else of a provider of that name.
+    pub(crate) fn check_program(
+        &self,
+        name: &str,
+        providers: &BTreeMap<String, ProviderSettings>,
+    ) -> Result<(), TrustError> {
+        let Some(entry) = providers.get(name).filter(|entry| entry.program.is_none()) else { return Ok(()) };
+        let is_users_program = self.vouched.get(name).is_some_and(|entry| entry.program.is_some());
+        let author = self.of_provider(name, entry);
+        if *author == Author::User || !is_users_program && program_preset(name).is_none() {
+            return Ok(());
+        }
+        Err(TrustError::Program { provider: name.to_owned(), author: author.clone() })
+    }
+
+    /// The directories of the project, and what else may be read.
+    pub(super) fn directories(&self) -> impl Iterator<Item = &PathBuf> {
+        self.directories.iter()
     }
 
     /// The prices that count where they were found. A server that is sent a key of the user's bills the user, whatever
@@ -357,7 +403,12 @@ impl Trust {
         for (provider, url) in self.billing(settings, environment) {
             for model in &models {
                 let with_writes = |price| with_cache_writes(price, provider, model);
-                let known = self.prices.get(*model).copied().or_else(|| list_price(url.as_ref()?, model));
+                let listed = || match url {
+                    // A program's models have the prices of their vendor.
+                    None if is_program(provider, &settings.providers) => built_in_price(provider, model),
+                    _ => list_price(url.as_ref()?, model),
+                };
+                let known = self.prices.get(*model).copied().or_else(listed);
                 let price = match (settings.prices.get(*model), known) {
                     (Some(found), Some(known)) => Some(with_writes(*found).at_least(with_writes(known))),
                     (Some(found), None) => Some(*found).filter(|found| self.keeps(model, *found, has_limit)),
@@ -373,6 +424,9 @@ impl Trust {
     fn billing<'a>(&self, settings: &'a Settings, environment: &Environment) -> Vec<(&'a str, Option<Url>)> {
         let providers: BTreeSet<&str> = settings.everybody().map(|agent| agent.provider.as_str()).collect();
         let with_key = providers.into_iter().filter(|provider| *provider != OFFLINE).filter_map(|provider| {
+            if is_program(provider, &settings.providers) {
+                return Some((provider, None));
+            }
             let outline = Outline::of(provider, &settings.providers)?;
             let url = outline.base_url(environment).and_then(|text| Url::parse(text.trim()).ok());
             self.sends_users_key(provider, &outline, environment).then_some((provider, url))

@@ -67,6 +67,8 @@ pub enum RunEnding {
     Paused,
     /// It is saved as paused, because a server that it needs is gone; it can be resumed.
     ServerGone,
+    /// It is saved as paused, because what a subscription allows is used up; it can be resumed when there is more.
+    LimitReached,
     /// Without an answer; it can be resumed.
     Failed,
 }
@@ -318,7 +320,11 @@ impl Engine {
                 Next::Fail => return Ok(RunEnding::Failed),
                 Next::Pause => {
                     self.append(Event::Paused)?;
-                    return Ok(if self.outage.ends_run { RunEnding::ServerGone } else { RunEnding::Paused });
+                    return Ok(match (self.outage.ends_run, self.outage.is_limit()) {
+                        (true, true) => RunEnding::LimitReached,
+                        (true, false) => RunEnding::ServerGone,
+                        (false, _) => RunEnding::Paused,
+                    });
                 }
             };
             self.append(Event::StageEntered { stage })?;

@@ -73,7 +73,7 @@ struct WaitingCall {
 impl WaitingCall {
     /// Whether it is for the whole server, and not for what stands behind it, that there was no answer.
     fn is_for_connection(&self) -> bool {
-        matches!(self.failed.error, ModelError::Unreachable { .. })
+        matches!(self.failed.error, ModelError::Unreachable { .. } | ModelError::UsageLimit { .. })
     }
 }
 
@@ -106,6 +106,12 @@ impl Outage {
     /// The providers with calls that wait: nothing more is sent there before it is decided about these.
     pub(super) fn providers(&self) -> BTreeSet<Arc<str>> {
         self.waiting.values().map(|waiting| Arc::clone(&waiting.provider)).collect()
+    }
+
+    /// Whether what a subscription or the day allows is used up, and no server is gone.
+    pub(super) fn is_limit(&self) -> bool {
+        let is_limit = |waiting: &WaitingCall| waiting.failed.error.is_used_up();
+        !self.waiting.is_empty() && self.waiting.values().all(is_limit)
     }
 
     /// A provider has answered.
@@ -167,8 +173,9 @@ impl Engine {
     pub(super) fn waits_for_server(&mut self, arrival: &Completion, failed: &FailedCall) -> bool {
         let key = &arrival.step.key;
         let Some(provider) = self.provider_of(&key.agent_id) else { return false };
-        let is_gone = failed.is_server_gone() && self.outage.answered.contains(&*provider);
-        if !is_gone && failed.error.goes_on_at().is_none() {
+        // A provider whose limit is reached is there.
+        let is_there = failed.error.is_used_up() || self.outage.answered.contains(&*provider);
+        if !failed.is_server_gone() || !is_there {
             return false;
         }
         let waiting = WaitingCall { step: arrival.step.clone(), failed: failed.clone(), provider };
@@ -186,7 +193,7 @@ impl Engine {
     /// Whether so many can be reached that the debate can do without the others. Nobody is failed for whom it is only
     /// too early.
     fn can_do_without(&self) -> bool {
-        if self.is_too_early() {
+        if self.is_day_over() {
             return false;
         }
         let can_reach = |id: &AgentId| {
@@ -198,9 +205,10 @@ impl Engine {
         team.iter().filter(|agent| can_reach(&agent.id)).count() >= enough && can_reach(&self.panel.judge.settings.id)
     }
 
-    /// Whether a call that waits is not to be made before a certain time.
-    fn is_too_early(&self) -> bool {
-        self.outage.waiting.values().any(|waiting| waiting.failed.error.goes_on_at().is_some())
+    /// Whether no further call may be made today, of nobody.
+    fn is_day_over(&self) -> bool {
+        let is_over = |waiting: &WaitingCall| matches!(waiting.failed.error, ModelError::NoCallsToday { .. });
+        self.outage.waiting.values().any(is_over)
     }
 
     /// Whether the debate cannot go on before a server is back.
@@ -231,9 +239,10 @@ impl Engine {
     pub(super) async fn sit_out(&mut self) -> Result<Trigger, EngineError> {
         let calls = self.outage.waiting.len();
         let error = self.outage.waiting.values().next_back().map(|waiting| waiting.failed.to_string());
-        self.signal(Signal::ServerGone { calls, error: error.unwrap_or_default() });
+        let is_limit = self.outage.is_limit();
+        self.signal(Signal::ServerGone { calls, error: error.unwrap_or_default(), is_limit });
         self.outage.in_vain += 1;
-        if self.outage.on == OnOutage::Pause || self.is_too_early() || self.outage.in_vain > MOST_IN_VAIN {
+        if self.outage.on == OnOutage::Pause || is_limit || self.outage.in_vain > MOST_IN_VAIN {
             self.outage.ends_run = true;
             return Ok(Trigger::PAUSE);
         }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::access::{Environment, Trust, endpoint};
+use crate::access::{Environment, ProviderAccessError, Trust, endpoint, is_program, program};
 use dialectic_base::provider::OFFLINE;
 use dialectic_llm::ChatModel;
+use dialectic_llm::command::CommandModel;
 use dialectic_llm::offline::{OfflineOptions, OfflineProvider};
 use dialectic_llm::openai::{OpenAiClient, http_client, http_client_under_limit};
 use dialectic_record::debate::ProviderSettings;
@@ -20,7 +22,7 @@ pub struct Models {
 
 impl Models {
     /// Builds the clients of `used`, the providers in use by name, at least one; `configured` are those of the file. `has_limit` says whether what
-    /// they cost is limited.
+    /// they cost is limited, and `project` names directories in which no program is looked for.
     ///
     /// # Errors
     /// When one of them cannot be called.
@@ -30,6 +32,7 @@ impl Models {
         environment: &Environment,
         provenance: &Trust,
         has_limit: bool,
+        project: &[PathBuf],
     ) -> Result<Self, ServicesError> {
         let mut models = Self { by_provider: Vec::new() };
         let mut http = None;
@@ -39,7 +42,10 @@ impl Models {
             }
             let chat: Arc<dyn ChatModel> = if name == OFFLINE {
                 Arc::new(OfflineProvider::new(rehearsal_options(environment)?))
+            } else if is_program(name, configured) {
+                Arc::new(CommandModel::new(program(name, configured, environment, provenance, project)?))
             } else {
+                provenance.check_program(name, configured).map_err(ProviderAccessError::from)?;
                 let http = match &http {
                     Some(http) => http,
                     None => http.insert(if has_limit {

@@ -119,7 +119,9 @@ impl Services {
             let everybody = settings.everybody();
             let used = everybody.map(|agent| agent.provider.as_str());
             let has_limit = settings.max_cost().is_some();
-            Models::build(used, &settings.providers, environment, provenance, has_limit)?
+            let project: Vec<PathBuf> =
+                [&settings.base_dir, &settings.context_dir].into_iter().flatten().cloned().collect();
+            Models::build(used, &settings.providers, environment, provenance, has_limit, &project)?
         };
         let debate = &settings.debate;
         let limits = CallerLimits {

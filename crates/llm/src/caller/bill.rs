@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::{FailedAttempt, Further, ModelError, Request, Reserved};
 use dialectic_base::call::CallRecord;
-use dialectic_base::money::{Price, Usd};
+use dialectic_base::money::Price;
 
 use super::{AttemptUsage, Caller};
 
@@ -68,7 +68,7 @@ impl<'a> Bill<'a> {
         let FailedAttempt { error, usage, may_be_billed } = failed;
         let has_usage = usage.tokens.is_some() || usage.cost.is_some();
         let is_billed = has_usage || *may_be_billed;
-        let nothing = AttemptUsage { tokens: None, cost_usd: Some(Usd::ZERO) };
+        let nothing = AttemptUsage::NONE;
         let spent = if is_billed { self.caller.spent(self.request, *usage) } else { nothing };
         match &self.caller.account {
             Some(account) if is_billed || reserved.is_some() => {

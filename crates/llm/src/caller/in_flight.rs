@@ -60,16 +60,17 @@ impl ConcurrencyLimit {
         Self::at_most(Semaphore::MAX_PERMITS)
     }
 
-    /// Waits for a place.
-    pub(super) async fn enter(&self, provider: &Arc<str>) -> Slot<'_> {
+    /// Waits for a place; `most` is how many the provider may have at all.
+    pub(super) async fn enter(&self, provider: &Arc<str>, most: Option<usize>) -> Slot<'_> {
+        let has_room = |share: &Share| share.has_room() && most.is_none_or(|most| share.in_flight < most);
         loop {
             let mut room = pin!(self.room.notified());
             room.as_mut().enable();
             // Who waits for a provider keeps no place from the others.
-            if self.share(provider, |share| share.has_room()) {
+            if self.share(provider, |share| has_room(share)) {
                 let permit = self.all.acquire().await.ok();
                 let entered = self.share(provider, |share| {
-                    let has_room = share.has_room();
+                    let has_room = has_room(share);
                     share.in_flight += usize::from(has_room);
                     has_room
                 });

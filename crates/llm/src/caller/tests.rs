@@ -216,7 +216,8 @@ async fn permanent_failures_are_not_tried_again() {
     ] {
         let stage = Stage::new([Act::Fail(error.clone())]);
         let start = Instant::now();
-        let spent = error.may_be_billed().then(|| Box::new(AttemptUsage { tokens: None, cost_usd: None }));
+        let spent =
+            error.may_be_billed().then(|| Box::new(AttemptUsage { tokens: None, cost_usd: None, notional_usd: None }));
         assert_eq!(stage.call().await.unwrap_err(), FailedCall { error, attempts: 1, spent });
         assert_eq!((start.elapsed(), stage.model.attempts()), (Duration::ZERO, 1));
     }
@@ -320,5 +321,5 @@ async fn a_dropped_call_gives_its_permit_back() {
     let mut stage = Stage::new([Act::Hang]);
     stage.caller.limits.in_flight = Arc::new(ConcurrencyLimit::at_most(1));
     timeout(SECOND, stage.call()).await.unwrap_err();
-    timeout(SECOND, stage.caller.limits.in_flight.enter(&stage.caller.provider)).await.unwrap();
+    timeout(SECOND, stage.caller.limits.in_flight.enter(&stage.caller.provider, None)).await.unwrap();
 }

@@ -37,7 +37,7 @@ const UNFINISHED: [&str; 5] = ["queued", "in_progress", "error", "failed", "canc
 
 /// Why an answer ended by the server's `word` for it; and that word, where no [`FinishReason`] says as much. A word that
 /// nobody knows ends a complete answer: the transport tells whether it broke off.
-pub(super) fn finish(word: Option<&str>) -> (FinishReason, Option<String>) {
+pub(crate) fn finish(word: Option<&str>) -> (FinishReason, Option<String>) {
     let word = word.unwrap_or_default().trim();
     let is_in = |words: &[&str]| words.iter().any(|known| known.eq_ignore_ascii_case(word));
     let kept = || Some(truncate(word, KEPT).to_owned());

@@ -34,6 +34,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::error::may_bill;
+pub(crate) use finish::finish as finish_word;
+
 use super::presets::serves_responses;
 use super::{AnswerSchema, ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, StatedUsage};
 

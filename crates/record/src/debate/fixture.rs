@@ -62,6 +62,7 @@ pub fn call(cost_usd: Option<Usd>) -> CallRecord {
         served_model: None,
         tokens: Some(Tokens { input_tokens: 1_000, cached_input_tokens: 0, output_tokens: 434, ..Tokens::default() }),
         cost_usd,
+        notional_usd: None,
         latency_ms: 1_234,
         attempts: 1,
         cost_stated: false,

@@ -1,5 +1,6 @@
 //! The one function that turns events into state.
 
+use std::ops::Add as _;
 use std::sync::Arc;
 
 use dialectic_base::call::CallRecord;
@@ -493,6 +494,7 @@ impl Debate {
             usage.cached_input_tokens = usage.cached_input_tokens.saturating_add(tokens.cached_input_tokens);
             usage.output_tokens = usage.output_tokens.saturating_add(tokens.output_tokens);
             usage.cost_usd = usage.cost_usd.zip(call.cost_usd).map(|(sum, cost)| sum + cost);
+            usage.notional_usd = [usage.notional_usd, call.notional_usd].into_iter().flatten().reduce(Usd::add);
         }
     }
 }

@@ -6,11 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use dialectic_base::money::{Price, Usd};
+use dialectic_base::program::ProgramSettings;
 use dialectic_base::provider::ApiKind;
 
 use super::{AgentId, Lens, StageId};
@@ -33,9 +35,9 @@ pub struct Settings {
     pub embedder: Option<AgentSettings>,
     /// How the debate runs.
     pub debate: DebateSettings,
-    /// Servers that speak the API of OpenAI, by the name that agents use; an entry with the name of a built-in
-    /// provider changes that provider.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    /// Servers that speak the API of OpenAI, and programs (`"type": "command"`), by the name that agents use; an entry
+    /// with the name of a built-in provider changes that provider. A file that was found and not named sets no program.
+    #[serde(default, skip_serializing_if = "has_no_server", serialize_with = "servers")]
     pub providers: BTreeMap<String, ProviderSettings>,
     /// Prices by model name, over the built-in table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -612,6 +614,19 @@ pub struct ProviderSettings {
     /// given that way.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
+    /// The program that is asked in place of a server. Neither saved nor read from a record: what runs on the user's
+    /// machine is the user's word of the day.
+    #[serde(skip)]
+    pub program: Option<Arc<ProgramSettings>>,
+}
+
+fn has_no_server(providers: &BTreeMap<String, ProviderSettings>) -> bool {
+    providers.values().all(|provider| provider.program.is_some())
+}
+
+/// The providers that a record holds: of a program it holds the name that agents have.
+fn servers<S: Serializer>(providers: &BTreeMap<String, ProviderSettings>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(providers.iter().filter(|(_, provider)| provider.program.is_none()))
 }
 
 /// What a model can take and give, in tokens.

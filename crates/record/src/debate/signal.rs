@@ -105,6 +105,9 @@ pub enum Signal {
         calls: usize,
         /// What the last of them ended with.
         error: String,
+        /// Whether the server is there, and what a subscription allows is used up.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_limit: bool,
     },
     /// The server is back, and the debate goes on.
     ServerBack,
@@ -127,8 +130,9 @@ impl Signal {
                 let Event::CostWarned { usd, limit } = recorded.event else { return None };
                 Some(format!("this debate has cost {usd}, which reaches the warning limit of {limit}").into())
             }
-            Self::ServerGone { calls, error } => {
-                Some(format!("server unreachable, {} waiting: {error}", counted(*calls as u64, "call")).into())
+            Self::ServerGone { calls, error, is_limit } => {
+                let what = if *is_limit { "out of usage" } else { "server unreachable" };
+                Some(format!("{what}, {} waiting: {error}", counted(*calls as u64, "call")).into())
             }
             Self::ServerBack
             | Self::StageStarted { .. }

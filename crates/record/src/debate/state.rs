@@ -1,6 +1,7 @@
 //! The saved state of a debate.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Add as _;
 use std::sync::Arc;
 
 use foldhash::HashMap;
@@ -358,6 +359,9 @@ pub struct ModelUsage {
     pub output_tokens: u64,
     /// What they cost; null as soon as the cost of one call is unknown.
     pub cost_usd: Option<Usd>,
+    /// What those would have cost at list price that were part of a subscription: none of it is in `costUsd`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notional_usd: Option<Usd>,
     /// Calls, and attempts that may be billed, whose tokens are unknown. The sums leave them out. Absent if there are
     /// none, and in files of builds that did not count them.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -549,6 +553,7 @@ impl Debate {
             add(&mut all.cached_input_tokens, usage.cached_input_tokens);
             add(&mut all.output_tokens, usage.output_tokens);
             add(&mut all.silent_calls, usage.silent_calls);
+            all.notional_usd = [all.notional_usd, usage.notional_usd].into_iter().flatten().reduce(Usd::add);
         }
         all
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use console::{measure_text_width, truncate_str};
 
-use dialectic_base::figures::{clock, counted, percent, short_cost};
+use dialectic_base::figures::{clock, counted, percent, short_cost, with_notional};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{Debate, OutcomeKind};
 
@@ -44,8 +44,8 @@ pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> 
     let stated = stated.map(|stated| format!(" (the judge said {})", percent(stated)));
     let cost = match usage.cost_usd {
         _ if is_offline => "offline".to_owned(),
-        Some(cost) => short_cost(cost),
-        None => "cost unknown".to_owned(),
+        Some(cost) => with_notional(short_cost(cost), usage.notional_usd),
+        None => with_notional("cost unknown".to_owned(), usage.notional_usd),
     };
     let parts = [
         Some(format!("{style}{mark} {}{style:#}", kind.name())),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use dialectic_base::figures::{counted, duration, named_cost, percent, score};
+use dialectic_base::figures::{counted, duration, named_cost, percent, score, with_notional};
 use dialectic_base::markdown::{heading, inline, truncate};
 use dialectic_record::debate::{
     AgentId, Attachment, Counts, Debate, Ledger, Objection, Round, Solution, Winner, WonBy,
@@ -84,7 +84,7 @@ fn facts(view: &View<'_>) -> String {
         if debate.is_offline() {
             Some("offline".to_owned())
         } else {
-            (!debate.usage.is_empty()).then(|| named_cost(usage.cost_usd))
+            (!debate.usage.is_empty()).then(|| with_notional(named_cost(usage.cost_usd), usage.notional_usd))
         },
         confidence.map(|confidence| format!("confidence {}{}", percent(confidence), limited.unwrap_or_default())),
         subject::status(debate),

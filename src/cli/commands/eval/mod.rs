@@ -149,6 +149,7 @@ fn panel(
         environment,
         &Trust::of_user(),
         false,
+        &[],
     )?;
     let limits = CallerLimits {
         // How many are in flight is the evaluation's to bound: waiting for a turn must not count as an evaluator's time.

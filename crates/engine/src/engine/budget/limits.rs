@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
-use crate::agent::price_of;
+use crate::access::{is_program, most_output, preset_of};
+use crate::agent::{limits_of, price_of};
 use crate::engine::rehearsal::RehearsedCall;
 use dialectic_base::call::CallRecord;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
@@ -38,6 +39,18 @@ pub enum BudgetError {
         /// Whether a price was found that does not count.
         is_found: bool,
     },
+    /// How long an answer of a program can be at most is not known.
+    #[error(
+        "the cost limit of {limit} cannot be kept: how much {} can write at most is not known, and a program is not \
+         kept to less",
+        models.join(", ")
+    )]
+    Unbounded {
+        /// The limit.
+        limit: Usd,
+        /// The models.
+        models: Vec<String>,
+    },
     /// The limit of cost or calls buys no debate.
     #[error("the {} buys no debate: one round and the answer: {}{}", _0.limit, one_round(_0), all_rounds(_0))]
     TooLow(Box<Purchase>),
@@ -70,7 +83,7 @@ fn all_rounds(purchase: &Purchase) -> String {
 impl Diagnostic for BudgetError {
     fn blame(&self) -> ErrorCategory {
         match self {
-            Self::Unpriced { .. } => ErrorCategory::Configuration,
+            Self::Unpriced { .. } | Self::Unbounded { .. } => ErrorCategory::Configuration,
             Self::TooLow(_) => ErrorCategory::Arguments,
         }
     }
@@ -85,6 +98,11 @@ impl Diagnostic for BudgetError {
             Self::Unpriced { is_found: false, .. } => {
                 "give each model a price under `prices` in the configuration (docs/configuration.md)".to_owned()
             }
+            Self::Unbounded { .. } => {
+                "name the model in full, give its `maxOutput` under `models` in the configuration, or limit the number \
+                 of calls instead"
+                    .to_owned()
+            }
             Self::TooLow(purchase) if purchase.limit.usd.is_some_and(|limit| limit < purchase.one_round.usd) => {
                 "a limit has to cover the most that a round can cost: raise it, take fewer agents, or cheaper models"
                     .to_owned()
@@ -96,7 +114,7 @@ impl Diagnostic for BudgetError {
     fn remedy(&self) -> Option<Remedy> {
         match self {
             Self::Unpriced { is_found: true, .. } => Some(Remedy::NameConfigOfRecord),
-            Self::Unpriced { is_found: false, .. } | Self::TooLow(_) => None,
+            Self::Unpriced { is_found: false, .. } | Self::Unbounded { .. } | Self::TooLow(_) => None,
         }
     }
 }
@@ -111,10 +129,24 @@ pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
     let unpriced = everybody.filter(|agent| price_of(agent, settings).is_none());
     let models: BTreeSet<String> = unpriced.map(|agent| agent.model.clone()).collect();
     if models.is_empty() {
-        return Ok(());
+        let is_unbounded = |agent: &&AgentSettings| {
+            let is_free = price_of(agent, settings).is_some_and(Price::is_free);
+            !is_free && is_program(&agent.provider, &settings.providers) && output_of(agent, settings).is_none()
+        };
+        let models: BTreeSet<String> =
+            settings.everybody().filter(is_unbounded).map(|agent| agent.model.clone()).collect();
+        if models.is_empty() {
+            return Ok(());
+        }
+        return Err(BudgetError::Unbounded { limit, models: models.into_iter().collect() });
     }
     let is_found = models.iter().any(|model| settings.prices.contains_key(model));
     Err(BudgetError::Unpriced { limit, models: models.into_iter().collect(), is_found })
+}
+
+/// The output of one call of a program at most.
+fn output_of(agent: &AgentSettings, settings: &Settings) -> Option<u32> {
+    most_output(&agent.provider, agent.max_tokens, limits_of(agent, settings).max_output, settings)
 }
 
 /// How long answers are, from the shortest output limit of each agent to its longest.
@@ -145,12 +177,20 @@ pub(super) struct Payee {
     routed: bool,
     least: u32,
     most: u32,
+    /// What is said to its model beside our text, in bytes, and how often at most.
+    overhead: usize,
+    requests: u32,
 }
 
 impl Payee {
-    fn of(agent: &AgentSettings, price: Price, routed: bool) -> Self {
+    fn of(agent: &AgentSettings, price: Price, settings: &Settings, routed: bool) -> Self {
+        let preset = preset_of(&agent.provider, &settings.providers);
         // A user's own limit is not touched.
-        let (least, most) = if let Some(own) = agent.max_tokens {
+        let (least, most) = if is_program(&agent.provider, &settings.providers) {
+            // That it is known was checked, unless it is free.
+            let most = output_of(agent, settings).unwrap_or(ANSWER_LIMIT);
+            (most, most)
+        } else if let Some(own) = agent.max_tokens {
             (own, own)
         } else {
             let facts = facts(&agent.provider, &agent.model);
@@ -158,7 +198,20 @@ impl Payee {
             let most = facts.and_then(|facts| facts.max_output).map_or(*limits.end(), |own| own.min(*limits.end()));
             (most.min(*limits.start()), most)
         };
-        Self { model: (agent.provider.clone(), agent.model.clone()), price, routed, least, most }
+        Self {
+            model: (agent.provider.clone(), agent.model.clone()),
+            price,
+            routed,
+            least,
+            most,
+            overhead: preset.map_or(0, |preset| preset.overhead),
+            requests: preset.and_then(|preset| preset.requests).unwrap_or(1),
+        }
+    }
+
+    /// The bytes that count for a call of so many.
+    pub(super) fn read(&self, bytes: usize) -> usize {
+        (bytes + self.overhead) * self.requests as usize
     }
 
     /// The output limit of its answers, in tokens.
@@ -183,7 +236,7 @@ impl Payees {
         let is_free = settings.max_cost().is_none();
         let priced = everybody.filter_map(|agent| {
             let price = if is_free { Price::FREE } else { price_of(agent, settings)? };
-            Some((agent.id.clone(), Payee::of(agent, price, routed.contains(&agent.provider))))
+            Some((agent.id.clone(), Payee::of(agent, price, settings, routed.contains(&agent.provider))))
         });
         Self(priced.collect())
     }
@@ -243,7 +296,7 @@ impl Payees {
     ) -> Usd {
         let Some(payee) = self.get(&call.key.agent_id) else { return Usd::ZERO };
         let measures = ledger.measures(&payee.model);
-        measures.bound(call.bytes(read), payee.answer(answer), payee.price).times(factor(&measures))
+        measures.bound(payee.read(call.bytes(read)), payee.answer(answer), payee.price).times(factor(&measures))
     }
 }
 
@@ -338,7 +391,7 @@ mod tests {
 
     fn payee(least: u32, most: u32) -> Payee {
         let price = Price::flat(0.0, None, 1.0);
-        Payee { model: ("p".to_owned(), "m".to_owned()), price, routed: false, least, most }
+        Payee { model: ("p".to_owned(), "m".to_owned()), price, routed: false, least, most, overhead: 0, requests: 1 }
     }
 
     #[test]

@@ -190,7 +190,8 @@ impl Budget {
     pub(super) fn shortfall(&self, wanted: &AttemptRequest) -> Option<Shortfall> {
         let payee = self.payees.get(&wanted.key.agent_id)?;
         let measures = self.ledger.measures(&payee.model);
-        let needed = measures.bound(wanted.bytes, payee.answer(Level::LEAST), payee.price).times(measures.factor());
+        let needed =
+            measures.bound(payee.read(wanted.bytes), payee.answer(Level::LEAST), payee.price).times(measures.factor());
         let room = self.room();
         if room.requests == 0 {
             return Some(Shortfall::Calls);
@@ -274,7 +275,7 @@ impl Budget {
         let max_tokens = payee.answer(level);
         let measures = self.ledger.measures(&payee.model);
         let factor = measures.factor();
-        let usd = measures.bound(wanted.bytes, max_tokens, payee.price).times(factor);
+        let usd = measures.bound(payee.read(wanted.bytes), max_tokens, payee.price).times(factor);
         let max_tokens = self.limit.usd.map(|_| max_tokens);
         let needed = Amount::request(usd) + kept;
         needed.fits(self.room()).then_some(Grant { usd, factor, max_tokens, level })

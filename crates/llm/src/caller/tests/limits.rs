@@ -68,9 +68,9 @@ async fn after_a_refusal_attempts_are_halved_and_each_answer_adds_one() {
     let provider: Arc<str> = "p".into();
     let mut places = Vec::new();
     for _ in 0..8 {
-        places.push(in_flight.enter(&provider).await);
+        places.push(in_flight.enter(&provider, None).await);
     }
-    let has_room = || async { timeout(SECOND, in_flight.enter(&provider)).await.is_ok() };
+    let has_room = || async { timeout(SECOND, in_flight.enter(&provider, None)).await.is_ok() };
     assert!(has_room().await);
     // All of them are refused together: that counts once.
     places[0].refused();
@@ -79,9 +79,9 @@ async fn after_a_refusal_attempts_are_halved_and_each_answer_adds_one() {
     places[2].answered();
     places.truncate(4);
     assert!(!has_room().await, "four are enough now");
-    assert!(timeout(SECOND, in_flight.enter(&"another".into())).await.is_ok());
+    assert!(timeout(SECOND, in_flight.enter(&"another".into(), None)).await.is_ok());
     places.truncate(3);
-    let later = in_flight.enter(&provider).await;
+    let later = in_flight.enter(&provider, None).await;
     later.answered();
     assert!(has_room().await, "it answers again");
 }

@@ -74,7 +74,7 @@ async fn an_answer_without_text_is_none() {
         (FinishReason::Filtered, ModelError::Filtered { message: "no text came back".to_owned() }, 1),
     ] {
         let stage = Stage::new([Act::Reply(Reply { finish, ..text(" \n") })]);
-        let unknown = Some(Box::new(AttemptUsage { tokens: None, cost_usd: None }));
+        let unknown = Some(Box::new(AttemptUsage { tokens: None, cost_usd: None, notional_usd: None }));
         assert_eq!(stage.call().await.unwrap_err(), FailedCall { error, attempts, spent: unknown });
     }
     let call = ToolCall { id: "1".to_owned(), name: "file_read".to_owned(), arguments: "{}".to_owned() };
@@ -129,7 +129,10 @@ async fn a_call_that_fails_says_what_it_took_all_the_same() {
     let failed = stage.call().await.unwrap_err();
     assert_eq!((failed.error, failed.attempts), (ModelError::OutputLimit, 3));
     let cost_usd = Some(Usd::for_tokens(20, 10.0) + Usd::for_tokens(10, 100.0));
-    assert_eq!(failed.spent.as_deref(), Some(&AttemptUsage { tokens: Some(tokens(20, 0, 10)), cost_usd }));
+    assert_eq!(
+        failed.spent.as_deref(),
+        Some(&AttemptUsage { tokens: Some(tokens(20, 0, 10)), cost_usd, notional_usd: None })
+    );
 }
 
 proptest! {
@@ -138,6 +141,7 @@ proptest! {
         let spent = |&(input, output, priced): &(u64, u64, bool)| AttemptUsage {
             tokens: Some(tokens(input, 0, output)),
             cost_usd: priced.then(|| Usd::for_tokens(input, 2.5)),
+            notional_usd: (!priced).then(|| Usd::for_tokens(output, 1.5)),
         };
         let sum = |sum: Option<AttemptUsage>, next: AttemptUsage| Some(next.and(sum));
         let forward = usage.iter().map(spent).fold(None, sum);

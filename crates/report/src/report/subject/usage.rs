@@ -1,6 +1,6 @@
 //! What the debate took by model, and what the judge scored round by round.
 
-use dialectic_base::figures::{cost, score, sum_of_tokens, thousands};
+use dialectic_base::figures::{cost, score, sum_of_tokens, thousands, with_notional};
 use dialectic_record::debate::{Debate, ModelUsage};
 
 use crate::report::block::{Block, Phrase, Piece, TableBlock, TableHead, figure, foreign, line};
@@ -28,7 +28,11 @@ pub(crate) fn usage(debate: &Debate) -> Vec<Block<'_>> {
 fn row<'a>(model: Piece<'a>, usage: &ModelUsage) -> Vec<Phrase<'a>> {
     let counts = [usage.requests, usage.input_tokens, usage.cached_input_tokens, usage.output_tokens];
     let counts = counts.map(|count| line![figure(thousands(count))]);
-    [line![model]].into_iter().chain(counts).chain([line![figure(cost(usage.cost_usd))]]).collect()
+    [line![model]]
+        .into_iter()
+        .chain(counts)
+        .chain([line![figure(with_notional(cost(usage.cost_usd), usage.notional_usd))]])
+        .collect()
 }
 
 /// The judge's score of each round that was scored; nothing where none was.

@@ -1,0 +1,86 @@
+//! A program that answers in place of a server, as the user's own configuration describes it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How a program is called and what its output means. Only the user says this: a record has no more than the provider's
+/// name.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "Program")]
+pub struct ProgramSettings {
+    /// The program and its arguments; the prompt goes to its standard input. `{model}` in an argument stands for the
+    /// agent's model. Of a built-in program: where it is, and arguments before its own.
+    #[schemars(inner(length(min = 1)))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub argv: Vec<String>,
+    /// What it prints: its answer (`text`), or JSON with the answer in it (`json`). Of programs of your own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<ProgramOutput>,
+    /// Where in the JSON the answer is, as a JSON pointer.
+    #[schemars(regex(pattern = r"^(/.*)?$"), example = &"/result")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Where in the JSON it says that it failed: anything but `false`, `null` and `""` is a failure.
+    #[schemars(regex(pattern = r"^(/.*)?$"), example = &"/is_error")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Where in the JSON the input tokens are counted; several are added up.
+    #[schemars(inner(regex(pattern = r"^(/.*)?$")))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub input_tokens: Vec<String>,
+    /// Where in the JSON the output tokens are counted; several are added up.
+    #[schemars(inner(regex(pattern = r"^(/.*)?$")))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub output_tokens: Vec<String>,
+    /// Where in the JSON the cost is, in US dollars.
+    #[schemars(regex(pattern = r"^(/.*)?$"), example = &"/cost")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<String>,
+    /// Changes to the environment that it is given.
+    #[serde(skip_serializing_if = "ProgramEnvironment::is_empty")]
+    pub env: ProgramEnvironment,
+    /// The argument before the output limit of a call, where it takes one.
+    #[schemars(length(min = 1), example = &"--max-tokens")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens_arg: Option<String>,
+    /// Versions of a built-in program that may be called though nobody has tried them here: `2.1.331`, `2.1.*` or `*`.
+    #[schemars(inner(length(min = 1)))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allow_versions: Vec<String>,
+    /// How many of its processes run at once at most. Default: 2.
+    #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u32>,
+}
+
+/// What a program prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ProgramOutput {
+    /// Its answer and nothing else.
+    Text,
+    /// One JSON value.
+    Json,
+}
+
+/// Changes to the environment of a program, which has none of the keys and addresses of providers.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(rename = "ProgramEnvironment")]
+pub struct ProgramEnvironment {
+    /// Variables to set. `${NAME}` in a value is read from your environment; credentials must be given that way.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
+    /// Variables to leave out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remove: Vec<String>,
+}
+
+impl ProgramEnvironment {
+    fn is_empty(&self) -> bool {
+        self.set.is_empty() && self.remove.is_empty()
+    }
+}

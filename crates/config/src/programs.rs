@@ -1,0 +1,164 @@
+//! Providers that are programs: what a file may say of them, and which file may.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use dialectic_base::key_path::KeyPath;
+use dialectic_base::program::{ProgramOutput, ProgramSettings};
+use dialectic_engine::access::headers;
+use dialectic_llm::command::program_preset;
+use dialectic_llm::presets::preset;
+use dialectic_record::debate::{ProviderSettings, Settings};
+
+use super::findings::Diagnostics;
+use super::layers::laid_over;
+use super::schema;
+
+/// The value of `type` of a program.
+const COMMAND: &str = "command";
+
+/// The keys of a program, but for `type`.
+fn keys() -> Vec<String> {
+    let schema = schema::schema_of::<ProgramSettings>();
+    schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
+}
+
+/// Adds to the schema of a configuration what may be said of programs.
+pub(super) fn describe(schema: &mut Value) {
+    let program = schema::schema_of::<ProgramSettings>();
+    for (key, of_program) in program["properties"].as_object().into_iter().flatten() {
+        schema["$defs"]["Provider"]["properties"][key] = of_program.clone();
+    }
+    schema["$defs"]["Provider"]["properties"]["type"] = json!({
+        "description": "`command` for a program that is asked in place of a server.",
+        "enum": [COMMAND],
+    });
+    for (name, definition) in program["$defs"].as_object().into_iter().flatten() {
+        schema["$defs"][name] = definition.clone();
+    }
+}
+
+/// Whether an entry of `providers` is a program. An entry with the name of a built-in one is, unless it is a server as
+/// entries of that name could be before there were programs.
+fn is_program(name: &str, entry: &Value) -> bool {
+    entry["type"] == COMMAND || program_preset(name).is_some() && entry["baseUrl"].is_null()
+}
+
+/// The names of the programs of the user's own that a file describes.
+pub(super) fn names(tree: &Value) -> Vec<String> {
+    let entries = tree["providers"].as_object().into_iter().flatten();
+    entries.filter(|(_, entry)| entry["type"] == COMMAND).map(|(name, _)| name.clone()).collect()
+}
+
+/// The program that an entry describes; nothing where it is a server.
+pub(super) fn program(
+    name: &str,
+    entry: &Value,
+    path: &KeyPath,
+    findings: &mut Diagnostics,
+) -> Option<ProviderSettings> {
+    let of_programs = keys();
+    let (own, other): (Map<String, Value>, Map<String, Value>) = entry
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| *key != "type")
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .partition(|(key, _)| of_programs.contains(key));
+    if !is_program(name, entry) {
+        for key in own.keys() {
+            findings.problem(
+                path.key(key),
+                "is a key of programs, and this is a server: `\"type\": \"command\"` is missing",
+            );
+        }
+        return None;
+    }
+    if preset(name).is_some() {
+        findings.problem(path.key("type"), format!("cannot be a program: `{name}` is a built-in server"));
+    }
+    for key in other.keys() {
+        findings.problem(path.key(key), "is a key of servers, and this is a program");
+    }
+    let program: ProgramSettings = laid_over(&ProgramSettings::default(), &own.into(), path, findings);
+    check(name, &program, path, findings);
+    Some(ProviderSettings { program: Some(Arc::new(program)), ..ProviderSettings::default() })
+}
+
+fn check(name: &str, program: &ProgramSettings, path: &KeyPath, findings: &mut Diagnostics) {
+    let of_own = [
+        ("output", program.output.is_some()),
+        ("text", program.text.is_some()),
+        ("error", program.error.is_some()),
+        ("inputTokens", !program.input_tokens.is_empty()),
+        ("outputTokens", !program.output_tokens.is_empty()),
+        ("costUsd", program.cost_usd.is_some()),
+        ("maxTokensArg", program.max_tokens_arg.is_some()),
+    ];
+    let is_json = program.output == Some(ProgramOutput::Json);
+    if program_preset(name).is_some() {
+        for (key, _) in of_own.into_iter().filter(|(_, is_there)| *is_there) {
+            findings.problem(path.key(key), format!("cannot be set: what `{name}` prints is known"));
+        }
+    } else {
+        if program.argv.is_empty() {
+            findings.problem(path.key("argv"), "is missing: the program and its arguments");
+        }
+        if is_json && program.text.is_none() {
+            findings.problem(path.key("text"), "is missing: where in the JSON the answer is");
+        }
+        if !program.allow_versions.is_empty() {
+            findings.problem(path.key("allowVersions"), "has no effect: it is for built-in programs");
+        }
+        for (key, _) in of_own[1..6].iter().filter(|(_, is_there)| *is_there && !is_json) {
+            findings.problem(path.key(key), "needs `\"output\": \"json\"`");
+        }
+    }
+    let pointers = [&program.text, &program.error, &program.cost_usd].into_iter().flatten();
+    for pointer in pointers.chain(&program.input_tokens).chain(&program.output_tokens) {
+        if !pointer.is_empty() && !pointer.starts_with('/') {
+            findings.problem(path.clone(), format!("`{pointer}` is no JSON pointer: it begins with `/`"));
+        }
+    }
+    let set = path.key("env").key("set");
+    for (variable, value) in &program.env.set {
+        if !headers::is_variable_name(variable) {
+            findings.problem(set.key(variable), "is not a name that an environment variable can have");
+        } else if let Some(fault) = headers::fault(variable, value) {
+            findings.problem(set.key(variable), fault);
+        }
+    }
+}
+
+/// Refuses what a file that was found says of programs, or of a provider that the user has as one.
+pub(super) fn refuse_found(tree: &Value, users: Option<&Settings>, path: &str, findings: &mut Diagnostics) {
+    let of_programs = keys();
+    for (name, entry) in tree["providers"].as_object().into_iter().flatten() {
+        let is_users = users.and_then(|users| users.providers.get(name)).is_some_and(|entry| entry.program.is_some());
+        let has_key =
+            entry.as_object().is_some_and(|entry| entry.keys().any(|key| key == "type" || of_programs.contains(key)));
+        if is_users || has_key || program_preset(name).is_some() {
+            findings.problem(
+                KeyPath::root().key("providers").key(name),
+                format!(
+                    "is a program, or has the name of one: a file that was found sets none, it may only select one by \
+                     name. If you trust the file, name it: --config {path}"
+                ),
+            );
+        }
+    }
+}
+
+/// Settings as JSON, programs included: a configuration file that leads to them.
+pub(super) fn with_programs(settings: &Settings) -> Value {
+    let mut all = serde_json::to_value(settings).unwrap_or_default();
+    for (name, entry) in &settings.providers {
+        if let Some(program) = entry.program.as_deref() {
+            let mut entry = serde_json::to_value(program).unwrap_or_default();
+            entry["type"] = COMMAND.into();
+            all["providers"][name] = entry;
+        }
+    }
+    all
+}

@@ -1,0 +1,65 @@
+//! Asks a program once, as a debate does: `tests/vendors/run` holds what reaches a server against what was asked.
+//!
+//! `program <provider> <model> <settings as JSON>`, the prompt on the standard input.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::{Read as _, Write as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use dialectic_base::program::ProgramSettings;
+use dialectic_engine::access::{Environment, Trust, located};
+use dialectic_llm::command::CommandModel;
+use dialectic_llm::{ChatModel, Listener, Live, Request, Timeouts};
+use dialectic_record::debate::ProviderSettings;
+
+struct Nobody;
+
+impl Listener for Nobody {
+    fn on_token(&self, _: &str) {}
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [provider, model, settings] = arguments.as_slice() else {
+        return Err("usage: program <provider> <model> <settings as JSON>".into());
+    };
+    let settings: ProgramSettings = serde_json::from_str(settings)?;
+    let entry = ProviderSettings { program: Some(Arc::new(settings)), ..ProviderSettings::default() };
+    let providers = BTreeMap::from([(provider.clone(), entry)]);
+    let environment = Environment::from_pairs(std::env::vars());
+    let program = located(provider, &providers, &environment, &Trust::of_user(), &[])?;
+    let mut prompt = String::new();
+    std::io::stdin().read_to_string(&mut prompt)?;
+    let request = Request {
+        model: model.as_str().into(),
+        temperature: 0.5,
+        max_tokens: None,
+        system: "SYSTEM-OF-OURS".into(),
+        prompt: prompt.into(),
+        turns: Vec::new(),
+        answer: None,
+        tools: Arc::new([]),
+    };
+    let timeouts = Timeouts { first_token: Duration::from_mins(1), idle: Duration::from_mins(1) };
+    let live = Live { listener: &Nobody, timeouts, attempt: 1, further: None };
+    let version = program.version()?;
+    let answer = CommandModel::new(program).ask(&request, live).await;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "version {version}")?;
+    match answer {
+        Ok(reply) => {
+            let word = reply.finish_word.unwrap_or_else(|| "none".to_owned());
+            writeln!(out, "text {}", reply.text)?;
+            writeln!(
+                out,
+                "finish {:?}, word {word}, tokens {:?}, cost {:?}",
+                reply.finish, reply.tokens, reply.stated_cost
+            )?;
+        }
+        Err(failed) => writeln!(out, "failed {}: {failed}", failed.error.kind())?,
+    }
+    Ok(())
+}

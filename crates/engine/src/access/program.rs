@@ -1,0 +1,195 @@
+//! The programs that providers are: which may be called, where they are, and what environment they get.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use secrecy::SecretString;
+
+use dialectic_base::program::ProgramSettings;
+use dialectic_llm::command::{Program, ProgramFault, ProgramPreset, find, program_preset, searched};
+use dialectic_record::debate::{ProviderSettings, Settings};
+
+use super::endpoint::ProviderAccessError;
+use super::environment::Environment;
+use super::headers;
+use super::keys::secret_variables;
+use super::stranger::Trust;
+
+/// Beginnings of the variables that say to whom a program of some vendor's goes, with which key and how: those that are
+/// configured for it are set again.
+const WITHHELD: [&str; 24] = [
+    "ANTHROPIC_",
+    "AWS_",
+    "AZURE_",
+    "BEDROCK_",
+    "CLAUDE",
+    "CLOUDSDK_",
+    "CLOUD_ML_",
+    "CODEX_",
+    "COPILOT_",
+    "DIALECTIC_",
+    "DISABLE_",
+    "GCLOUD_",
+    "GEMINI_",
+    "GOOGLE_",
+    "GROQ_",
+    "LANGFUSE_",
+    "MISTRAL_",
+    "OLLAMA_",
+    "OPENAI_",
+    "OPENCODE",
+    "OPENROUTER_",
+    "OTEL_",
+    "VERTEX",
+    "XAI_",
+];
+/// Ends of the same, whoever's they are.
+const WITHHELD_ENDS: [&str; 4] = ["_API_KEY", "_AUTH_TOKEN", "_BASE_URL", "_ACCESS_TOKEN"];
+/// Where programs keep their logins.
+const KEPT: [&str; 2] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME"];
+
+/// Whether a provider is a program: it is configured as one, or built in and not configured as a server.
+#[must_use]
+pub fn is_program(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> bool {
+    match providers.get(name) {
+        Some(entry) => entry.program.is_some(),
+        None => program_preset(name).is_some(),
+    }
+}
+
+/// What is known of a provider that is a program.
+#[must_use]
+pub fn preset_of(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> Option<&'static ProgramPreset> {
+    program_preset(name).filter(|_| is_program(name, providers))
+}
+
+/// The output of one call at most, in tokens, as it counts for a cost limit: that of a program cannot be bounded but where
+/// an argument of its does it, and it may ask more than once. Nothing where that is not known.
+#[must_use]
+pub fn most_output(
+    provider: &str,
+    max_tokens: Option<u32>,
+    max_output: Option<u32>,
+    settings: &Settings,
+) -> Option<u32> {
+    let entry = settings.providers.get(provider).and_then(|entry| entry.program.as_ref());
+    let is_bounded = entry.is_some_and(|program| program.max_tokens_arg.is_some());
+    let own = max_tokens.filter(|_| is_bounded);
+    let requests = preset_of(provider, &settings.providers).map_or(Some(1), |preset| preset.requests)?;
+    Some(own.or(max_output)?.saturating_mul(requests))
+}
+
+/// The variables that a program needs: its keys, unless they are set for it, and those that its settings refer to.
+pub(super) fn variables(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> Vec<String> {
+    let settings = providers.get(name).and_then(|entry| entry.program.as_deref());
+    let set = settings.map(|settings| &settings.env.set);
+    let keys = preset_of(name, providers).map_or(&[][..], |preset| preset.keys).iter().map(|key| (*key).to_owned());
+    let unset = keys.filter(|key| !set.is_some_and(|set| set.contains_key(key)));
+    let referred = set.into_iter().flat_map(BTreeMap::values).flat_map(|value| headers::variables(value));
+    let mut all: Vec<String> = unset.collect();
+    for variable in referred {
+        if !all.iter().any(|known| known == variable) {
+            all.push(variable.to_owned());
+        }
+    }
+    all
+}
+
+/// The program that a provider is, found and with its environment. `project` are directories of the project beside the
+/// one that this runs in: programs that lie there are not taken for those that the user means.
+///
+/// # Errors
+/// It is not there, its version was not tried, or its entry is not the user's word.
+pub fn program(
+    name: &str,
+    providers: &BTreeMap<String, ProviderSettings>,
+    environment: &Environment,
+    provenance: &Trust,
+    project: &[PathBuf],
+) -> Result<Program, ProviderAccessError> {
+    let program = located(name, providers, environment, provenance, project)?;
+    program.check_version().map_err(|fault| failed(name, fault))?;
+    Ok(program)
+}
+
+/// The same, whatever its version is.
+///
+/// # Errors
+/// It is not there, or its entry is not the user's word.
+pub fn located(
+    name: &str,
+    providers: &BTreeMap<String, ProviderSettings>,
+    environment: &Environment,
+    provenance: &Trust,
+    project: &[PathBuf],
+) -> Result<Program, ProviderAccessError> {
+    let settings = providers.get(name).and_then(|entry| entry.program.as_deref()).cloned().unwrap_or_default();
+    let preset = preset_of(name, providers);
+    let path = search_path(environment, &provenance.directories().chain(project).cloned().collect::<Vec<_>>());
+    let named = settings.argv.first().map(String::as_str).or(preset.map(|preset| preset.name)).unwrap_or(name);
+    let executable = find(named, &path).map_err(|fault| failed(name, fault))?;
+    let environment = child_environment(name, &settings, providers, environment, &path)?;
+    let leading = settings.argv.iter().skip(1).cloned().collect();
+    Ok(Program { name: name.into(), preset, settings, executable, leading, environment })
+}
+
+/// The built-in programs that are there and have a login of their own, by the order of the list.
+#[must_use]
+pub fn programs_there(environment: &Environment) -> Vec<&'static ProgramPreset> {
+    let path = search_path(environment, &[]);
+    let with_login = ["claude", "codex"].into_iter().filter_map(program_preset);
+    with_login.filter(|preset| find(preset.name, &path).is_ok()).collect()
+}
+
+fn failed(name: &str, fault: ProgramFault) -> ProviderAccessError {
+    ProviderAccessError::Program { name: name.to_owned(), fault }
+}
+
+/// The directories that are searched for programs: those of the user's `PATH`, without the project's. A home is no
+/// project.
+fn search_path(environment: &Environment, project: &[PathBuf]) -> Vec<PathBuf> {
+    let is_home = |directory: &Path| environment.home().is_some_and(|home| home.starts_with(directory));
+    let here = Path::new(".").canonicalize().ok();
+    let project: Vec<PathBuf> = project.iter().cloned().chain(here).filter(|directory| !is_home(directory)).collect();
+    environment.of_user("PATH").map(|path| searched(path, &project)).unwrap_or_default()
+}
+
+/// The user's variables without those of providers, and with those that are configured for this one.
+fn child_environment(
+    name: &str,
+    settings: &ProgramSettings,
+    providers: &BTreeMap<String, ProviderSettings>,
+    environment: &Environment,
+    path: &[PathBuf],
+) -> Result<Vec<(String, SecretString)>, ProviderAccessError> {
+    let secret = secret_variables(providers);
+    let is_withheld = |variable: &str| {
+        let upper = variable.to_ascii_uppercase();
+        let is_vendors = WITHHELD.iter().any(|start| upper.starts_with(start))
+            || WITHHELD_ENDS.iter().any(|end| upper.ends_with(end));
+        secret.contains(variable) || is_vendors && !KEPT.contains(&variable)
+    };
+    let mut all: BTreeMap<String, SecretString> = environment
+        .all_of_user()
+        .filter(|(variable, _)| !is_withheld(variable))
+        .map(|(variable, value)| (variable.to_owned(), value.clone()))
+        .collect();
+    for key in preset_of(name, providers).map_or(&[][..], |preset| preset.keys) {
+        all.extend(environment.secret(key).map(|value| ((*key).to_owned(), value)));
+    }
+    // The program's own programs, `node` for one, are looked for where it was.
+    if let Some(path) = std::env::join_paths(path).ok().and_then(|path| path.into_string().ok()) {
+        all.insert("PATH".to_owned(), path.into());
+    }
+    // A value that was found could lead the program's own login to somebody else's server.
+    let own = environment.users_own();
+    for (variable, value) in &settings.env.set {
+        let value = headers::expand(value, &own)
+            .map_err(|missing| ProviderAccessError::UnsetInProgram { name: name.to_owned(), variable: missing })?;
+        all.insert(variable.clone(), value);
+    }
+    for variable in &settings.env.remove {
+        all.remove(variable);
+    }
+    Ok(all.into_iter().collect())
+}

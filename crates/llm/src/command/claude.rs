@@ -1,0 +1,127 @@
+//! Claude Code: `claude -p --output-format stream-json`.
+
+use serde_json::Value;
+
+use dialectic_base::call::Tokens;
+use dialectic_base::money::Usd;
+
+use crate::{Listener, Request};
+
+use super::transcript::Transcript;
+use super::workplace::Workplace;
+use super::{count, text_at};
+
+/// What is switched off that no argument switches off. The first is what keeps `@/file` in a text from being read.
+pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
+    ("CLAUDE_CODE_DISABLE_ATTACHMENTS", "1"),
+    ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
+    ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
+    ("CLAUDE_CODE_DISABLE_BUNDLED_SKILLS", "1"),
+    ("CLAUDE_CODE_DISABLE_CLAUDE_MDS", "1"),
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK", "1"),
+    ("CLAUDE_CODE_DISABLE_POLICY_SKILLS", "1"),
+    ("CLAUDE_CODE_DISABLE_REFUSAL_FALLBACK", "1"),
+    ("CLAUDE_CODE_MAX_RETRIES", "0"),
+    ("CLAUDE_CODE_SKIP_PROMPT_HISTORY", "1"),
+    ("DISABLE_AUTOUPDATER", "1"),
+];
+
+/// The variable with the output limit of a request.
+pub(super) const OUTPUT_LIMIT: &str = "CLAUDE_CODE_MAX_OUTPUT_TOKENS";
+
+pub(super) fn arguments(request: &Request, place: &Workplace) -> Vec<String> {
+    let fixed = [
+        "-p",
+        "--output-format=stream-json",
+        "--verbose",
+        "--include-partial-messages",
+        "--tools=",
+        "--strict-mcp-config",
+        "--no-session-persistence",
+        "--setting-sources=",
+        "--disable-slash-commands",
+        "--no-chrome",
+        "--max-turns=1",
+    ];
+    let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
+    arguments.push(format!("--system-prompt-file={}", place.system().display()));
+    arguments.push(format!("--model={}", request.model));
+    arguments
+}
+
+pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener) {
+    match line["type"].as_str() {
+        Some("system") if line["subtype"] == "init" => {
+            heard.served_model = text_at(line, "/model");
+            for list in ["tools", "mcp_servers"] {
+                if let Some(first) = line[list].as_array().and_then(|all| all.first()) {
+                    let name = first.as_str().or_else(|| first["name"].as_str()).unwrap_or(list);
+                    heard.tool = Some(name.to_owned());
+                }
+            }
+        }
+        Some("stream_event") => {
+            let event = &line["event"];
+            match event["type"].as_str() {
+                Some("message_start") => heard.tokens = tokens(&event["message"]["usage"]),
+                Some("content_block_delta") => heard.say(event["delta"]["text"].as_str().unwrap_or_default(), listener),
+                // It would go on by itself, up to three times.
+                Some("message_delta") if event["delta"]["stop_reason"] == "max_tokens" => {
+                    let (written, known) = (count(&event["usage"], "output_tokens"), heard.tokens);
+                    heard.tokens = known.zip(written).map(|(all, output_tokens)| Tokens { output_tokens, ..all });
+                    heard.finish = Some("max_tokens".to_owned());
+                    heard.is_over = true;
+                }
+                Some(_) | None => {}
+            }
+        }
+        Some("assistant" | "user") => {
+            for block in line["message"]["content"].as_array().into_iter().flatten() {
+                let kind = block["type"].as_str().unwrap_or_default();
+                if kind.ends_with("tool_use") || kind.ends_with("tool_result") {
+                    heard.tool = Some(text_at(block, "/name").unwrap_or_else(|| kind.to_owned()));
+                }
+            }
+        }
+        Some("rate_limit_event") if line["rate_limit_info"]["status"] == "rejected" => {
+            let at = line["rate_limit_info"]["resetsAt"].as_i64();
+            heard.is_limited = true;
+            heard.limited_until = at.and_then(|seconds| chrono::DateTime::from_timestamp(seconds, 0));
+        }
+        Some("result") => result(line, heard),
+        Some(_) | None => {}
+    }
+}
+
+/// The last line. `subtype` says `success` of failures, too: `is_error` decides.
+fn result(line: &Value, heard: &mut Transcript) {
+    let text = text_at(line, "/result");
+    if line["is_error"] == true {
+        let of_list = || text_at(line, "/errors/0");
+        heard.error = Some(text.or_else(of_list).unwrap_or_else(|| "it says no more than that".to_owned()));
+        heard.status = line["api_error_status"].as_u64().and_then(|status| u16::try_from(status).ok());
+    } else {
+        heard.whole = text;
+        heard.is_complete = line["subtype"] == "success";
+    }
+    heard.finish = text_at(line, "/stop_reason");
+    heard.cost = line["total_cost_usd"].as_f64().map(Usd::from_dollars);
+    let usage = &line["usage"];
+    heard.tokens = tokens(usage).filter(|tokens| tokens.total() > 0);
+    if let Some(model) = line["modelUsage"].as_object().filter(|models| models.len() == 1) {
+        heard.served_model = model.keys().next().cloned();
+    }
+}
+
+fn tokens(usage: &Value) -> Option<Tokens> {
+    let (read, written) = (count(usage, "cache_read_input_tokens"), count(usage, "cache_creation_input_tokens"));
+    let (read, written) = (read.unwrap_or_default(), written.unwrap_or_default());
+    Some(Tokens {
+        input_tokens: count(usage, "input_tokens")? + read + written,
+        cached_input_tokens: read,
+        cache_write_tokens: written,
+        cache_write_hour_tokens: count(&usage["cache_creation"], "ephemeral_1h_input_tokens").unwrap_or_default(),
+        output_tokens: count(usage, "output_tokens")?,
+    })
+}

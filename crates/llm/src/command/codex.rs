@@ -1,0 +1,115 @@
+//! Codex: `codex exec --json`.
+
+use serde_json::Value;
+
+use dialectic_base::call::Tokens;
+
+use crate::{Listener, Request};
+
+use super::transcript::Transcript;
+use super::workplace::Workplace;
+use super::{count, text_at};
+
+pub(super) const ENVIRONMENT: &[(&str, &str)] = &[];
+
+/// The features that give a model tools, files or texts of others. A name that it does not know is an error: this is the
+/// list of the versions that were tried.
+const FEATURES: [&str; 18] = [
+    "apps",
+    "browser_use",
+    "code_mode_host",
+    "computer_use",
+    "goals",
+    "hooks",
+    "image_generation",
+    "multi_agent",
+    "plugins",
+    "shell_snapshot",
+    "shell_tool",
+    "skill_search",
+    "sleep_tool",
+    "tool_suggest",
+    "unbounded_connection_retries",
+    "unified_exec",
+    "view_image",
+    "workspace_dependencies",
+];
+
+/// Kinds of items that use no tool.
+const PLAIN: [&str; 3] = ["agent_message", "reasoning", "error"];
+
+pub(super) fn arguments(request: &Request, place: &Workplace) -> Vec<String> {
+    let fixed = [
+        "exec",
+        "--json",
+        "--skip-git-repo-check",
+        "--ephemeral",
+        "--sandbox=read-only",
+        "--ignore-user-config",
+        "--ignore-rules",
+        "--color=never",
+    ];
+    let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
+    arguments.extend(FEATURES.iter().map(|feature| format!("--disable={feature}")));
+    let system = place.system();
+    for setting in [
+        "web_search=\"disabled\"".to_owned(),
+        "project_doc_max_bytes=0".to_owned(),
+        "history.persistence=\"none\"".to_owned(),
+        "include_apps_instructions=false".to_owned(),
+        "include_collaboration_mode_instructions=false".to_owned(),
+        "include_environment_context=false".to_owned(),
+        "include_permissions_instructions=false".to_owned(),
+        "skills.include_instructions=false".to_owned(),
+        "skills.bundled.enabled=false".to_owned(),
+        "tools.experimental_request_user_input.enabled=false".to_owned(),
+        format!("model_instructions_file=\"{}\"", system.display()),
+    ] {
+        arguments.push(format!("--config={setting}"));
+    }
+    if request.answer.is_some() {
+        arguments.push(format!("--output-schema={}", place.schema().display()));
+    }
+    arguments.push(format!("--model={}", request.model));
+    arguments.push("-".to_owned());
+    arguments
+}
+
+pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener) {
+    match line["type"].as_str() {
+        Some("item.started" | "item.updated" | "item.completed") => {
+            let item = &line["item"];
+            let kind = item["type"].as_str().unwrap_or("an item without a kind");
+            if !PLAIN.contains(&kind) {
+                heard.tool = Some(kind.to_owned());
+            } else if kind == "agent_message"
+                && line["type"] == "item.completed"
+                && let Some(text) = item["text"].as_str()
+            {
+                // What it says on the way is not its answer: the last is.
+                heard.say(text, listener);
+                heard.whole = Some(text.to_owned());
+            }
+        }
+        // Also said of connections that it tries again: the end of the turn decides.
+        Some("error") => heard.error = text_at(line, "/message"),
+        Some("turn.failed") => {
+            heard.error = text_at(line, "/error/message").or_else(|| Some("the turn failed".to_owned()));
+        }
+        Some("turn.completed") => {
+            (heard.error, heard.is_complete) = (None, true);
+            heard.tokens = tokens(&line["usage"]);
+        }
+        Some(_) | None => {}
+    }
+}
+
+fn tokens(usage: &Value) -> Option<Tokens> {
+    Some(Tokens {
+        input_tokens: count(usage, "input_tokens")?,
+        cached_input_tokens: count(usage, "cached_input_tokens").unwrap_or_default(),
+        cache_write_tokens: count(usage, "cache_write_input_tokens").unwrap_or_default(),
+        cache_write_hour_tokens: 0,
+        output_tokens: count(usage, "output_tokens")?,
+    })
+}

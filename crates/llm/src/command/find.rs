@@ -1,0 +1,192 @@
+//! Where a program is, and which version of it.
+
+use std::collections::HashMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::Program;
+
+/// How long a program may take to say which version it is, or who is logged in.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Why a program cannot be called.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProgramFault {
+    /// No directory of `PATH` has it that is searched.
+    #[error("there is no program `{program}` on PATH")]
+    Missing {
+        /// Its name.
+        program: String,
+    },
+    /// It is named by a path that depends on where the user is.
+    #[error("`{program}` is a relative path: name the program alone, or its whole path")]
+    Relative {
+        /// The path.
+        program: String,
+    },
+    /// It does not say which version it is.
+    #[error("`{program} --version` says no version: {said}")]
+    NoVersion {
+        /// Its name.
+        program: String,
+        /// What it says instead.
+        said: String,
+    },
+    /// Nobody has tried whether this version can be kept to answering.
+    #[error("{program} {version} was not tried here, but {}", tried.join(" and "))]
+    Untried {
+        /// Its name.
+        program: String,
+        /// Its version.
+        version: String,
+        /// The versions that were.
+        tried: Vec<String>,
+    },
+}
+
+/// The directories of `PATH` that are searched: absolute ones outside of the project's directories.
+#[must_use]
+pub fn searched(path: &str, project: &[PathBuf]) -> Vec<PathBuf> {
+    let real = |directory: &Path| directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    let project: Vec<PathBuf> = project.iter().map(|directory| real(directory)).collect();
+    let is_outside = |directory: &PathBuf| {
+        directory.is_absolute() && !project.iter().any(|project| real(directory).starts_with(project))
+    };
+    std::env::split_paths(path).filter(is_outside).collect()
+}
+
+/// The whole path of a program that is named alone or by its whole path.
+///
+/// # Errors
+/// It is not there, or its path is relative.
+pub fn find(program: &str, searched: &[PathBuf]) -> Result<PathBuf, ProgramFault> {
+    let path = Path::new(program);
+    if path.is_absolute() {
+        return if is_program(path) { Ok(path.to_owned()) } else { Err(missing(program)) };
+    }
+    if path.components().count() != 1 || program.contains(['/', '\\']) {
+        return Err(ProgramFault::Relative { program: program.to_owned() });
+    }
+    let named = |directory: &PathBuf| {
+        let names = if cfg!(windows) { vec![format!("{program}.exe")] } else { vec![program.to_owned()] };
+        names.into_iter().map(|name| directory.join(name)).find(|path| is_program(path))
+    };
+    searched.iter().find_map(named).ok_or_else(|| missing(program))
+}
+
+fn missing(program: &str) -> ProgramFault {
+    ProgramFault::Missing { program: program.to_owned() }
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
+
+type Versions = HashMap<(PathBuf, Option<SystemTime>), String>;
+
+/// What programs have said of their version, by path and time: one that was not changed is not asked again.
+static VERSIONS: LazyLock<Mutex<Versions>> = LazyLock::new(Mutex::default);
+
+impl Program {
+    /// The version that it says it is: the first three numbers with points between them.
+    ///
+    /// # Errors
+    /// It says none.
+    pub fn version(&self) -> Result<String, ProgramFault> {
+        let changed = self.executable.metadata().and_then(|data| data.modified()).ok();
+        let key = (self.executable.clone(), changed);
+        let known = || VERSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(version) = known().get(&key) {
+            return Ok(version.clone());
+        }
+        let said = output(self, &["--version"]);
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let words = said.split(|c: char| !c.is_ascii_alphanumeric() && !".-+".contains(c));
+        let version = words.map(|word| word.trim_start_matches('v')).find(|word| {
+            let mut parts = word.split(['-', '+']).next().unwrap_or_default().split('.');
+            parts.clone().count() == 3 && parts.all(is_number)
+        });
+        let none = || ProgramFault::NoVersion { program: self.name.to_string(), said: said.trim().to_owned() };
+        let version = version.map(str::to_owned).ok_or_else(none)?;
+        known().insert(key, version.clone());
+        Ok(version)
+    }
+
+    /// Refuses a version of a built-in program that was not tried, unless the user allows it.
+    ///
+    /// # Errors
+    /// It says no version, or one that is neither tried nor allowed.
+    pub fn check_version(&self) -> Result<(), ProgramFault> {
+        let Some(preset) = self.preset else { return Ok(()) };
+        let version = self.version()?;
+        let is_allowed = |allowed: &String| match allowed.strip_suffix('*') {
+            Some(start) => version.starts_with(start),
+            None => *allowed == version,
+        };
+        if preset.versions.contains(&version.as_str()) || self.settings.allow_versions.iter().any(is_allowed) {
+            return Ok(());
+        }
+        Err(ProgramFault::Untried {
+            program: self.name.to_string(),
+            version,
+            tried: preset.versions.iter().map(|version| (*version).to_owned()).collect(),
+        })
+    }
+}
+
+/// What a program prints in the time that it has when it is asked something of itself, its standard error at the end.
+pub(super) fn output(program: &Program, arguments: &[&str]) -> String {
+    let environment: &[(String, SecretString)] = &program.environment;
+    let Ok(place) = tempfile::Builder::new().prefix("dialectic-").tempdir() else { return String::new() };
+    let mut command = Command::new(&program.executable);
+    command
+        .args(&program.leading)
+        .args(arguments)
+        .current_dir(place.path())
+        .env_clear()
+        .envs(environment.iter().map(|(name, value)| (name, value.expose_secret())))
+        .envs(program.switched_off().iter().copied())
+        // Where it would keep a list of the directories that it has seen.
+        .env(super::gemini::HOME, place.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => return error.to_string(),
+    };
+    let until = Instant::now() + PATIENCE;
+    while child.try_wait().is_ok_and(|status| status.is_none()) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // With what it left behind: that could hold the pipe.
+    #[cfg(unix)]
+    if let Some(id) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    let mut said = String::new();
+    for stream in [
+        child.stdout.take().map(|out| Box::new(out) as Box<dyn std::io::Read>),
+        child.stderr.take().map(|err| Box::new(err) as _),
+    ] {
+        // No more than an answer to such a question has.
+        let _ = stream.map(|stream| stream.take(64 << 10).read_to_string(&mut said));
+    }
+    said
+}

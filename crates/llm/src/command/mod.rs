@@ -1,0 +1,263 @@
+//! Models behind a program: each call starts it, hands it the text on its standard input, and reads what it prints.
+//!
+//! What answers is a plain model and nothing else: the program starts in an empty directory, without the user's
+//! settings, keys and servers and without tools; a call in which a tool is used fails. `docs/providers.md` says what no
+//! program can be kept from.
+
+mod claude;
+mod codex;
+mod find;
+mod gemini;
+mod limits;
+mod opencode;
+mod own;
+mod presets;
+mod process;
+mod prompt;
+mod transcript;
+mod workplace;
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use futures_util::future::BoxFuture;
+use secrecy::SecretString;
+use serde_json::Value;
+use tokio::sync::OnceCell;
+
+use dialectic_base::program::ProgramSettings;
+
+use crate::{ChatModel, FailedAttempt, Live, ModelError, Reply, Request};
+
+use process::{Heard, Invocation};
+use transcript::Transcript;
+use workplace::Workplace;
+
+pub use find::{ProgramFault, find, searched};
+pub use presets::{PROGRAMS, ProgramKind, ProgramPreset, program_preset};
+
+/// How many processes of a program run at once where nothing says more.
+pub const CONCURRENCY: u32 = 2;
+/// How long a program is left alone that says of its limit, but not until when.
+const UNTOLD_LIMIT: TimeDelta = TimeDelta::minutes(5);
+
+/// A program that was found, with all that it is called with.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// The provider's name.
+    pub name: Arc<str>,
+    /// What is known of it; nothing of a program of the user's own.
+    pub preset: Option<&'static ProgramPreset>,
+    /// What the user says of it.
+    pub settings: ProgramSettings,
+    /// Where it is.
+    pub executable: PathBuf,
+    /// The arguments before ours; of a program of the user's own, all but the output limit.
+    pub leading: Vec<String>,
+    /// Its environment: all of it.
+    pub environment: Vec<(String, SecretString)>,
+}
+
+/// The models behind a program.
+pub struct CommandModel {
+    program: Program,
+    /// Whether it says that a subscription is logged in: then nothing is billed, and its costs are notional.
+    is_subscription: OnceCell<bool>,
+    /// Until when it is left alone.
+    limited_until: Mutex<Option<DateTime<Utc>>>,
+}
+
+impl CommandModel {
+    /// The models behind `program`.
+    #[must_use]
+    pub fn new(program: Program) -> Self {
+        Self { program, is_subscription: OnceCell::new(), limited_until: Mutex::new(None) }
+    }
+
+    async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
+        prompt::check_model(&request.model)?;
+        self.ask_for_login().await;
+        let program = &self.program;
+        let kind = program.preset.map(|preset| preset.kind);
+        let place = Workplace::new(kind, request).map_err(|error| ModelError::Unsendable {
+            message: format!("no directory can be made for the program: {error}"),
+        })?;
+        let invocation = Invocation {
+            executable: &program.executable,
+            arguments: program.arguments(request, &place),
+            environment: program.environment_of(request, &place),
+            directory: &place.work(),
+            input: prompt::text(request, kind.is_none()),
+            idle: live.timeouts.idle,
+        };
+        let mut heard = Transcript::default();
+        let mut printed = String::new();
+        let is_json = program.prints_json();
+        let exit = process::run(&invocation, |line| {
+            if kind.is_none() {
+                printed.push_str(line);
+                printed.push('\n');
+                if !is_json {
+                    own::read_line(line, &mut heard, live.listener);
+                }
+            } else if let Ok(value) = serde_json::from_str::<Value>(line) {
+                read(kind, &value, &mut heard, live.listener);
+            }
+            match (heard.is_over || heard.tool.is_some(), heard.has_spoken()) {
+                (true, _) => Heard::Enough,
+                (false, true) => Heard::Text,
+                (false, false) => Heard::GoOn,
+            }
+        })
+        .await?;
+        if kind.is_none() {
+            if exit.code == Some(0) || is_json && !printed.trim().is_empty() {
+                own::conclude(&printed, &program.settings, &mut heard);
+            }
+        } else if !heard.is_complete
+            && let Some(value) = json_in(&exit.complaint)
+        {
+            read(kind, &value, &mut heard, live.listener);
+        }
+        heard.conclude(&exit)
+    }
+
+    /// Asks the program who is logged in, once.
+    async fn ask_for_login(&self) {
+        let ask = || async {
+            let program = self.program.clone();
+            // It takes a moment in which nothing else should wait.
+            tokio::task::spawn_blocking(move || program.is_subscription()).await.unwrap_or_default()
+        };
+        self.is_subscription.get_or_init(ask).await;
+    }
+
+    fn note_limit(&self, error: &ModelError) {
+        if let ModelError::UsageLimit { until, .. } = error {
+            let until = until.unwrap_or_else(|| Utc::now() + UNTOLD_LIMIT);
+            *self.limited_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+        }
+    }
+}
+
+impl ChatModel for CommandModel {
+    fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        Box::pin(async move {
+            let answer = self.answer(request, live).await;
+            answer.inspect_err(|failed| self.note_limit(&failed.error))
+        })
+    }
+
+    fn is_notional(&self) -> bool {
+        self.is_subscription.get().is_some_and(|is_subscription| *is_subscription)
+    }
+
+    fn at_once(&self) -> Option<usize> {
+        Some(self.program.settings.concurrency.unwrap_or(CONCURRENCY) as usize)
+    }
+
+    fn reach(&self) -> BoxFuture<'_, Result<(), ModelError>> {
+        let limited = *self.limited_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = limited.filter(|until| *until > Utc::now());
+        let outcome = match until {
+            Some(until) => {
+                let message = "its limit is still reached".to_owned();
+                Err(ModelError::UsageLimit { until: Some(until), message })
+            }
+            None => Ok(()),
+        };
+        Box::pin(async { outcome })
+    }
+}
+
+impl Program {
+    /// Whether it says that a subscription is logged in. What it does not say is real money.
+    #[must_use]
+    pub fn is_subscription(&self) -> bool {
+        match self.preset.map(|preset| preset.kind) {
+            Some(ProgramKind::Claude) => {
+                let said = json_in(&find::output(self, &["auth", "status"])).unwrap_or_default();
+                said["loggedIn"] == true && said["authMethod"] == "claude.ai" && said["subscriptionType"].is_string()
+            }
+            Some(ProgramKind::Codex) => find::output(self, &["login", "status"]).contains("Logged in using ChatGPT"),
+            Some(ProgramKind::Opencode | ProgramKind::Gemini) | None => false,
+        }
+    }
+
+    fn prints_json(&self) -> bool {
+        self.settings.output == Some(dialectic_base::program::ProgramOutput::Json)
+    }
+
+    fn arguments(&self, request: &Request, place: &Workplace) -> Vec<String> {
+        let own = match self.preset.map(|preset| preset.kind) {
+            Some(ProgramKind::Claude) => claude::arguments(request, place),
+            Some(ProgramKind::Codex) => codex::arguments(request, place),
+            Some(ProgramKind::Opencode) => opencode::arguments(request, place),
+            Some(ProgramKind::Gemini) => gemini::arguments(request, place),
+            None => return own::arguments(&self.leading, &self.settings, request),
+        };
+        self.leading.iter().cloned().chain(own).collect()
+    }
+
+    /// The variables that switch something off for every call.
+    fn switched_off(&self) -> &'static [(&'static str, &'static str)] {
+        match self.preset.map(|preset| preset.kind) {
+            Some(ProgramKind::Claude) => claude::ENVIRONMENT,
+            Some(ProgramKind::Codex) => codex::ENVIRONMENT,
+            Some(ProgramKind::Opencode) => opencode::ENVIRONMENT,
+            Some(ProgramKind::Gemini) => gemini::ENVIRONMENT,
+            None => &[],
+        }
+    }
+
+    /// What it is given beside its own environment: what is switched off, and where it may write.
+    fn environment_of(&self, request: &Request, place: &Workplace) -> Vec<(String, SecretString)> {
+        let shown = |path: PathBuf| path.display().to_string();
+        let of_call: Vec<(&str, String)> = match self.preset.map(|preset| preset.kind) {
+            Some(ProgramKind::Claude) => {
+                let limit = request.max_tokens.map(|limit| (claude::OUTPUT_LIMIT, limit.to_string()));
+                limit.into_iter().collect()
+            }
+            Some(ProgramKind::Opencode) => {
+                let configuration = (opencode::CONFIGURATION, opencode::configuration(request));
+                vec![configuration, ("XDG_CONFIG_HOME", shown(place.home()))]
+            }
+            Some(ProgramKind::Gemini) => {
+                vec![(gemini::HOME, shown(place.home())), (gemini::SYSTEM, shown(place.system()))]
+            }
+            Some(ProgramKind::Codex) | None => Vec::new(),
+        };
+        let fixed = self.switched_off().iter().map(|(name, value)| (*name, (*value).to_owned()));
+        let added = fixed.chain(of_call).map(|(name, value)| (name.to_owned(), SecretString::from(value)));
+        self.environment.iter().cloned().chain(added).collect()
+    }
+}
+
+fn read(kind: Option<ProgramKind>, line: &Value, heard: &mut Transcript, listener: &dyn crate::Listener) {
+    match kind {
+        Some(ProgramKind::Claude) => claude::read(line, heard, listener),
+        Some(ProgramKind::Codex) => codex::read(line, heard, listener),
+        Some(ProgramKind::Opencode) => opencode::read(line, heard, listener),
+        Some(ProgramKind::Gemini) => gemini::read(line, heard, listener),
+        None => {}
+    }
+}
+
+/// The JSON object in a text, from its first brace to its last.
+fn json_in(text: &str) -> Option<Value> {
+    let (start, end) = (text.find('{')?, text.rfind('}')?);
+    serde_json::from_str(text.get(start..=end)?).ok()
+}
+
+fn text_at(value: &Value, pointer: &str) -> Option<String> {
+    value.pointer(pointer)?.as_str().map(str::to_owned)
+}
+
+fn count(value: &Value, key: &str) -> Option<u64> {
+    value[key].as_u64()
+}

@@ -1,0 +1,92 @@
+//! Programs of our own that print what the vendors' programs printed, with their exit codes.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use dialectic_base::call::Tokens;
+use dialectic_base::money::Usd;
+use dialectic_base::program::{ProgramOutput, ProgramSettings};
+use tempfile::TempDir;
+
+use super::*;
+use crate::{FinishReason, Listener, Timeouts, Turn};
+
+mod fence;
+mod replay;
+
+/// What has been heard, piece by piece.
+#[derive(Default)]
+struct Words(Mutex<Vec<String>>);
+
+impl Listener for Words {
+    fn on_token(&self, text: &str) {
+        self.0.lock().unwrap().push(text.to_owned());
+    }
+}
+
+/// A directory with a program in it.
+struct Stage {
+    directory: TempDir,
+}
+
+impl Stage {
+    /// `script` is what the program does; it can keep things in `$KEPT`.
+    fn new(script: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("program");
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Self { directory }
+    }
+
+    fn kept(&self, name: &str) -> String {
+        std::fs::read_to_string(self.directory.path().join(name)).unwrap_or_default()
+    }
+
+    fn program(&self, name: &str, settings: ProgramSettings) -> Program {
+        let environment = [
+            ("PATH", std::env::var("PATH").unwrap()),
+            ("KEPT", self.directory.path().display().to_string()),
+            ("RECORDINGS", recordings().display().to_string()),
+        ];
+        Program {
+            name: name.into(),
+            preset: program_preset(name),
+            settings,
+            executable: self.directory.path().join("program"),
+            leading: Vec::new(),
+            environment: environment.map(|(name, value)| (name.to_owned(), value.into())).into(),
+        }
+    }
+
+    async fn ask(&self, name: &str) -> (Result<Reply, FailedAttempt>, Vec<String>) {
+        ask(&CommandModel::new(self.program(name, ProgramSettings::default())), &request("What now?")).await
+    }
+}
+
+fn recordings() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/vendor-cli")
+}
+
+fn request(prompt: &str) -> Request {
+    Request {
+        model: "a-model".into(),
+        temperature: 0.5,
+        max_tokens: None,
+        system: "You are terse.".into(),
+        prompt: prompt.into(),
+        turns: Vec::new(),
+        answer: None,
+        tools: [].into(),
+    }
+}
+
+async fn ask(model: &CommandModel, request: &Request) -> (Result<Reply, FailedAttempt>, Vec<String>) {
+    let words = Words::default();
+    let timeouts = Timeouts { first_token: Duration::from_secs(20), idle: Duration::from_millis(400) };
+    let live = Live { listener: &words, timeouts, attempt: 1, further: None };
+    let answer = model.ask(request, live).await;
+    (answer, words.0.into_inner().unwrap())
+}

@@ -1,0 +1,129 @@
+//! What programs are kept from.
+
+use super::*;
+
+#[tokio::test]
+async fn any_use_of_a_tool_fails_the_call() {
+    let assistant = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Read"}]}}"#;
+    let init = r#"{"type":"system","subtype":"init","tools":["Bash"],"mcp_servers":[]}"#;
+    let server = r#"{"type":"system","subtype":"init","tools":[],"mcp_servers":[{"name":"mail"}]}"#;
+    for (name, line, tool, recording) in [
+        ("claude", assistant, "Read", "claude-2.1.197-stream-ok.jsonl"),
+        ("claude", init, "Bash", "claude-2.1.197-ok.json"),
+        ("claude", server, "mail", "claude-2.1.197-ok.json"),
+        (
+            "codex",
+            r#"{"type":"item.started","item":{"type":"command_execution","command":"ls"}}"#,
+            "command_execution",
+            "codex-0.169.0-ok.jsonl",
+        ),
+        ("opencode", r#"{"type":"tool_use","part":{"tool":"bash"}}"#, "bash", "opencode-1.18.33-ok.jsonl"),
+        ("gemini", r#"{"type":"tool_use","tool_name":"read_file"}"#, "read_file", "gemini-0.61.0-stream-ok.jsonl"),
+    ] {
+        let stage = Stage::new(&format!(
+            "case \"$1\" in auth|login) exit 0;; esac\ncat > /dev/null\necho '{line}'\nsleep 1\n\
+             cat \"$RECORDINGS/{recording}\"\ntouch \"$KEPT/late\""
+        ));
+        let failed = stage.ask(name).await.0.unwrap_err();
+        assert_eq!(failed.error, ModelError::ToolUsed { tool: tool.to_owned() }, "{name}");
+        assert!(failed.may_be_billed && !failed.error.is_transient());
+        // It is ended at once: a program goes on asking as long as tools are used.
+        tokio::time::sleep(Duration::from_millis(1300)).await;
+        assert!(!stage.directory.path().join("late").exists(), "{name}");
+    }
+}
+
+/// Each program starts in an empty directory that is gone afterwards, with our text alone on its standard input.
+#[tokio::test]
+async fn a_program_finds_nothing_where_it_starts_and_leaves_nothing_there() {
+    for (name, recording) in [
+        ("claude", "claude-2.1.197-stream-ok.jsonl"),
+        ("codex", "codex-0.169.0-ok.jsonl"),
+        ("opencode", "opencode-1.18.33-ok.jsonl"),
+        ("gemini", "gemini-0.61.0-stream-ok.jsonl"),
+    ] {
+        let stage = Stage::new(&format!(
+            "case \"$1\" in auth|login) exit 0;; esac\ncat > \"$KEPT/input\"\npwd > \"$KEPT/where\"\n\
+             ls -A > \"$KEPT/found\"\ntouch left\nfor argument in \"$@\"; do echo \"$argument\" >> \"$KEPT/arguments\"; \
+             done\nenv | sort > \"$KEPT/environment\"\ncat \"$RECORDINGS/{recording}\""
+        ));
+        for prompt in ["/cost", "!ls", "@/etc/passwd"] {
+            let model = CommandModel::new(stage.program(name, ProgramSettings::default()));
+            ask(&model, &request(prompt)).await.0.unwrap();
+            assert_eq!(stage.kept("input"), format!("Answer what follows.\n\n{prompt}"), "{name}");
+        }
+        assert_eq!(stage.kept("found"), "", "{name}");
+        let place = stage.kept("where");
+        assert!(place.contains("dialectic-") && !Path::new(place.trim()).parent().unwrap().exists(), "{name}: {place}");
+        let (arguments, environment) = (stage.kept("arguments"), stage.kept("environment"));
+        for expected in match name {
+            "claude" => ["--tools=", "--setting-sources=", "CLAUDE_CODE_DISABLE_ATTACHMENTS=1"],
+            "codex" => ["--disable=shell_tool", "--ephemeral", "PATH="],
+            "opencode" => ["--agent=dialectic", "OPENCODE_DB=:memory:", "\"*\":\"deny\""],
+            _ => ["--approval-mode=plan", "GEMINI_CLI_HOME=", "GEMINI_SYSTEM_MD="],
+        } {
+            assert!(arguments.contains(expected) || environment.contains(expected), "{name}: {expected}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_model_cannot_be_an_option() {
+    let stage = Stage::new("exit 0");
+    let model = CommandModel::new(stage.program("claude", ProgramSettings::default()));
+    for name in ["--dangerously-skip-permissions", "-x", "", "a b", "a\nb", "@file", "{model}"] {
+        let failed = ask(&model, &Request { model: name.into(), ..request("What now?") }).await.0.unwrap_err();
+        assert_eq!(failed.error.kind(), "unsendable", "{name}");
+    }
+    for name in ["sonnet", "opencode/big-pickle", "claude-sonnet-4-6[1m]", "anthropic/claude-opus-5.5", "gpt-4:free"] {
+        assert_eq!(prompt::check_model(name), Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn a_version_that_was_not_tried_is_refused_unless_it_is_named() {
+    for (said, allowed, outcome) in [
+        ("2.1.197 (Claude Code)", None, Ok(())),
+        ("2.1.330 (Claude Code)", None, Err("claude 2.1.330 was not tried here, but 2.1.197")),
+        ("2.1.330 (Claude Code)", Some("2.1.330"), Ok(())),
+        ("2.1.330 (Claude Code)", Some("2.1.*"), Ok(())),
+        ("2.2.0 (Claude Code)", Some("2.1.*"), Err("claude 2.2.0 was not tried here")),
+        ("v9.9.9-beta.1", Some("*"), Ok(())),
+        ("command not understood", Some("*"), Err("says no version: command not understood")),
+    ] {
+        let stage = Stage::new(&format!("echo '{said}'"));
+        let settings =
+            ProgramSettings { allow_versions: allowed.into_iter().map(str::to_owned).collect(), ..Default::default() };
+        let found = stage.program("claude", settings).check_version().map_err(|fault| fault.to_string());
+        match (found, outcome) {
+            (Ok(()), Ok(())) => {}
+            (Err(fault), Err(part)) => assert!(fault.contains(part), "{fault}"),
+            (found, _) => panic!("{said}: {found:?}"),
+        }
+    }
+}
+
+/// A project must not bring the program that is run in it.
+#[test]
+fn path_is_searched_outside_of_the_project_and_without_relative_entries() {
+    let (project, other) = (Stage::new("exit 0"), Stage::new("exit 0"));
+    let (inside, outside) = (project.directory.path(), other.directory.path());
+    let bin = inside.join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let link = outside.join("link");
+    std::os::unix::fs::symlink(inside, &link).unwrap();
+    let path = format!(".::bin:{}:{}:{}:{}", inside.display(), bin.display(), link.display(), outside.display());
+    let searched = searched(&path, &[inside.to_owned()]);
+    assert_eq!(searched, [outside]);
+    assert_eq!(find("program", &searched).unwrap(), outside.join("program"));
+    assert_eq!(find("no-program", &searched), Err(missing_program("no-program")));
+    for relative in ["./program", "bin/program", "../program"] {
+        assert_eq!(find(relative, &searched), Err(ProgramFault::Relative { program: relative.to_owned() }));
+    }
+    let whole = inside.join("program").display().to_string();
+    assert_eq!(find(&whole, &[]).unwrap(), inside.join("program"), "what the user names is the user's word");
+}
+
+fn missing_program(program: &str) -> ProgramFault {
+    ProgramFault::Missing { program: program.to_owned() }
+}

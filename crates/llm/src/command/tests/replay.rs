@@ -1,0 +1,247 @@
+//! What each recording comes to.
+
+use super::*;
+
+/// A program that prints a recording and ends as its name says.
+fn replaying(recording: &str) -> Stage {
+    let code = recording.split(".exit").nth(1).and_then(|rest| rest.split('.').next()).unwrap_or("0");
+    let to = if recording.contains("stderr") { ">&2" } else { "" };
+    Stage::new(&format!("cat > /dev/null\ncat \"$RECORDINGS/{recording}\" {to}\nexit {code}"))
+}
+
+fn tokens(input_tokens: u64, cached_input_tokens: u64, output_tokens: u64) -> Tokens {
+    Tokens { input_tokens, cached_input_tokens, output_tokens, ..Tokens::default() }
+}
+
+#[tokio::test]
+async fn every_recording_of_an_answer_has_its_text_and_its_figures() {
+    for (program, recording, pieces, served, cost, word) in [
+        ("claude", "claude-2.1.197-stream-ok.jsonl", 2, Some("claude-sonnet-4-6"), Some(0.00195), None),
+        ("claude", "claude-2.1.197-ok.json", 0, Some("claude-sonnet-4-6"), Some(0.00195), None),
+        ("codex", "codex-0.169.0-ok.jsonl", 1, None, None, None),
+        ("codex", "codex-0.169.0-output-schema.jsonl", 1, None, None, None),
+        ("opencode", "opencode-1.18.33-ok.jsonl", 1, None, Some(0.0), None),
+        ("gemini", "gemini-0.61.0-stream-ok.jsonl", 1, Some("gemini-3-pro"), None, None),
+    ] {
+        let (answer, words) = replaying(recording).ask(program).await;
+        let reply = answer.unwrap_or_else(|failed| panic!("{recording}: {failed}"));
+        assert_eq!(reply.text, "Use a queue.", "{recording}");
+        assert_eq!((words.len(), reply.finish), (pieces, FinishReason::Complete), "{recording}");
+        assert_eq!((reply.served_model.as_deref(), reply.finish_word.as_deref()), (served, word), "{recording}");
+        assert_eq!(reply.tokens, Some(tokens(1200, 1000, 70)), "{recording}");
+        assert_eq!(reply.stated_cost, cost.map(Usd::from_dollars), "{recording}");
+    }
+}
+
+#[tokio::test]
+async fn every_recording_of_a_failure_says_why() {
+    for (program, recording, kind, part) in [
+        ("claude", "claude-2.1.197-not-logged-in.exit1.json", "logged-out", "Not logged in · Please run /login"),
+        ("codex", "codex-0.169.0-auth-missing.exit1.jsonl", "logged-out", "Missing environment variable: `MOCK_KEY`."),
+        ("opencode", "opencode-1.18.33-bad-model.exit1.jsonl", "program-failed", "Unexpected server error"),
+        ("gemini", "gemini-0.61.0-no-auth.exit41.stderr.json", "logged-out", "Please set an Auth method"),
+    ] {
+        let failed = replaying(recording).ask(program).await.0.unwrap_err();
+        assert_eq!(failed.error.kind(), kind, "{recording}: {failed}");
+        assert!(failed.to_string().contains(part), "{recording}: {failed}");
+        assert_eq!(failed.usage.tokens, None, "what took no tokens says none: {recording}");
+    }
+}
+
+/// Programs write in pieces that end anywhere, and talk on their standard error.
+#[tokio::test]
+async fn words_are_heard_as_they_come_however_they_are_cut() {
+    let stage = Stage::new(
+        "cat > /dev/null\nyes 'a warning of many words' | head -n 20000 >&2\nfor part in '{\"type\":\"stream_event\",\
+         \"event\":{\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"Use' ' a \"}}}\n' \
+         'no JSON\n{\"type\":\"unknown\"}\n'; do printf \"$part\"; sleep 0.1; done\n\
+         grep -v '^{\"type\":\"stream_event\"' \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\"",
+    );
+    let (answer, words) = stage.ask("claude").await;
+    assert_eq!(answer.unwrap().text, "Use a queue.");
+    assert_eq!(words, ["Use a "]);
+}
+
+#[tokio::test]
+async fn a_program_that_goes_silent_after_its_first_text_is_ended_with_all_that_it_started() {
+    let delta = r#"{"type":"stream_event","event":{"type":"content_block_delta","delta":{"text":"Use"}}}"#;
+    let stage = Stage::new(&format!(
+        "[ \"$1\" = auth ] && exit\n(sleep 2; echo late > \"$KEPT/late\") &\nsleep 0.6\necho '{delta}'\nsleep 60"
+    ));
+    let begun = Instant::now();
+    let (answer, words) = stage.ask("claude").await;
+    let failed = answer.unwrap_err();
+    // Silence before the first text is the caller's to judge: some programs say nothing until the end.
+    assert_eq!((words, failed.error.kind()), (vec!["Use".to_owned()], "broken"), "{failed}");
+    assert!(failed.may_be_billed && begun.elapsed() < Duration::from_secs(10));
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    assert_eq!(stage.kept("late"), "");
+}
+
+#[tokio::test]
+async fn dropping_a_call_ends_the_program_and_removes_its_directory() {
+    let stage = Stage::new(
+        "[ \"$1\" = login ] && exit\npwd > \"$KEPT/where\"\n(sleep 2; echo late > \"$KEPT/late\") &\nsleep 60",
+    );
+    let model = CommandModel::new(stage.program("codex", ProgramSettings::default()));
+    let request = request("What now?");
+    drop(tokio::time::timeout(Duration::from_secs(1), ask(&model, &request)).await);
+    let place = stage.kept("where");
+    assert!(place.trim().ends_with("/work") && !Path::new(place.trim()).exists(), "{place}");
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    assert_eq!(stage.kept("late"), "");
+}
+
+#[tokio::test]
+async fn a_program_that_dies_or_is_refused_says_so() {
+    for (script, kind, part) in [
+        ("echo 'Segmentation fault' >&2; exit 139", "program-failed", "Segmentation fault"),
+        ("exit 3", "program-failed", "exit code 3"),
+        ("kill -9 $$", "program-failed", "a signal ended it"),
+        ("echo '{\"type\":\"result\",\"is_error\":true,\"result\":\"no\",\"api_error_status\":404}'", "refused", "no"),
+        (
+            "echo '{\"type\":\"result\",\"is_error\":true,\"result\":\"no\",\"api_error_status\":529}'",
+            "server-failed",
+            "no",
+        ),
+    ] {
+        let failed = Stage::new(&format!("cat > /dev/null\n{script}")).ask("claude").await.0.unwrap_err();
+        assert_eq!(failed.error.kind(), kind, "{script}: {failed}");
+        assert!(failed.to_string().contains(part), "{script}: {failed}");
+    }
+    // Cut in the middle of its answer: nothing says that there is more of it, and nothing that there is not.
+    let cut = "head -n 5 \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\"";
+    let reply = Stage::new(cut).ask("claude").await.0.unwrap();
+    assert_eq!((reply.text.as_str(), reply.finish_word.as_deref(), reply.tokens), ("Use a ", Some("not said"), None));
+}
+
+#[tokio::test]
+async fn cut_and_refused_answers_are_marked() {
+    let recording = recordings().join("claude-2.1.197-stream-ok.jsonl");
+    for (word, finish) in [("max_tokens", FinishReason::Length), ("refusal", FinishReason::Filtered)] {
+        let script = format!("sed 's/\"end_turn\"/\"{word}\"/' {}", recording.display());
+        let reply = Stage::new(&script).ask("claude").await.0.unwrap();
+        assert_eq!((reply.finish, reply.text.as_str()), (finish, "Use a queue."), "{word}");
+        assert_eq!(reply.tokens, Some(tokens(1200, 1000, 70)), "{word}");
+    }
+    let recording = recordings().join("opencode-1.18.33-ok.jsonl");
+    for (word, finish) in [("length", FinishReason::Length), ("content-filter", FinishReason::Filtered)] {
+        let script = format!("sed 's/\"stop\"/\"{word}\"/' {}", recording.display());
+        assert_eq!(Stage::new(&script).ask("opencode").await.0.unwrap().finish, finish, "{word}");
+    }
+}
+
+#[tokio::test]
+async fn a_reached_limit_says_when_it_goes_on_and_the_program_is_left_alone_until_then() {
+    let until = Utc::now().timestamp() + 3600;
+    let claude = format!(
+        "cat > /dev/null\necho '{{\"type\":\"rate_limit_event\",\"rate_limit_info\":{{\"status\":\"rejected\",\
+         \"resetsAt\":{until}}}}}'\necho '{{\"type\":\"result\",\"is_error\":true,\"result\":\"out of it\"}}'; exit 1"
+    );
+    let codex = "cat > /dev/null\necho '{\"type\":\"turn.failed\",\"error\":{\"message\":\"You have hit your usage \
+                 limit. Or try again in 1 hour.\"}}'; exit 1";
+    for (name, script) in [("claude", claude.as_str()), ("codex", codex)] {
+        let stage = Stage::new(script);
+        let model = CommandModel::new(stage.program(name, ProgramSettings::default()));
+        assert_eq!(model.reach().await, Ok(()));
+        let failed = ask(&model, &request("What now?")).await.0.unwrap_err();
+        let ModelError::UsageLimit { until: Some(told), .. } = &failed.error else { panic!("{failed}") };
+        assert!((told.timestamp() - until).abs() < 60, "{told}");
+        assert!(failed.error.is_server_gone() && !failed.error.is_transient() && !failed.may_be_billed);
+        assert_eq!(model.reach().await.unwrap_err().kind(), "usage-limit");
+    }
+}
+
+/// Whether what a program answers is notional, after it has answered.
+async fn is_notional(stage: &Stage, name: &str) -> bool {
+    let model = CommandModel::new(stage.program(name, ProgramSettings::default()));
+    ask(&model, &request("What now?")).await.0.unwrap();
+    model.is_notional()
+}
+
+#[tokio::test]
+async fn what_a_subscription_answers_is_notional() {
+    let claude = "case \"$1\" in auth) echo '{\"loggedIn\":true,\"authMethod\":\"claude.ai\",\"subscriptionType\":\
+                  \"max\"}';; *) cat > /dev/null; cat \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\";; esac";
+    let codex = "case \"$1\" in login) echo 'Logged in using ChatGPT' >&2;; *) cat > /dev/null; \
+                 cat \"$RECORDINGS/codex-0.169.0-ok.jsonl\";; esac";
+    for (name, script) in [("claude", claude), ("codex", codex)] {
+        assert!(is_notional(&Stage::new(script), name).await, "{name}");
+    }
+    let console = claude.replace("claude.ai", "console").replace("max", "");
+    assert!(!is_notional(&Stage::new(&console), "claude").await);
+    assert!(!is_notional(&replaying("gemini-0.61.0-stream-ok.jsonl"), "gemini").await);
+}
+
+#[tokio::test]
+async fn programs_of_ones_own_are_read_by_pointers_and_lists_are_summed() {
+    let json = ProgramSettings {
+        output: Some(ProgramOutput::Json),
+        text: Some("/answer/0".to_owned()),
+        error: Some("/failed".to_owned()),
+        input_tokens: vec!["/usage/a".to_owned(), "/usage/b".to_owned()],
+        output_tokens: vec!["/usage/c".to_owned()],
+        cost_usd: Some("/cost".to_owned()),
+        max_tokens_arg: Some("--most".to_owned()),
+        ..ProgramSettings::default()
+    };
+    let said =
+        |printed: &str| format!("cat > \"$KEPT/input\"; echo \"$@\" > \"$KEPT/arguments\"\ncat <<'X'\n{printed}\nX");
+    let stage = Stage::new(&said(
+        "{\"answer\":[\"Use a queue.\"],\n \"failed\":false,\"usage\":{\"a\":1,\"b\":2,\"c\":3},\"cost\":0.5}",
+    ));
+    let mut program = stage.program("mine", json.clone());
+    program.leading = vec!["--model={model}".to_owned()];
+    let request = Request { max_tokens: Some(77), ..request("/cost") };
+    let reply = ask(&CommandModel::new(program), &request).await.0.unwrap();
+    assert_eq!((reply.text.as_str(), reply.tokens), ("Use a queue.", Some(tokens(3, 0, 3))));
+    assert_eq!(reply.stated_cost, Some(Usd::from_dollars(0.5)));
+    assert_eq!(stage.kept("arguments").trim(), "--model=a-model --most 77");
+    assert_eq!(stage.kept("input"), "Answer what follows.\n\nYou are terse.\n\n/cost");
+    for (printed, outcome) in [
+        // What is missing is unknown, and no sum of the rest.
+        ("{\"answer\":[\"Yes\"],\"usage\":{\"a\":1,\"c\":3}}", Ok("Yes")),
+        ("{\"answer\":[\"Yes\"],\"failed\":\"out of order\"}", Err("out of order")),
+        ("{\"answer\":[]}", Err("no text at `/answer/0`")),
+        ("Yes", Err("not JSON")),
+    ] {
+        let stage = Stage::new(&said(printed));
+        let answer = ask(&CommandModel::new(stage.program("mine", json.clone())), &request).await.0;
+        match (answer, outcome) {
+            (Ok(reply), Ok(text)) => {
+                assert_eq!((reply.text.as_str(), reply.tokens, reply.stated_cost), (text, None, None));
+            }
+            (Err(failed), Err(part)) => assert!(failed.to_string().contains(part), "{failed}"),
+            (answer, _) => panic!("{printed}: {answer:?}"),
+        }
+    }
+    let stage = Stage::new(&said("Use\na queue."));
+    let (answer, words) = ask(&CommandModel::new(stage.program("mine", ProgramSettings::default())), &request).await;
+    let reply = answer.unwrap();
+    assert_eq!((reply.text.as_str(), reply.tokens, reply.stated_cost), ("Use\na queue.", None, None));
+    assert_eq!(words, ["Use", "\na queue."]);
+}
+
+#[tokio::test]
+async fn a_second_chance_is_part_of_the_text() {
+    let stage = Stage::new("cat > \"$KEPT/input\"; cat \"$RECORDINGS/codex-0.169.0-ok.jsonl\"");
+    let turns = vec![
+        Turn::Assistant { text: "Maybe.".to_owned(), calls: Vec::new() },
+        Turn::User("That is no JSON.".to_owned()),
+    ];
+    let model = CommandModel::new(stage.program("codex", ProgramSettings::default()));
+    ask(&model, &Request { turns, ..request("What now?") }).await.0.unwrap();
+    insta::assert_snapshot!(stage.kept("input"), @r"
+    Answer what follows.
+
+    What now?
+
+    # Your answer so far
+
+    Maybe.
+
+    # On that answer
+
+    That is no JSON.
+    ");
+}

@@ -1,0 +1,104 @@
+//! What a program has said, and what that comes to.
+
+use chrono::{DateTime, Utc};
+
+use dialectic_base::call::Tokens;
+use dialectic_base::money::Usd;
+
+use crate::openai::finish_word;
+use crate::{FailedAttempt, FinishReason, Listener, ModelError, Reply, StatedUsage};
+
+use super::limits;
+
+/// What a program has said so far, gathered by the reader of its format.
+#[derive(Debug, Default)]
+pub(super) struct Transcript {
+    /// The answer as it came in.
+    text: String,
+    /// The answer as the program repeats it at the end.
+    pub(super) whole: Option<String>,
+    /// Its word for why the answer ended.
+    pub(super) finish: Option<String>,
+    /// Whether it said that it had done what was asked.
+    pub(super) is_complete: bool,
+    pub(super) tokens: Option<Tokens>,
+    pub(super) cost: Option<Usd>,
+    pub(super) served_model: Option<String>,
+    /// What it says went wrong.
+    pub(super) error: Option<String>,
+    /// The HTTP status that it says it was answered with.
+    pub(super) status: Option<u16>,
+    /// Whether nothing more of it is wanted.
+    pub(super) is_over: bool,
+    /// A tool that it or its model used.
+    pub(super) tool: Option<String>,
+    /// Whether it says that a limit of its subscription is reached.
+    pub(super) is_limited: bool,
+    /// From when on it then answers again, where it says that, too.
+    pub(super) limited_until: Option<DateTime<Utc>>,
+}
+
+/// How a program ended.
+#[derive(Debug)]
+pub(super) struct Exit {
+    /// Its exit code; nothing where a signal ended it.
+    pub(super) code: Option<i32>,
+    /// The end of what it said on its standard error.
+    pub(super) complaint: String,
+}
+
+impl Transcript {
+    /// More of the answer has come in.
+    pub(super) fn say(&mut self, text: &str, listener: &dyn Listener) {
+        if !text.is_empty() {
+            self.text.push_str(text);
+            listener.on_token(text);
+        }
+    }
+
+    pub(super) fn has_spoken(&self) -> bool {
+        !self.text.is_empty()
+    }
+
+    /// Which of a program's own words decide: a failure is one whatever the exit code is.
+    pub(super) fn conclude(self, exit: &Exit) -> Result<Reply, FailedAttempt> {
+        let usage = StatedUsage { tokens: self.tokens, cost: self.cost };
+        if let Some(error) = self.failure(exit) {
+            let may_be_billed = error.may_be_billed() || self.has_spoken();
+            return Err(FailedAttempt { error, usage, may_be_billed });
+        }
+        let (finish, word) = match &self.finish {
+            Some(word) => finish_word(Some(word)),
+            // It says of no answer why it ended.
+            None => (FinishReason::Complete, (!self.is_complete).then(|| "not said".to_owned())),
+        };
+        Ok(Reply {
+            text: self.whole.unwrap_or(self.text),
+            tool_calls: Vec::new(),
+            finish,
+            finish_word: word,
+            served_model: self.served_model,
+            tokens: self.tokens,
+            stated_cost: self.cost,
+        })
+    }
+
+    fn failure(&self, exit: &Exit) -> Option<ModelError> {
+        if let Some(tool) = &self.tool {
+            return Some(ModelError::ToolUsed { tool: tool.clone() });
+        }
+        let failed = exit.code != Some(0);
+        let said = self.error.clone().or_else(|| failed.then(|| exit.complaint.trim().to_owned()));
+        let message = said.filter(|said| !said.is_empty()).unwrap_or_else(|| match exit.code {
+            Some(code) => format!("it ended with the exit code {code}"),
+            None => "a signal ended it".to_owned(),
+        });
+        if self.is_limited && (self.error.is_some() || failed) {
+            return Some(ModelError::UsageLimit { until: self.limited_until, message });
+        }
+        if self.error.is_none() && !failed {
+            return None;
+        }
+        Some(limits::error(message, self.status))
+    }
+}

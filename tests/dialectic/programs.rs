@@ -1,0 +1,405 @@
+//! Models behind a program: whole debates through programs that print what the vendors' programs printed, and what may
+//! say which program that is.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::resume::recorded_calls;
+use crate::support::{Finished, MockServer, Sandbox, config, short_reply};
+
+mod found;
+
+/// What every program of ours does beside answering: it says which version it is, and keeps what it is given in `$KEPT`.
+const OPENING: &str = "#!/bin/sh\ncase \"$1\" in --version) echo \"$VERSION\"; exit;; auth|login) exit 1;; esac\n";
+
+/// A place outside of every sandbox with programs, and what they keep.
+struct Programs {
+    directory: TempDir,
+}
+
+impl Programs {
+    /// A program of that name and version that does what `script` says, with `$KEPT`, `$RECORDINGS`.
+    fn with(name: &str, version: &str, script: &str) -> Self {
+        let programs = Self { directory: tempfile::tempdir().unwrap() };
+        std::fs::create_dir(programs.path("bin")).unwrap();
+        std::fs::create_dir(programs.path("home")).unwrap();
+        programs.write(name, version, script);
+        programs
+    }
+
+    fn write(&self, name: &str, version: &str, script: &str) {
+        let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/vendor-cli");
+        let (kept, recordings) = (self.path("").display().to_string(), recordings.display().to_string());
+        let text = format!("{}KEPT={kept} RECORDINGS={recordings}\n{script}\n", OPENING.replace("$VERSION", version));
+        install(&self.path("bin").join(name), &text);
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn kept(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    /// A sandbox whose user has these programs.
+    fn sandbox(&self) -> Sandbox {
+        let path = format!("{}:{}", self.path("bin").display(), std::env::var("PATH").unwrap());
+        Sandbox::new().env("PATH", &path).env("HOME", &self.path("home").display().to_string())
+    }
+
+    /// The user's own configuration, wherever the platform has it below the home.
+    fn own(&self, configuration: &Value) {
+        let path = self.path("home/.config/dialectic");
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("config.json"), configuration.to_string()).unwrap();
+    }
+}
+
+fn install(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Prints a recording after it has read all that it is given.
+fn replaying(recording: &str) -> String {
+    format!("cat > /dev/null\ncat \"$RECORDINGS/{recording}\"")
+}
+
+/// Three agents, and the judge, with that provider and model.
+fn panel(provider: &str, model: &str) -> Value {
+    let mut settings = config(&["architect", "performance", "kiss"], &json!({}));
+    for agent in settings["agents"].as_array_mut().unwrap() {
+        (agent["provider"], agent["model"]) = (json!(provider), json!(model));
+    }
+    (settings["judge"]["provider"], settings["judge"]["model"]) = (json!(provider), json!(model));
+    settings
+}
+
+const VENDORS: [(&str, &str, &str, &str); 5] = [
+    ("claude", "2.1.197 (Claude Code)", "claude-sonnet-4-6", "claude-2.1.197-stream-ok.jsonl"),
+    ("codex", "codex-cli 0.169.0", "gpt-5.6-luna", "codex-0.169.0-ok.jsonl"),
+    ("codex", "codex-cli 0.169.0", "gpt-5.6-luna", "codex-0.169.0-output-schema.jsonl"),
+    ("opencode", "1.18.33", "anthropic/claude-haiku-5-5", "opencode-1.18.33-ok.jsonl"),
+    ("gemini", "0.61.0", "gemini-3.8-flash", "gemini-0.61.0-stream-ok.jsonl"),
+];
+
+#[test]
+fn a_debate_of_three_runs_through_each_recording_with_its_usage() {
+    for (name, version, model, recording) in VENDORS {
+        let programs = Programs::with(name, version, &replaying(recording));
+        let sandbox = programs.sandbox().env("GEMINI_API_KEY", "the-key-of-gemini");
+        let sandbox = sandbox.file("debate-config.json", panel(name, model).to_string());
+        let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+        assert!(finished.stdout.contains("Use a queue."), "{recording}: {finished}");
+        let id = sandbox.only_debate();
+        sandbox.assert_state_is_the_fold(&id);
+        let usage = &sandbox.state(&id)["usage"][model];
+        let calls = usage["requests"].as_u64().unwrap();
+        assert!(calls > 10, "{recording}: {usage}");
+        for (key, each) in [("inputTokens", 1200), ("cachedInputTokens", 1000), ("outputTokens", 70)] {
+            assert_eq!(usage[key], each * calls, "{recording}: {key}");
+        }
+        assert!(usage["notionalUsd"].is_null(), "nobody says that a subscription is logged in: {usage}");
+        assert!(name == "opencode" || usage["costUsd"].as_f64().unwrap() > 0.0, "{recording}: {usage}");
+        // The record holds the name.
+        let journal = sandbox.journal(&id).join("\n");
+        assert!(journal.contains(&format!("\"provider\":\"{name}\"")) && !journal.contains("argv"), "{recording}");
+        assert!(!journal.contains(&programs.path("").display().to_string()), "{recording}");
+    }
+}
+
+#[test]
+fn every_recording_of_a_failure_ends_a_debate_with_what_it_says() {
+    for (name, version, recording, code, part) in [
+        ("claude", "2.1.197", "claude-2.1.197-not-logged-in.exit1.json", 1, "Please run /login"),
+        ("codex", "0.169.0", "codex-0.169.0-auth-missing.exit1.jsonl", 1, "Missing environment variable"),
+        ("opencode", "1.18.33", "opencode-1.18.33-bad-model.exit1.jsonl", 1, "Unexpected server error"),
+        ("gemini", "0.61.0", "gemini-0.61.0-no-auth.exit41.stderr.json", 41, "Please set an Auth method"),
+    ] {
+        let to = if code == 41 { " >&2" } else { "" };
+        let programs = Programs::with(name, version, &format!("{}{to}\nexit {code}", replaying(recording)));
+        let sandbox = programs.sandbox().env("GEMINI_API_KEY", "the-key-of-gemini");
+        let sandbox = sandbox.file("debate-config.json", panel(name, "any/model").to_string());
+        let finished = sandbox.run(["debate", "Design a queue"]);
+        assert_ne!(finished.code, Some(0), "{recording}");
+        assert!(finished.stderr.contains(part), "{recording}: {finished}");
+    }
+}
+
+#[test]
+fn what_a_subscription_pays_is_kept_apart_from_dollars() {
+    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    let logged_in = "#!/bin/sh\ncase \"$1\" in --version) echo 2.1.197; exit;; auth) echo '{\"loggedIn\": true, \
+                     \"authMethod\": \"claude.ai\", \"subscriptionType\": \"max\"}'; exit;; esac\n";
+    let text = std::fs::read_to_string(programs.path("bin/claude")).unwrap();
+    let rest = text.split_once("esac\n").unwrap().1;
+    install(&programs.path("bin/claude"), &format!("{logged_in}{rest}"));
+    let sandbox = programs.sandbox().file("debate-config.json", panel("claude", "claude-sonnet-4-6").to_string());
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let id = sandbox.only_debate();
+    let usage = sandbox.state(&id)["usage"]["claude-sonnet-4-6"].clone();
+    assert_eq!(usage["costUsd"], 0.0, "{usage}");
+    let notional = usage["notionalUsd"].as_f64().unwrap();
+    assert!((notional - 0.00195 * usage["requests"].as_f64().unwrap()).abs() < 1e-9, "{usage}");
+    for arguments in [vec!["list"], vec!["report", "latest"]] {
+        let shown = sandbox.run(arguments).expect_code(0);
+        assert!(shown.stdout.contains("$0.0000, ≈ $0.0") && shown.stdout.contains("at list price"), "{shown}");
+    }
+}
+
+#[test]
+fn a_program_of_ones_own_answers_and_is_told_the_limit() {
+    let script = "cat > /dev/null\necho \"$@\" >> \"$KEPT/arguments\"\n\
+                  echo '{\"said\":\"Use a queue.\",\"in\":[100,20],\"out\":7,\"cost\":0.25}'";
+    let programs = Programs::with("answerer", "", script);
+    programs.own(&json!({"providers": {"mine": {
+        "type": "command", "argv": ["answerer", "--model={model}"], "output": "json", "text": "/said",
+        "inputTokens": ["/in/0", "/in/1"], "outputTokens": ["/out"], "costUsd": "/cost", "maxTokensArg": "--most",
+    }}}));
+    let mut panel = panel("mine", "small");
+    panel["agents"][0]["maxTokens"] = json!(77);
+    let sandbox = programs.sandbox().file("debate-config.json", panel.to_string());
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let usage = sandbox.state(&sandbox.only_debate())["usage"]["small"].clone();
+    let calls = usage["requests"].as_u64().unwrap();
+    assert_eq!((&usage["inputTokens"], &usage["outputTokens"]), (&json!(120 * calls), &json!(7 * calls)));
+    assert_eq!(usage["costUsd"].as_f64().unwrap(), 0.25 * usage["requests"].as_f64().unwrap());
+    let arguments = programs.kept("arguments");
+    assert!(arguments.lines().all(|line| line == "--model=small" || line == "--model=small --most 77"), "{arguments}");
+    assert!(arguments.contains("--most 77"), "{arguments}");
+    let shown = sandbox.run(["config", "show"]).expect_code(0);
+    assert!(shown.stdout.contains("providers.mine.maxTokensArg"), "{shown}");
+}
+
+/// `kill -9` at three moments: what was answered is not asked again.
+#[test]
+fn a_killed_debate_repeats_nothing_that_a_program_answered() {
+    let script = "cat > /dev/null\nsleep 0.05\necho x >> \"$KEPT/calls\"\ncat \"$RECORDINGS/codex-0.169.0-ok.jsonl\"";
+    let programs = Programs::with("codex", "codex-cli 0.169.0", script);
+    let sandbox = programs.sandbox().file("debate-config.json", panel("codex", "gpt-5.6-luna").to_string());
+    let calls = || programs.kept("calls").lines().count();
+    let mut arguments = vec!["debate", "Design a queue"];
+    for wanted in [2, 6, 9] {
+        let running = sandbox.spawn(&arguments);
+        let begun = Instant::now();
+        while calls() < wanted && begun.elapsed() < Duration::from_secs(30) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        running.kill();
+        std::thread::sleep(Duration::from_millis(300));
+        // No more than two run at once, and only those can be lost.
+        assert!(
+            calls() <= recorded_calls(&sandbox) + 2 * (arguments.len() + 4),
+            "{} {}",
+            calls(),
+            recorded_calls(&sandbox)
+        );
+        arguments = vec!["resume", "latest"];
+    }
+    let (before, recorded) = (calls(), recorded_calls(&sandbox));
+    sandbox.run(&arguments).expect_code(0);
+    let id = sandbox.only_debate();
+    sandbox.assert_state_is_the_fold(&id);
+    assert_eq!(calls() - before, recorded_calls(&sandbox) - recorded, "something was asked again");
+    assert!(before - recorded <= 6, "each kill loses two calls at most: {before}, {recorded}");
+}
+
+#[test]
+fn no_more_than_two_of_a_program_run_at_once_unless_the_user_says_so() {
+    let script = "cat > /dev/null\necho + >> \"$KEPT/calls\"\nsleep 0.15\necho - >> \"$KEPT/calls\"\n\
+                  cat \"$RECORDINGS/codex-0.169.0-ok.jsonl\"";
+    let most = |own: Option<u32>| {
+        let programs = Programs::with("codex", "codex-cli 0.169.0", script);
+        if let Some(own) = own {
+            programs.own(&json!({"providers": {"codex": {"concurrency": own}}}));
+        }
+        let sandbox = programs.sandbox().file("debate-config.json", panel("codex", "gpt-5.6-luna").to_string());
+        sandbox.run(["debate", "Design a queue"]).expect_code(0);
+        let count = |running: i32, line: &str| running + if line == "+" { 1 } else { -1 };
+        let calls = programs.kept("calls");
+        let running = calls.lines().scan(0, |running, line| {
+            *running = count(*running, line);
+            Some(*running)
+        });
+        running.max().unwrap()
+    };
+    assert_eq!(most(None), 2);
+    assert_eq!(most(Some(1)), 1);
+    assert!(most(Some(9)) > 2);
+}
+
+#[test]
+fn a_reached_limit_pauses_the_debate_and_says_when_it_may_go_on() {
+    let limited = "cat > /dev/null\necho x >> \"$KEPT/calls\"\nif [ $(wc -l < \"$KEPT/calls\") -gt 4 ]; then\n\
+                   echo '{\"type\":\"turn.failed\",\"error\":{\"message\":\"You have hit your usage limit. Try again in 3 \
+                   hours.\"}}'; exit 1; fi\ncat \"$RECORDINGS/codex-0.169.0-ok.jsonl\"";
+    // At the first call, too: whose limit is reached is there.
+    for answered in [4, 0] {
+        let programs = Programs::with("codex", "0.169.0", &limited.replace("-gt 4", &format!("-gt {answered}")));
+        let sandbox = programs.sandbox().file("debate-config.json", panel("codex", "gpt-5.6-luna").to_string());
+        let finished = sandbox.run(["debate", "Design a queue"]).expect_code(75);
+        assert!(finished.stderr.contains("out of usage, "), "{finished}");
+        for part in ["the usage limit is reached; it may go on at 20", "error: out of usage", "dialectic resume"] {
+            assert!(finished.stderr.contains(part), "{part}: {finished}");
+        }
+        programs.write("codex", "0.169.0", &replaying("codex-0.169.0-ok.jsonl"));
+        sandbox.run(["resume", "latest"]).expect_code(0);
+        sandbox.assert_state_is_the_fold(&sandbox.only_debate());
+    }
+}
+
+#[test]
+fn an_interrupt_ends_the_programs_with_all_that_they_started() {
+    let script = "cat > /dev/null\n(sleep 3; echo late >> \"$KEPT/late\") &\necho x >> \"$KEPT/calls\"\nsleep 60";
+    let programs = Programs::with("claude", "2.1.197", script);
+    let sandbox = programs.sandbox().file("debate-config.json", panel("claude", "sonnet").to_string());
+    let running = sandbox.spawn(["debate", "Design a queue"]);
+    let begun = Instant::now();
+    while programs.kept("calls").is_empty() && begun.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    running.signal(Signal::SIGINT);
+    std::thread::sleep(Duration::from_millis(200));
+    running.signal(Signal::SIGINT);
+    let finished = running.wait();
+    assert_ne!(finished.code, Some(0), "{finished}");
+    std::thread::sleep(Duration::from_millis(3500));
+    assert_eq!(programs.kept("late"), "");
+}
+
+#[test]
+fn a_cost_limit_is_refused_where_nobody_knows_the_most_that_a_call_can_cost() {
+    for (name, version, model, outcome) in [
+        ("claude", "2.1.197", "sonnet", Some("no price is known of sonnet")),
+        ("claude", "2.1.197", "claude-haiku-5-5", None),
+        ("opencode", "1.18.33", "anthropic/claude-haiku-5-5", Some("can write at most is not known")),
+    ] {
+        let recording = VENDORS.iter().find(|vendor| vendor.0 == name).unwrap().3;
+        let programs = Programs::with(name, version, &replaying(recording));
+        let sandbox = programs.sandbox().file("debate-config.json", panel(name, model).to_string());
+        let finished = sandbox.run(["debate", "Design a queue", "--max-cost", "1000"]);
+        match outcome {
+            Some(part) => {
+                assert!(finished.stderr.contains(part), "{name}: {finished}");
+                finished.expect_code(4);
+                assert!(sandbox.debates().is_empty());
+            }
+            None => {
+                finished.expect_code(0);
+                let journal = sandbox.journal(&sandbox.only_debate()).join("\n");
+                let reserved = journal.lines().filter(|line| line.contains("\"cost-reserved\"")).count();
+                assert!(reserved > 10, "{reserved}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_child_has_no_keys_and_addresses_but_its_own() {
+    let script = "cat > /dev/null\nenv > \"$KEPT/environment\"\ncat \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\"";
+    let programs = Programs::with("claude", "2.1.197", script);
+    programs.own(&json!({"providers": {"claude": {"env": {
+        "set": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1", "ANTHROPIC_API_KEY": "${MY_CLAUDE_KEY}"}, "remove": ["GONE"],
+    }}}}));
+    let mut sandbox = programs.sandbox().file("debate-config.json", panel("claude", "sonnet").to_string());
+    for name in [
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "ANTHROPIC_AUTH_TOKEN",
+        "ANTHROPIC_BEDROCK_BASE_URL",
+        "AWS_PROFILE",
+        "AWS_ACCESS_KEY_ID",
+        "CLAUDE_CODE_USE_BEDROCK",
+        "CLAUDE_CODE_USE_VERTEX",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "VERTEX_REGION_CLAUDE",
+        "SOMEBODYS_API_KEY",
+        "DIALECTIC_TOKEN",
+        "GONE",
+    ] {
+        sandbox = sandbox.env(name, "not-for-you");
+    }
+    let sandbox = sandbox.env("MY_CLAUDE_KEY", "mine").env("CLAUDE_CONFIG_DIR", "/kept").env("EDITOR", "vi");
+    // What was found is not the user's word.
+    let sandbox = sandbox.file(".env", "NODE_OPTIONS=--require=./evil.js\nHOME=/evil\nCLAUDE_CONFIG_DIR=/evil\n");
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let environment = programs.kept("environment");
+    assert!(!environment.contains("not-for-you") && !environment.contains("evil"), "{environment}");
+    for line in ["ANTHROPIC_API_KEY=mine", "CLAUDE_CONFIG_DIR=/kept", "EDITOR=vi", "CLAUDE_CODE_DISABLE_ATTACHMENTS=1"]
+    {
+        assert!(environment.lines().any(|one| one == line), "{line}: {environment}");
+    }
+    // A value for the program's environment that only a found file has is none.
+    let own = json!({"providers": {"claude": {"env": {"set": {"ANTHROPIC_BASE_URL": "${FOUND_URL}"}}}}});
+    programs.own(&own);
+    sandbox.write(".env", "FOUND_URL=http://evil.example\n");
+    let refused = sandbox.run(["debate", "Design a queue"]).expect_code(4);
+    assert!(refused.stderr.contains("FOUND_URL") && !refused.stderr.contains("evil.example"), "{refused}");
+}
+
+#[test]
+fn an_untried_version_and_a_missing_program_are_said_before_anything_is_asked() {
+    let script = "cat > /dev/null; touch \"$KEPT/asked\"; cat \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\"";
+    let programs = Programs::with("claude", "2.99.0", script);
+    let sandbox = programs.sandbox();
+    let refused = sandbox.run(["debate", "Design a queue", "-m", "claude"]).expect_code(4);
+    for part in ["claude 2.99.0 was not tried here", "\"allowVersions\": [\"2.99.0\"]"] {
+        assert!(refused.stderr.contains(part), "{refused}");
+    }
+    assert!(!programs.path("asked").exists());
+    let missing = sandbox.run(["debate", "Design a queue", "-m", "codex/gpt-5.6-luna"]).expect_code(4);
+    assert!(missing.stderr.contains("there is no program `codex` on PATH"), "{missing}");
+    programs.own(&json!({"providers": {"claude": {"allowVersions": ["2.99.*"]}}}));
+    sandbox.run(["debate", "Design a queue", "-m", "claude", "-r", "1"]).expect_code(0);
+    assert!(programs.path("asked").exists());
+}
+
+#[test]
+fn a_mixed_panel_takes_the_programs_that_are_there() {
+    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    programs.write("codex", "0.169.0", &replaying("codex-0.169.0-ok.jsonl"));
+    let sandbox = programs.sandbox();
+    let finished = sandbox.run(["debate", "Design a queue", "--panel", "mixed", "-r", "1"]).expect_code(0);
+    assert!(finished.stderr.contains("claude, codex are installed"), "{finished}");
+    let usage = sandbox.state(&sandbox.only_debate())["usage"].clone();
+    assert_eq!(usage.as_object().unwrap().len(), 2, "{usage}");
+}
+
+#[test]
+fn a_probe_looks_for_programs_and_says_what_they_are() {
+    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    programs.write("codex", "0.999.0", "touch \"$KEPT/asked\"");
+    let sandbox = programs.sandbox();
+    let shown = sandbox.run(["models", "--probe", "--yes"]).expect_code(0);
+    for part in ["claude (2.1.197)", "answered in", "$0.0019", "codex (0.999.0, not tried)", "was not tried here"] {
+        assert!(shown.stdout.contains(part), "{part}: {shown}");
+    }
+    assert!(!programs.path("asked").exists());
+    let rows: Value = serde_json::from_str(&sandbox.run(["models", "--probe", "--yes", "--json"]).stdout).unwrap();
+    let of = |name: &str| rows.as_array().unwrap().iter().find(|row| row["provider"] == name).unwrap().clone();
+    assert_eq!(of("claude")["program"], json!({"version": "2.1.197", "mayBeCalled": true, "subscription": false}));
+    assert_eq!((&of("claude")["probe"]["answered"], &of("codex")["probe"]["answered"]), (&json!(true), &json!(false)));
+    assert!(
+        !sandbox.run(["models"]).expect_code(0).stdout.contains("claude ("),
+        "they are looked for where it is asked"
+    );
+}
+
+#[test]
+fn init_offers_a_program_where_no_key_is() {
+    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    let sandbox = programs.sandbox();
+    sandbox.run(["init", "--yes"]).expect_code(0);
+    let own = std::fs::read_to_string(programs.path("home/.config/dialectic/config.json")).unwrap();
+    let own: Value = serde_json::from_str(&own).unwrap();
+    assert_eq!((&own["provider"], &own["model"]), (&json!("claude"), &json!("sonnet")));
+    let finished = sandbox.run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
+    assert!(finished.stderr.contains("sonnet of claude is used"), "{finished}");
+}
