@@ -24,6 +24,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("resume", &["dialectic resume latest", "dialectic resume vhkp --finish"]),
+    ("wait", &["dialectic wait vhkp --timeout 45", "dialectic wait vhkp --strict --json"]),
+    ("status", &["dialectic status vhkp", "dialectic status vhkp --json"]),
+    (
+        "answer",
+        &["dialectic answer vhkp q1=\"500 a second\" q2=", "dialectic answer vhkp --detach --file answers.json"],
+    ),
+    ("stop", &["dialectic stop vhkp"]),
     (
         "list",
         &[

@@ -7,6 +7,7 @@ mod commands;
 mod completion;
 mod conclusion;
 mod consent;
+mod detach;
 mod dialogue;
 mod edit;
 mod empty;
@@ -60,7 +61,7 @@ pub fn main() -> ExitCode {
     match run(&cli, &mut terminal) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            if !matches!(error, Error::PipeClosed | Error::EventsIncomplete) {
+            if !matches!(error, Error::PipeClosed | Error::EventsIncomplete | Error::Said { .. }) {
                 terminal.error(&error, error.hint().as_deref());
             }
             ExitCode::from(error.exit_code())
@@ -115,11 +116,21 @@ pub fn command() -> clap::Command {
 }
 
 fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
+    if let Some((word, args)) = cli.command.run_args()
+        && args.detach
+        && !args.detached
+    {
+        return detach::start(word, terminal);
+    }
     match &cli.command {
         Command::Demo(args) => commands::demo::run(args, terminal),
         Command::Init(args) => commands::init::run(args, terminal),
         Command::Debate(args) => commands::debate::run(args, terminal),
         Command::Resume(args) => commands::resume::run(args, terminal),
+        Command::Wait(args) => commands::wait::run(args, terminal),
+        Command::Status(args) => commands::status::run(args, terminal),
+        Command::Answer(args) => commands::answer::run(args, terminal),
+        Command::Stop(args) => commands::stop::run(args, terminal),
         Command::Show(args) => commands::show::run(args, terminal),
         Command::Ask(args) => commands::ask::run(args, terminal),
         Command::Diff(args) => commands::diff::run(args, terminal),

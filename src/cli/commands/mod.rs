@@ -1,5 +1,6 @@
 //! One file a command: parse, resolve, run, render.
 
+pub(super) mod answer;
 pub(super) mod ask;
 mod attachments;
 pub(super) mod completions;
@@ -28,5 +29,8 @@ pub(super) mod rm;
 #[cfg_attr(not(feature = "serve"), path = "serve/absent.rs")]
 pub(super) mod serve;
 pub(super) mod show;
+pub(super) mod status;
+pub(super) mod stop;
 pub(super) mod tag;
 pub(super) mod verify;
+pub(super) mod wait;
