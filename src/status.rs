@@ -7,8 +7,8 @@ use serde::Serialize;
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
-use dialectic_record::debate::{CallStatus, Debate, DebateId, Outcome, Settings, StageId, Status};
-use dialectic_record::store::{AccessMode, Entry, StoreError};
+use dialectic_record::debate::{CallStatus, Debate, DebateId, Outcome, Settings, StageId, Status, fold};
+use dialectic_record::store::{AccessMode, Entry, SavedDebate, StoreError};
 
 /// What a process says of a debate that still runs when it waits no longer, as `timeout` of coreutils does.
 pub const STILL_RUNS: u8 = 124;
@@ -16,6 +16,16 @@ pub const STILL_RUNS: u8 = 124;
 pub const ASKS: u8 = 7;
 /// That it can be gone on with: what BSD's `sysexits.h` calls `EX_TEMPFAIL`.
 pub const TRY_AGAIN: u8 = 75;
+
+/// A saved debate with all that its journal says: which calls it made is not in the state file.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn load(entry: &Entry) -> Result<Debate, StoreError> {
+    let SavedDebate { debate, events, warnings: _ } = entry.load(AccessMode::Events)?;
+    let folded = fold(&events).ok().filter(|folded| folded.id == debate.id);
+    Ok(folded.unwrap_or(debate))
+}
 
 /// Where a debate is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -178,7 +188,7 @@ impl DebateStatus {
     /// # Errors
     /// When it cannot be read.
     pub fn of(entry: &Entry, runner: &Runner) -> Result<Self, StoreError> {
-        let debate = entry.load(AccessMode::State)?.debate;
+        let debate = load(entry)?;
         let rest = runner.forecast_rest(entry, &debate).map(|rest| rest.count().low);
         Ok(Self::from_record(entry, &debate, rest))
     }

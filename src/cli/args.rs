@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 mod apart;
 mod archive;
 mod handling;
+mod skill;
 
 use dialectic_base::money::Usd;
 use dialectic_config::SettingChange;
@@ -24,6 +25,7 @@ pub(super) use archive::{MemoryArgs, RatingsArgs};
 pub(super) use handling::{
     AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, NewestArg, RateArgs, RmArgs, ShowArgs, TagArgs,
 };
+pub(super) use skill::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
 #[derive(Debug, Parser)]
@@ -113,6 +115,8 @@ pub(super) enum Command {
     Models(ModelsArgs),
     /// List the protocols, or print one
     Protocols(ProtocolsArgs),
+    /// Teach coding agents to use this program
+    Skill(SkillArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the manual page

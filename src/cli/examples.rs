@@ -87,6 +87,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("models", &["dialectic models", "dialectic models '*mini*' --json", "dialectic models --probe --yes"]),
     ("protocols", &["dialectic protocols", "dialectic protocols show oxford"]),
     ("protocols show", &["dialectic protocols show dialectic"]),
+    ("skill", &["dialectic skill install", "dialectic skill remove"]),
+    ("skill install", &["dialectic skill install", "dialectic skill install --for claude,codex --project"]),
+    ("skill remove", &["dialectic skill remove --for claude"]),
+    ("skill show", &["dialectic skill show"]),
     ("completions", &["dialectic completions bash > ~/.local/share/bash-completion/completions/dialectic"]),
     ("man", &["dialectic man | man -l -", "dialectic man --dir ./man"]),
 ];

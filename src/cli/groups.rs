@@ -13,7 +13,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Keep", &["rate", "tag", "rm", "memory"]),
     ("Measure", &["eval", "ratings", "verify"]),
     ("Set up", &["init", "config", "models", "protocols"]),
-    ("For programs", &["completions", "man"]),
+    ("For programs", &["skill", "completions", "man"]),
 ];
 
 /// The widest that help is.

@@ -153,6 +153,7 @@ fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Ratings(_) | Command::Memory(_) => Err(crate::features::MissingFeature::Archive.into()),
         Command::Models(args) => commands::models::run(args, terminal),
         Command::Protocols(args) => commands::protocols::run(args, terminal),
+        Command::Skill(args) => commands::skill::run(args, terminal),
         Command::Completions(args) => commands::completions::run(args, terminal),
         Command::Man(args) => commands::man::run(args, terminal),
     }

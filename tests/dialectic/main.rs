@@ -21,6 +21,7 @@ mod cut_journals;
 mod debate;
 mod debate_output;
 mod demo;
+mod detach;
 mod docs;
 mod eval;
 mod evaluation;

@@ -9,9 +9,9 @@ use crate::cli::latest::or_latest;
 use crate::cli::session::runner;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::status::DebateStatus;
+use crate::status::{DebateStatus, load};
 use dialectic_config::process_environment;
-use dialectic_record::store::{AccessMode, Entry};
+use dialectic_record::store::Entry;
 
 /// How often it is looked whether it still runs.
 const LOOK: Duration = Duration::from_millis(100);
@@ -24,7 +24,7 @@ pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<()
     }
     let still_runs = entry.is_at_work();
     let entry = Entry::of_state(&entry.state);
-    let debate = entry.load(AccessMode::State)?.debate;
+    let debate = load(&entry)?;
     let status = DebateStatus::of(&entry, &runner(process_environment())?)?;
     super::status::say(&status, args.json, terminal)?;
     if still_runs {
