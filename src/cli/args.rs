@@ -18,7 +18,7 @@ use dialectic_report::display::{ColorMode, Speed};
 use super::output::ReportFormatArg;
 use super::template::ProblemTemplate;
 
-pub(super) use apart::{AnswerArgs, By, StatusArgs, StopArgs, WaitArgs};
+pub(super) use apart::{AnswerArgs, By, McpArgs, StatusArgs, StopArgs, WaitArgs};
 #[cfg(feature = "archive")]
 pub(super) use archive::MemoryCommand;
 pub(super) use archive::{MemoryArgs, RatingsArgs};
@@ -115,6 +115,8 @@ pub(super) enum Command {
     Models(ModelsArgs),
     /// List the protocols, or print one
     Protocols(ProtocolsArgs),
+    /// Hold debates for coding agents, over the Model Context Protocol (MCP)
+    Mcp(McpArgs),
     /// Teach coding agents to use this program
     Skill(SkillArgs),
     /// Print a completion script for a shell

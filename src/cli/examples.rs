@@ -87,6 +87,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("models", &["dialectic models", "dialectic models '*mini*' --json", "dialectic models --probe --yes"]),
     ("protocols", &["dialectic protocols", "dialectic protocols show oxford"]),
     ("protocols show", &["dialectic protocols show dialectic"]),
+    ("mcp", &["dialectic mcp --max-cost 0.50 --max-cost-per-day 5 --context ."]),
     ("skill", &["dialectic skill install", "dialectic skill remove"]),
     ("skill install", &["dialectic skill install", "dialectic skill install --for claude,codex --project"]),
     ("skill remove", &["dialectic skill remove --for claude"]),

@@ -13,7 +13,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Keep", &["rate", "tag", "rm", "memory"]),
     ("Measure", &["eval", "ratings", "verify"]),
     ("Set up", &["init", "config", "models", "protocols"]),
-    ("For programs", &["skill", "completions", "man"]),
+    ("For programs", &["mcp", "skill", "completions", "man"]),
 ];
 
 /// The widest that help is.

@@ -153,6 +153,10 @@ fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Ratings(_) | Command::Memory(_) => Err(crate::features::MissingFeature::Archive.into()),
         Command::Models(args) => commands::models::run(args, terminal),
         Command::Protocols(args) => commands::protocols::run(args, terminal),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(args) => commands::mcp::run(args, terminal),
+        #[cfg(not(feature = "mcp"))]
+        Command::Mcp(_) => Err(crate::features::MissingFeature::Mcp.into()),
         Command::Skill(args) => commands::skill::run(args, terminal),
         Command::Completions(args) => commands::completions::run(args, terminal),
         Command::Man(args) => commands::man::run(args, terminal),

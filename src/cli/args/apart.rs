@@ -74,6 +74,30 @@ pub(in crate::cli) struct AnswerArgs {
     pub(in crate::cli) run: RunArgs,
 }
 
+#[derive(Debug, Args)]
+pub(in crate::cli) struct McpArgs {
+    /// The most that a debate may cost, in dollars
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    pub(in crate::cli) max_cost: Usd,
+
+    /// The most that all debates of a day (UTC) may cost, in dollars; then none is begun
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    pub(in crate::cli) max_cost_per_day: Usd,
+
+    /// The directory whose files the client may attach, and which agents may read with their tools [default: none may be
+    /// attached]
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::cli) context: Option<PathBuf>,
+
+    /// The configuration file [default: ./debate-config.json]
+    #[arg(short, long, value_name = "PATH")]
+    pub(in crate::cli) config: Option<PathBuf>,
+
+    /// The environment file with the keys [default: .env, if it exists]
+    #[arg(short, long, value_name = "PATH")]
+    pub(in crate::cli) env_file: Option<PathBuf>,
+}
+
 /// Who answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum By {

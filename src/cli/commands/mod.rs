@@ -14,6 +14,8 @@ pub(super) mod fork;
 pub(super) mod init;
 pub(super) mod list;
 pub(super) mod man;
+#[cfg(feature = "mcp")]
+pub(super) mod mcp;
 #[cfg(feature = "archive")]
 pub(super) mod memory;
 pub(super) mod models;
