@@ -4,11 +4,19 @@
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader};
 use std::process::{Command, Stdio};
+#[cfg(unix)]
+use std::time::Duration;
 
 use crate::error::Error;
 use dialectic_engine::runner::Ready;
 
 use super::terminal::Terminal;
+
+/// How often the log is tried to be locked, and how long after each other.
+#[cfg(unix)]
+const LOCK_ATTEMPTS: u32 = 20;
+#[cfg(unix)]
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// What says to the program that it is that process.
 const DETACHED: &str = "--detached";
@@ -56,8 +64,14 @@ pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error>
     };
     let failed = |source| Error::Output { path: path.clone(), source };
     let (log, lock) = (open().map_err(failed)?, open().map_err(failed)?);
-    // An earlier run may still be at what comes after its debate.
-    let _ = lock.try_lock();
+    // Somebody may be looking whether it is locked; an earlier run may still be at what comes after its debate, and is not
+    // waited for.
+    for _ in 0..LOCK_ATTEMPTS {
+        if lock.try_lock().is_ok() {
+            break;
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    }
     let nothing = File::open("/dev/null").map_err(Error::Detach)?;
     terminal.text(ready.debate().id.as_str())?;
     // It fails only where this is a session already.

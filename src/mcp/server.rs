@@ -206,7 +206,7 @@ impl Server {
         if wanted.problem.trim().is_empty() {
             return Err(Refusal("the problem is empty".to_owned()));
         }
-        let mut command = words(&["debate", "-", "--quiet"]);
+        let mut command = words(&["debate", "-"]);
         command.extend(self.configured());
         command.extend(self.with_context());
         for (name, value) in [
@@ -369,7 +369,7 @@ impl Server {
             limits.leave_to_go_on(directory, &of, &debate)
         });
         let leave = leave.await?;
-        let mut command = words(&["answer", &entry.id(), "--file", "-", "--detach", "--quiet", "--by", by]);
+        let mut command = words(&["answer", &entry.id(), "--file", "-", "--detach", "--by", by]);
         command.extend(self.configured());
         command.extend(self.with_context());
         command.extend(option("--max-cost", leave.option()));
