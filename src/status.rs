@@ -51,6 +51,10 @@ impl Standing {
     /// Of a debate as its files say it. Nothing is running for ever: what nobody runs any more is interrupted.
     #[must_use]
     pub fn of(entry: &Entry, debate: &Debate) -> Self {
+        if debate.status != Status::Completed && entry.is_detached() {
+            // One that was just taken up is on record as it was left; and a detached run ends when it pauses.
+            return Self::Running;
+        }
         match debate.status {
             Status::Completed => Self::Completed,
             Status::Failed => Self::Failed,

@@ -278,10 +278,11 @@ impl Server {
         let entry = self.entry(&wanted.id)?;
         if let Some(responses) = &request.input_responses {
             let status = self.status(&entry).await?;
-            if let Some(answers) = answers_in(responses, &status.questions) {
+            if status.status == Standing::Asking {
+                let Some(answers) = answers_in(responses, &status.questions) else {
+                    return Ok(self.told(&status).await?.into());
+                };
                 self.give(&entry, &answers, false, "user").await?;
-            } else if status.status == Standing::Asking {
-                return Ok(self.told(&entry, &status).await?.into());
             }
         }
         let seconds = wanted.seconds.unwrap_or(MOST_SECONDS).min(MOST_SECONDS);
@@ -298,7 +299,7 @@ impl Server {
                 status = self.status(&entry).await?;
             }
         }
-        Ok(self.told(&entry, &status).await?.into())
+        Ok(self.told(&status).await?.into())
     }
 
     /// Waits until nobody runs it any more, but no longer than that. A client that wants to know is told how it goes.
@@ -327,7 +328,7 @@ impl Server {
     }
 
     /// Where a debate stands, with its answer or its questions.
-    async fn told(&self, entry: &Entry, status: &DebateStatus) -> Result<CallToolResult, Refusal> {
+    async fn told(&self, status: &DebateStatus) -> Result<CallToolResult, Refusal> {
         let id = &status.id;
         let text = match status.status {
             Standing::Running => format!("{id} still runs: {}. Call `wait` again.", progress(status)),
@@ -357,7 +358,6 @@ impl Server {
                 return Ok(with_facts(refused(text), status));
             }
         };
-        let _ = entry;
         Ok(with_facts(said(text), status))
     }
 
@@ -472,7 +472,7 @@ impl Server {
             | Standing::Paused
             | Standing::Interrupted
             | Standing::Unfinished => {
-                let result = serde_json::to_value(self.told(&entry, &status).await?)?;
+                let result = serde_json::to_value(self.told(&status).await?)?;
                 TaskPayload::Completed { result: result.as_object().cloned().unwrap_or_default() }
             }
         };
@@ -624,6 +624,10 @@ impl ServerHandler for Server {
     async fn update_task(&self, request: UpdateTaskParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
         let entry = self.entry(&request.task_id).map_err(invalid)?;
         let status = self.status(&entry).await.map_err(invalid)?;
+        if status.status != Standing::Asking {
+            // Somebody was faster.
+            return Ok(());
+        }
         match answers_in(&request.input_responses, &status.questions) {
             Some(answers) => self.give(&entry, &answers, false, "user").await.map_err(invalid),
             // Who does not want to answer skips.

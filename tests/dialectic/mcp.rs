@@ -15,7 +15,7 @@ use rmcp::service::{RequestContext, RunningService};
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt as _, ErrorData, RoleClient};
 use serde_json::{Value, json};
 
-use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
 
 const LIMITS: [&str; 5] = ["mcp", "--max-cost", "1", "--max-cost-per-day", "5"];
 
@@ -258,7 +258,9 @@ fn questions_come_in_the_result_where_no_form_can_be_shown_and_an_agents_answers
 
 #[test]
 fn the_limit_of_the_day_holds_for_all_servers_of_a_directory() {
-    let server = MockServer::with(|request| short_reply(request).after(Duration::from_millis(200)));
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| short_reply(request).held(&held));
     let sandbox = asking(&server);
     let arguments = ["mcp", "--max-cost", "0.4", "--max-cost-per-day", "1"];
     let begun = Mutex::new(Vec::new());
@@ -275,7 +277,10 @@ fn the_limit_of_the_day_holds_for_all_servers_of_a_directory() {
     let limits: Vec<f64> =
         begun.iter().filter_map(|result| result["structuredContent"]["maxCostUsd"].as_f64()).collect();
     assert!(limits.iter().sum::<f64>() <= 1.0 + 1e-6, "{limits:?}");
-    assert!(limits.len() >= 2, "{begun:#?}");
+    assert_eq!(limits.len(), 3, "{begun:#?}");
+    let refused = begun.iter().find(|result| result["isError"] == true).expect("the fourth finds nothing left");
+    assert!(text(refused).contains("used up"), "{refused:#}");
+    gate.open();
     for id in sandbox.debates() {
         sandbox.run(["wait", &id]).expect_code(0);
     }

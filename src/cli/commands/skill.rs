@@ -97,22 +97,36 @@ fn check_link(path: &Path) -> Result<(), SkillError> {
 pub(in crate::cli) fn run(args: &SkillArgs, terminal: &mut Terminal) -> Result<(), Error> {
     match &args.command {
         SkillCommand::Install(place) => {
+            let is_named = !place.agents.is_empty();
             for place in places(place)? {
-                install(&place)?;
-                terminal.text(&place.folder().display().to_string())?;
+                if done(install(&place), is_named, terminal)?.is_some() {
+                    terminal.text(&place.folder().display().to_string())?;
+                }
             }
             terminal.notice("Installed. Agents that run already see it when they are started again.");
             Ok(())
         }
         SkillCommand::Remove(place) => {
+            let is_named = !place.agents.is_empty();
             for place in places(place)? {
-                if remove(&place)? {
+                if done(remove(&place), is_named, terminal)? == Some(true) {
                     terminal.notice(&format!("Removed {}", place.folder().display()));
                 }
             }
             Ok(())
         }
         SkillCommand::Show => terminal.text(SKILL),
+    }
+}
+
+/// What came of a place. One that nobody named is passed over where a link leads there.
+fn done<T>(result: Result<T, SkillError>, is_named: bool, terminal: &mut Terminal) -> Result<Option<T>, SkillError> {
+    match result {
+        Err(error @ SkillError::Link { .. }) if !is_named => {
+            terminal.warning(&format!("{error}; name the agent with --for to be told what to do"));
+            Ok(None)
+        }
+        result => result.map(Some),
     }
 }
 
@@ -205,10 +219,10 @@ fn is_ours(folder: &Path) -> bool {
 /// Removes the files of this program, and the folder where it is empty then. Says whether anything was there.
 fn remove(place: &Place) -> Result<bool, SkillError> {
     let folder = place.folder();
+    place.check_links()?;
     if folder.symlink_metadata().is_err() {
         return Ok(false);
     }
-    place.check_links()?;
     if !is_ours(&folder) {
         return Err(SkillError::Foreign { path: folder });
     }
