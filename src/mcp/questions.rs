@@ -1,6 +1,7 @@
 //! What a debate asks, as a form for the user of the client, and what comes back.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use rmcp::model::{
     ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, InputRequest,
@@ -22,7 +23,8 @@ pub(super) fn form(questions: &[OpenQuestion]) -> ElicitRequestParams {
         "Language models that are about to debate ask you this. What you leave empty is skipped.\n".to_owned();
     let mut properties = BTreeMap::new();
     for OpenQuestion { id, from, question } in questions {
-        message.push_str(&format!("\n{id}, from {}: {question}", from.join(", ")));
+        // Writing to a String cannot fail.
+        let _ = write!(message, "\n{id}, from {}: {question}", from.join(", "));
         let schema = StringSchema::new().title(id.clone()).description(question.clone());
         properties.insert(id.clone(), PrimitiveSchemaDefinition::String(schema));
     }

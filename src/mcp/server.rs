@@ -1,6 +1,7 @@
 //! What a client asks for.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -144,7 +145,8 @@ impl<E: std::error::Error> From<E> for Refusal {
         let mut text = error.to_string();
         let mut source = error.source();
         while let Some(cause) = source {
-            text.push_str(&format!(": {cause}"));
+            // Writing to a String cannot fail.
+            let _ = write!(text, ": {cause}");
             source = cause.source();
         }
         Self(text)
@@ -180,7 +182,9 @@ impl Server {
     /// The debate of that id. No path is one: only what is kept in the directory is shown.
     fn entry(&self, id: &str) -> Result<Entry, Refusal> {
         let entries = self.options.directory.entries()?;
-        let found = entries.into_iter().find(|entry| entry.id() == id);
+        // A file of the directory may be called as an option is.
+        let is_plain = id.starts_with(|first: char| first.is_ascii_alphanumeric());
+        let found = entries.into_iter().find(|entry| is_plain && entry.id() == id);
         found.ok_or_else(|| Refusal(format!("there is no debate `{}`", one_line(id))))
     }
 

@@ -50,7 +50,7 @@ fn asking(server: &MockServer) -> Sandbox {
 struct Lines {
     child: Child,
     stdin: Option<ChildStdin>,
-    lines: Receiver<String>,
+    received: Receiver<String>,
     sent: u64,
     /// What the server sent of its own accord.
     notices: Vec<Value>,
@@ -61,10 +61,10 @@ impl Lines {
         let mut command = sandbox.command(arguments);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        let (sender, lines) = channel();
+        let (sender, received) = channel();
         std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
         let stdin = child.stdin.take();
-        Self { child, stdin, lines, sent: 0, notices: Vec::new() }
+        Self { child, stdin, received, sent: 0, notices: Vec::new() }
     }
 
     /// As a client of that version begins.
@@ -88,7 +88,7 @@ impl Lines {
         let id = self.sent;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         loop {
-            let line = self.lines.recv_timeout(Duration::from_secs(60)).expect("the server answers");
+            let line = self.received.recv_timeout(Duration::from_mins(1)).expect("the server answers");
             let message: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
             assert_eq!(message["jsonrpc"], "2.0", "{line}");
             if message["id"] == json!(id) {
