@@ -1,6 +1,6 @@
 //! Where a saved debate stands: what `status`, `wait` and the MCP server say of it. All of it is read from the record.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -169,6 +169,11 @@ pub struct DebateStatus {
     pub paths: Paths,
 }
 
+/// The same place for who works in another directory.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// The questions of a debate that have no answer, each once.
 #[must_use]
 pub fn open_questions(debate: &Debate) -> Vec<OpenQuestion> {
@@ -218,7 +223,11 @@ impl DebateStatus {
             outcome: debate.outcome.clone(),
             error: debate.error.clone(),
             stopping: !is_over && entry.stop_path().symlink_metadata().is_ok(),
-            paths: Paths { state: entry.state.clone(), journal: entry.journal.clone(), log: entry.log_path() },
+            paths: Paths {
+                state: absolute(&entry.state),
+                journal: entry.journal.as_deref().map(absolute),
+                log: absolute(&entry.log_path()),
+            },
         }
     }
 }

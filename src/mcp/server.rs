@@ -1,9 +1,10 @@
 //! What a client asks for.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rmcp::model::{
@@ -117,7 +118,7 @@ pub async fn serve(options: Options) -> Result<(), McpError> {
         .map(|path| ContextDirectory::open(path).map_err(|source| McpError::Context { path: path.clone(), source }));
     let context = opened.transpose()?.map(Arc::new);
     let limits = Limits { debate: options.max_cost, day: options.max_cost_per_day };
-    let server = Server { options: Arc::new(options), program, context, limits };
+    let server = Server { options: Arc::new(options), program, context, limits, forms: Arc::default() };
     let running = match server.serve(rmcp::transport::io::stdio()).await {
         Ok(running) => running,
         // Nobody came.
@@ -134,6 +135,26 @@ struct Server {
     program: Program,
     context: Option<Arc<ContextDirectory>>,
     limits: Limits,
+    /// What users were asked.
+    forms: Arc<Mutex<BTreeMap<String, FormState>>>,
+}
+
+/// What became of a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FormState {
+    /// The user has it.
+    Open,
+    /// The debate goes on with what the user said.
+    Answered,
+    /// The user does not answer.
+    Refused,
+}
+
+/// How long a client waits.
+struct Patience<'a> {
+    context: &'a RequestContext<RoleServer>,
+    begun: Instant,
+    most: Duration,
 }
 
 /// What went wrong with what a tool was asked for, in words for the client.
@@ -289,34 +310,64 @@ impl Server {
                 self.give(&entry, &answers, false, "user").await?;
             }
         }
-        let seconds = wanted.seconds.unwrap_or(MOST_SECONDS).min(MOST_SECONDS);
-        self.sit_out(&entry, Duration::from_secs(seconds), context).await?;
-        let mut status = self.status(&entry).await?;
-        if status.status == Standing::Asking && request.input_responses.is_none() && has_forms(context) {
-            if is_stateless(context) {
-                return Ok(InputRequiredResult::from_input_requests(requests(&status.questions)).into());
-            }
-            let asked = context.peer.create_elicitation_with_timeout(form(&status.questions), Some(TO_ANSWER)).await;
-            // Where nobody answers, the questions are in the result.
-            if let Some(answers) = asked.ok().and_then(|result| answers(&result, &status.questions)) {
-                self.give(&entry, &answers, false, "user").await?;
-                status = self.status(&entry).await?;
-            }
+        let seconds = Duration::from_secs(wanted.seconds.unwrap_or(MOST_SECONDS).min(MOST_SECONDS));
+        let patience = Patience { context, begun: Instant::now(), most: seconds };
+        self.sit_out(&entry, &patience, || entry.is_at_work()).await?;
+        let status = self.status(&entry).await?;
+        let asks_user = status.status == Standing::Asking && request.input_responses.is_none() && has_forms(context);
+        if !asks_user {
+            return Ok(self.told(&status).await?.into());
+        }
+        if is_stateless(context) {
+            return Ok(InputRequiredResult::from_input_requests(requests(&status.questions)).into());
+        }
+        let shown = self.show_form(&entry, &status, context);
+        self.sit_out(&entry, &patience, || self.form(&shown) == Some(FormState::Open)).await?;
+        let status = self.status(&entry).await?;
+        if status.status == Standing::Asking && self.form(&shown) == Some(FormState::Open) {
+            let text = format!("{} asks something; the user is being asked. Call `wait` again.", status.id);
+            return Ok(with_facts(said(text), &status).into());
         }
         Ok(self.told(&status).await?.into())
     }
 
-    /// Waits until nobody runs it any more, but no longer than that. A client that wants to know is told how it goes.
-    async fn sit_out(
-        &self,
-        entry: &Entry,
-        most: Duration,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<(), Refusal> {
+    /// Puts what a debate asks to the user of the client, once. Users take their time: nobody waits for them here, and what
+    /// they answer is given when they do. Returns what the form is known by.
+    fn show_form(&self, entry: &Entry, status: &DebateStatus, context: &RequestContext<RoleServer>) -> String {
+        let ids: Vec<&str> = status.questions.iter().map(|one| one.id.as_str()).collect();
+        let key = format!("{} {}", status.id, ids.join(" "));
+        if self.form(&key).is_none() {
+            self.forms().insert(key.clone(), FormState::Open);
+            let (server, entry, questions) = (self.clone(), Entry::of_state(&entry.state), status.questions.clone());
+            let (peer, known) = (context.peer.clone(), key.clone());
+            tokio::spawn(async move {
+                let result = peer.create_elicitation_with_timeout(form(&questions), Some(TO_ANSWER)).await;
+                let is_given = match result.ok().and_then(|result| answers(&result, &questions)) {
+                    Some(answers) => server.give(&entry, &answers, false, "user").await.is_ok(),
+                    None => false,
+                };
+                // Who does not answer is not asked again; then the questions are in the result.
+                let state = if is_given { FormState::Answered } else { FormState::Refused };
+                server.forms().insert(known, state);
+            });
+        }
+        key
+    }
+
+    fn form(&self, key: &str) -> Option<FormState> {
+        self.forms().get(key).copied()
+    }
+
+    fn forms(&self) -> MutexGuard<'_, BTreeMap<String, FormState>> {
+        self.forms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits as long as that is so, but no longer than the client wants to. One that wants to know is told how it goes.
+    async fn sit_out(&self, entry: &Entry, patience: &Patience<'_>, is_so: impl Fn() -> bool) -> Result<(), Refusal> {
+        let Patience { context, begun, most } = patience;
         let token = context.meta.get_progress_token();
-        let begun = Instant::now();
         let mut told = None::<Instant>;
-        while entry.is_at_work() && begun.elapsed() < most && !context.ct.is_cancelled() {
+        while is_so() && begun.elapsed() < *most && !context.ct.is_cancelled() {
             if let Some(token) = token.clone().filter(|_| told.is_none_or(|told| told.elapsed() >= TELL)) {
                 let status = self.status(entry).await?;
                 told = Some(Instant::now());

@@ -7,6 +7,8 @@ use rmcp::model::{Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use dialectic_record::protocol::PROTOCOLS;
+
 /// A debate that is to be held.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -95,10 +97,11 @@ fn schema(properties: Value, required: &[&str]) -> Arc<Map<String, Value>> {
 }
 
 fn of_debate() -> Value {
+    let protocols: Vec<&str> = PROTOCOLS.iter().map(|protocol| protocol.name).collect();
     json!({
         "problem": {"type": "string", "minLength": 1, "description": "The whole problem: what is to be decided, its context, constraints, options, and what a good answer contains. The agents know nothing else."},
         "files": {"type": "array", "items": {"type": "string"}, "maxItems": 20, "description": "Text files that everybody reads, by paths below the server's --context directory"},
-        "protocol": {"type": "string", "description": "dialectic (default), council, oxford, lincoln-douglas, roundtable, review or arena"},
+        "protocol": {"type": "string", "enum": protocols, "description": "How they debate; `council` is a good first choice"},
         "rounds": {"type": "integer", "minimum": 1, "maximum": 100},
         "check": {"type": "integer", "minimum": 0, "maximum": 3, "description": "How many checkers read the answer"},
         "quick": {"type": "boolean", "description": "Two agents, one checker, short answers: 7 calls at most"},

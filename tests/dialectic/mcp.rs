@@ -287,10 +287,19 @@ fn the_limit_of_the_day_holds_for_all_servers_of_a_directory() {
 }
 
 /// A client of rmcp's that answers forms.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Answering {
     tasks: bool,
+    action: ElicitationAction,
+    /// How long the user takes.
+    after: Duration,
     forms: Arc<Mutex<Vec<String>>>,
+}
+
+impl Default for Answering {
+    fn default() -> Self {
+        Self { tasks: false, action: ElicitationAction::Accept, after: Duration::ZERO, forms: Arc::default() }
+    }
 }
 
 impl ClientHandler for Answering {
@@ -309,9 +318,10 @@ impl ClientHandler for Answering {
             panic!("it is a form");
         };
         self.forms.lock().unwrap().push(message);
+        tokio::time::sleep(self.after).await;
         let answers: BTreeMap<&String, String> =
             requested_schema.properties.keys().map(|id| (id, format!("the user's answer to {id}"))).collect();
-        Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!(answers)))
+        Ok(ElicitResult::new(self.action.clone()).with_content(json!(answers)))
     }
 }
 
@@ -367,6 +377,41 @@ fn rmcps_client_puts_the_questions_to_its_user_by_the_old_way_and_the_new() {
         let state = sandbox.state(&sandbox.only_debate());
         let item = &state["clarifications"][0]["items"][0];
         assert_eq!((&item["answer"], &item["answeredBy"]), (&json!("the user's answer to q1"), &Value::Null));
+    }
+}
+
+#[test]
+fn a_user_may_take_longer_than_a_call_and_one_who_does_not_answer_is_not_asked_again() {
+    for action in [ElicitationAction::Accept, ElicitationAction::Decline] {
+        let server = MockServer::with(curious);
+        let sandbox = asking(&server);
+        let client = Answering { action: action.clone(), after: Duration::from_secs(3), ..Answering::default() };
+        let forms = Arc::clone(&client.forms);
+        with_rmcp(&sandbox, client, ClientLifecycleMode::Initialize, async |running| {
+            let problem = json!({"problem": "Design a queue", "clarify": true});
+            let begun = running.call_tool(parameters("debate", &problem)).await.unwrap();
+            let id = begun.structured_content.clone().unwrap_or_else(|| panic!("{begun:?}"))["id"].clone();
+            let (mut was_open, mut was_told) = (false, false);
+            for _ in 0..60 {
+                let over = running.call_tool(parameters("wait", &json!({"id": id, "seconds": 1}))).await.unwrap();
+                let said = serde_json::to_value(&over.content).unwrap()[0]["text"].as_str().unwrap().to_owned();
+                was_open |= said.contains("the user is being asked");
+                match over.structured_content.unwrap()["status"].as_str().unwrap() {
+                    "completed" => {
+                        assert_eq!((was_open, was_told), (true, action == ElicitationAction::Decline));
+                        return;
+                    }
+                    "asking" if said.contains("q1: What does architect have to know?") && !was_told => {
+                        was_told = true;
+                        let answers = json!({"id": id, "skipRest": true});
+                        running.call_tool(parameters("answer", &answers)).await.unwrap();
+                    }
+                    _ => {}
+                }
+            }
+            panic!("it does not end");
+        });
+        assert_eq!(forms.lock().unwrap().len(), 1, "{action:?}");
     }
 }
 
