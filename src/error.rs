@@ -3,12 +3,10 @@
 use std::path::PathBuf;
 
 use crate::remedy;
+use crate::status::{ASKS, STILL_RUNS, TRY_AGAIN};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::{DebateId, ForkPoint};
 use dialectic_record::store::StoreError;
-
-/// What BSD's `sysexits.h` calls `EX_TEMPFAIL`.
-const TRY_AGAIN: u8 = 75;
 
 /// Why the program ends without success.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +77,15 @@ pub enum Error {
     /// The reader of our output has stopped; nothing is said.
     #[error("standard output was closed")]
     PipeClosed,
+    /// A run of its own cannot be started.
+    #[error("the debate cannot be detached")]
+    Detach(#[source] std::io::Error),
+    /// The process that was to run a debate has said itself why it does not.
+    #[error("the debate was not begun")]
+    Said {
+        /// What it ended with.
+        code: u8,
+    },
     /// The runtime cannot be started.
     #[error("cannot start")]
     Runtime(#[source] std::io::Error),
@@ -159,6 +166,30 @@ pub enum Error {
         /// The debate.
         id: DebateId,
     },
+    /// Nobody runs it any more, and nobody saved it as paused.
+    #[error("interrupted: nobody runs the debate {id} any more")]
+    Killed {
+        /// The debate.
+        id: DebateId,
+    },
+    /// It is saved as paused.
+    #[error("the debate {id} is paused")]
+    Paused {
+        /// The debate.
+        id: DebateId,
+    },
+    /// It waits for answers that nobody is there to give.
+    #[error("the debate {id} asks something")]
+    Asks {
+        /// The debate.
+        id: DebateId,
+    },
+    /// It was not waited for any longer.
+    #[error("the debate {id} still runs")]
+    StillRunning {
+        /// The debate.
+        id: DebateId,
+    },
     /// The debate was interrupted and saved.
     #[error("interrupted; the debate {id} is saved as paused")]
     Interrupted {
@@ -188,7 +219,8 @@ impl<E: Diagnostic> From<E> for Error {
 
 impl Error {
     /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under
-    /// `--strict`, 75 try again later (a server is gone, or another process runs the debate), 130 interrupted
+    /// `--strict`, 7 the debate asks something, 75 try again later (a server is gone, another process runs the debate, or nobody does), 124 it
+    /// still runs, 130 interrupted
     /// (`docs/commands.md`).
     #[must_use]
     pub fn exit_code(&self) -> u8 {
@@ -202,13 +234,19 @@ impl Error {
             | Self::Stdin(_)
             | Self::EventsIncomplete
             | Self::PipeClosed
+            | Self::Detach(_)
             | Self::Runtime(_) => ErrorCategory::General,
             Self::DebateFailed { .. }
             | Self::AllCallsFailed { .. }
             | Self::NoRoomToClose { .. }
             | Self::NotEvaluated { .. } => ErrorCategory::Provider,
             Self::NotFull { .. } => return 5,
-            Self::ServerGone { .. } | Self::LimitReached { .. } => return TRY_AGAIN,
+            Self::Said { code } => return *code,
+            Self::Asks { .. } => return ASKS,
+            Self::StillRunning { .. } => return STILL_RUNS,
+            Self::ServerGone { .. } | Self::LimitReached { .. } | Self::Killed { .. } | Self::Paused { .. } => {
+                return TRY_AGAIN;
+            }
             Self::Interrupted { .. }
             | Self::InterruptedAtEnd { .. }
             | Self::QuestionInterrupted { .. }
@@ -249,10 +287,14 @@ impl Error {
             }
             Self::LimitReached { id } => format!("when there is more: dialectic resume {id}"),
             Self::ServerGone { id } => format!("when the server is back: dialectic resume {id}"),
-            Self::Interrupted { id } => format!("continue with: dialectic resume {id}"),
             Self::DemoInterrupted { state } => {
                 format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`")
             }
+            Self::Interrupted { id } | Self::Killed { id } | Self::Paused { id } => {
+                format!("continue with: dialectic resume {id}")
+            }
+            Self::Asks { id } => format!("answer, and it goes on: dialectic answer {id} q1=\"...\""),
+            Self::StillRunning { id } => format!("wait on: dialectic wait {id}"),
             Self::QuestionInterrupted { id } => format!("to ask it again: dialectic ask {id}"),
             Self::AllCallsFailed { is_kept: false, .. }
             | Self::NotEvaluated { .. }
@@ -264,6 +306,8 @@ impl Error {
             | Self::EventsIncomplete
             | Self::PipeClosed
             | Self::Runtime(_)
+            | Self::Detach(_)
+            | Self::Said { .. }
             | Self::ReplayInterrupted
             | Self::InterruptedAtEnd { .. } => return None,
         };

@@ -9,6 +9,9 @@ pub enum MissingFeature {
     /// Ratings, and the memory of what was decided.
     #[error("this build has no `archive`")]
     Archive,
+    /// Debates for coding agents.
+    #[error("this build has no `mcp`")]
+    Mcp,
     /// The debates in a browser.
     #[error("this build has no `serve`")]
     Serve,
@@ -25,6 +28,7 @@ impl Diagnostic for MissingFeature {
     fn hint(&self) -> Option<String> {
         let (feature, setting) = match self {
             Self::Archive => ("archive", Some("`debate.memory` and `debate.arena.team` need it")),
+            Self::Mcp => ("mcp", None),
             Self::Serve => ("serve", None),
             Self::Trace => ("trace", Some("`debate.trace` needs it")),
         };
@@ -38,7 +42,7 @@ impl MissingFeature {
     #[cfg(not(feature = "trace"))]
     pub(crate) fn is_of_no_harm(self) -> bool {
         match self {
-            Self::Archive | Self::Serve | Self::Trace => false,
+            Self::Archive | Self::Mcp | Self::Serve | Self::Trace => false,
         }
     }
 }

@@ -7,10 +7,12 @@
 //! | --- | --- |
 //! | [`cli`] | arguments in, results and exit code out: parse, resolve, run, print; no logic of debates |
 //! | [`evaluation`] | has the solutions of saved debates scored, and writes the scores down |
+//! | `mcp` | the debates for coding agents, over the Model Context Protocol |
 //! | `serve` | the debates in a browser, and an API for programs |
 //! | `archive` | what past debates have shown: ratings of models, and a memory of what was decided |
 //! | [`trace`] | sends the spans of a running debate to Langfuse or any OTLP collector |
 //! | [`features`] | which of these a build has: cargo's features have their names |
+//! | [`status`] | where a saved debate stands, by its record |
 //! | [`remedy`] | how the command line does what errors of the library recommend |
 //! | [`error`] | every way to end without success, and the one mapping to exit codes |
 //!
@@ -26,9 +28,12 @@ pub mod cli;
 pub mod error;
 pub mod evaluation;
 pub mod features;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod remedy;
 #[cfg(feature = "serve")]
 pub mod serve;
 #[cfg_attr(not(feature = "trace"), path = "trace/absent.rs")]
 mod standing;
+pub mod status;
 pub mod trace;

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod apart;
 mod archive;
 mod handling;
+mod skill;
 
 use dialectic_base::money::Usd;
 use dialectic_config::SettingChange;
@@ -16,12 +18,14 @@ use dialectic_report::display::{ColorMode, Speed};
 use super::output::ReportFormatArg;
 use super::template::ProblemTemplate;
 
+pub(super) use apart::{AnswerArgs, By, McpArgs, StatusArgs, StopArgs, WaitArgs};
 #[cfg(feature = "archive")]
 pub(super) use archive::MemoryCommand;
 pub(super) use archive::{MemoryArgs, RatingsArgs};
 pub(super) use handling::{
     AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, NewestArg, RateArgs, RmArgs, ShowArgs, TagArgs,
 };
+pub(super) use skill::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
 #[derive(Debug, Parser)]
@@ -67,6 +71,14 @@ pub(super) enum Command {
     Debate(Box<DebateArgs>),
     /// Continue a paused, failed or killed debate from its last finished call
     Resume(ResumeArgs),
+    /// Wait for the end of a debate that runs elsewhere, and exit as it did
+    Wait(WaitArgs),
+    /// Say where a debate stands, whoever runs it
+    Status(StatusArgs),
+    /// Answer what a debate asks; it then goes on
+    Answer(AnswerArgs),
+    /// Have a debate close with what there is, whoever runs it
+    Stop(StopArgs),
     /// List the saved debates, newest first
     List(ListArgs),
     /// Read a saved debate, or a part of it
@@ -103,10 +115,27 @@ pub(super) enum Command {
     Models(ModelsArgs),
     /// List the protocols, or print one
     Protocols(ProtocolsArgs),
+    /// Hold debates for coding agents, over the Model Context Protocol (MCP)
+    Mcp(McpArgs),
+    /// Teach coding agents to use this program
+    Skill(SkillArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the manual page
     Man(ManArgs),
+}
+
+impl Command {
+    /// The word for a command that runs a debate, and how it runs it.
+    pub(super) fn run_args(&self) -> Option<(&'static str, &RunArgs)> {
+        match self {
+            Self::Debate(args) => Some(("debate", &args.run)),
+            Self::Resume(args) => Some(("resume", &args.run)),
+            Self::Answer(args) => Some(("answer", &args.run)),
+            Self::Fork(args) => Some(("fork", &args.run)),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -126,11 +155,11 @@ pub(super) struct DebateArgs {
     pub(super) problem_file: Option<PathBuf>,
 
     /// Write the problem in your editor (`VISUAL` or `EDITOR`), starting from the given text or file
-    #[arg(help_heading = "Problem", long)]
+    #[arg(help_heading = "Problem", long, conflicts_with = "detach")]
     pub(super) edit: bool,
 
     /// Write the problem in your editor, starting from headings that make a good one
-    #[arg(help_heading = "Problem", long, value_name = "KIND", value_enum, conflicts_with_all = ["problem", "problem_file"])]
+    #[arg(help_heading = "Problem", long, value_name = "KIND", value_enum, conflicts_with_all = ["problem", "problem_file", "detach"])]
     pub(super) template: Option<ProblemTemplate>,
 
     /// Attach a text file, which all agents and the judge read. Repeatable; `-` is standard input
@@ -200,11 +229,11 @@ pub(super) struct DebateArgs {
     pub(super) seed: Option<u32>,
 
     /// Print every call that the debate would make, with its tokens and cost, and call nothing
-    #[arg(help_heading = "Cost", long)]
+    #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
     pub(super) dry_run: bool,
 
     /// Watch and steer the debate in a browser; the page stays until you press Ctrl-C
-    #[arg(help_heading = "Output", long)]
+    #[arg(help_heading = "Output", long, conflicts_with = "detach")]
     pub(super) serve: bool,
 
     #[command(flatten)]
@@ -230,6 +259,7 @@ pub(super) struct ModelArgs {
 
 /// What a run takes, new or resumed.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "they are what can be typed")]
 #[command(next_help_heading = "Output")]
 pub(super) struct RunArgs {
     /// Write the result to a file: the whole state if it ends in `.json`, otherwise the solution
@@ -255,6 +285,14 @@ pub(super) struct RunArgs {
     /// Exit with 5 unless the outcome is `full`
     #[arg(hide_short_help = true, long)]
     pub(super) strict: bool,
+
+    /// Print the debate's id as soon as it has begun, and let it run by itself: `dialectic wait <id>` waits for its end
+    #[arg(long)]
+    pub(super) detach: bool,
+
+    /// This is the process that runs by itself.
+    #[arg(long, hide = true, requires = "detach")]
+    pub(super) detached: bool,
 
     #[command(flatten)]
     pub(super) watch: WatchArgs,

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::error::{Error, ForeignMessage};
+use crate::status::{Standing, open_questions};
 use dialectic_engine::access::key_variable;
 use dialectic_engine::engine::RunEnding;
 use dialectic_record::debate::{Brief, CallStatus, Debate, Failure, ForkPoint, OutcomeKind, StopReason};
@@ -13,6 +14,7 @@ use dialectic_report::display::{Ended, StreamEnd, gist, summary};
 
 use super::args::{RunArgs, Watch};
 use super::output::{detail, is_stdout, write_output, write_report};
+use super::questions::{OnQuestions, listed};
 use super::session::{Over, debates};
 use super::terminal::Terminal;
 use super::watchers::Waited;
@@ -34,7 +36,7 @@ pub(super) struct Files<'a> {
 
 /// Says where the debate is kept, writes the report, and says how it went.
 pub(super) fn conclude(
-    Over { debate, ending, is_kept, stream, waited }: Over,
+    Over { debate, ending, is_kept, stream, waited, on_questions }: Over,
     files: &Files<'_>,
     args: &RunArgs,
     terminal: &mut Terminal,
@@ -50,6 +52,11 @@ pub(super) fn conclude(
         return Err(failed(&debate, is_kept));
     }
     terminal.notice(&format!("Saved debate to {}", files.saved_to.display()));
+    let questions = open_questions(&debate);
+    if ending == RunEnding::Paused && on_questions == OnQuestions::Leave && !questions.is_empty() {
+        terminal.text(&listed(&questions))?;
+        return Err(Error::Asks { id: debate.id });
+    }
     let reported = match (files.report, ending) {
         // Of a failed debate, too: what happened is what one wants to know then. A paused one goes on.
         (Some(path), RunEnding::Completed | RunEnding::Failed) => {
@@ -84,12 +91,7 @@ fn finish(
         RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted { id: id() }),
         RunEnding::LimitReached => return Err(Error::LimitReached { id: id() }),
         RunEnding::ServerGone => return Err(Error::ServerGone { id: id() }),
-        RunEnding::Failed => {
-            return Err(match without_room_to_close(debate) {
-                Some(at) => Error::NoRoomToClose { id: id(), reason: reason(debate), at },
-                None => failed(debate, true),
-            });
-        }
+        RunEnding::Failed => return Err(failure(debate)),
         RunEnding::Completed => {}
     }
     let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
@@ -103,6 +105,30 @@ fn finish(
     tell_outcome(debate, files.took, args.watch.watch(), terminal);
     let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
     if args.strict && !is_full { Err(Error::NotFull { id: id() }) } else { printed }
+}
+
+/// How a saved debate ended, as the command ended or would have ended that ran it; or why it has not ended.
+pub(super) fn verdict(entry: &Entry, debate: &Debate, is_strict: bool) -> Result<(), Error> {
+    let id = debate.id.clone();
+    match Standing::of(entry, debate) {
+        Standing::Completed => {
+            let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
+            if is_strict && !is_full { Err(Error::NotFull { id }) } else { Ok(()) }
+        }
+        Standing::Failed => Err(failure(debate)),
+        Standing::Asking => Err(Error::Asks { id }),
+        Standing::Paused => Err(Error::Paused { id }),
+        Standing::Interrupted | Standing::Unfinished => Err(Error::Killed { id }),
+        Standing::Running => Err(Error::StillRunning { id }),
+    }
+}
+
+/// Why a debate on record failed.
+fn failure(debate: &Debate) -> Error {
+    match without_room_to_close(debate) {
+        Some(at) => Error::NoRoomToClose { id: debate.id.clone(), reason: reason(debate), at },
+        None => failed(debate, true),
+    }
 }
 
 /// What is printed of a solution: what the texts of a quick debate come to stands above it.

@@ -24,6 +24,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("resume", &["dialectic resume latest", "dialectic resume vhkp --finish"]),
+    ("wait", &["dialectic wait vhkp --timeout 45", "dialectic wait vhkp --strict --json"]),
+    ("status", &["dialectic status vhkp", "dialectic status vhkp --json"]),
+    (
+        "answer",
+        &["dialectic answer vhkp q1=\"500 a second\" q2=", "dialectic answer vhkp --detach --file answers.json"],
+    ),
+    ("stop", &["dialectic stop vhkp"]),
     (
         "list",
         &[
@@ -80,6 +87,11 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("models", &["dialectic models", "dialectic models '*mini*' --json", "dialectic models --probe --yes"]),
     ("protocols", &["dialectic protocols", "dialectic protocols show oxford"]),
     ("protocols show", &["dialectic protocols show dialectic"]),
+    ("mcp", &["dialectic mcp --max-cost 0.50 --max-cost-per-day 5 --context ."]),
+    ("skill", &["dialectic skill install", "dialectic skill remove"]),
+    ("skill install", &["dialectic skill install", "dialectic skill install --for claude,codex --project"]),
+    ("skill remove", &["dialectic skill remove --for claude"]),
+    ("skill show", &["dialectic skill show"]),
     ("completions", &["dialectic completions bash > ~/.local/share/bash-completion/completions/dialectic"]),
     ("man", &["dialectic man | man -l -", "dialectic man --dir ./man"]),
 ];

@@ -8,11 +8,12 @@ use clap::builder::Styles;
 /// Each group's commands, in the order in which they are shown.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Debate", &["debate", "resume", "ask", "fork", "serve"]),
+    ("Without a terminal", &["wait", "status", "answer", "stop"]),
     ("Read", &["demo", "list", "show", "report", "diff", "replay"]),
     ("Keep", &["rate", "tag", "rm", "memory"]),
     ("Measure", &["eval", "ratings", "verify"]),
     ("Set up", &["init", "config", "models", "protocols"]),
-    ("For programs", &["completions", "man"]),
+    ("For programs", &["mcp", "skill", "completions", "man"]),
 ];
 
 /// The widest that help is.

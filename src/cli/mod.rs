@@ -7,6 +7,7 @@ mod commands;
 mod completion;
 mod conclusion;
 mod consent;
+mod detach;
 mod dialogue;
 mod edit;
 mod empty;
@@ -59,7 +60,7 @@ pub fn main() -> ExitCode {
     match run(&cli, &mut terminal) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            if !matches!(error, Error::PipeClosed | Error::EventsIncomplete) {
+            if !matches!(error, Error::PipeClosed | Error::EventsIncomplete | Error::Said { .. }) {
                 terminal.error(&error, error.hint().as_deref());
             }
             ExitCode::from(error.exit_code())
@@ -114,11 +115,21 @@ pub fn command() -> clap::Command {
 }
 
 fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
+    if let Some((word, args)) = cli.command.run_args()
+        && args.detach
+        && !args.detached
+    {
+        return detach::start(word, terminal);
+    }
     match &cli.command {
         Command::Demo(args) => commands::demo::run(args, terminal),
         Command::Init(args) => commands::init::run(args, terminal),
         Command::Debate(args) => commands::debate::run(args, terminal),
         Command::Resume(args) => commands::resume::run(args, terminal),
+        Command::Wait(args) => commands::wait::run(args, terminal),
+        Command::Status(args) => commands::status::run(args, terminal),
+        Command::Answer(args) => commands::answer::run(args, terminal),
+        Command::Stop(args) => commands::stop::run(args, terminal),
         Command::Show(args) => commands::show::run(args, terminal),
         Command::Ask(args) => commands::ask::run(args, terminal),
         Command::Diff(args) => commands::diff::run(args, terminal),
@@ -141,6 +152,11 @@ fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Ratings(_) | Command::Memory(_) => Err(crate::features::MissingFeature::Archive.into()),
         Command::Models(args) => commands::models::run(args, terminal),
         Command::Protocols(args) => commands::protocols::run(args, terminal),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(args) => commands::mcp::run(args, terminal),
+        #[cfg(not(feature = "mcp"))]
+        Command::Mcp(_) => Err(crate::features::MissingFeature::Mcp.into()),
+        Command::Skill(args) => commands::skill::run(args, terminal),
         Command::Completions(args) => commands::completions::run(args, terminal),
         Command::Man(args) => commands::man::run(args, terminal),
     }

@@ -3,16 +3,18 @@
 #![expect(clippy::disallowed_methods, reason = "it is asked whether it is a terminal")]
 
 use std::io::{self, BufRead, IsTerminal};
+use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
+use crate::status::OpenQuestion;
 use dialectic_base::figures::list;
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_base::sanitize::{one_line, sanitize};
 use dialectic_engine::runner::Run;
-use dialectic_record::debate::{AgentId, Debate};
+use dialectic_record::debate::{AgentId, Answerer, Debate};
 use dialectic_report::display::Messages;
 
 use super::edit::{EditError, edit};
@@ -26,6 +28,68 @@ pub(super) enum AskOutcome {
     Answered,
     /// The user interrupted; the answers given so far are kept.
     Interrupted,
+}
+
+/// What is done where a debate asks something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnQuestions {
+    /// The user is asked, on a terminal or through a pipe.
+    Ask,
+    /// The run ends; somebody answers later.
+    Leave,
+}
+
+/// An answer that was given before the debate goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct GivenAnswer {
+    /// Who asked.
+    pub(super) agent: AgentId,
+    /// Which of its questions.
+    pub(super) item: String,
+    /// What is said.
+    pub(super) text: String,
+}
+
+/// The answers to what a saved debate asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Given {
+    pub(super) answers: Vec<GivenAnswer>,
+    /// Whether all else is skipped, and nothing asked any more.
+    pub(super) ends: bool,
+    /// Who answers in the user's place, where somebody does.
+    pub(super) by: Option<Answerer>,
+}
+
+impl Given {
+    /// Tells them. Returns the debate as it is then.
+    pub(super) fn tell(self, run: &Run, debate: &Debate) -> Arc<Debate> {
+        let mut debate = debate.clone();
+        for GivenAnswer { agent, item, text } in self.answers {
+            let groups = debate.clarifications.iter_mut().flatten().filter(|group| group.agent_id == agent);
+            for one in groups.flat_map(|group| &mut group.items).filter(|one| one.id == item) {
+                one.answer.clone_from(&text);
+            }
+            match self.by {
+                Some(by) => run.answer_by(by, agent, item, text),
+                None => run.answer(agent, item, text),
+            }
+        }
+        if self.ends {
+            run.end_questions();
+            for one in debate.clarifications.iter_mut().flatten().flat_map(|group| &mut group.items) {
+                if one.answer.is_empty() {
+                    NO_ANSWER.clone_into(&mut one.answer);
+                }
+            }
+        }
+        Arc::new(debate)
+    }
+}
+
+/// The questions as they are listed, a paragraph each.
+pub(super) fn listed(questions: &[OpenQuestion]) -> String {
+    let shown = questions.iter().map(|one| format!("\n{}, from {}:\n{}\n", one.id, list(&one.from), one.question));
+    shown.collect()
 }
 
 /// A question on its way to the user.

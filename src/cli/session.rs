@@ -27,9 +27,11 @@ use dialectic_report::display::{EventSink, KeysMeaning, Messages, ProgressMode, 
 use super::args::{RunArgs, VouchArgs};
 use super::commands::serve::{Served, Server, Watched};
 use super::conclusion::{Files, conclude};
+use super::detach::leave;
 use super::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use super::keys::{Key, Keyboard};
 use super::output::{is_stdout, make_parent, report_path};
+use super::questions::{Given, OnQuestions};
 use super::suspend::give_way;
 use super::target::OutputTarget;
 use super::terminal::Terminal;
@@ -55,6 +57,8 @@ pub(super) struct Session<'a> {
     after: After,
     server: Option<Server>,
     is_first: bool,
+    given: Option<Given>,
+    on_questions: OnQuestions,
 }
 
 /// Which environment file was asked for.
@@ -97,6 +101,10 @@ impl<'a> Session<'a> {
         terminal: &mut Terminal,
     ) -> Result<Self, Error> {
         features::check(settings)?;
+        if args.detach && args.events.as_deref().is_some_and(is_stdout) {
+            let message = "goes to standard output, which a detached run does not have: name a file".to_owned();
+            return Err(ConfigError::Argument { option: "--events", message }.into());
+        }
         let report = args.report.as_deref().map(|path| report_path(path, terminal));
         let events = args.events.as_deref().filter(|path| !is_stdout(path));
         let mut targets: Vec<(&str, OutputTarget)> = Vec::new();
@@ -136,6 +144,8 @@ impl<'a> Session<'a> {
             after: runner(environment.clone())?.after(settings, hooks),
             server: None,
             is_first: is_first_debate(),
+            given: None,
+            on_questions: if args.detach { OnQuestions::Leave } else { OnQuestions::Ask },
         })
     }
 
@@ -144,9 +154,20 @@ impl<'a> Session<'a> {
         Self { server, ..self }
     }
 
+    /// With answers to what is asked first, and what is done about what is asked then.
+    pub(super) fn answering(self, given: Option<Given>, on_questions: OnQuestions) -> Self {
+        Self { given, on_questions, ..self }
+    }
+
     /// Runs the debate, shows it and says how it ended. `foreseen` is what is known already of what it takes.
     pub(super) fn run(self, ready: Ready, foreseen: Option<Forecast>, terminal: &mut Terminal) -> Result<(), Error> {
-        let Self { args, report, events, trace, after, server, is_first } = self;
+        let Self { args, report, events, trace, after, server, is_first, given, on_questions } = self;
+        let ready = if args.detach {
+            leave(&ready, terminal)?;
+            ready.kept()
+        } else {
+            ready
+        };
         let served = server.map(|server| Served::start(server, &ready.debate().id, terminal)).transpose()?;
         let begun = Instant::now();
         let saved_to = ready.state_path().to_owned();
@@ -191,7 +212,7 @@ impl<'a> Session<'a> {
                 }
                 give_way(messages, keyboard.clone());
             }
-            let user = User { keys: &mut keys, keyboard: keyboard.as_ref() };
+            let user = User { keys: &mut keys, keyboard: keyboard.as_ref(), given, on_questions };
             let signals = ready.signals().clone();
             let run = ready.run();
             let watched = served.as_ref().map(|served| served.show(&run, signals));
@@ -269,6 +290,8 @@ pub(super) struct Over {
     pub(super) stream: StreamEnd,
     /// Whether the user waited until all was shown.
     pub(super) waited: Waited,
+    /// What is done where it asks something.
+    pub(super) on_questions: OnQuestions,
 }
 
 impl Over {
@@ -282,6 +305,9 @@ impl Over {
 struct User<'a> {
     keys: &'a mut UnboundedReceiver<Key>,
     keyboard: Option<&'a Keyboard>,
+    /// What is answered to what is asked first.
+    given: Option<Given>,
+    on_questions: OnQuestions,
 }
 
 /// Has the dry run of the debate worked out and shown, on a thread that nobody waits for.
@@ -327,7 +353,7 @@ async fn run_while_shown(
     mut run: Run,
     mut watchers: Watchers,
     cancel: &CancellationToken,
-    user: User<'_>,
+    mut user: User<'_>,
     saved_to: &Path,
     watched: Option<Watched>,
 ) -> (Result<Over, Error>, Option<Tracer>) {
@@ -336,7 +362,17 @@ async fn run_while_shown(
     let asked = loop {
         tokio::select! {
             waiting = run.questions() => {
-                let Some(debate) = waiting else { break Ok(()) };
+                let Some(mut debate) = waiting else { break Ok(()) };
+                if let Some(given) = user.given.take() {
+                    debate = given.tell(&run, &debate);
+                    if debate.open_questions().next().is_none() {
+                        continue;
+                    }
+                }
+                if user.on_questions == OnQuestions::Leave {
+                    run.pause();
+                    continue;
+                }
                 if watched.is_some() {
                     // Nobody is asked twice.
                     drop(messages.say("The agents have questions. Answer them in the browser.\n"));
@@ -377,5 +413,7 @@ async fn run_while_shown(
         }
         source => source.into(),
     }));
-    (ended.map(|Finished { debate, ending, is_kept }| Over { debate, ending, is_kept, stream, waited }), tracer)
+    let on_questions = user.on_questions;
+    let over = |Finished { debate, ending, is_kept }| Over { debate, ending, is_kept, stream, waited, on_questions };
+    (ended.map(over), tracer)
 }

@@ -41,6 +41,12 @@ fn the_help_of_the_program() {
       fork         Make a new debate from a past one: change something and go on from there
       serve        Show, start and steer debates in a browser, or through an HTTP API
 
+    Without a terminal:
+      wait         Wait for the end of a debate that runs elsewhere, and exit as it did
+      status       Say where a debate stands, whoever runs it
+      answer       Answer what a debate asks; it then goes on
+      stop         Have a debate close with what there is, whoever runs it
+
     Read:
       demo         Show a recorded debate in half a minute, without key, network or cost
       list         List the saved debates, newest first
@@ -67,6 +73,8 @@ fn the_help_of_the_program() {
       protocols    List the protocols, or print one
 
     For programs:
+      mcp          Hold debates for coding agents, over the Model Context Protocol (MCP)
+      skill        Teach coding agents to use this program
       completions  Print a completion script for a shell
       man          Print the manual page
 
@@ -143,6 +151,8 @@ fn the_help_of_debate() {
           --report <PATH>  Write a report when the debate ends: a page if the file ends in `.html`,
                            otherwise Markdown
       -v, --verbose        Print who takes part and what each call took, on standard error
+          --detach         Print the debate's id as soon as it has begun, and let it run by itself:
+                           `dialectic wait <id>` waits for its end
           --watch <HOW>    How much of the debate to show [default: compact] [possible values: compact,
                            full, quiet]
           --quiet          Show no progress: the same as `--watch quiet`

@@ -67,6 +67,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     }
     let mut paced = environment.clone();
     if settings.everybody().all(|agent| agent.provider == OFFLINE)
+        && !args.run.detach
         && is_first_debate()
         && terminal.shows(args.run.watch.watch())
     {

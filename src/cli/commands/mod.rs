@@ -1,5 +1,6 @@
 //! One file a command: parse, resolve, run, render.
 
+pub(super) mod answer;
 pub(super) mod ask;
 mod attachments;
 pub(super) mod completions;
@@ -13,6 +14,8 @@ pub(super) mod fork;
 pub(super) mod init;
 pub(super) mod list;
 pub(super) mod man;
+#[cfg(feature = "mcp")]
+pub(super) mod mcp;
 #[cfg(feature = "archive")]
 pub(super) mod memory;
 pub(super) mod models;
@@ -28,5 +31,9 @@ pub(super) mod rm;
 #[cfg_attr(not(feature = "serve"), path = "serve/absent.rs")]
 pub(super) mod serve;
 pub(super) mod show;
+pub(super) mod skill;
+pub(super) mod status;
+pub(super) mod stop;
 pub(super) mod tag;
 pub(super) mod verify;
+pub(super) mod wait;

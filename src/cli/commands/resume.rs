@@ -2,9 +2,10 @@
 
 mod newest;
 
-use crate::cli::args::ResumeArgs;
+use crate::cli::args::{ResumeArgs, RunArgs, VouchArgs};
 use crate::cli::consent;
 use crate::cli::output::{detail, report_path, write_report};
+use crate::cli::questions::OnQuestions;
 use crate::cli::session::{Session, config_files, debates, env_file, runner, vouched};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
@@ -16,40 +17,78 @@ use dialectic_engine::runner::RunnerError;
 use dialectic_record::debate::{DebateId, Settings};
 use dialectic_record::store::Entry;
 
+use super::answer::{AnswerError, Typed};
 use super::debate::today;
+
+/// What is taken up, and how.
+pub(super) struct Order<'a> {
+    pub(super) entry: &'a Entry,
+    /// Whether it was said what it takes, and asked about.
+    pub(super) is_agreed: bool,
+    /// Whether it goes straight to its solution.
+    pub(super) finish: bool,
+    pub(super) limit: BudgetLimit,
+    pub(super) max_calls_per_day: Option<u32>,
+    pub(super) vouch: &'a VouchArgs,
+    pub(super) run: &'a RunArgs,
+    /// What is answered to what it asks.
+    pub(super) answers: Option<&'a Typed>,
+    pub(super) on_questions: OnQuestions,
+}
 
 pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let environment = capture_environment(&env_file(args.run.env_file.as_ref()))?;
-    let runner = runner(environment.clone())?;
     let entry = match &args.debate {
         Some(name) => debates()?.find(name)?,
-        None => match newest::agreed(&runner, &environment, args, terminal)? {
+        None => match newest::agreed(&runner(environment.clone())?, &environment, args, terminal)? {
             Some(entry) => entry,
             None => return Ok(()),
         },
     };
-    let saved = match runner.open(&entry, &[]) {
+    let order = Order {
+        entry: &entry,
+        // Of the newest one it was said and asked already.
+        is_agreed: args.debate.is_none(),
+        finish: args.finish,
+        limit: BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls },
+        max_calls_per_day: args.calls.max_calls_per_day,
+        vouch: &args.vouch,
+        run: &args.run,
+        answers: None,
+        on_questions: if args.run.detach { OnQuestions::Leave } else { OnQuestions::Ask },
+    };
+    go_on(&order, terminal)
+}
+
+/// Takes a debate up and runs it.
+pub(super) fn go_on(order: &Order<'_>, terminal: &mut Terminal) -> Result<(), Error> {
+    let Order { entry, is_agreed, finish, limit, max_calls_per_day, vouch, run, answers, on_questions } = *order;
+    let environment = capture_environment(&env_file(run.env_file.as_ref()))?;
+    let runner = runner(environment.clone())?;
+    let saved = match runner.open(entry, &[]) {
         Err(RunnerError::IsFinished { id, warnings }) => {
             for warning in &warnings {
                 terminal.warning(warning);
             }
-            return finished(&id, &entry, args, terminal);
+            if answers.is_some() {
+                return Err(AnswerError::NotAsking { id }.into());
+            }
+            return finished(&id, entry, run, terminal);
         }
         opened => opened?,
     };
     for warning in saved.warnings() {
         terminal.warning(warning);
     }
-    if args.finish && saved.debate().final_round().is_none() {
+    let given = answers.map(|typed| typed.to(saved.debate())).transpose()?;
+    if finish && saved.debate().final_round().is_none() {
         return Err(Error::NothingToFinish { id: saved.debate().id.clone() });
     }
     let settings = saved.settings().clone();
     let sources = saved.debate().prompt_sources.clone();
-    let files = config_files(args.vouch.config.as_ref(), &environment);
-    let session = Session::open(&args.run, &settings, files.hooks()?, &environment, terminal)?;
-    let provenance = vouched(saved.provenance(), &args.vouch, &files)?
-        .and_limit(BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls })
-        .and_calls_per_day(args.calls.max_calls_per_day);
+    let files = config_files(vouch.config.as_ref(), &environment);
+    let session = Session::open(run, &settings, files.hooks()?, &environment, terminal)?;
+    let provenance = vouched(saved.provenance(), vouch, &files)?.and_limit(limit).and_calls_per_day(max_calls_per_day);
     let prepared = runner.resume(saved, &provenance)?;
     let of_models = model_warnings(&settings, today());
     for warning in environment.warnings().iter().chain(&of_models).chain(&prepared.panel().warnings) {
@@ -61,13 +100,10 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     for difference in configured_otherwise(&settings, &environment) {
         terminal.notice(&difference);
     }
-    // Of the newest one it was said and asked already.
-    let foreseen = match &args.debate {
-        Some(_) => consent::agreed(&prepared, &settings, terminal)?,
-        None => None,
-    };
+    let foreseen = if is_agreed { None } else { consent::agreed(&prepared, &settings, terminal)? };
     let ready = prepared.begin()?;
-    session.run(if args.finish { ready.closing() } else { ready }, foreseen, terminal)
+    let ready = if finish { ready.closing() } else { ready };
+    session.answering(given, on_questions).run(ready, foreseen, terminal)
 }
 
 /// Agents whose model differs in the current configuration of that directory. The debate goes on with what was saved; a
@@ -97,9 +133,9 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
 }
 
 /// Nothing is left to do for a finished debate but to report on it.
-fn finished(id: &DebateId, entry: &Entry, args: &ResumeArgs, terminal: &mut Terminal) -> Result<(), Error> {
+fn finished(id: &DebateId, entry: &Entry, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
     terminal.notice(&format!("The debate {id} is finished; nothing is left to do."));
-    let Some(path) = &args.run.report else { return Ok(()) };
+    let Some(path) = &args.report else { return Ok(()) };
     let path = report_path(path, terminal);
-    write_report(entry, None, Some(&path), detail(args.run.verbose), None, terminal)
+    write_report(entry, None, Some(&path), detail(args.verbose), None, terminal)
 }

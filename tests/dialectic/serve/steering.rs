@@ -67,6 +67,27 @@ fn a_debate_is_stopped_and_closed_while_it_runs_and_while_it_is_paused() {
 }
 
 #[test]
+fn a_debate_of_a_server_is_stopped_from_another_terminal() {
+    let gate = Gate::shut();
+    let server = MockServer::with(held(&gate));
+    let sandbox = sandbox(&server, &json!({"rounds": 3}));
+    let serving = Serving::start(&sandbox, &[]);
+    let id = serving.begin(&json!({"problem": "Design a queue"}));
+    server.wait_for_requests(4);
+    sandbox.run(["stop", &id]).expect_code(0);
+    let order = sandbox.directory().join(format!("debates/{id}.stop"));
+    let begun = std::time::Instant::now();
+    while order.exists() {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "nobody obeys");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    gate.open();
+    serving.wait_for(&id, "completed");
+    let state = sandbox.state(&id);
+    assert_eq!((&state["stopReason"], &state["currentRound"]), (&json!("user"), &json!(1)));
+}
+
+#[test]
 fn questions_are_answered_or_skipped() {
     let server = MockServer::with(curious);
     let sandbox = sandbox(&server, &json!({}));

@@ -1,6 +1,6 @@
 //! What a debate is told while it runs or waits.
 
-use dialectic_record::debate::{AgentClarifications, AgentId, Clarification, Event, StopReason};
+use dialectic_record::debate::{AgentClarifications, AgentId, Answerer, Clarification, Event, StopReason};
 use dialectic_record::protocol::OutputSpec;
 
 use super::{Engine, EngineError};
@@ -16,6 +16,8 @@ pub enum RunCommand {
     GoOn,
     /// Start nothing new, and close with what there is.
     Stop,
+    /// The order to close lies beside the record: obey it as soon as there is something to close with.
+    ObeyStop,
     /// The user has taken notice of what the debate costs.
     Acknowledge,
     /// The user answers a question. What is not open is left as it is.
@@ -26,6 +28,8 @@ pub enum RunCommand {
         item_id: String,
         /// What the user says.
         answer: String,
+        /// Who says it in the user's place, where somebody does.
+        by: Option<Answerer>,
     },
     /// The user gives no further answers.
     EndQuestions,
@@ -48,7 +52,7 @@ impl Engine {
         while let Ok(command) = self.commands.try_recv() {
             self.handle_command(command)?;
         }
-        Ok(())
+        self.obey_stop()
     }
 
     pub(super) fn handle_command(&mut self, command: RunCommand) -> Result<(), EngineError> {
@@ -56,6 +60,13 @@ impl Engine {
             RunCommand::Pause => (self.is_pausing, self.is_held) = (true, false),
             RunCommand::Hold => (self.is_pausing, self.is_held) = (true, true),
             RunCommand::GoOn => (self.is_pausing, self.is_held) = (false, false),
+            RunCommand::ObeyStop => {
+                self.is_to_stop = true;
+                if self.debate().final_round().is_none() {
+                    self.warn("told to stop: the debate closes as soon as there is something to close it with");
+                }
+                self.obey_stop()?;
+            }
             RunCommand::Acknowledge => self.acknowledge()?,
             RunCommand::Stop if self.debate().final_round().is_none() => {
                 self.warn("there is nothing yet that the debate could be closed with: it goes on");
@@ -65,8 +76,19 @@ impl Engine {
                     self.append(Event::Stopping { reason: StopReason::User })?;
                 }
             }
-            RunCommand::Answer { agent_id, item_id, answer } => self.answer(agent_id, item_id, answer)?,
+            RunCommand::Answer { agent_id, item_id, answer, by } => self.answer(agent_id, item_id, answer, by)?,
             RunCommand::EndQuestions => self.end_questions()?,
+        }
+        Ok(())
+    }
+
+    /// Obeys the order that lies beside the record, where there is something to close with. The order is removed when
+    /// that is on record: a run that is killed before leaves it to the next one.
+    fn obey_stop(&mut self) -> Result<(), EngineError> {
+        if self.is_to_stop && self.debate().final_round().is_some() {
+            self.is_to_stop = false;
+            self.handle_command(RunCommand::Stop)?;
+            self.record.entry().forget_stop();
         }
         Ok(())
     }
@@ -88,7 +110,7 @@ impl Engine {
         while self.debate().open_questions().next().is_some() {
             match self.commands.recv().await {
                 Some(RunCommand::Pause) | None => return Ok(UserReply::Nothing),
-                Some(RunCommand::Stop) => return self.told_to_stop(),
+                Some(RunCommand::Stop | RunCommand::ObeyStop) => return self.told_to_stop(),
                 Some(RunCommand::Hold | RunCommand::GoOn) => {}
                 Some(told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions)) => {
                     self.handle_command(told)?;
@@ -103,7 +125,8 @@ impl Engine {
         if self.debate().final_round().is_none() {
             return Ok(UserReply::GiveUp);
         }
-        self.handle_command(RunCommand::Stop)?;
+        self.is_to_stop = true;
+        self.obey_stop()?;
         (self.is_pausing, self.is_held) = (false, false);
         Ok(UserReply::GoOn)
     }
@@ -135,7 +158,7 @@ impl Engine {
                 Some(told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions)) => {
                     self.handle_command(told)?;
                 }
-                Some(RunCommand::Stop) => return self.told_to_stop(),
+                Some(RunCommand::Stop | RunCommand::ObeyStop) => return self.told_to_stop(),
                 Some(RunCommand::Hold) => {}
                 Some(RunCommand::Pause) | None => return Ok(UserReply::Nothing),
             }
@@ -143,7 +166,13 @@ impl Engine {
         Ok(UserReply::Nothing)
     }
 
-    fn answer(&mut self, agent_id: AgentId, item_id: String, answer: String) -> Result<(), EngineError> {
+    fn answer(
+        &mut self,
+        agent_id: AgentId,
+        item_id: String,
+        answer: String,
+        by: Option<Answerer>,
+    ) -> Result<(), EngineError> {
         let is_open =
             |(group, item): (&AgentClarifications, &Clarification)| group.agent_id == agent_id && item.id == item_id;
         if !self.debate().open_questions().any(is_open) {
@@ -152,7 +181,7 @@ impl Engine {
         }
         // Nobody may be asked again: then the calls to come rest on what was made before this answer.
         self.shared = None;
-        Ok(self.append(Event::QuestionAnswered { agent_id, item_id, answer })?)
+        Ok(self.append(Event::QuestionAnswered { agent_id, item_id, answer, by })?)
     }
 
     /// Open questions are without an answer, and nobody asks any more. Behind the questions that changes nothing.

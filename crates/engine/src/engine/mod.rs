@@ -151,6 +151,8 @@ pub struct Engine {
     is_pausing: bool,
     /// Whether it stays ready to go on once it has paused.
     is_held: bool,
+    /// Whether the order to close lies beside the record.
+    is_to_stop: bool,
     /// Whether an attempt was made that somebody may have been billed for.
     may_be_billed: Arc<AtomicBool>,
     round: RoundInProgress,
@@ -230,6 +232,7 @@ impl Engine {
             known_cost,
             is_pausing: false,
             is_held: false,
+            is_to_stop: false,
             may_be_billed: Arc::default(),
             round,
             served,

@@ -205,6 +205,7 @@ impl Engine {
             id: format!("q{}", before * most + index + 1),
             question,
             answer: String::new(),
+            answered_by: None,
         });
         AgentClarifications {
             agent_id: agent.id.clone(),

@@ -3,11 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::access::routed_providers;
+use crate::access::{Trust, routed_providers};
 use crate::engine::{ForecastError, check_windows, forecast, telling_rounds};
-use dialectic_record::debate::{Created, FORMAT_VERSION, Forecast, Gathered, PromptSources, Settings, Span};
+use dialectic_record::debate::{
+    Created, Debate, FORMAT_VERSION, Forecast, Gathered, PromptSources, Settings, Span, Status,
+};
 
-use super::{Runner, RunnerError, Spec};
+use dialectic_record::store::Entry;
+
+use super::prepared::to_come;
+use super::{Runner, RunnerError, Spec, known};
 
 impl Runner {
     /// The calls that a debate would make, without a call and without a key. Debates before are looked up for what it
@@ -18,6 +23,22 @@ impl Runner {
     pub fn forecast(&self, spec: &Spec) -> Result<Forecast, ForecastError> {
         let gathered = self.foreseen(spec);
         forecast_of(spec, &spec.settings, &routed_providers(&spec.settings, &self.services.environment), &gathered)
+    }
+
+    /// The calls that are still to come of a saved debate, as far as that can be said from its record alone. Nothing where
+    /// it is finished, or is of no protocol that is known.
+    #[must_use]
+    pub fn forecast_rest(&self, entry: &Entry, debate: &Debate) -> Option<Forecast> {
+        if matches!(debate.status, Status::Completed | Status::Failed) {
+            return None;
+        }
+        let settings = debate.settings.as_ref()?;
+        let protocol = known(settings, &[])?;
+        let journal = entry.journal.as_deref().unwrap_or(&entry.state);
+        let provenance = Trust::of_record(journal, debate.prompt_sources.as_ref());
+        let collector = self.collector(self.services.withheld(), self.services.keys(settings), &provenance);
+        let routed = routed_providers(settings, &self.services.environment);
+        to_come(protocol, &routed, &collector, debate.clone(), 0)?().ok()
     }
 
     /// Sees to it that the prompts fit into what the models read, where that is in question. Returns a warning for each

@@ -1,5 +1,6 @@
 //! A debate that is about to run.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -51,6 +52,7 @@ pub struct Ready {
     /// What it may cost in all, whatever its own limit is.
     most: Option<Usd>,
     closes: bool,
+    is_kept: bool,
     on_outage: OnOutage,
 }
 
@@ -94,7 +96,7 @@ impl Prepared {
     /// It cannot be worked out.
     pub fn forecast(&self) -> Result<Option<Forecast>, RunnerError> {
         let (debate, events) = self.debate()?;
-        let foreseen = to_come(self.protocol, &self.panel, &self.collector, debate, events);
+        let foreseen = to_come(self.protocol, &self.panel.routed, &self.collector, debate, events);
         Ok(foreseen.map(|forecast| forecast()).transpose()?)
     }
 
@@ -173,6 +175,7 @@ impl Prepared {
             signals,
             most,
             closes: false,
+            is_kept: false,
             on_outage: OnOutage::Pause,
         })
     }
@@ -209,6 +212,13 @@ impl Ready {
         Self { closes: true, ..self }
     }
 
+    /// Leaves a record in any case, also where it fails before any model was reached: somebody waits for what becomes of
+    /// it, and knows it by its record alone.
+    #[must_use]
+    pub fn kept(self) -> Self {
+        Self { is_kept: true, ..self }
+    }
+
     /// Looks for a server that is gone, and goes on when it is back, instead of pausing.
     #[must_use]
     pub fn waiting_for_servers(self) -> Self {
@@ -219,7 +229,7 @@ impl Ready {
     /// it is for a thread that nobody waits for.
     #[must_use]
     pub fn forecast(&self) -> Option<impl FnOnce() -> Result<Forecast, ForecastError> + Send + use<>> {
-        to_come(self.protocol, &self.panel, &self.collector, self.debate().clone(), self.record.events())
+        to_come(self.protocol, &self.panel.routed, &self.collector, self.debate().clone(), self.record.events())
     }
 
     /// What it shows of itself.
@@ -234,7 +244,7 @@ impl Ready {
     /// Outside of a Tokio runtime.
     #[must_use]
     pub fn run(self) -> Run {
-        let Self { protocol, panel, collector, record, past, begun, signals, most, closes, on_outage } = self;
+        let Self { protocol, panel, collector, record, past, begun, signals, most, closes, is_kept, on_outage } = self;
         let is_begun = begun.is_some();
         if let Some(begun) = begun {
             signals.publish(Signal::Recorded(begun));
@@ -244,10 +254,14 @@ impl Ready {
             // The receiver is there.
             drop(commands.send(RunCommand::Stop));
         }
+        if record.entry().stop_path().symlink_metadata().is_ok() {
+            // Ahead of the first call.
+            drop(commands.send(RunCommand::ObeyStop));
+        }
         let cancel = CancellationToken::new();
         let (id, journal) = (record.debate().id.clone(), record.journal_path().to_owned());
         // A branch took over what another debate paid for.
-        let is_new = is_begun && past.is_empty();
+        let is_new = is_begun && past.is_empty() && !is_kept;
         let mut engine = Engine::new(protocol, panel, record, &past, signals.clone(), cancel.clone(), heard)
             .gathering(collector.into_gather())
             .on_outage(on_outage);
@@ -259,14 +273,14 @@ impl Ready {
 }
 
 /// What is still to come of a debate that `events` have led to.
-fn to_come(
+pub(super) fn to_come(
     protocol: &'static Protocol,
-    panel: &Panel,
+    routed: &BTreeSet<String>,
     collector: &Collector,
     mut debate: Debate,
     events: u64,
 ) -> Option<impl FnOnce() -> Result<Forecast, ForecastError> + Send + use<>> {
-    let (routed, collector) = (panel.routed.clone(), collector.clone());
+    let (routed, collector) = (routed.clone(), collector.clone());
     if debate.status != Status::Pending {
         // What failed is tried again by then.
         let resumed = Recorded { seq: events + 1, at: Timestamp::now(), event: Event::Resumed };

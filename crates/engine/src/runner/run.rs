@@ -3,15 +3,21 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::{Engine, EngineError, RunCommand, RunEnding, UserReply};
-use dialectic_record::debate::{AgentId, Debate, DebateId, Progress};
+use dialectic_record::debate::{AgentId, Answerer, Debate, DebateId, Progress};
 use dialectic_record::signals::{Follower, Signals, Subscription, Words};
-use dialectic_record::store::JournalReader;
+use dialectic_record::store::{Entry, JournalReader};
+
+/// How often a run looks for the order to close.
+const LOOK_FOR_ORDER: Duration = Duration::from_millis(250);
 
 /// A debate that runs by itself. Dropping the handle pauses it only where it waits for answers that nobody can give
 /// any more.
@@ -65,7 +71,10 @@ impl Run {
         is_new: bool,
     ) -> Self {
         let (asks, waiting) = watch::channel(None);
-        let ended = tokio::spawn(drive(engine, asks, cancel.clone(), is_new));
+        let (alive, over) = channel();
+        let entry = Entry::of_state(&journal);
+        watch_for_order(entry.clone(), commands.downgrade(), over);
+        let ended = tokio::spawn(drive(engine, asks, cancel.clone(), is_new, (entry, alive)));
         Self { id, journal, signals, controls: Controls { commands, cancel }, waiting, ended }
     }
 
@@ -130,7 +139,12 @@ impl Controls {
     /// warning among the signals says so, and nothing changes: the first answer counts.
     pub fn answer(&self, agent: AgentId, question: String, answer: String) {
         // A debate that has ended needs no answer.
-        drop(self.commands.send(RunCommand::Answer { agent_id: agent, item_id: question, answer }));
+        drop(self.commands.send(RunCommand::Answer { agent_id: agent, item_id: question, answer, by: None }));
+    }
+
+    /// As [`answer`](Self::answer), where a program answers in the user's place that a model steers.
+    pub fn answer_by(&self, by: Answerer, agent: AgentId, question: String, answer: String) {
+        drop(self.commands.send(RunCommand::Answer { agent_id: agent, item_id: question, answer, by: Some(by) }));
     }
 
     /// Gives no further answers: open questions count as answered with none, and nobody asks any more.
@@ -189,6 +203,7 @@ async fn drive(
     asks: watch::Sender<Option<Arc<Debate>>>,
     cancel: CancellationToken,
     is_new: bool,
+    (entry, alive): (Entry, Sender<()>),
 ) -> Result<Finished, Failed> {
     let ended = loop {
         match engine.run().await {
@@ -221,10 +236,36 @@ async fn drive(
         }
         asks.send_replace(None);
     };
+    drop(alive);
+    if matches!(ended, Ok(RunEnding::Completed | RunEnding::Failed)) {
+        // An order that comes too late is no order to the next run.
+        entry.forget_stop();
+    }
     let is_kept = !(is_new && matches!(ended, Ok(RunEnding::Failed)) && engine.forget());
     let debate = engine.debate().clone();
     match ended {
         Ok(ending) => Ok(Finished { debate, ending, is_kept }),
         Err(source) => Err(Failed { debate: Box::new(debate), source }),
     }
+}
+
+/// Tells a run of the order to close that somebody leaves beside its record, until the run is `over`. On a thread of its
+/// own: neither the clock of the runtime nor its tasks have to do with it.
+fn watch_for_order(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, over: Receiver<()>) {
+    let watch = move || {
+        let mut was_there = false;
+        loop {
+            let is_there = entry.stop_path().symlink_metadata().is_ok();
+            if is_there && !was_there {
+                let Some(commands) = commands.upgrade() else { return };
+                drop(commands.send(RunCommand::ObeyStop));
+            }
+            was_there = is_there;
+            if over.recv_timeout(LOOK_FOR_ORDER) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+        }
+    };
+    // Without it the debate runs all the same.
+    drop(thread::Builder::new().name("order".to_owned()).spawn(watch));
 }

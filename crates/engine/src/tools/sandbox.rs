@@ -127,6 +127,14 @@ impl ContextDirectory {
         &self.path
     }
 
+    /// Sees to it that a path leads to a file that may be read, as tools read it.
+    ///
+    /// # Errors
+    /// When the path is refused, leads nowhere, or is no file.
+    pub fn check_file(&self, path: &str) -> Result<(), AccessError> {
+        self.open_file(path).map(drop)
+    }
+
     /// Opens a regular file for reading; it never blocks, and is never a link's unchecked target.
     ///
     /// `path` is relative to the directory. An absolute path is refused unless it begins with the directory's own:

@@ -31,6 +31,17 @@ pub struct Clarification {
     /// The answer: `NA` when the user gave none, empty while it is asked.
     #[serde(default)]
     pub answer: String,
+    /// Who gave the answer in the user's place, where somebody did.
+    #[serde(default, rename = "answeredBy", skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<Answerer>,
+}
+
+/// Who answers in the user's place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Answerer {
+    /// A program that a model steers.
+    Agent,
 }
 
 /// A question as the user sees it: once, even if several agents asked it.
@@ -139,6 +150,7 @@ mod tests {
                     id: (*id).to_owned(),
                     question: (*question).to_owned(),
                     answer: (*answer).to_owned(),
+                    answered_by: None,
                 })
                 .collect(),
         };

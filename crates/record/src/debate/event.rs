@@ -9,9 +9,10 @@ use dialectic_base::money::Usd;
 use dialectic_base::tool_call::ToolCall;
 
 use super::{
-    AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, Contribution, Convergence, Debate,
-    DebateId, Evaluation, Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation, Outcome, PromptSources,
-    Relations, Selection, Settings, Solution, StageId, StageInfo, StopReason, Summary, Timestamp, Verdict, Voting,
+    AgentClarifications, AgentId, Answerer, Attachment, CallKey, CallStatus, Challenge, Contribution, Convergence,
+    Debate, DebateId, Evaluation, Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation, Outcome,
+    PromptSources, Relations, Selection, Settings, Solution, StageId, StageInfo, StopReason, Summary, Timestamp,
+    Verdict, Voting,
 };
 
 /// An event in its place: the content of one journal line.
@@ -144,6 +145,9 @@ pub enum Event {
         item_id: String,
         /// The answer.
         answer: String,
+        /// Who gave it in the user's place, where somebody did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Answerer>,
     },
     /// The user gives no further answers: open questions count as answered with none, and nobody asks any more.
     QuestionsEnded,

@@ -8,9 +8,9 @@ use dialectic_base::money::Usd;
 use dialectic_base::problem::NO_ANSWER;
 
 use super::{
-    AgentClarifications, AgentId, CallKey, CallResult, CallStatus, Contribution, CostWarning, Created, CutAnswer,
-    Debate, Event, Extension, Failure, FollowUp, Judgement, ModelUsage, Outcome, Poll, Recorded, ResultKind, Round,
-    Status,
+    AgentClarifications, AgentId, Answerer, CallKey, CallResult, CallStatus, Contribution, CostWarning, Created,
+    CutAnswer, Debate, Event, Extension, Failure, FollowUp, Judgement, ModelUsage, Outcome, Poll, Recorded, ResultKind,
+    Round, Status,
 };
 
 /// Why a sequence of events is not the record of a debate.
@@ -158,7 +158,9 @@ impl Debate {
                 }
                 self.count(call);
             }
-            Event::QuestionAnswered { agent_id, item_id, answer } => self.answer(agent_id, item_id, answer),
+            Event::QuestionAnswered { agent_id, item_id, answer, by } => {
+                self.answer(agent_id, item_id, answer, *by);
+            }
             Event::QuestionsEnded => self.end_questions(),
             Event::Summarized { key, summary, call } => {
                 if self.is_judge(&key.agent_id) {
@@ -349,10 +351,11 @@ impl Debate {
         }
     }
 
-    fn answer(&mut self, agent: &AgentId, item: &str, answer: &str) {
+    fn answer(&mut self, agent: &AgentId, item: &str, answer: &str, by: Option<Answerer>) {
         let groups = self.clarifications.iter_mut().flatten().filter(|group| group.agent_id == *agent);
         for item in groups.flat_map(|group| &mut group.items).filter(|one| one.id == item) {
             answer.clone_into(&mut item.answer);
+            item.answered_by = by;
         }
     }
 

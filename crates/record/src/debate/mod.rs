@@ -61,7 +61,7 @@ pub use agreement::{
 pub use attachment::Attachment;
 pub use call::{CallKey, CallStatus};
 pub use check::{CheckPoint, Draft, Lens};
-pub use clarification::{AgentClarifications, Clarification, Question};
+pub use clarification::{AgentClarifications, Answerer, Clarification, Question};
 pub use contribution::{Contribution, DEMAND, Metadata};
 pub use defaults::{default_settings, go_offline};
 pub use event::{CallResult, Created, Event, FORMAT_VERSION, Recorded, StoredReply};

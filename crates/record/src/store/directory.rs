@@ -17,7 +17,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use super::older::{complete, mend};
 use super::regular::{is_special, open_regular};
 use super::saver::read_mark;
-use super::{StoreError, TAKE_A_NEWER_VERSION};
+use super::{Readers, StoreError, TAKE_A_NEWER_VERSION, write_atomically};
 
 /// How many characters of an id chance chose: its last.
 const LAST: usize = 4;
@@ -331,6 +331,45 @@ impl Entry {
     pub fn is_held(&self) -> bool {
         let journal = self.journal.as_ref().and_then(|path| open_regular(path).ok());
         journal.is_some_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+    }
+
+    /// Whether a program runs it, or still writes what belongs to its end: the log of a detached run is locked until then.
+    #[must_use]
+    pub fn is_at_work(&self) -> bool {
+        self.is_held() || self.is_detached()
+    }
+
+    /// Whether a detached run is at it: its log is locked.
+    #[must_use]
+    pub fn is_detached(&self) -> bool {
+        let log = open_regular(&self.log_path()).ok();
+        log.is_some_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+    }
+
+    /// Where the log of its detached runs is.
+    #[must_use]
+    pub fn log_path(&self) -> PathBuf {
+        self.state.with_extension("log")
+    }
+
+    /// Where somebody leaves the order to close it: see [`Self::order_stop`].
+    #[must_use]
+    pub fn stop_path(&self) -> PathBuf {
+        self.state.with_extension("stop")
+    }
+
+    /// Leaves the order to close the debate with what there is. Whoever runs it obeys and removes the order; where nobody
+    /// does, the next run obeys it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn order_stop(&self) -> Result<(), StoreError> {
+        write_atomically(&self.stop_path(), Readers::Owner, |out| out.write_all(b"stop\n"))
+    }
+
+    /// Takes that order back. Where there is none, nothing happens.
+    pub fn forget_stop(&self) {
+        drop(fs::remove_file(self.stop_path()));
     }
 
     /// The file's name without its ending: the id of a debate that this program wrote.

@@ -55,6 +55,9 @@ impl Directory {
             }
         }
         remove_leftovers(state);
+        // Neither says anything of a debate that is gone.
+        drop(fs::remove_file(entry.log_path()));
+        entry.forget_stop();
         Ok(())
     }
 
@@ -90,6 +93,8 @@ mod tests {
         for (path, text) in [
             ("debates/a.json", state),
             ("debates/a.events.jsonl", ""),
+            ("debates/a.log", "begun"),
+            ("debates/a.stop", "stop"),
             ("debates/.a.json-x.tmp", ""),
             ("debates/notes.json", "{}"),
             ("b.json", state),

@@ -145,6 +145,12 @@ impl Record {
         self.journal.path()
     }
 
+    /// The files of the debate.
+    #[must_use]
+    pub fn entry(&self) -> Entry {
+        Entry { state: self.state_path.clone(), journal: Some(self.journal.path().to_owned()) }
+    }
+
     /// Where the state file is.
     pub fn state_path(&self) -> &std::path::Path {
         &self.state_path

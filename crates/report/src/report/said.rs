@@ -8,7 +8,7 @@ use serde::Serialize;
 use dialectic_base::figures::score;
 use dialectic_base::markdown::{heading, inline};
 use dialectic_base::problem::NO_ANSWER;
-use dialectic_record::debate::{AgentId, Contribution, Debate, Metadata, ResultKind, StageId};
+use dialectic_record::debate::{AgentId, Answerer, Contribution, Debate, Metadata, ResultKind, StageId};
 
 use super::block::{Block, line};
 use super::decision::below;
@@ -67,7 +67,11 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
         let items = group.items.iter().map(|item| {
             let answer = if item.answer.is_empty() { "(not answered yet)" } else { &item.answer };
             let answer = if answer == NO_ANSWER { "(no answer)" } else { answer };
-            format!("- {}\n  - {}\n", inline(&item.question), inline(answer))
+            let by = match item.answered_by {
+                Some(Answerer::Agent) => " *(an agent's answer)*",
+                None => "",
+            };
+            format!("- {}\n  - {}{by}\n", inline(&item.question), inline(answer))
         });
         all.push(text(0, stage(ResultKind::Questions), &group.agent_id, Cow::Owned(items.collect())));
     }

@@ -167,7 +167,7 @@ impl Course {
                 let open: Vec<_> = open.map(|(group, item)| (group.agent_id.clone(), item.id.clone())).collect();
                 self.record(Event::Suspended { stage: self.stage() });
                 for (agent_id, item_id) in open {
-                    self.record(Event::QuestionAnswered { agent_id, item_id, answer: "yes".to_owned() });
+                    self.record(Event::QuestionAnswered { agent_id, item_id, answer: "yes".to_owned(), by: None });
                 }
                 self.record(Event::Resumed);
                 self.enter(self.stage());
@@ -451,7 +451,7 @@ impl Course {
 
     fn asked(&self, step: &Step, question: Option<String>) -> Event {
         let id = format!("q{}", step.key.pass);
-        let items = question.map(|question| Clarification { id, question, answer: String::new() });
+        let items = question.map(|question| Clarification { id, question, answer: String::new(), answered_by: None });
         let settings = self.debate.settings.as_ref().unwrap();
         let agent = settings.everybody().find(|agent| agent.id == step.key.agent_id).unwrap();
         let questions = AgentClarifications {

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::report::View;
 use dialectic_base::figures::counted;
-use dialectic_record::debate::Attachment;
+use dialectic_record::debate::{Answerer, Attachment};
 
 use super::page::is_whole_title;
 use super::participants::Participants;
@@ -53,6 +53,7 @@ pub(super) fn clarifications(view: &View<'_>, participants: &Participants<'_>) -
                             "" => p.none { "Not answered yet." },
                             answer => (typed(answer, 4)),
                         }
+                        @if item.answered_by == Some(Answerer::Agent) { p { small { "An agent answered." } } }
                     }
                 }
             }

@@ -14,7 +14,7 @@ use chrono::Local;
 
 use dialectic_base::figures::{UNKNOWN, counted};
 use dialectic_base::markdown::{fence, heading, inline, line};
-use dialectic_record::debate::Attachment;
+use dialectic_record::debate::{Answerer, Attachment};
 
 use super::block::TableBlock;
 use super::stages::{self, capitalized};
@@ -103,7 +103,10 @@ fn clarifications(out: &mut Document<'_>, view: &View<'_>) {
             if item.answer.is_empty() {
                 out.line("\nNot answered yet.\n");
             } else {
-                out.line("\nAnswer:\n");
+                out.line(match item.answered_by {
+                    Some(Answerer::Agent) => "\nAnswer (an agent's):\n",
+                    None => "\nAnswer:\n",
+                });
                 out.fenced(&item.answer);
                 out.line("");
             }

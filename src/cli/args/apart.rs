@@ -1,0 +1,111 @@
+//! What can be typed about debates that run elsewhere, without a terminal.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use dialectic_base::money::Usd;
+
+use super::{CallsArgs, DebateArg, NewestArg, RunArgs, VouchArgs, dollars};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct WaitArgs {
+    #[command(flatten)]
+    pub(in crate::cli) which: NewestArg,
+
+    /// Wait no longer than this, and exit with 124 if the debate still runs [default: wait for its end]
+    #[arg(long, value_name = "SECONDS")]
+    pub(in crate::cli) timeout: Option<u64>,
+
+    /// Exit with 5 unless the outcome is `full`
+    #[arg(long)]
+    pub(in crate::cli) strict: bool,
+
+    /// Print JSON, as `status` does
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct StatusArgs {
+    #[command(flatten)]
+    pub(in crate::cli) which: NewestArg,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct StopArgs {
+    #[command(flatten)]
+    pub(in crate::cli) which: DebateArg,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct AnswerArgs {
+    #[command(flatten)]
+    pub(in crate::cli) which: DebateArg,
+
+    /// An answer, such as `q1="500 a second"`; `q1=` skips the question
+    #[arg(value_name = "QUESTION=ANSWER")]
+    pub(in crate::cli) answers: Vec<String>,
+
+    /// Read the answers from a JSON file: {"q1": "500 a second", "q2": null}; `-` is standard input
+    #[arg(long, value_name = "PATH")]
+    pub(in crate::cli) file: Option<PathBuf>,
+
+    /// Skip every question that is not answered here, and be asked no more
+    #[arg(long)]
+    pub(in crate::cli) skip_rest: bool,
+
+    /// Who answers; the record and the reports say so of an agent
+    #[arg(long, value_name = "WHO", value_enum, default_value_t = By::User)]
+    pub(in crate::cli) by: By,
+
+    /// Never spend more than this many dollars on the whole debate, whatever limit it began with
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    pub(in crate::cli) max_cost: Option<Usd>,
+
+    #[command(flatten)]
+    pub(in crate::cli) calls: CallsArgs,
+
+    #[command(flatten)]
+    pub(in crate::cli) vouch: VouchArgs,
+
+    #[command(flatten)]
+    pub(in crate::cli) run: RunArgs,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct McpArgs {
+    /// The most that a debate may cost, in dollars
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    pub(in crate::cli) max_cost: Usd,
+
+    /// The most that all debates of a day (UTC) may cost, in dollars; then none is begun
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    pub(in crate::cli) max_cost_per_day: Usd,
+
+    /// The directory whose files the client may attach, and which agents may read with their tools [default: none may be
+    /// attached]
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::cli) context: Option<PathBuf>,
+
+    /// The configuration file [default: ./debate-config.json]
+    #[arg(short, long, value_name = "PATH")]
+    pub(in crate::cli) config: Option<PathBuf>,
+
+    /// The environment file with the keys [default: .env, if it exists]
+    #[arg(short, long, value_name = "PATH")]
+    pub(in crate::cli) env_file: Option<PathBuf>,
+}
+
+/// Who answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum By {
+    /// The user
+    User,
+    /// A program that a model steers
+    Agent,
+}

@@ -1,0 +1,45 @@
+//! What can be typed about the skill for coding agents.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SkillArgs {
+    #[command(subcommand)]
+    pub(in crate::cli) command: SkillCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum SkillCommand {
+    /// Teach coding agents when and how to use this program
+    Install(SkillPlaceArgs),
+    /// Remove what `skill install` wrote
+    Remove(SkillPlaceArgs),
+    /// Print the skill
+    Show,
+}
+
+/// Where the skill goes.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SkillPlaceArgs {
+    /// For which agents; separate several by commas [default: `agents`, and those that have a directory of their own]
+    #[arg(long = "for", value_name = "AGENT", value_enum, value_delimiter = ',')]
+    pub(in crate::cli) agents: Vec<CodingAgent>,
+
+    /// In the working directory instead of your own directories
+    #[arg(long)]
+    pub(in crate::cli) project: bool,
+}
+
+/// A program that reads skills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum CodingAgent {
+    /// The directory that many agents share: .agents/skills
+    Agents,
+    /// Claude Code: ~/.claude/skills, or below `CLAUDE_CONFIG_DIR`
+    Claude,
+    /// Codex: ~/.codex/skills, or below `CODEX_HOME`
+    Codex,
+    /// `OpenCode`: ~/.config/opencode/skills, or below `XDG_CONFIG_HOME`
+    #[value(name = "opencode")]
+    OpenCode,
+}

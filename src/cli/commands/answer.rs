@@ -1,0 +1,192 @@
+//! `dialectic answer`: answers what a debate asks, which then goes on.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Read as _};
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::{AnswerArgs, By};
+use crate::cli::questions::{Given, GivenAnswer, OnQuestions};
+use crate::cli::session::debates;
+use crate::cli::terminal::Terminal;
+use crate::error::Error;
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::figures::list;
+use dialectic_base::money::BudgetLimit;
+use dialectic_base::problem::NO_ANSWER;
+use dialectic_record::debate::{Answerer, Debate, DebateId};
+
+use super::resume::{Order, go_on};
+
+/// Bytes of a file with answers at most.
+const MOST_BYTES: u64 = 1024 * 1024;
+
+/// Why these are no answers to what is asked.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AnswerError {
+    /// Nobody asks.
+    #[error("the debate {id} asks nothing")]
+    NotAsking {
+        /// The debate.
+        id: DebateId,
+    },
+    /// Nothing is said.
+    #[error("no answer is given")]
+    None,
+    /// It is not of the form of an answer.
+    #[error("`{text}` is not an answer: write the question's id, `=` and the answer")]
+    NoAnswer {
+        /// As it is typed.
+        text: String,
+    },
+    /// Two answers to one question.
+    #[error("`{id}` is answered twice")]
+    Twice {
+        /// The question.
+        id: String,
+    },
+    /// No such question is open.
+    #[error("there is no open question `{id}`; open are {open}")]
+    Unknown {
+        /// As it is typed.
+        id: String,
+        /// What is asked.
+        open: String,
+    },
+    /// Something is left without a word.
+    #[error("{open} would stay without an answer")]
+    Unanswered {
+        /// The questions.
+        open: String,
+    },
+    /// The file cannot be read.
+    #[error("cannot read the answers from {path}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is not what it should be.
+    #[error("{path} does not hold answers")]
+    NotJson {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+}
+
+impl Diagnostic for AnswerError {
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Unanswered { .. } => "answer it, skip it with `q1=`, or skip all that is left with --skip-rest",
+            Self::None => "such as q1=\"500 a second\"; --skip-rest skips all questions",
+            Self::NotJson { .. } => "an object such as {\"q1\": \"500 a second\", \"q2\": null}",
+            Self::NotAsking { .. }
+            | Self::NoAnswer { .. }
+            | Self::Twice { .. }
+            | Self::Unknown { .. }
+            | Self::Unreadable { .. } => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// Answers as they are given, by the questions' ids; what is empty skips.
+#[derive(Debug)]
+pub(super) struct Typed {
+    answers: BTreeMap<String, String>,
+    skip_rest: bool,
+    by: Option<Answerer>,
+}
+
+pub(in crate::cli) fn run(args: &AnswerArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let entry = debates()?.find(&args.which.debate)?;
+    let typed = read(args)?;
+    let can_ask = !args.run.detach && io::stdin().is_terminal() && io::stderr().is_terminal();
+    let order = Order {
+        entry: &entry,
+        is_agreed: false,
+        finish: false,
+        limit: BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls },
+        max_calls_per_day: args.calls.max_calls_per_day,
+        vouch: &args.vouch,
+        run: &args.run,
+        answers: Some(&typed),
+        on_questions: if can_ask { OnQuestions::Ask } else { OnQuestions::Leave },
+    };
+    go_on(&order, terminal)
+}
+
+fn read(args: &AnswerArgs) -> Result<Typed, AnswerError> {
+    let mut answers = BTreeMap::new();
+    let from_file = args.file.as_deref().map(read_file).transpose()?.unwrap_or_default();
+    let typed = args.answers.iter().map(|text| {
+        let (id, answer) = text.split_once('=').ok_or_else(|| AnswerError::NoAnswer { text: text.clone() })?;
+        Ok((id.trim().to_owned(), answer.to_owned()))
+    });
+    for (id, answer) in typed.collect::<Result<Vec<_>, AnswerError>>()?.into_iter().chain(from_file) {
+        if answers.insert(id.clone(), answer).is_some() {
+            return Err(AnswerError::Twice { id });
+        }
+    }
+    if answers.is_empty() && !args.skip_rest {
+        return Err(AnswerError::None);
+    }
+    let by = match args.by {
+        By::User => None,
+        By::Agent => Some(Answerer::Agent),
+    };
+    Ok(Typed { answers, skip_rest: args.skip_rest, by })
+}
+
+fn read_file(path: &Path) -> Result<Vec<(String, String)>, AnswerError> {
+    let unreadable = |source| AnswerError::Unreadable { path: path.to_owned(), source };
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
+    } else {
+        let file = std::fs::File::open(path).map_err(unreadable)?;
+        file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
+    }
+    let read: Result<BTreeMap<String, Option<String>>, _> = serde_json::from_slice(&bytes);
+    let read = read.map_err(|source| AnswerError::NotJson { path: path.to_owned(), source })?;
+    Ok(read.into_iter().map(|(id, answer)| (id, answer.unwrap_or_default())).collect())
+}
+
+impl Typed {
+    /// The answers to what `debate` asks: to each question that is open, unless the rest is skipped.
+    pub(super) fn to(&self, debate: &Debate) -> Result<Given, AnswerError> {
+        let questions = debate.questions();
+        let open: Vec<_> = questions.iter().filter(|question| question.answer.is_empty()).collect();
+        if open.is_empty() {
+            return Err(AnswerError::NotAsking { id: debate.id.clone() });
+        }
+        let id = |number: usize| format!("q{number}");
+        let named = |ids: Vec<String>| list(&ids);
+        if let Some(unknown) = self.answers.keys().find(|typed| !open.iter().any(|one| id(one.number) == **typed)) {
+            let open = named(open.iter().map(|one| id(one.number)).collect());
+            return Err(AnswerError::Unknown { id: unknown.clone(), open });
+        }
+        let is_left = |number: usize| !self.answers.contains_key(&id(number));
+        let left: Vec<String> = open.iter().filter(|one| is_left(one.number)).map(|one| id(one.number)).collect();
+        if !left.is_empty() && !self.skip_rest {
+            return Err(AnswerError::Unanswered { open: named(left) });
+        }
+        let mut answers = Vec::new();
+        for question in open {
+            let Some(text) = self.answers.get(&id(question.number)) else { continue };
+            let text = if text.trim().is_empty() { NO_ANSWER } else { text.trim() };
+            answers.extend(question.items.iter().map(|(group, item)| GivenAnswer {
+                agent: group.agent_id.clone(),
+                item: item.id.clone(),
+                text: text.to_owned(),
+            }));
+        }
+        Ok(Given { answers, ends: self.skip_rest, by: self.by })
+    }
+}

@@ -1,0 +1,304 @@
+//! `dialectic skill`: puts the skill for coding agents where they look for skills, and takes it away again.
+//!
+//! Nothing of anybody else's is touched: no link is followed below the agent's directory, no folder is replaced that has
+//! no mark of this program, and only its own files are removed.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+
+use crate::cli::args::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
+use crate::cli::terminal::Terminal;
+use crate::error::Error;
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_config::{ConfigError, process_environment};
+use dialectic_engine::access::Environment;
+use dialectic_record::store::{Readers, write_atomically};
+
+/// The skill, and what its folder is called.
+const SKILL: &str = include_str!("../../../assets/skills/dialectic/SKILL.md");
+const NAME: &str = "dialectic";
+/// Its file.
+const FILE: &str = "SKILL.md";
+/// What marks the folder as this program's.
+const MARK: &str = ".installed-by-dialectic";
+
+/// Why a folder is left as it is.
+#[derive(Debug, thiserror::Error)]
+enum SkillError {
+    /// Somebody else's folder.
+    #[error("{path} is there already, and dialectic did not write it")]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A link.
+    #[error("{path} is a link, which is not followed")]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
+    /// It cannot be read or written.
+    #[error("cannot use {path}")]
+    Unusable {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Diagnostic for SkillError {
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::General
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Foreign { .. } => "move it away first",
+            Self::Link { .. } => {
+                "name the real directory by the agent's own variable, or copy the skill there: `dialectic skill show`"
+            }
+            Self::Unusable { .. } => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// A directory of skills: below `base`, which is taken as it is, `below` leads there.
+struct Place {
+    base: PathBuf,
+    below: PathBuf,
+}
+
+impl Place {
+    fn folder(&self) -> PathBuf {
+        self.base.join(&self.below).join(NAME)
+    }
+
+    /// Sees to it that no step of the way below the base is a link.
+    fn check_links(&self) -> Result<(), SkillError> {
+        let mut path = self.base.clone();
+        for step in self.below.components().chain([std::path::Component::Normal(NAME.as_ref())]) {
+            path.push(step);
+            check_link(&path)?;
+        }
+        Ok(())
+    }
+}
+
+fn check_link(path: &Path) -> Result<(), SkillError> {
+    let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+    if is_link { Err(SkillError::Link { path: path.to_owned() }) } else { Ok(()) }
+}
+
+pub(in crate::cli) fn run(args: &SkillArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    match &args.command {
+        SkillCommand::Install(place) => {
+            let is_named = !place.agents.is_empty();
+            for place in places(place)? {
+                if done(install(&place), is_named, terminal)?.is_some() {
+                    terminal.text(&place.folder().display().to_string())?;
+                }
+            }
+            terminal.notice("Installed. Agents that run already see it when they are started again.");
+            Ok(())
+        }
+        SkillCommand::Remove(place) => {
+            let is_named = !place.agents.is_empty();
+            for place in places(place)? {
+                if done(remove(&place), is_named, terminal)? == Some(true) {
+                    terminal.notice(&format!("Removed {}", place.folder().display()));
+                }
+            }
+            Ok(())
+        }
+        SkillCommand::Show => terminal.text(SKILL),
+    }
+}
+
+/// What came of a place. One that nobody named is passed over where a link leads there.
+fn done<T>(result: Result<T, SkillError>, is_named: bool, terminal: &mut Terminal) -> Result<Option<T>, SkillError> {
+    match result {
+        Err(error @ SkillError::Link { .. }) if !is_named => {
+            terminal.warning(&format!("{error}; name the agent with --for to be told what to do"));
+            Ok(None)
+        }
+        result => result.map(Some),
+    }
+}
+
+/// Where the skill goes: for those that are named, else for all that share a directory and those that have one.
+fn places(args: &SkillPlaceArgs) -> Result<Vec<Place>, Error> {
+    let environment = process_environment();
+    let named = |agent: &CodingAgent| args.agents.contains(agent);
+    let mut places = Vec::new();
+    for agent in CodingAgent::value_variants() {
+        let place = if args.project { Some(in_project(*agent)) } else { of_user(*agent, &environment) };
+        let Some(place) = place else {
+            let message = "cannot find your home directory: HOME is not set".to_owned();
+            return Err(ConfigError::Unmet { message }.into());
+        };
+        let has_its_own = place.base.join(&place.below).parent().is_some_and(Path::is_dir);
+        if named(agent) || (args.agents.is_empty() && (*agent == CodingAgent::Agents || has_its_own)) {
+            places.push(place);
+        }
+    }
+    Ok(places)
+}
+
+fn in_project(agent: CodingAgent) -> Place {
+    let below = match agent {
+        CodingAgent::Agents => ".agents/skills",
+        CodingAgent::Claude => ".claude/skills",
+        CodingAgent::Codex => ".codex/skills",
+        CodingAgent::OpenCode => ".opencode/skills",
+    };
+    Place { base: PathBuf::from("."), below: below.into() }
+}
+
+fn of_user(agent: CodingAgent, environment: &Environment) -> Option<Place> {
+    let named = |variable: &str| environment.get(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = || environment.home().map(Path::to_owned);
+    let (base, below) = match agent {
+        CodingAgent::Agents => (home()?, ".agents/skills"),
+        CodingAgent::Claude => match named("CLAUDE_CONFIG_DIR") {
+            Some(own) => (own, "skills"),
+            None => (home()?, ".claude/skills"),
+        },
+        CodingAgent::Codex => match named("CODEX_HOME") {
+            Some(own) => (own, "skills"),
+            None => (home()?, ".codex/skills"),
+        },
+        CodingAgent::OpenCode => match named("XDG_CONFIG_HOME") {
+            Some(own) => (own, "opencode/skills"),
+            None => (home()?, ".config/opencode/skills"),
+        },
+    };
+    Some(Place { base, below: below.into() })
+}
+
+/// Writes the skill, in place of one that this program wrote before.
+fn install(place: &Place) -> Result<(), SkillError> {
+    let folder = place.folder();
+    place.check_links()?;
+    let unusable = |path: &Path| {
+        let path = path.to_owned();
+        move |source| SkillError::Unusable { path, source }
+    };
+    if let Some(parent) = folder.parent() {
+        fs::create_dir_all(parent).map_err(unusable(parent))?;
+    }
+    match fs::create_dir(&folder) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            // What is there is looked at after it is known that nobody made it meanwhile.
+            place.check_links()?;
+            if !is_ours(&folder) {
+                return Err(SkillError::Foreign { path: folder });
+            }
+        }
+        Err(source) => return Err(SkillError::Unusable { path: folder, source }),
+    }
+    // The mark first: a folder that is left half written is still known as ours.
+    for (name, text) in [(MARK, concat!(env!("CARGO_PKG_VERSION"), "\n")), (FILE, SKILL)] {
+        let path = folder.join(name);
+        check_link(&path)?;
+        let written = write_atomically(&path, Readers::All, |out| out.write_all(text.as_bytes()));
+        written.map_err(|error| SkillError::Unusable { path, source: io::Error::other(error) })?;
+    }
+    Ok(())
+}
+
+fn is_ours(folder: &Path) -> bool {
+    folder.join(MARK).symlink_metadata().is_ok_and(|mark| mark.is_file())
+}
+
+/// Removes the files of this program, and the folder where it is empty then. Says whether anything was there.
+fn remove(place: &Place) -> Result<bool, SkillError> {
+    let folder = place.folder();
+    place.check_links()?;
+    if folder.symlink_metadata().is_err() {
+        return Ok(false);
+    }
+    if !is_ours(&folder) {
+        return Err(SkillError::Foreign { path: folder });
+    }
+    // The mark last: what is left of a removal that broke off is still known as ours.
+    for name in [FILE, MARK] {
+        let path = folder.join(name);
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != ErrorKind::NotFound => {
+                return Err(SkillError::Unusable { path, source });
+            }
+            _ => {}
+        }
+    }
+    // What the user put there stays, and the folder with it.
+    drop(fs::remove_dir(&folder));
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The front matter's value of a key.
+    fn front(key: &str) -> &'static str {
+        let head = SKILL.strip_prefix("---\n").unwrap().split("\n---\n").next().unwrap();
+        head.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": ")).unwrap()
+    }
+
+    #[test]
+    fn the_skill_is_what_the_specification_asks_for() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/skills");
+        let folders: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(folders, [NAME], "the folder in the repository is called as the skill is");
+        assert_eq!(front("name"), NAME);
+        assert!((1..1024).contains(&front("description").chars().count()), "{}", front("description").len());
+        assert!(!front("description").contains(": "), "a plain scalar of YAML may not hold a colon and a space");
+        // English has four characters to a token, and hardly any text fewer than three.
+        let body = SKILL.split_once("\n---\n").unwrap().1;
+        assert!(body.chars().count() < 5_000 * 3, "{}", body.chars().count());
+    }
+
+    /// The words of a line as a shell would pass them.
+    fn words(line: &str) -> Vec<String> {
+        let (mut all, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
+        for c in line.chars() {
+            match c {
+                ' ' if !is_quoted => all.push(std::mem::take(&mut word)),
+                '"' => is_quoted = !is_quoted,
+                c => word.push(c),
+            }
+        }
+        all.push(word);
+        all.retain(|word| !word.is_empty());
+        all
+    }
+
+    #[test]
+    fn every_command_in_it_can_be_typed_and_those_that_pay_have_a_limit() {
+        let in_lines = SKILL.split('`').skip(1).step_by(2).filter(|code| code.starts_with("dialectic "));
+        let in_blocks = SKILL.lines().filter(|line| line.starts_with("dialectic "));
+        let mut seen = Vec::new();
+        for line in in_lines.chain(in_blocks) {
+            // Fences have backticks too: what is between two blocks is no command.
+            if line.contains('\n') {
+                continue;
+            }
+            let words = words(line);
+            let parsed = crate::cli::command().try_get_matches_from(&words);
+            assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+            let pays = ["debate", "resume", "answer", "ask", "fork", "eval"].contains(&words[1].as_str());
+            let is_limited = words.iter().any(|word| word == "--max-cost" || word == "--max-calls");
+            assert_eq!(pays, is_limited, "{line}");
+            seen.push(words[1].clone());
+        }
+        for command in ["debate", "wait", "status", "stop", "answer", "resume", "show", "ask", "report"] {
+            assert!(seen.iter().any(|one| one == command), "{command} is not taught");
+        }
+    }
+}

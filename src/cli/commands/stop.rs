@@ -1,0 +1,33 @@
+//! `dialectic stop`: has a debate close with what there is, whoever runs it.
+
+use crate::cli::args::StopArgs;
+use crate::cli::session::debates;
+use crate::cli::terminal::Terminal;
+use crate::error::Error;
+use crate::status::Standing;
+use dialectic_record::store::AccessMode;
+
+pub(in crate::cli) fn run(args: &StopArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let entry = debates()?.find(&args.which.debate)?;
+    let standing = || Ok::<_, Error>(Standing::of(&entry, &entry.load(AccessMode::State)?.debate));
+    let is_over = |standing| matches!(standing, Standing::Completed | Standing::Failed | Standing::Unfinished);
+    let before = standing()?;
+    if is_over(before) {
+        terminal.notice(&format!("The debate {} is {}: nothing is left to stop.", entry.id(), before.name()));
+        return Ok(());
+    }
+    entry.order_stop()?;
+    let now = standing()?;
+    if is_over(now) {
+        // It ended meanwhile, and nobody obeys any more.
+        entry.forget_stop();
+        terminal.notice(&format!("The debate {} is {} already.", entry.id(), now.name()));
+    } else if now == Standing::Running {
+        terminal.notice(&format!("The debate {} closes as soon as there is something to close it with.", entry.id()));
+    } else {
+        let id = entry.id();
+        terminal
+            .notice(&format!("The debate {id} is {}; when it goes on, it closes: dialectic resume {id}", now.name()));
+    }
+    Ok(())
+}

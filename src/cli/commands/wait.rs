@@ -1,0 +1,34 @@
+//! `dialectic wait`: waits for the end of a debate that runs elsewhere, and ends as the debate did.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::cli::args::WaitArgs;
+use crate::cli::conclusion::verdict;
+use crate::cli::latest::or_latest;
+use crate::cli::session::runner;
+use crate::cli::terminal::Terminal;
+use crate::error::Error;
+use crate::status::{DebateStatus, load};
+use dialectic_config::process_environment;
+use dialectic_record::store::Entry;
+
+/// How often it is looked whether it still runs.
+const LOOK: Duration = Duration::from_millis(100);
+
+pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let entry = or_latest(args.which.name())?;
+    let deadline = args.timeout.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
+    while entry.is_at_work() && deadline.is_none_or(|deadline| Instant::now() < deadline) {
+        sleep(LOOK);
+    }
+    let still_runs = entry.is_at_work();
+    let entry = Entry::of_state(&entry.state);
+    let debate = load(&entry)?;
+    let status = DebateStatus::of(&entry, &runner(process_environment())?)?;
+    super::status::say(&status, args.json, terminal)?;
+    if still_runs {
+        return Err(Error::StillRunning { id: debate.id });
+    }
+    verdict(&entry, &debate, args.strict)
+}

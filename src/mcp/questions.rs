@@ -1,0 +1,56 @@
+//! What a debate asks, as a form for the user of the client, and what comes back.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use rmcp::model::{
+    ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, InputRequest,
+    InputRequests, InputResponses, PrimitiveSchemaDefinition, StringSchema,
+};
+use serde_json::Value;
+
+use crate::status::OpenQuestion;
+
+/// What the form is called among the requests of a result.
+const FORM: &str = "answers";
+
+/// Answers by the questions' ids; none skips.
+pub(super) type Answers = BTreeMap<String, Option<String>>;
+
+/// The form: a line for each question.
+pub(super) fn form(questions: &[OpenQuestion]) -> ElicitRequestParams {
+    let mut message =
+        "Language models that are about to debate ask you this. What you leave empty is skipped.\n".to_owned();
+    let mut properties = BTreeMap::new();
+    for OpenQuestion { id, from, question } in questions {
+        // Writing to a String cannot fail.
+        let _ = write!(message, "\n{id}, from {}: {question}", from.join(", "));
+        let schema = StringSchema::new().title(id.clone()).description(question.clone());
+        properties.insert(id.clone(), PrimitiveSchemaDefinition::String(schema));
+    }
+    ElicitRequestParams::FormElicitationParams {
+        meta: None,
+        message,
+        requested_schema: ElicitationSchema::new(properties),
+    }
+}
+
+/// The same, as a result asks for it.
+pub(super) fn requests(questions: &[OpenQuestion]) -> InputRequests {
+    [(FORM.to_owned(), InputRequest::Elicitation(ElicitRequest::new(form(questions))))].into()
+}
+
+/// What came back to that.
+pub(super) fn answers_in(responses: &InputResponses, questions: &[OpenQuestion]) -> Option<Answers> {
+    let result: ElicitResult = serde_json::from_value(responses.get(FORM)?.clone()).ok()?;
+    answers(&result, questions)
+}
+
+/// The user's answers; nothing where the user does not want to answer.
+pub(super) fn answers(result: &ElicitResult, questions: &[OpenQuestion]) -> Option<Answers> {
+    if result.action != ElicitationAction::Accept {
+        return None;
+    }
+    let answer = |id: &str| result.content.as_ref()?.get(id).and_then(Value::as_str).map(str::to_owned);
+    Some(questions.iter().map(|one| (one.id.clone(), answer(&one.id))).collect())
+}

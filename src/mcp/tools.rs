@@ -1,0 +1,206 @@
+//! The tools: what each takes. A key that is not listed is refused.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rmcp::model::{Tool, ToolAnnotations};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use dialectic_record::protocol::PROTOCOLS;
+
+/// A debate that is to be held.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct NewDebate {
+    pub(super) problem: String,
+    #[serde(default)]
+    pub(super) files: Vec<String>,
+    pub(super) protocol: Option<String>,
+    pub(super) rounds: Option<u32>,
+    pub(super) check: Option<u32>,
+    #[serde(default)]
+    pub(super) quick: bool,
+    #[serde(default)]
+    pub(super) clarify: bool,
+    #[serde(default)]
+    pub(super) offline: bool,
+    pub(super) max_cost: Option<f64>,
+}
+
+/// Which debate.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Which {
+    pub(super) id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wait {
+    pub(super) id: String,
+    pub(super) seconds: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Answer {
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) answers: BTreeMap<String, Option<String>>,
+    #[serde(default)]
+    pub(super) skip_rest: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Ask {
+    pub(super) id: String,
+    pub(super) question: String,
+    pub(super) max_cost: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Report {
+    pub(super) id: String,
+    pub(super) format: Option<ReportForm>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ReportForm {
+    Markdown,
+    Adr,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct List {
+    pub(super) limit: Option<u32>,
+    pub(super) text: Option<String>,
+}
+
+/// Seconds that a call of `wait` takes at most: clients give up soon after.
+pub(super) const MOST_SECONDS: u64 = 45;
+/// Debates that a list shows at most, and where nothing is said.
+pub(super) const MOST_LISTED: u32 = 100;
+pub(super) const LISTED: u32 = 20;
+
+fn schema(properties: Value, required: &[&str]) -> Arc<Map<String, Value>> {
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), json!("object"));
+    schema.insert("properties".to_owned(), properties);
+    schema.insert("required".to_owned(), json!(required));
+    schema.insert("additionalProperties".to_owned(), json!(false));
+    Arc::new(schema)
+}
+
+fn of_debate() -> Value {
+    let protocols: Vec<&str> = PROTOCOLS.iter().map(|protocol| protocol.name).collect();
+    json!({
+        "problem": {"type": "string", "minLength": 1, "description": "The whole problem: what is to be decided, its context, constraints, options, and what a good answer contains. The agents know nothing else."},
+        "files": {"type": "array", "items": {"type": "string"}, "maxItems": 20, "description": "Text files that everybody reads, by paths below the server's --context directory"},
+        "protocol": {"type": "string", "enum": protocols, "description": "How they debate; `council` is a good first choice"},
+        "rounds": {"type": "integer", "minimum": 1, "maximum": 100},
+        "check": {"type": "integer", "minimum": 0, "maximum": 3, "description": "How many checkers read the answer"},
+        "quick": {"type": "boolean", "description": "Two agents, one checker, short answers: 7 calls at most"},
+        "clarify": {"type": "boolean", "description": "Let the agents ask questions before they begin"},
+        "offline": {"type": "boolean", "description": "A rehearsal that calls no model and costs nothing"},
+        "maxCost": {"type": "number", "exclusiveMinimum": 0, "description": "US dollars, below the server's own limit"}
+    })
+}
+
+/// Which debate, as every tool says it.
+fn id() -> Value {
+    json!({"type": "string", "description": "The debate's id, such as deb-20260101-120000-vhkp"})
+}
+
+/// All of them.
+pub(super) fn all() -> Vec<Tool> {
+    let reads = || ToolAnnotations::new().read_only(true).open_world(false);
+    let pays = || ToolAnnotations::new().read_only(false).destructive(false).open_world(true);
+    let tool = |name: &'static str, about: &'static str, schema, annotations| {
+        Tool::new(name, about, schema).with_annotations(annotations)
+    };
+    vec![
+        tool(
+            "plan",
+            "What a debate would take: its calls, tokens and cost. Calls no model.",
+            schema(of_debate(), &["problem"]),
+            reads(),
+        ),
+        tool(
+            "debate",
+            "Start a debate of language models about a hard decision. It costs money, takes minutes and runs by itself: \
+             call `wait` with the id that comes back, until it is over.",
+            schema(of_debate(), &["problem"]),
+            pays(),
+        ),
+        tool(
+            "wait",
+            "Wait up to 45 seconds for a debate's end. Returns its answer, its questions, or that it still runs: then \
+             call it again.",
+            schema(json!({"id": id(), "seconds": {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS}}), &["id"]),
+            reads(),
+        ),
+        tool("status", "Where a debate stands, at once.", schema(json!({"id": id()}), &["id"]), reads()),
+        tool(
+            "answer",
+            "Answer what a debate asks, where you know it or the user told you; it then goes on. The record says that an \
+             agent answered.",
+            schema(
+                json!({
+                    "id": id(),
+                    "answers": {"type": "object", "additionalProperties": {"type": ["string", "null"]}, "description": "By the questions' ids, such as q1; null skips one"},
+                    "skipRest": {"type": "boolean", "description": "Skip all other questions"}
+                }),
+                &["id"],
+            ),
+            pays(),
+        ),
+        tool(
+            "stop",
+            "Have a debate close early, with what there is.",
+            schema(json!({"id": id()}), &["id"]),
+            ToolAnnotations::new().read_only(false).destructive(false).idempotent(true).open_world(false),
+        ),
+        tool(
+            "points",
+            "Every objection that was raised in a debate, and what became of it, as JSON.",
+            schema(json!({"id": id()}), &["id"]),
+            reads(),
+        ),
+        tool(
+            "ask",
+            "Ask the judge about a finished debate. It costs money.",
+            schema(
+                json!({
+                    "id": id(),
+                    "question": {"type": "string", "minLength": 1},
+                    "maxCost": {"type": "number", "exclusiveMinimum": 0}
+                }),
+                &["id", "question"],
+            ),
+            pays(),
+        ),
+        tool(
+            "report",
+            "The report of a debate: everything that was said (markdown), or a decision record (adr).",
+            schema(json!({"id": id(), "format": {"type": "string", "enum": ["markdown", "adr"]}}), &["id"]),
+            reads(),
+        ),
+        tool(
+            "list",
+            "The saved debates, newest first, as JSON.",
+            schema(
+                json!({
+                    "limit": {"type": "integer", "minimum": 1, "maximum": MOST_LISTED},
+                    "text": {"type": "string", "description": "Only those whose problem or solution contains this"}
+                }),
+                &[],
+            ),
+            reads(),
+        ),
+    ]
+}

@@ -1,0 +1,233 @@
+//! Where a saved debate stands: what `status`, `wait` and the MCP server say of it. All of it is read from the record.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use dialectic_base::money::Usd;
+use dialectic_base::sanitize::one_line;
+use dialectic_engine::runner::Runner;
+use dialectic_record::debate::{CallStatus, Debate, DebateId, Outcome, Settings, StageId, Status, fold};
+use dialectic_record::store::{AccessMode, Entry, SavedDebate, StoreError};
+
+/// What a process says of a debate that still runs when it waits no longer, as `timeout` of coreutils does.
+pub const STILL_RUNS: u8 = 124;
+/// That a debate asks something, and goes on when it is answered.
+pub const ASKS: u8 = 7;
+/// That it can be gone on with: what BSD's `sysexits.h` calls `EX_TEMPFAIL`.
+pub const TRY_AGAIN: u8 = 75;
+
+/// A saved debate with all that its journal says: which calls it made is not in the state file.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn load(entry: &Entry) -> Result<Debate, StoreError> {
+    let SavedDebate { debate, events, warnings: _ } = entry.load(AccessMode::Events)?;
+    let folded = fold(&events).ok().filter(|folded| folded.id == debate.id);
+    Ok(folded.unwrap_or(debate))
+}
+
+/// Where a debate is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// A process runs it.
+    Running,
+    /// It is saved, and waits for answers.
+    Asking,
+    /// It is saved, and can be resumed.
+    Paused,
+    /// Its process is gone; it can be resumed.
+    Interrupted,
+    /// An older program left no journal to resume it from.
+    Unfinished,
+    /// It has an answer.
+    Completed,
+    /// It ended without one.
+    Failed,
+}
+
+impl Standing {
+    /// Of a debate as its files say it. Nothing is running for ever: what nobody runs any more is interrupted.
+    #[must_use]
+    pub fn of(entry: &Entry, debate: &Debate) -> Self {
+        if debate.status != Status::Completed && entry.is_detached() {
+            // One that was just taken up is on record as it was left; and a detached run ends when it pauses.
+            return Self::Running;
+        }
+        match debate.status {
+            Status::Completed => Self::Completed,
+            Status::Failed => Self::Failed,
+            Status::Paused if debate.open_questions().next().is_some() => Self::Asking,
+            Status::Paused => Self::Paused,
+            Status::Pending | Status::Running if entry.is_held() => Self::Running,
+            Status::Pending | Status::Running if entry.journal.is_some() => Self::Interrupted,
+            Status::Pending | Status::Running => Self::Unfinished,
+        }
+    }
+
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Asking => "asking",
+            Self::Paused => "paused",
+            Self::Interrupted => "interrupted",
+            Self::Unfinished => "unfinished",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// What a process ends with that waited for it.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Completed => 0,
+            Self::Failed => 3,
+            Self::Asking => ASKS,
+            Self::Paused | Self::Interrupted | Self::Unfinished => TRY_AGAIN,
+            Self::Running => STILL_RUNS,
+        }
+    }
+}
+
+/// A question that has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OpenQuestion {
+    /// What an answer calls it: `q1`.
+    pub id: String,
+    /// Who asks it, as people call them.
+    pub from: Vec<String>,
+    /// The question.
+    pub question: String,
+}
+
+/// The calls of a debate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct CallCount {
+    /// Those that have ended.
+    pub done: usize,
+    /// Those of them that failed.
+    pub failed: usize,
+    /// All of them, those to come included that are made in any case; absent where that cannot be said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planned: Option<usize>,
+}
+
+/// Where the files of a debate are. Those that are not there yet are named all the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Paths {
+    /// The state.
+    pub state: PathBuf,
+    /// The journal; absent of debates of older versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub journal: Option<PathBuf>,
+    /// The log of its detached runs.
+    pub log: PathBuf,
+}
+
+/// Where a debate stands.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DebateStatus {
+    /// The debate.
+    pub id: DebateId,
+    /// What it is about.
+    pub title: String,
+    /// Where it is in its life.
+    pub status: Standing,
+    /// What `wait` ends with.
+    pub exit_code: u8,
+    /// The stage that it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<StageId>,
+    /// The round, 0 before the first.
+    pub round: u32,
+    /// How many there are at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
+    /// Its calls.
+    pub calls: CallCount,
+    /// What it has cost, in dollars; null where that is unknown.
+    pub cost_usd: Option<f64>,
+    /// What it may cost at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost_usd: Option<f64>,
+    /// What it asks.
+    pub questions: Vec<OpenQuestion>,
+    /// How it went, once it has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Whether it was told to stop and has not obeyed yet.
+    pub stopping: bool,
+    /// Its files.
+    pub paths: Paths,
+}
+
+/// The same place for who works in another directory.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The questions of a debate that have no answer, each once.
+#[must_use]
+pub fn open_questions(debate: &Debate) -> Vec<OpenQuestion> {
+    let open = debate.questions().into_iter().filter(|question| question.answer.is_empty());
+    let shown = open.map(|question| {
+        let mut from: Vec<String> = Vec::new();
+        for (group, _) in &question.items {
+            let name = one_line(&format!("{} ({})", group.agent_name, group.role));
+            if !from.contains(&name) {
+                from.push(name);
+            }
+        }
+        OpenQuestion { id: format!("q{}", question.number), from, question: question.text.to_owned() }
+    });
+    shown.collect()
+}
+
+impl DebateStatus {
+    /// Of the debate at `entry`. `runner` works out what is still to come.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of(entry: &Entry, runner: &Runner) -> Result<Self, StoreError> {
+        let debate = load(entry)?;
+        let rest = runner.forecast_rest(entry, &debate).map(|rest| rest.count().low);
+        Ok(Self::from_record(entry, &debate, rest))
+    }
+
+    fn from_record(entry: &Entry, debate: &Debate, rest: Option<usize>) -> Self {
+        let status = Standing::of(entry, debate);
+        let done = debate.settled.len();
+        let failed = debate.settled.values().filter(|settled| **settled == CallStatus::Failed).count();
+        let is_over = matches!(status, Standing::Completed | Standing::Failed);
+        let planned = if is_over { Some(done) } else { rest.map(|rest| done + rest) };
+        Self {
+            id: debate.id.clone(),
+            title: debate.title().into_owned(),
+            status,
+            exit_code: status.exit_code(),
+            stage: debate.current_stage,
+            round: debate.current_round,
+            rounds: debate.settings.as_ref().map(|settings| settings.debate.rounds),
+            calls: CallCount { done, failed, planned },
+            cost_usd: debate.total_cost().map(Usd::dollars),
+            max_cost_usd: debate.settings.as_ref().and_then(Settings::max_cost).map(Usd::dollars),
+            questions: open_questions(debate),
+            outcome: debate.outcome.clone(),
+            error: debate.error.clone(),
+            stopping: !is_over && entry.stop_path().symlink_metadata().is_ok(),
+            paths: Paths {
+                state: absolute(&entry.state),
+                journal: entry.journal.as_deref().map(absolute),
+                log: absolute(&entry.log_path()),
+            },
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Debates that run by themselves: `--detach`, `wait`, `status`, `answer` and `stop`.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, getsid};
+use serde_json::{Value, json};
+
+use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+
+fn sandbox(server: &MockServer) -> Sandbox {
+    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], &json!({})))
+}
+
+/// The same, whose agents may ask once.
+fn asking_sandbox(server: &MockServer) -> Sandbox {
+    let debate = json!({"clarificationsMaxIterations": 1, "clarificationsMaxPerAgent": 1});
+    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], &debate))
+}
+
+/// Each agent asks a question of its own.
+fn curious(request: &Incoming) -> Reply {
+    if request.purpose != Purpose::Clarify {
+        return short_reply(request);
+    }
+    let agent = request.model().trim_start_matches("model-");
+    Reply::json(json!({"questions": [{"id": "q1", "text": format!("What does {agent} have to know?")}]}))
+}
+
+/// Detaches, and returns the id that is printed.
+fn detached(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let finished = sandbox.run(arguments).expect_code(0);
+    let id = finished.stdout.strip_suffix('\n').expect("a line is printed").to_owned();
+    assert!(id.starts_with("deb-") && !id.contains('\n'), "{finished}");
+    id
+}
+
+fn status(sandbox: &Sandbox, id: &str) -> Value {
+    let finished = sandbox.run(["status", id, "--json"]).expect_code(0);
+    serde_json::from_str(&finished.stdout).expect("it is one object")
+}
+
+/// The process that runs the debates of a sandbox: the one whose working directory that is.
+fn process_of(sandbox: &Sandbox) -> Option<Pid> {
+    let home = sandbox.directory().canonicalize().unwrap();
+    let ids = std::fs::read_dir("/proc").unwrap().flatten();
+    let ids = ids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let works_there = |id: &i32| {
+        std::fs::read_link(format!("/proc/{id}/cwd")).is_ok_and(|path| path == home)
+            && std::fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|line| !line.is_empty())
+    };
+    ids.filter(works_there).map(Pid::from_raw).next()
+}
+
+/// Kills it, and waits until it is gone.
+fn kill_it(sandbox: &Sandbox) {
+    kill(process_of(sandbox).expect("it runs"), Signal::SIGKILL).unwrap();
+    let begun = Instant::now();
+    while process_of(sandbox).is_some() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "it does not go");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_detached_debate_is_a_session_of_its_own_and_leaves_what_the_foreground_would() {
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| short_reply(request).held(&held));
+    let sandbox = sandbox(&server);
+    let id = detached(&sandbox, &["debate", "Design a queue", "--detach", "-o", "solution.md", "--report", "r.html"]);
+    server.wait_for_requests(1);
+    let process = process_of(&sandbox).expect("it runs");
+    assert_eq!(getsid(Some(process)).unwrap(), process, "it is no session of its own");
+    let stream = |number: u8| std::fs::read_link(format!("/proc/{process}/fd/{number}")).unwrap();
+    let log = sandbox.directory().canonicalize().unwrap().join(format!("debates/{id}.log"));
+    assert_eq!([stream(0), stream(1), stream(2)], [Path::new("/dev/null").to_owned(), log.clone(), log]);
+
+    let running = status(&sandbox, &id);
+    assert_eq!((&running["status"], &running["exitCode"]), (&json!("running"), &json!(124)), "{running:#}");
+    assert_eq!((&running["calls"]["done"], &running["calls"]["planned"]), (&json!(0), &json!(7)), "{running:#}");
+    let waited = sandbox.run(["wait", &id, "--timeout", "0"]).expect_code(124);
+    assert!(waited.stderr.contains("still runs"), "{waited}");
+
+    gate.open();
+    let waited = sandbox.run(["wait", &id]).expect_code(0);
+    assert!(waited.stdout.contains(&format!("dialectic show {id} solution")), "{waited}");
+    // What the run writes is there when the wait is over.
+    assert!(!sandbox.read("solution.md").is_empty());
+    assert!(sandbox.read("r.html").contains("<html"));
+    assert!(sandbox.read(format!("debates/{id}.log")).contains("Saved debate to"));
+    let over = status(&sandbox, &id);
+    assert_eq!((&over["status"], &over["outcome"]["kind"]), (&json!("completed"), &json!("full")), "{over:#}");
+    assert_eq!((&over["calls"]["done"], &over["calls"]["planned"]), (&json!(7), &json!(7)), "{over:#}");
+    sandbox.assert_state_is_the_fold(&id);
+    sandbox.assert_no_file_has_the_key();
+    sandbox.run(["rm", &id, "--yes"]).expect_code(0);
+    assert!(!sandbox.directory().join(format!("debates/{id}.log")).exists());
+}
+
+#[test]
+fn what_cannot_begin_ends_as_it_does_in_the_foreground() {
+    let server = MockServer::with(short_reply);
+    let with_limit = sandbox(&server).config(&json!({
+        "agents": [{"id": "a", "name": "A", "role": "architect", "model": "m", "provider": "openai"}],
+        "judge": {"id": "judge", "name": "J", "role": "generalist", "model": "m", "provider": "openai"},
+        "prices": {"m": {"inputPerMTok": 1000, "outputPerMTok": 1000}}
+    }));
+    let no_key = sandbox(&server).env("OPENAI_API_KEY", "");
+    let broken = sandbox(&server).file("debate-config.json", "{\"agents\": 1}");
+    for (sandbox, arguments, code) in [
+        (&with_limit, vec!["debate", "Design a queue", "--max-cost", "0.01"], 2),
+        (&no_key, vec!["debate", "Design a queue"], 4),
+        (&broken, vec!["debate", "Design a queue"], 4),
+        (&broken, vec!["debate", " "], 2),
+        (&with_limit, vec!["resume", "deb-none"], 2),
+    ] {
+        let foreground = sandbox.run(&arguments);
+        let detached = sandbox.run([arguments.clone(), vec!["--detach"]].concat());
+        assert_eq!(foreground.code, Some(code), "{foreground}");
+        assert_eq!(detached.to_string(), foreground.to_string());
+        assert_eq!(sandbox.debates(), Vec::<String>::new());
+    }
+    for refused in ["--dry-run", "--serve", "--edit"] {
+        no_key.run(["debate", "x", "--detach", refused]).expect_code(2);
+    }
+    let events = sandbox(&server).run(["debate", "x", "--detach", "--events", "-"]).expect_code(2);
+    assert!(events.stderr.contains("name a file"), "{events}");
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn one_that_fails_before_any_model_is_reached_can_be_waited_for() {
+    let server = MockServer::with(|_| Reply::error(401, "no such key"));
+    let sandbox = sandbox(&server);
+    let id = detached(&sandbox, &["debate", "Design a queue", "--detach"]);
+    let waited = sandbox.run(["wait", &id]).expect_code(3);
+    assert!(waited.stderr.contains("all calls failed") && waited.stderr.contains("OPENAI_API_KEY"), "{waited}");
+    assert_eq!(status(&sandbox, &id)["status"], "failed");
+}
+
+#[test]
+fn one_that_was_killed_is_not_waited_for_and_goes_on_detached() {
+    let server = MockServer::with(|request| short_reply(request).after(Duration::from_millis(300)));
+    let sandbox = sandbox(&server);
+    let id = detached(&sandbox, &["debate", "Design a queue", "--detach"]);
+    server.wait_for_requests(4);
+    kill_it(&sandbox);
+    let waited = sandbox.run(["wait", &id]).expect_code(75);
+    assert!(waited.stderr.contains("interrupted") && waited.stderr.contains("dialectic resume"), "{waited}");
+    assert_eq!(status(&sandbox, &id)["status"], "interrupted");
+    let before = server.requests().len();
+    assert_eq!(detached(&sandbox, &["resume", &id, "--detach"]), id);
+    sandbox.run(["wait", &id]).expect_code(0);
+    assert_eq!(server.requests().len(), 7 + (before - 2), "what was answered was asked again");
+    sandbox.assert_state_is_the_fold(&id);
+}
+
+#[test]
+fn one_that_is_told_to_end_is_paused() {
+    let server = MockServer::with(|request| short_reply(request).after(Duration::from_secs(20)));
+    let sandbox = sandbox(&server);
+    let id = detached(&sandbox, &["debate", "Design a queue", "--detach"]);
+    server.wait_for_requests(2);
+    kill(process_of(&sandbox).expect("it runs"), Signal::SIGTERM).unwrap();
+    let waited = sandbox.run(["wait", &id]).expect_code(75);
+    assert!(waited.stderr.contains("is paused"), "{waited}");
+}
+
+#[test]
+fn one_that_asks_ends_and_goes_on_when_it_is_answered() {
+    let server = MockServer::with(curious);
+    let sandbox = asking_sandbox(&server);
+    let id = detached(&sandbox, &["debate", "Design a queue", "--clarify", "--detach"]);
+    let waited = sandbox.run(["wait", &id]).expect_code(7);
+    for text in ["q1, from The architect (architect):\nWhat does architect have to know?", "q2, from The kiss"] {
+        assert!(waited.stdout.contains(text), "{waited}");
+    }
+    let asking = status(&sandbox, &id);
+    assert_eq!(asking["status"], "asking");
+    assert_eq!(asking["questions"][1]["question"], "What does kiss have to know?");
+    for (arguments, said) in [
+        (vec![], "no answer is given"),
+        (vec!["q1=a"], "q2 would stay without an answer"),
+        (vec!["q1=a", "q3=b"], "there is no open question `q3`; open are q1 and q2"),
+        (vec!["q1"], "`q1` is not an answer"),
+    ] {
+        let refused = sandbox.run([vec!["answer", &id, "--detach"], arguments].concat()).expect_code(2);
+        assert!(refused.stderr.contains(said), "{refused}");
+    }
+    sandbox.write("answers.json", r#"{"q2": null}"#);
+    let arguments = ["answer", &id, "q1=500 a second", "--file", "answers.json", "--by", "agent", "--detach"];
+    assert_eq!(detached(&sandbox, &arguments), id);
+    sandbox.run(["wait", &id]).expect_code(0);
+    sandbox.assert_state_is_the_fold(&id);
+    let state = sandbox.state(&id);
+    let item = |group: usize| &state["clarifications"][group]["items"][0];
+    assert_eq!((&item(0)["answer"], &item(0)["answeredBy"]), (&json!("500 a second"), &json!("agent")));
+    assert_eq!((&item(1)["answer"], &item(1)["answeredBy"]), (&json!("NA"), &json!("agent")));
+    assert!(server.requests().last().unwrap().text().contains("500 a second"));
+    let report = sandbox.run(["report", &id]).expect_code(0);
+    assert!(report.stdout.contains("Answer (an agent's):"), "{report}");
+    let refused = sandbox.run(["answer", &id, "q1=a"]).expect_code(2);
+    assert!(refused.stderr.contains("asks nothing"), "{refused}");
+}
+
+#[test]
+fn an_answer_in_the_foreground_that_is_asked_again_ends_with_the_questions() {
+    let server = MockServer::with(|request: &Incoming| {
+        if request.purpose != Purpose::Clarify {
+            return short_reply(request);
+        }
+        let time = if request.text().contains("First question") { "Second" } else { "First" };
+        Reply::json(json!({"questions": [{"id": "q1", "text": format!("{time} question of {}?", request.model())}]}))
+    });
+    let debate = json!({"clarificationsMaxIterations": 2, "clarificationsMaxPerAgent": 1});
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
+    let id = detached(&sandbox, &["debate", "Design a queue", "--clarify", "--detach"]);
+    sandbox.run(["wait", &id]).expect_code(7);
+    let answered = sandbox.run(["answer", &id, "--file", "-", "--skip-rest"]);
+    assert_eq!(answered.code, Some(2), "an empty standard input holds no answers: {answered}");
+    let asked = sandbox.run_with_input(["answer", &id, "--file", "-"], r#"{"q1": "a", "q2": "b"}"#).expect_code(7);
+    assert!(asked.stdout.contains("Second question"), "{asked}");
+    let answered = sandbox.run(["answer", &id, "--skip-rest"]).expect_code(0);
+    assert!(answered.stdout.contains("## "), "{answered}");
+}
+
+#[test]
+fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
+    for detach in [true, false] {
+        let server = MockServer::with(|request| short_reply(request).after(Duration::from_millis(300)));
+        let debate = json!({"rounds": 9});
+        let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
+        let mut arguments = vec!["debate", "Design a queue"];
+        let running = if detach {
+            arguments.push("--detach");
+            sandbox.run(&arguments).expect_code(0);
+            None
+        } else {
+            let running = sandbox.spawn(&arguments);
+            server.wait_for_requests(1);
+            Some(running)
+        };
+        let id = sandbox.run(["status", "--json"]).expect_code(0);
+        let id = serde_json::from_str::<Value>(&id.stdout).unwrap()["id"].as_str().unwrap().to_owned();
+        // There is nothing yet to close it with: it counts all the same.
+        let stopped = sandbox.run(["stop", &id]).expect_code(0);
+        assert!(stopped.stderr.contains("closes as soon as"), "{stopped}");
+        if let Some(running) = running {
+            let finished = running.wait().expect_code(0);
+            assert!(finished.stderr.contains("stopping: the user asked for it"), "{finished}");
+        }
+        sandbox.run(["wait", &id]).expect_code(0);
+        let state = sandbox.state(&id);
+        assert_eq!(state["outcome"]["kind"], "stopped", "{state:#}");
+        assert_eq!(state["rounds"].as_array().unwrap().len(), 1);
+        assert!(!sandbox.directory().join(format!("debates/{id}.stop")).exists());
+        let late = sandbox.run(["stop", &id]).expect_code(0);
+        assert!(late.stderr.contains("nothing is left to stop"), "{late}");
+        assert!(!sandbox.directory().join(format!("debates/{id}.stop")).exists());
+    }
+}
+
+#[test]
+fn a_stop_that_lies_there_before_the_run_begins_counts() {
+    let server = MockServer::with(|request| short_reply(request).after(Duration::from_millis(300)));
+    let debate = json!({"rounds": 9});
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
+    let id = detached(&sandbox, &["debate", "Design a queue", "--detach"]);
+    server.wait_for_requests(9);
+    kill_it(&sandbox);
+    let stopped = sandbox.run(["stop", &id]).expect_code(0);
+    assert!(stopped.stderr.contains("when it goes on, it closes"), "{stopped}");
+    assert_eq!(status(&sandbox, &id)["stopping"], true);
+    let before = server.requests().len();
+    sandbox.run(["resume", &id]).expect_code(0);
+    // The judge's answer and its checks are all that is made, beside what was in flight.
+    assert!(server.requests().len() <= before + 6, "{} after {before}", server.requests().len());
+    assert_eq!(sandbox.state(&id)["outcome"]["kind"], "stopped");
+    assert!(!sandbox.directory().join(format!("debates/{id}.stop")).exists());
+}
+
+#[test]
+fn the_log_follows_no_link() {
+    let server = MockServer::with(|request| short_reply(request).after(Duration::from_millis(300)));
+    let sandbox = sandbox(&server);
+    let id = detached(&sandbox, &["debate", "Design a queue", "--detach"]);
+    server.wait_for_requests(2);
+    kill_it(&sandbox);
+    let log = sandbox.directory().join(format!("debates/{id}.log"));
+    std::fs::remove_file(&log).unwrap();
+    sandbox.write("mine", "mine\n");
+    std::os::unix::fs::symlink(sandbox.directory().join("mine"), &log).unwrap();
+    let refused = sandbox.run(["resume", &id, "--detach"]).expect_code(1);
+    assert!(refused.stderr.contains("cannot write"), "{refused}");
+    assert_eq!(sandbox.read("mine"), "mine\n");
+}

@@ -1,0 +1,478 @@
+//! `dialectic mcp`, by clients of three kinds: rmcp's own, Python's, and lines of JSON as an older client sends them.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult,
+    ElicitationAction, GetTaskParams, Implementation, ProtocolVersion, TaskPayload, UpdateTaskParams,
+};
+use rmcp::service::{RequestContext, RunningService};
+use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt as _, ErrorData, RoleClient};
+use serde_json::{Value, json};
+
+use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+
+const LIMITS: [&str; 5] = ["mcp", "--max-cost", "1", "--max-cost-per-day", "5"];
+
+/// A debate of offline agents, who may be asked to ask.
+fn offline() -> Sandbox {
+    let mut config = config(&["architect", "kiss"], &json!({}));
+    for agent in config["agents"].as_array_mut().unwrap() {
+        agent["provider"] = json!("offline");
+    }
+    config["judge"]["provider"] = json!("offline");
+    Sandbox::new().config(&config)
+}
+
+fn curious(request: &Incoming) -> Reply {
+    if request.purpose != Purpose::Clarify {
+        return short_reply(request);
+    }
+    let agent = request.model().trim_start_matches("model-");
+    Reply::json(json!({"questions": [{"id": "q1", "text": format!("What does {agent} have to know?")}]}))
+}
+
+/// Models that ask, whose prices are known.
+fn asking(server: &MockServer) -> Sandbox {
+    let debate = json!({"clarificationsMaxIterations": 1, "clarificationsMaxPerAgent": 1});
+    let mut config = config(&["architect", "kiss"], &debate);
+    let price = json!({"inputPerMTok": 0.01, "outputPerMTok": 0.01});
+    config["prices"] = json!({"model-architect": price, "model-kiss": price, "model-judge": price});
+    Sandbox::new().model_server(server).config(&config)
+}
+
+/// A client that sends lines.
+struct Lines {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    received: Receiver<String>,
+    sent: u64,
+    /// What the server sent of its own accord.
+    notices: Vec<Value>,
+}
+
+impl Lines {
+    fn start(sandbox: &Sandbox, arguments: &[&str]) -> Self {
+        let mut command = sandbox.command(arguments);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let (sender, received) = channel();
+        std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        let stdin = child.stdin.take();
+        Self { child, stdin, received, sent: 0, notices: Vec::new() }
+    }
+
+    /// As a client of that version begins.
+    fn begun(sandbox: &Sandbox, arguments: &[&str], version: &str) -> (Self, Value) {
+        let mut client = Self::start(sandbox, arguments);
+        let hello = json!({
+            "protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "lines", "version": "1"}
+        });
+        let hello = client.request("initialize", &hello);
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        (client, hello)
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.stdin.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    /// The response. Whatever comes on standard output has to be of the protocol.
+    fn request(&mut self, method: &str, params: &Value) -> Value {
+        self.sent += 1;
+        let id = self.sent;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        loop {
+            let line = self.received.recv_timeout(Duration::from_mins(1)).expect("the server answers");
+            let message: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            assert_eq!(message["jsonrpc"], "2.0", "{line}");
+            if message["id"] == json!(id) {
+                return message;
+            }
+            self.notices.push(message);
+        }
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+        let response = self.request("tools/call", &json!({"name": tool, "arguments": arguments}));
+        assert!(response["error"].is_null(), "{response:#}");
+        response["result"].clone()
+    }
+
+    /// Waits until the debate does not run any more.
+    fn wait(&mut self, id: &str) -> Value {
+        for _ in 0..30 {
+            let over = self.call("wait", &json!({"id": id}));
+            if over["structuredContent"]["status"] != "running" {
+                return over;
+            }
+        }
+        panic!("{id} does not end");
+    }
+
+    /// Closes its standard input, as clients do, and waits for its end.
+    fn leave(mut self) -> Option<i32> {
+        drop(self.stdin.take());
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap()
+}
+
+#[test]
+fn an_older_client_holds_a_debate_with_lines_of_json() {
+    let sandbox = offline();
+    let (mut client, hello) = Lines::begun(&sandbox, &LIMITS, "2024-11-05");
+    assert_eq!(hello["result"]["protocolVersion"], "2024-11-05", "{hello:#}");
+    assert_eq!(hello["result"]["serverInfo"]["name"], "dialectic");
+    let tools = client.request("tools/list", &json!({}));
+    let tools = tools["result"]["tools"].as_array().unwrap().clone();
+    let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let all = ["plan", "debate", "wait", "status", "answer", "stop", "points", "ask", "report", "list"];
+    assert_eq!(names, all);
+    assert!(tools.iter().all(|tool| tool["inputSchema"]["additionalProperties"] == false));
+
+    let plan = client.call("plan", &json!({"problem": "Design a queue"}));
+    assert!(text(&plan).contains("7 calls"), "{plan:#}");
+    assert_eq!(sandbox.debates(), Vec::<String>::new());
+    let begun = client.call("debate", &json!({"problem": "Design a queue"}));
+    let id = begun["structuredContent"]["id"].as_str().unwrap().to_owned();
+    let over = client.wait(&id);
+    assert_eq!(over["structuredContent"]["outcome"], "full", "{over:#}");
+    assert!(text(&over).contains("words of language models"), "{over:#}");
+    let mark = text(&over).lines().find(|line| line.starts_with("words-of-models-")).unwrap().to_owned();
+    assert_eq!(text(&over).lines().last(), Some(mark.as_str()));
+    assert!(text(&over).contains("## Judge Assessment"));
+    let points = client.call("points", &json!({"id": id}));
+    assert!(text(&points).contains("words-of-models-"), "{points:#}");
+    let adr = client.call("report", &json!({"id": id, "format": "adr"}));
+    assert!(text(&adr).contains("## Decision Outcome") || text(&adr).contains("## "), "{adr:#}");
+    let asked = client.call("ask", &json!({"id": id, "question": "Which part first?"}));
+    assert_eq!(asked["isError"], false, "{asked:#}");
+    let list = client.call("list", &json!({"limit": 5}));
+    assert!(text(&list).contains(&id), "{list:#}");
+    let stopped = client.call("stop", &json!({"id": id}));
+    assert!(text(&stopped).contains("nothing is left to stop"), "{stopped:#}");
+    let resources = client.request("resources/list", &json!({}));
+    let uri = resources["result"]["resources"][0]["uri"].as_str().unwrap().to_owned();
+    assert_eq!(uri, format!("dialectic://debate/{id}"));
+    let report = client.request("resources/read", &json!({"uri": uri}));
+    assert!(report["result"]["contents"][0]["text"].as_str().unwrap().contains("words-of-models-"), "{report:#}");
+    let none = client.request("resources/read", &json!({"uri": "dialectic://debate/../../etc/passwd"}));
+    assert!(none["error"]["message"].as_str().unwrap().contains("there is no"), "{none:#}");
+    assert_eq!(client.leave(), Some(0));
+}
+
+#[test]
+fn what_is_not_listed_is_refused_and_no_path_is_a_debate() {
+    let sandbox = offline().file("x.json", r#"{"id": "x", "problem": "p", "status": "completed", "rounds": []}"#);
+    let (mut client, _) = Lines::begun(&sandbox, &LIMITS, "2025-06-18");
+    for (tool, arguments, said) in [
+        ("debate", json!({"problem": "x", "config": "/tmp/x"}), "unknown field `config`"),
+        ("debate", json!({"problem": " "}), "the problem is empty"),
+        ("debate", json!({"problem": "x", "protocol": "--serve"}), "--serve"),
+        ("debate", json!({"problem": "x", "files": ["x.json"]}), "without --context"),
+        ("debate", json!({"problem": "x", "maxCost": 2}), "at most $1.0000"),
+        ("debate", json!({"problem": "x", "maxCost": -1}), "above 0"),
+        ("status", json!({"id": "x.json"}), "there is no debate `x.json`"),
+        ("report", json!({"id": "./x.json"}), "there is no debate"),
+        ("stop", json!({"id": "--help"}), "there is no debate"),
+        ("wait", json!({"id": "latest"}), "there is no debate"),
+    ] {
+        let refused = client.call(tool, &arguments);
+        assert_eq!(refused["isError"], true, "{tool} {arguments}: {refused:#}");
+        assert!(text(&refused).contains(said), "{tool} {arguments}: {refused:#}");
+    }
+    assert_eq!(client.request("tools/call", &json!({"name": "rm", "arguments": {}}))["error"]["code"], -32602);
+    assert_eq!(sandbox.debates(), Vec::<String>::new());
+    for missing in [&["mcp"][..], &["mcp", "--max-cost", "1"], &["mcp", "--max-cost-per-day", "1"]] {
+        sandbox.run(missing).expect_code(2);
+    }
+}
+
+#[test]
+fn files_are_those_below_the_context_and_none_that_may_hold_secrets() {
+    let sandbox =
+        offline().file("project/a.txt", "the text of a").file("project/.env", "KEY=x").file("outside.txt", "outside");
+    std::os::unix::fs::symlink("../outside.txt", sandbox.directory().join("project/link.txt")).unwrap();
+    let arguments = [&LIMITS[..], &["--context", "project"]].concat();
+    let (mut client, _) = Lines::begun(&sandbox, &arguments, "2025-06-18");
+    for refused in ["../outside.txt", "link.txt", ".env", "/etc/passwd", "none.txt"] {
+        let result = client.call("debate", &json!({"problem": "x", "files": [refused]}));
+        assert_eq!(result["isError"], true, "{refused}: {result:#}");
+    }
+    assert_eq!(sandbox.debates(), Vec::<String>::new());
+    let begun = client.call("debate", &json!({"problem": "x", "files": ["a.txt"]}));
+    let id = begun["structuredContent"]["id"].as_str().unwrap_or_else(|| panic!("{begun:#}")).to_owned();
+    client.wait(&id);
+    assert_eq!(sandbox.state(&id)["attachments"][0]["text"], "the text of a");
+}
+
+#[test]
+fn a_killed_server_takes_no_debate_with_it() {
+    let server = MockServer::with(|request| short_reply(request).after(Duration::from_millis(300)));
+    let sandbox = asking(&server);
+    let (mut client, _) = Lines::begun(&sandbox, &LIMITS, "2025-06-18");
+    let begun = client.call("debate", &json!({"problem": "Design a queue"}));
+    let id = begun["structuredContent"]["id"].as_str().unwrap_or_else(|| panic!("{begun:#}")).to_owned();
+    server.wait_for_requests(2);
+    drop(client);
+    sandbox.run(["wait", &id]).expect_code(0);
+    assert_eq!(sandbox.state(&id)["outcome"]["kind"], "full");
+    assert_eq!(server.requests().len(), 7);
+    let (mut client, _) = Lines::begun(&sandbox, &LIMITS, "2025-06-18");
+    assert_eq!(client.wait(&id)["structuredContent"]["status"], "completed");
+}
+
+#[test]
+fn questions_come_in_the_result_where_no_form_can_be_shown_and_an_agents_answers_are_recorded_as_such() {
+    let server = MockServer::with(curious);
+    let sandbox = asking(&server);
+    let (mut client, _) = Lines::begun(&sandbox, &LIMITS, "2025-06-18");
+    let begun = client.call("debate", &json!({"problem": "Design a queue", "clarify": true}));
+    let id = begun["structuredContent"]["id"].as_str().unwrap_or_else(|| panic!("{begun:#}")).to_owned();
+    let asks = client.wait(&id);
+    assert_eq!(asks["structuredContent"]["status"], "asking", "{asks:#}");
+    assert!(text(&asks).contains("q1: What does architect have to know?"), "{asks:#}");
+    let refused = client.call("answer", &json!({"id": id, "answers": {"q1": "a"}}));
+    assert!(text(&refused).contains("q2 would stay without an answer"), "{refused:#}");
+    client.call("answer", &json!({"id": id, "answers": {"q1": "500 a second", "q2": null}}));
+    assert_eq!(client.wait(&id)["structuredContent"]["outcome"], "full");
+    let item = &sandbox.state(&id)["clarifications"][0]["items"][0];
+    assert_eq!((&item["answer"], &item["answeredBy"]), (&json!("500 a second"), &json!("agent")));
+}
+
+#[test]
+fn the_limit_of_the_day_holds_for_all_servers_of_a_directory() {
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| short_reply(request).held(&held));
+    let sandbox = asking(&server);
+    let arguments = ["mcp", "--max-cost", "0.4", "--max-cost-per-day", "1"];
+    let begun = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let (mut client, _) = Lines::begun(&sandbox, &arguments, "2025-06-18");
+                let result = client.call("debate", &json!({"problem": "Design a queue"}));
+                begun.lock().unwrap().push(result);
+            });
+        }
+    });
+    let begun = begun.into_inner().unwrap();
+    let limits: Vec<f64> =
+        begun.iter().filter_map(|result| result["structuredContent"]["maxCostUsd"].as_f64()).collect();
+    assert!(limits.iter().sum::<f64>() <= 1.0 + 1e-6, "{limits:?}");
+    assert_eq!(limits.len(), 3, "{begun:#?}");
+    let refused = begun.iter().find(|result| result["isError"] == true).expect("the fourth finds nothing left");
+    assert!(text(refused).contains("used up"), "{refused:#}");
+    gate.open();
+    for id in sandbox.debates() {
+        sandbox.run(["wait", &id]).expect_code(0);
+    }
+}
+
+/// A client of rmcp's that answers forms.
+#[derive(Clone)]
+struct Answering {
+    tasks: bool,
+    action: ElicitationAction,
+    /// How long the user takes.
+    after: Duration,
+    forms: Arc<Mutex<Vec<String>>>,
+}
+
+impl Default for Answering {
+    fn default() -> Self {
+        Self { tasks: false, action: ElicitationAction::Accept, after: Duration::ZERO, forms: Arc::default() }
+    }
+}
+
+impl ClientHandler for Answering {
+    fn get_info(&self) -> ClientConfig {
+        let capabilities = ClientCapabilities::builder().enable_elicitation();
+        let capabilities = if self.tasks { capabilities.enable_tasks().build() } else { capabilities.build() };
+        ClientConfig::new(capabilities, Implementation::new("test", "1"))
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = request else {
+            panic!("it is a form");
+        };
+        self.forms.lock().unwrap().push(message);
+        tokio::time::sleep(self.after).await;
+        let answers: BTreeMap<&String, String> =
+            requested_schema.properties.keys().map(|id| (id, format!("the user's answer to {id}"))).collect();
+        Ok(ElicitResult::new(self.action.clone()).with_content(json!(answers)))
+    }
+}
+
+/// Has rmcp's client talk to the server.
+fn with_rmcp<F: Future<Output = ()>>(
+    sandbox: &Sandbox,
+    client: Answering,
+    lifecycle: ClientLifecycleMode,
+    talk: impl FnOnce(RunningService<RoleClient, Answering>) -> F,
+) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut command = tokio::process::Command::from(sandbox.command(LIMITS));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let transport = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+        let running = client.serve_with_lifecycle(transport, lifecycle).await.unwrap();
+        tokio::time::timeout(Duration::from_mins(1), talk(running)).await.expect("it takes less than a minute");
+    });
+}
+
+fn discovering() -> ClientLifecycleMode {
+    ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }
+}
+
+fn parameters(tool: &'static str, arguments: &Value) -> CallToolRequestParams {
+    CallToolRequestParams::new(tool).with_arguments(arguments.as_object().unwrap().clone())
+}
+
+#[test]
+fn rmcps_client_puts_the_questions_to_its_user_by_the_old_way_and_the_new() {
+    for lifecycle in [ClientLifecycleMode::Initialize, discovering()] {
+        let server = MockServer::with(curious);
+        let sandbox = asking(&server);
+        let client = Answering::default();
+        let forms = Arc::clone(&client.forms);
+        with_rmcp(&sandbox, client, lifecycle.clone(), async |running| {
+            let problem = json!({"problem": "Design a queue", "clarify": true});
+            let begun = running.call_tool(parameters("debate", &problem)).await.unwrap();
+            let facts = begun.structured_content.clone().unwrap_or_else(|| panic!("{begun:?}"));
+            let id = facts["id"].clone();
+            for _ in 0..30 {
+                let over = running.call_tool(parameters("wait", &json!({"id": id}))).await.unwrap();
+                if over.structured_content.unwrap()["status"] == "completed" {
+                    return;
+                }
+            }
+            panic!("it does not end");
+        });
+        let forms = forms.lock().unwrap();
+        assert_eq!(forms.len(), 1, "{lifecycle:?}");
+        assert!(forms[0].contains("What does kiss have to know?"), "{forms:?}");
+        let state = sandbox.state(&sandbox.only_debate());
+        let item = &state["clarifications"][0]["items"][0];
+        assert_eq!((&item["answer"], &item["answeredBy"]), (&json!("the user's answer to q1"), &Value::Null));
+    }
+}
+
+#[test]
+fn a_user_may_take_longer_than_a_call_and_one_who_does_not_answer_is_not_asked_again() {
+    for action in [ElicitationAction::Accept, ElicitationAction::Decline] {
+        let server = MockServer::with(curious);
+        let sandbox = asking(&server);
+        let client = Answering { action: action.clone(), after: Duration::from_secs(3), ..Answering::default() };
+        let forms = Arc::clone(&client.forms);
+        with_rmcp(&sandbox, client, ClientLifecycleMode::Initialize, async |running| {
+            let problem = json!({"problem": "Design a queue", "clarify": true});
+            let begun = running.call_tool(parameters("debate", &problem)).await.unwrap();
+            let id = begun.structured_content.clone().unwrap_or_else(|| panic!("{begun:?}"))["id"].clone();
+            let (mut was_open, mut was_told) = (false, false);
+            for _ in 0..60 {
+                let over = running.call_tool(parameters("wait", &json!({"id": id, "seconds": 1}))).await.unwrap();
+                let said = serde_json::to_value(&over.content).unwrap()[0]["text"].as_str().unwrap().to_owned();
+                was_open |= said.contains("the user is being asked");
+                match over.structured_content.unwrap()["status"].as_str().unwrap() {
+                    "completed" => {
+                        assert_eq!((was_open, was_told), (true, action == ElicitationAction::Decline));
+                        return;
+                    }
+                    "asking" if said.contains("q1: What does architect have to know?") && !was_told => {
+                        was_told = true;
+                        let answers = json!({"id": id, "skipRest": true});
+                        running.call_tool(parameters("answer", &answers)).await.unwrap();
+                    }
+                    _ => {}
+                }
+            }
+            panic!("it does not end");
+        });
+        assert_eq!(forms.lock().unwrap().len(), 1, "{action:?}");
+    }
+}
+
+#[test]
+fn a_client_with_tasks_gets_one_that_is_the_debate() {
+    let server = MockServer::with(curious);
+    let sandbox = asking(&server);
+    let client = Answering { tasks: true, ..Answering::default() };
+    with_rmcp(&sandbox, client, discovering(), async |running| {
+        let problem = json!({"problem": "Design a queue", "clarify": true});
+        let begun = running.call_tool_once(parameters("debate", &problem)).await.unwrap();
+        let CallToolResponse::Task(created) = begun else { panic!("{begun:?}") };
+        let id = created.task.task_id;
+        let mut was_asked = false;
+        for _ in 0..600 {
+            let task = running.get_task(GetTaskParams::new(id.clone())).await.unwrap().task;
+            match task.payload {
+                TaskPayload::InputRequired { input_requests } => {
+                    let answers = json!({"action": "accept", "content": {"q1": "500", "q2": "600"}});
+                    let responses = input_requests.keys().map(|key| (key.clone(), answers.clone())).collect();
+                    running.update_task(UpdateTaskParams::new(id.clone(), responses)).await.unwrap();
+                    was_asked = true;
+                }
+                TaskPayload::Completed { result } => {
+                    assert!(was_asked);
+                    assert_eq!(result["structuredContent"]["id"], json!(id));
+                    assert_eq!(result["structuredContent"]["outcome"], "full");
+                    return;
+                }
+                _ => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+        panic!("it does not end");
+    });
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!(state["clarifications"][0]["items"][0]["answer"], "500");
+}
+
+/// Python's client, by the Python in `MCP_CLIENT`.
+#[test]
+fn pythons_client_holds_a_debate_with_clarifications() {
+    let Some(python) = std::env::var_os("MCP_CLIENT") else {
+        assert!(std::env::var_os("CI").is_none(), "MCP_CLIENT is not set, and no client was tried");
+        return;
+    };
+    let server = MockServer::with(|request| curious(request).after(Duration::from_millis(500)));
+    let sandbox = asking(&server);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/dialectic/mcp/client.py");
+    let program = sandbox.command(LIMITS);
+    let mut command = Command::new(python);
+    command.arg(script).arg(program.get_program()).args(program.get_args()).current_dir(sandbox.directory());
+    command.env_clear().envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    let seen: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(seen["tools"].as_array().unwrap().len(), 10);
+    assert_eq!(seen["over"]["outcome"], "full", "{seen:#}");
+    assert_eq!(seen["forms"].as_array().unwrap().len(), 1);
+    assert!(seen["told"].as_array().unwrap().iter().any(|told| told.as_str().unwrap().contains("calls")), "{seen:#}");
+    assert!(seen["report"].as_str().unwrap().contains("words-of-models-"));
+    let item = &sandbox.state(seen["id"].as_str().unwrap())["clarifications"][0]["items"][0];
+    assert_eq!(item["answer"], "answer to q1");
+}
