@@ -16,6 +16,7 @@ mod groups;
 mod interrupt;
 mod keys;
 mod latest;
+mod limits;
 mod line;
 mod modes;
 mod output;

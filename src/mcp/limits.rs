@@ -1,6 +1,8 @@
 //! What a debate may cost that is started here: no more than the server's limits leave, whichever other program spends
 //! from the same directory.
 
+use std::ffi::OsString;
+
 use dialectic_base::money::Usd;
 use dialectic_engine::runner::{SpendingError, SpendingLock, spent_by, spent_today};
 use dialectic_record::debate::Debate;
@@ -10,9 +12,9 @@ use dialectic_record::store::{Directory, Entry};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// Of a debate.
-    pub(super) debate: Usd,
+    pub(super) debate: Option<Usd>,
     /// Of a day (UTC), all debates of the directory together.
-    pub(super) day: Usd,
+    pub(super) day: Option<Usd>,
 }
 
 /// Why nothing more may be spent.
@@ -32,25 +34,27 @@ pub(super) enum LimitError {
 
 /// What may be spent. While it is held, nobody else who keeps to the limit of the day begins anything.
 pub(super) struct Leave {
-    pub(super) most: Usd,
+    /// Dollars, where they are limited.
+    most: Option<Usd>,
     lock: SpendingLock,
 }
 
 impl Limits {
-    fn left_today(&self, directory: &Directory) -> Result<Usd, LimitError> {
-        let left = self.day.saturating_sub(spent_today(directory)?);
-        if left == Usd::ZERO { Err(LimitError::Day(self.day)) } else { Ok(left) }
+    fn left_today(&self, directory: &Directory) -> Result<Option<Usd>, LimitError> {
+        let Some(day) = self.day else { return Ok(None) };
+        let left = day.saturating_sub(spent_today(directory)?);
+        if left == Usd::ZERO { Err(LimitError::Day(day)) } else { Ok(Some(left)) }
     }
 
     /// Leave for a new debate, or for a question about one. It takes until nobody else is beginning something: it is for a
     /// thread that may wait.
     pub(super) fn leave(&self, directory: &Directory, asked: Option<f64>) -> Result<Leave, LimitError> {
         let asked = asked.map(amount).transpose()?;
-        if asked.is_some_and(|asked| asked > self.debate) {
-            return Err(LimitError::TooMuch(self.debate));
+        if let Some((_, most)) = asked.zip(self.debate).filter(|(asked, most)| asked > most) {
+            return Err(LimitError::TooMuch(most));
         }
         let lock = SpendingLock::take(directory)?;
-        let most = self.left_today(directory)?.min(asked.unwrap_or(self.debate));
+        let most = self.left_today(directory)?.into_iter().chain(asked.or(self.debate)).min();
         Ok(Leave { most, lock })
     }
 
@@ -64,21 +68,24 @@ impl Limits {
     ) -> Result<Leave, LimitError> {
         let lock = SpendingLock::take(directory)?;
         let spent = spent_by(entry);
-        if spent >= self.debate {
-            return Err(LimitError::Debate { most: self.debate, spent });
+        if let Some(most) = self.debate.filter(|most| spent >= *most) {
+            return Err(LimitError::Debate { most, spent });
         }
         let own = debate.settings.as_ref().and_then(dialectic_record::debate::Settings::max_cost);
-        let most = self.debate.min(spent + self.left_today(directory)?);
-        let most = own.map_or(most, |own| own.min(most));
-        lock.note_limit(&debate.id, Some(most))?;
+        let today = self.left_today(directory)?.map(|left| spent + left);
+        let most = [self.debate, today, own].into_iter().flatten().min();
+        if most.is_some() {
+            lock.note_limit(&debate.id, most)?;
+        }
         Ok(Leave { most, lock })
     }
 }
 
 impl Leave {
     /// The limit as an option says it.
-    pub(super) fn option(&self) -> String {
-        self.most.dollars().to_string()
+    pub(super) fn options(&self) -> impl Iterator<Item = OsString> + use<> {
+        let option = |most: Usd| [OsString::from("--max-cost"), most.dollars().to_string().into()];
+        self.most.into_iter().flat_map(option)
     }
 
     /// Whoever was let wait goes on: what was begun counts by its record.

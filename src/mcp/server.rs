@@ -64,9 +64,13 @@ pub struct Options {
     /// The directory whose files may be attached, and which agents may read.
     pub context: Option<PathBuf>,
     /// What one debate may cost at most.
-    pub max_cost: Usd,
+    pub max_cost: Option<Usd>,
     /// What all debates of a day (UTC) may cost at most.
-    pub max_cost_per_day: Usd,
+    pub max_cost_per_day: Option<Usd>,
+    /// How many calls of models one debate may make.
+    pub max_calls: Option<u32>,
+    /// How many calls of models all debates of a day (UTC) may make.
+    pub max_calls_per_day: Option<u32>,
 }
 
 /// Why there is no server.
@@ -267,10 +271,18 @@ impl Server {
         Ok(spawn_blocking(move || take(&limits, &options.directory)).await??)
     }
 
+    /// The limits of calls, as options say them.
+    fn calls(&self) -> impl Iterator<Item = OsString> + use<> {
+        let Options { max_calls, max_calls_per_day, .. } = &*self.options;
+        let limits = [("--max-calls", *max_calls), ("--max-calls-per-day", *max_calls_per_day)];
+        limits.into_iter().filter_map(|(name, limit)| Some(option(name, limit?.to_string()))).flatten()
+    }
+
     async fn plan(&self, wanted: NewDebate) -> Outcome {
         let mut command = self.debate_command(&wanted)?;
-        let most = wanted.max_cost.unwrap_or(self.limits.debate.dollars()).min(self.limits.debate.dollars());
-        command.extend(option("--max-cost", most.to_string()));
+        let most = wanted.max_cost.into_iter().chain(self.limits.debate.map(Usd::dollars)).reduce(f64::min);
+        command.extend(most.into_iter().flat_map(|most| option("--max-cost", most.to_string())));
+        command.extend(self.calls());
         command.push("--dry-run".into());
         let done = succeeded(self.program.run(command, &wanted.problem).await?)?;
         Ok(said(format!("{}\n{}", done.stdout, done.stderr)).into())
@@ -280,7 +292,8 @@ impl Server {
         let mut command = self.debate_command(&wanted)?;
         let asked = wanted.max_cost;
         let leave = self.leave(move |limits, directory| limits.leave(directory, asked)).await?;
-        command.extend(option("--max-cost", leave.option()));
+        command.extend(leave.options());
+        command.extend(self.calls());
         command.push("--detach".into());
         let done = self.program.run(command, &wanted.problem).await;
         leave.end();
@@ -427,7 +440,8 @@ impl Server {
         let mut command = words(&["answer", &entry.id(), "--file", "-", "--detach", "--by", by]);
         command.extend(self.configured());
         command.extend(self.with_context());
-        command.extend(option("--max-cost", leave.option()));
+        command.extend(leave.options());
+        command.extend(self.calls());
         command.extend(skip_rest.then(|| "--skip-rest".into()));
         let done = self.program.run(command, &serde_json::to_string(answers)?).await;
         leave.end();
@@ -449,7 +463,8 @@ impl Server {
         let mut command = words(&["ask", &id, "-", "--quiet"]);
         command.extend(self.configured());
         command.extend(self.with_context());
-        command.extend(option("--max-cost", leave.option()));
+        command.extend(leave.options());
+        command.extend(self.calls());
         // Held until the answer is there: nothing in the record says what a question may cost.
         let done = self.program.run(command, &wanted.question).await;
         leave.end();

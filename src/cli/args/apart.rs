@@ -79,13 +79,21 @@ pub(in crate::cli) struct AnswerArgs {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct McpArgs {
-    /// The most that a debate may cost, in dollars
+    /// The most that a debate may cost, in dollars; required unless models are behind a program
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
-    pub(in crate::cli) max_cost: Usd,
+    pub(in crate::cli) max_cost: Option<Usd>,
 
     /// The most that all debates of a day (UTC) may cost, in dollars; then none is begun
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
-    pub(in crate::cli) max_cost_per_day: Usd,
+    pub(in crate::cli) max_cost_per_day: Option<Usd>,
+
+    /// The most calls of models that a debate may make; required where models are behind a program
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(in crate::cli) max_calls: Option<u32>,
+
+    /// The most calls of models that debates may make in a day (UTC); a debate that needs more pauses
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(in crate::cli) max_calls_per_day: Option<u32>,
 
     /// The directory whose files the client may attach, and which agents may read with their tools [default: none may be
     /// attached]

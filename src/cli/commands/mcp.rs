@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 
 use crate::cli::args::McpArgs;
+use crate::cli::limits::{check_calls, check_cost};
 use crate::cli::session::{config_files, debates, env_file, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
@@ -12,7 +13,13 @@ use dialectic_config::{Overrides, capture_environment};
 pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     // A configuration that cannot be used is better found now than with the first debate.
-    for warning in config_files(args.config.as_ref(), &environment).load(&Overrides::default())?.warnings {
+    let limits =
+        Overrides { max_calls: args.max_calls, max_calls_per_day: args.max_calls_per_day, ..Overrides::default() };
+    let loaded = config_files(args.config.as_ref(), &environment).load(&limits)?;
+    check_calls("mcp", &loaded.settings)?;
+    let of_cost = [("--max-cost", args.max_cost.is_some()), ("--max-cost-per-day", args.max_cost_per_day.is_some())];
+    check_cost("mcp", &loaded.settings, of_cost)?;
+    for warning in loaded.warnings {
         terminal.warning(&warning);
     }
     if std::io::stdin().is_terminal() {
@@ -26,6 +33,8 @@ pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(),
         context: args.context.clone(),
         max_cost: args.max_cost,
         max_cost_per_day: args.max_cost_per_day,
+        max_calls: args.max_calls,
+        max_calls_per_day: args.max_calls_per_day,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let served = runtime.block_on(serve(options));

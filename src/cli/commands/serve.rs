@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::cli::args::ServeArgs;
 use crate::cli::interrupt::Interrupts;
+use crate::cli::limits::check_calls;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
@@ -33,7 +34,11 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let config = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
     // A configuration that cannot be used is better found now than with the first debate.
-    for warning in ConfigFiles::new(config.clone(), &environment).load(&Overrides::default())?.warnings {
+    let limits =
+        Overrides { max_calls: args.max_calls, max_calls_per_day: args.max_calls_per_day, ..Overrides::default() };
+    let loaded = ConfigFiles::new(config.clone(), &environment).load(&limits)?;
+    check_calls("serve", &loaded.settings)?;
+    for warning in loaded.warnings {
         terminal.warning(&warning);
     }
     if let Some(warning) = environment.token_warning() {

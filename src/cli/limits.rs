@@ -1,0 +1,60 @@
+//! Which limits a command needs that starts debates for others.
+
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_engine::access::is_program;
+use dialectic_record::debate::Settings;
+
+/// A limit is missing without which others could spend as they like.
+#[derive(Debug, thiserror::Error)]
+#[error("{command} needs {option}: {reason}")]
+pub(in crate::cli) struct MissingLimit {
+    command: &'static str,
+    option: &'static str,
+    reason: String,
+}
+
+impl Diagnostic for MissingLimit {
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(format!("give {}; `docs/models.md` explains the limits", self.option))
+    }
+}
+
+/// A program that an agent or the judge is called through.
+fn called(settings: &Settings) -> Option<&str> {
+    settings.everybody().map(|agent| agent.provider.as_str()).find(|name| is_program(name, &settings.providers))
+}
+
+/// Sees to it that there are limits of calls where a program is configured: a subscription has no price, so that a cost
+/// limit does not hold it.
+pub(in crate::cli) fn check_calls(command: &'static str, settings: &Settings) -> Result<(), MissingLimit> {
+    let configured =
+        || settings.providers.keys().map(String::as_str).find(|name| is_program(name, &settings.providers));
+    let Some(program) = called(settings).or_else(configured) else { return Ok(()) };
+    let budget = settings.debate.budget;
+    let options = [("--max-calls", budget.max_calls), ("--max-calls-per-day", budget.max_calls_per_day)];
+    let missing = options.into_iter().find(|(_, limit)| limit.is_none());
+    missing.map_or(Ok(()), |(option, _)| {
+        let reason = format!("the configuration has models behind a program, `{program}`");
+        Err(MissingLimit { command, option, reason })
+    })
+}
+
+/// Sees to it that there are limits of the cost. Where a program is called, which may refuse one, those of calls stand in
+/// their place.
+pub(in crate::cli) fn check_cost(
+    command: &'static str,
+    settings: &Settings,
+    options: [(&'static str, bool); 2],
+) -> Result<(), MissingLimit> {
+    if called(settings).is_some() {
+        return Ok(());
+    }
+    let missing = options.into_iter().find(|(_, is_there)| !is_there);
+    missing.map_or(Ok(()), |(option, _)| {
+        Err(MissingLimit { command, option, reason: "debates are started by somebody else than you".to_owned() })
+    })
+}
