@@ -99,8 +99,8 @@ impl<'de> Deserialize<'de> for Usd {
     }
 }
 
-/// How many times the price of a cache write one costs that the cache keeps for an hour: Anthropic asks 2 times the price
-/// of input for it, and 1.25 times for five minutes ("Prompt caching").
+/// How many times the price of a cache write one costs that the cache keeps for an hour: Anthropic asks 2 times the
+/// price of input for it, and 1.25 times for five minutes ("Prompt caching").
 const HOUR: f64 = 2.0 / 1.25;
 
 /// What a model costs, in US dollars for a million tokens.
@@ -114,8 +114,8 @@ pub struct Price {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub cached_input_per_m_tok: Option<f64>,
-    /// Input written to the provider's cache. Absent: 1.25 times other input for Claude models, like other input for all
-    /// others.
+    /// Input written to the provider's cache. Absent: 1.25 times other input for Claude models, like other input for
+    /// all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub cache_write_per_m_tok: Option<f64>,

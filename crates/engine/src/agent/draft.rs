@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use dialectic_base::markdown::single_spaced;
 use dialectic_record::debate::{
     CheckPoint, Debate, Draft, Found, Ledger, Lens, Objection, PartlyFulfilled, Point, Solution, Verification,
 };
@@ -99,7 +100,7 @@ fn assessment(draft: &Solution) -> String {
     ];
     let lists = lists.into_iter().filter(|(_, items)| !items.is_empty());
     let list = |(title, items): (&str, Vec<String>)| {
-        let items: Vec<String> = items.iter().map(|item| format!("- {}", flat(item))).collect();
+        let items: Vec<String> = items.iter().map(|item| format!("- {}", single_spaced(item))).collect();
         format!("{title}:\n{}", items.join("\n"))
     };
     lists.map(list).collect::<Vec<_>>().join("\n\n")
@@ -111,8 +112,8 @@ fn accepted(debate: &Debate) -> String {
     let mut list = String::new();
     for one in ledger.to_verify(debate) {
         let section = one.section.as_deref().filter(|section| !section.is_empty());
-        let section = section.map(|section| format!(" ({})", flat(section))).unwrap_or_default();
-        let reason = one.reason.as_deref().map(|reason| format!(": {}", flat(reason))).unwrap_or_default();
+        let section = section.map(|section| format!(" ({})", single_spaced(section))).unwrap_or_default();
+        let reason = one.reason.as_deref().map(|reason| format!(": {}", single_spaced(reason))).unwrap_or_default();
         // Writing to a String cannot fail.
         let _ = writeln!(list, "- {} {} - {}{section}{reason}", one.number(), whole(&one.point), one.answer.name());
     }
@@ -148,7 +149,7 @@ fn not_found(debate: &Debate, draft: &Draft<'_>) -> String {
     let missing = readings.flat_map(|reading| &reading.verifications).filter(|one| one.found == Found::NotFound);
     let line = |one: &Verification| {
         let point = ledger.objections.iter().find(|known| known.id == one.point)?;
-        let reason = one.reason.as_deref().map(|reason| format!(": {}", flat(reason))).unwrap_or_default();
+        let reason = one.reason.as_deref().map(|reason| format!(": {}", single_spaced(reason))).unwrap_or_default();
         Some(format!("- {} {} - not found{reason}", point.number(), whole(&point.point)))
     };
     missing.filter_map(line).collect::<Vec<_>>().join("\n")
@@ -179,12 +180,9 @@ fn sections(text: &str) -> Vec<(&str, Vec<&str>)> {
 
 /// A point on one line, with nothing left out.
 fn whole(point: &Point) -> String {
-    let resolution = point.resolution.as_deref().map(|how| format!(" Resolved by: {}", flat(how))).unwrap_or_default();
-    format!("[{}] {}{resolution}", point.severity.name(), flat(&point.in_words()))
-}
-
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let resolution =
+        point.resolution.as_deref().map(|how| format!(" Resolved by: {}", single_spaced(how))).unwrap_or_default();
+    format!("[{}] {}{resolution}", point.severity.name(), single_spaced(&point.in_words()))
 }
 
 #[cfg(test)]
