@@ -214,7 +214,7 @@ fn a_fork_contradicts_nothing_that_it_takes_over() {
     let sides = fork(&["--at", "2.rebuttal", "--set", "agents.agent-architect.position=against"]);
     assert!(sides.contains("from agent-architect were written for another `position`"), "{sides}");
     let rounds = fork(&["--at", "3.closing", "--set", "debate.rounds=2"]);
-    assert!(rounds.contains("3 rounds are taken over, more than the 2 of the changed settings"), "{rounds}");
+    assert!(rounds.contains("the branch keeps 3 rounds, more than the 2 of the changed settings"), "{rounds}");
     assert_eq!(sandbox.debates().len(), 1);
 }
 
