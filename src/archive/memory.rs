@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use rusqlite::{OptionalExtension, Row};
 use serde::Serialize;
 
+use dialectic_base::markdown::single_spaced;
+
 use super::{Archive, ArchiveError};
 
 /// Words of a subject that are looked for, the rarest ones.
@@ -112,7 +114,7 @@ impl Archive {
                 let finished_at = row.get(2)?;
                 let (problem, excerpt): (_, String) =
                     excerpt.query_row((SNIPPET, &query, number), |row| Ok((row.get(0)?, row.get(1)?)))?;
-                let excerpt = excerpt.split_whitespace().collect::<Vec<_>>().join(" ");
+                let excerpt = single_spaced(&excerpt);
                 found.push(MemoryMatch { debate, finished_at, problem, excerpt });
             }
         }

@@ -1,8 +1,8 @@
 //! What past debates have shown: how good models are at their roles, and what was decided on which subject.
 //!
-//! Both live in one `SQLite` file beside the debates. It is a cache: whatever is in it can be taken from the debates again,
-//! and is, as soon as somebody looks ([`Archive::update`]). So a run that is killed after its debate's last event loses
-//! nothing, and no debate counts twice, however many programs look at once.
+//! Both live in one `SQLite` file beside the debates. It is a cache: whatever is in it can be taken from the debates
+//! again, and is, as soon as somebody looks ([`Archive::update`]). So a run that is killed after its debate's last
+//! event loses nothing, and no debate counts twice, however many programs look at once.
 
 mod elo;
 mod known;
@@ -156,8 +156,8 @@ impl Archive {
         transaction.commit().map_err(unusable)
     }
 
-    /// Takes in what has changed since it last looked: finished debates are counted once and remembered, removed ones are
-    /// remembered no more.
+    /// Takes in what has changed since it last looked: finished debates are counted once and remembered, removed ones
+    /// are remembered no more.
     ///
     /// # Errors
     /// When the directory cannot be read or the file not be written.

@@ -1,5 +1,6 @@
 //! What is remembered of a debate.
 
+use dialectic_base::markdown::single_spaced;
 use dialectic_record::debate::{Answered, Debate, Decision, Ledger, Objection};
 
 use super::ratings::ballots;
@@ -67,6 +68,5 @@ fn with_reason(what: &str, why: Option<&str>) -> String {
 
 /// One line of a list.
 fn line(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("- {text}\n")
+    format!("- {}\n", single_spaced(text))
 }

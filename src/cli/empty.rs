@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Command};
 
-/// The arguments of a command line without the options that name an empty path: it counts as absent. An empty limit or an
-/// empty list of roles stays, and is an error: its author wanted something else than none.
+/// The arguments of a command line without the options that name an empty path: it counts as absent. An empty limit or
+/// an empty list of roles stays, and is an error: its author wanted something else than none.
 pub(super) fn without_empty(command: &Command, arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut command = command;
     let mut arguments = arguments.into_iter();

@@ -46,8 +46,8 @@ pub(super) fn end_on_interrupt() {
 }
 
 /// From here on a write beyond the limit of file sizes (`ulimit -f`) fails like one on a full disk; without a handler,
-/// the signal that comes with it would end the program in the middle of what it writes. Programs that are started get the
-/// signal's own way back.
+/// the signal that comes with it would end the program in the middle of what it writes. Programs that are started get
+/// the signal's own way back.
 #[cfg(unix)]
 pub(super) fn survive_file_limit() {
     use tokio::signal::unix::{SignalKind, signal};

@@ -20,8 +20,8 @@ pub(super) fn is_open() -> bool {
     IS_OPEN.load(Ordering::SeqCst)
 }
 
-/// The pager that the user wants: that of `PAGER`, else a usual one; nothing where it is empty, passes everything on, or
-/// nobody is there who could turn a page.
+/// The pager that the user wants: that of `PAGER`, else a usual one; nothing where it is empty, passes everything on,
+/// or nobody is there who could turn a page.
 pub(super) fn wanted(environment: &Environment) -> Option<String> {
     if !cfg!(unix) || is_automated(environment) {
         return None;

@@ -71,8 +71,8 @@ impl Terminal {
         io::stderr().is_terminal() && !self.dumb
     }
 
-    /// Writes text for people as the result, without anything in it that could steer a terminal. Whoever stops reading it
-    /// early ends the program quietly.
+    /// Writes text for people as the result, without anything in it that could steer a terminal. Whoever stops reading
+    /// it early ends the program quietly.
     pub(super) fn text(&self, text: &str) -> Result<(), Error> {
         self.result(&sanitize(text))
     }
@@ -112,8 +112,8 @@ impl Terminal {
         console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
     }
 
-    /// How a result is laid out that is made for people: to the width of the terminal, with colours where they are wanted.
-    /// In a pipe or a file its lines are as long as they are.
+    /// How a result is laid out that is made for people: to the width of the terminal, with colours where they are
+    /// wanted. In a pipe or a file its lines are as long as they are.
     pub(super) fn layout(&self) -> Layout {
         let color = self.color.choice(&io::stdout()) == ColorChoice::Always;
         Layout { width: self.columns().map(|columns| columns.min(TEXT_WIDTH)), color }
@@ -178,8 +178,8 @@ impl Terminal {
         if is_paged { Ok(()) } else { self.result(text) }
     }
 
-    /// Shows a text in a pager, where it is longer than the screen and there is a pager and somebody to turn pages. Says
-    /// whether it did.
+    /// Shows a text in a pager, where it is longer than the screen and there is a pager and somebody to turn pages.
+    /// Says whether it did.
     fn is_paged(&self, text: &str) -> bool {
         let rows = console::Term::stdout().size_checked().map_or(usize::MAX, |(rows, _)| usize::from(rows));
         let environment = process_environment();

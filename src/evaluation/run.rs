@@ -112,8 +112,8 @@ impl Usage {
     }
 }
 
-/// Asks every evaluator about every subject, `repeat` times each, all at once but for a bound of calls in flight. What is
-/// handed back is in the order of the arguments, not of the answers.
+/// Asks every evaluator about every subject, `repeat` times each, all at once but for a bound of calls in flight. What
+/// is handed back is in the order of the arguments, not of the answers.
 pub async fn evaluate<'a>(
     evaluators: &'a [Evaluator],
     subjects: &'a [Subject],

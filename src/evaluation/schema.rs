@@ -8,8 +8,8 @@ use dialectic_llm::{AnswerSchema, strict_object};
 
 use super::Criterion;
 
-/// The schema of an evaluation. It is made of the criteria: what is read of an answer has no type of its own, since each
-/// score counts whatever the others are.
+/// The schema of an evaluation. It is made of the criteria: what is read of an answer has no type of its own, since
+/// each score counts whatever the others are.
 pub(super) static EVALUATION: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
     let score = json!({ "type": "number", "minimum": 1, "maximum": 10 });
     let texts = json!({ "type": "array", "items": { "type": "string", "maxLength": 600 }, "maxItems": 12 });

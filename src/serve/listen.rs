@@ -192,7 +192,8 @@ async fn converse(stream: TcpStream, router: Router, seat: Seat, client_timeout:
 mod tests {
     use super::*;
 
-    /// How many places known clients have, and strangers. Both from under one lock: a second one would wait for the first.
+    /// How many places known clients have, and strangers. Both from under one lock: a second one would wait for the
+    /// first.
     fn taken(room: &Mutex<Room>) -> (usize, usize) {
         let room = locked(room);
         (room.known, room.strangers.len())

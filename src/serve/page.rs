@@ -75,8 +75,8 @@ async fn page(State(app): State<App>, headers: HeaderMap, uri: Uri, Query(ticket
         Some(_) if is_in => Redirect::to(&here).into_response(),
         Some(token) if app.access.redeem(&token) => {
             let cookie = [(header::SET_COOKIE, app.access.set_cookie())];
-            // A browser that comes from a page on disk sends no strict cookie with what it is redirected to, but with what
-            // a page from here leads to.
+            // A browser that comes from a page on disk sends no strict cookie with what it is redirected to, but with
+            // what a page from here leads to.
             let is_from_elsewhere = headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
             if is_from_elsewhere {
                 (cookie, Html(onward(&here).into_string())).into_response()

@@ -220,7 +220,8 @@ impl RunRegistry {
         before.map_or(Whereabouts::Elsewhere, Whereabouts::Waiting)
     }
 
-    /// What a debate that runs or waits here shows of itself. Not to be kept: a run has ended when nobody has it any more.
+    /// What a debate that runs or waits here shows of itself. Not to be kept: a run has ended when nobody has it any
+    /// more.
     pub(super) fn signals(&self, id: &DebateId) -> Option<Signals> {
         let state = self.state();
         let waiting = || state.waiting.iter().map(|waiting| &waiting.ready).find(|ready| ready.debate().id == *id);
@@ -283,8 +284,8 @@ impl RunRegistry {
         self.0.changes.subscribe()
     }
 
-    /// Pauses what runs and takes nothing more. Returns when all is saved and nothing runs after a debate, or each has had
-    /// its time, or `hurry` is there; then the ids of the debates that were running.
+    /// Pauses what runs and takes nothing more. Returns when all is saved and nothing runs after a debate, or each has
+    /// had its time, or `hurry` is there; then the ids of the debates that were running.
     pub(super) async fn close(&self, hurry: impl Future<Output = ()>) -> Vec<DebateId> {
         let ids = {
             let mut state = self.state();

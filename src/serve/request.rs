@@ -93,7 +93,8 @@ pub(super) struct Fork {
     pub(super) choices: Choices,
 }
 
-/// What may be chosen of a debate. What is left out is as the server is configured, or as the debate was that is forked.
+/// What may be chosen of a debate. What is left out is as the server is configured, or as the debate was that is
+/// forked.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Choices {
@@ -372,7 +373,8 @@ impl Member {
         full.into()
     }
 
-    /// What is not said of an agent that there was not: an id and a name from its role, and the model of the first agent.
+    /// What is not said of an agent that there was not: an id and a name from its role, and the model of the first
+    /// agent.
     fn introduced(&self, place: usize, all: &[Self], settings: &Settings) -> Map<String, Value> {
         let role = self.text("role").unwrap_or("agent");
         let is_repeated = all.iter().filter(|other| other.text("role") == self.text("role")).count() > 1;

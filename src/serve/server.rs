@@ -250,8 +250,8 @@ impl Server {
         ServerHost(self.app.hall.clone())
     }
 
-    /// Answers requests until `until` is there, then pauses what runs and saves it, and lets what runs after debates come
-    /// to its end; that is given up when `hurry` is there. Returns the debates that were running.
+    /// Answers requests until `until` is there, then pauses what runs and saves it, and lets what runs after debates
+    /// come to its end; that is given up when `hurry` is there. Returns the debates that were running.
     ///
     /// # Errors
     /// When the runtime cannot take the address over.

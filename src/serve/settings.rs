@@ -409,8 +409,8 @@ impl Workplace {
         Ok(Admission { ready: prepared.begin()?, after, warnings })
     }
 
-    /// Takes a saved debate up again, within what is left of its own limit, of the server's and of the day's. `closes` has
-    /// it close with what there is. What it may spend is noted where other servers see it.
+    /// Takes a saved debate up again, within what is left of its own limit, of the server's and of the day's. `closes`
+    /// has it close with what there is. What it may spend is noted where other servers see it.
     pub(super) fn resume(
         &self,
         entry: &Entry,

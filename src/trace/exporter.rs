@@ -54,8 +54,8 @@ impl SendError {
     }
 }
 
-/// What is at the bottom of an error, such as `Connection refused`: the rest is the client's own doing, and the address,
-/// which may hold a key, is in it.
+/// What is at the bottom of an error, such as `Connection refused`: the rest is the client's own doing, and the
+/// address, which may hold a key, is in it.
 fn innermost(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "no answer in time".to_owned();
@@ -84,7 +84,8 @@ impl Exporter {
         http: Client,
         reports: Sender<ExportReport>,
     ) -> std::io::Result<Self> {
-        // The client needs a runtime, and the debate's own is busy with the debate, and gone when the last batch is sent.
+        // The client needs a runtime, and the debate's own is busy with the debate, and gone when the last batch is
+        // sent.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Self { destination, http, runtime, resource: ResourceAttributesWithSchema::default(), reports })
     }

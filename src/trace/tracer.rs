@@ -89,7 +89,8 @@ impl Tracer {
         }
     }
 
-    /// Ends the trace and waits for its last spans, three seconds at most. Blocks the thread: not for asynchronous code.
+    /// Ends the trace and waits for its last spans, three seconds at most. Blocks the thread: not for asynchronous
+    /// code.
     ///
     /// # Errors
     /// Spans were lost, or are still on their way.

@@ -191,8 +191,8 @@ fn what_cannot_be_forked_is_said_before_anything_is_paid() {
     error: cannot fork [id]: critique belongs to a round, and the first is 1
     error: --set debate.round: unknown key `round` (did you mean `rounds`?)
     error: --set debate.rounds: expected a number, found a string
-    error: cannot fork [id]: what is taken over is by agent-kiss, which the changed settings do not have
-    error: cannot fork [id]: what is taken over is by agent-kiss, which the changed settings do not have
+    error: cannot fork [id]: the branch keeps texts by agent-kiss, which the changed settings do not have
+    error: cannot fork [id]: the branch keeps texts by agent-kiss, which the changed settings do not have
     error: invalid value 'rounds' for '--set <KEY=VALUE>': expected `<key>=<value>`, such as `debate.rounds=4`
     ");
     sandbox.run(["fork", &id]).expect_code(2);
@@ -212,9 +212,9 @@ fn a_fork_contradicts_nothing_that_it_takes_over() {
         sandbox.run(arguments).expect_code(2).stderr
     };
     let sides = fork(&["--at", "2.rebuttal", "--set", "agents.agent-architect.position=against"]);
-    assert!(sides.contains("of agent-architect was said with another `position`"), "{sides}");
+    assert!(sides.contains("from agent-architect were written for another `position`"), "{sides}");
     let rounds = fork(&["--at", "3.closing", "--set", "debate.rounds=2"]);
-    assert!(rounds.contains("3 rounds are taken over, more than the 2 of the changed settings"), "{rounds}");
+    assert!(rounds.contains("the branch keeps 3 rounds, more than the 2 of the changed settings"), "{rounds}");
     assert_eq!(sandbox.debates().len(), 1);
 }
 

@@ -320,7 +320,7 @@ fn what_has_changed_since_is_named_before_anything_is_paid() {
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
     --
     warning: agent-kiss: prompt file [directory]/own.md does not exist; the built-in prompt is used
-    warning: agent-kiss is told what the built-in prompt says; this debate began with [directory]/own.md
+    warning: agent-kiss now uses the built-in prompt; this debate began with [directory]/own.md
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
     ");
     // An older record does not know what was said; nothing is made up.

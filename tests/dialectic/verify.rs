@@ -86,8 +86,8 @@ fn what_is_wrong_is_named() {
     insta::assert_snapshot!(found.join("\n"), @"
     - line 1 of the journal ./debates/[id].events.jsonl was changed: its hash does not fit
     - line 4 of the journal ./debates/[id].events.jsonl does not follow line 3: lines were changed, removed, added or moved
-    - the end of the journal is missing: the state file was saved behind event 19, the last one is 18
-    - the end of the journal is missing: the state file was saved behind event 19, the last one is 18
+    - the end of the journal is missing: the state file was saved after event 19, but the last one is 18
+    - the end of the journal is missing: the state file was saved after event 19, but the last one is 18
     - the events are not the record of a debate: the journal is empty
     ");
 

@@ -120,6 +120,11 @@ pub fn truncate(text: &str, chars: usize) -> &str {
     text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end])
 }
 
+/// `text` on one line: every run of white space becomes one space.
+pub fn single_spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The label of the `index`-th anonymous agent: A to Z, then AA, AB, and so on.
 pub fn letters(index: usize) -> String {
     const ALPHABET: &[u8; 26] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -201,11 +206,7 @@ mod tests {
                 other => write!(text, "{other:?}").unwrap(),
             }
         }
-        one_spaced(&text)
-    }
-
-    fn one_spaced(text: &str) -> String {
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        single_spaced(&text)
     }
 
     /// What of a text may show on one line.
@@ -224,7 +225,7 @@ mod tests {
             "##", "-", "+", "=", "1", ".", ")", " ", "a", "é", "\n", "\r", "\t", "\u{202e}", "://", "<!--", "x:y", "\"",
         ]), 0..12)) {
             let text = parts.concat();
-            let flat = one_spaced(&text.chars().map(visible).collect::<String>());
+            let flat = single_spaced(&text.chars().map(visible).collect::<String>());
             let after_a_word = format!("y {flat}");
             prop_assert_eq!(shown(&format!("y {}", inline(&text))), after_a_word.trim());
             prop_assert_eq!(shown(&format!("# y {}", heading(&text))), after_a_word.trim());

@@ -112,14 +112,7 @@ pub struct BudgetLimit {
 }
 
 impl BudgetLimit {
-    /// A limit of the cost alone.
-    #[must_use]
-    pub const fn of_cost(usd: Usd) -> Self {
-        Self { usd: Some(usd), calls: None }
-    }
-
     /// All that it allows. What is not limited is as much as there can be.
-    #[must_use]
     pub fn whole(self) -> Amount {
         Amount { usd: self.usd.unwrap_or(Usd::MAX), requests: self.calls.unwrap_or(u32::MAX) }
     }
@@ -137,32 +130,28 @@ pub struct Amount {
 impl Amount {
     /// Nothing.
     pub const ZERO: Self = Self { usd: Usd::ZERO, requests: 0 };
+
     /// One request that costs this much.
-    #[must_use]
     pub const fn request(usd: Usd) -> Self {
         Self { usd, requests: 1 }
     }
 
     /// Whether a limit of `room` allows it.
-    #[must_use]
     pub fn fits(self, room: Self) -> bool {
         self.usd <= room.usd && self.requests <= room.requests
     }
 
     /// What is left after `other` is taken, never below zero.
-    #[must_use]
     pub fn saturating_sub(self, other: Self) -> Self {
         Self { usd: self.usd.saturating_sub(other.usd), requests: self.requests.saturating_sub(other.requests) }
     }
 
     /// The greater of each.
-    #[must_use]
     pub fn max(self, other: Self) -> Self {
         Self { usd: self.usd.max(other.usd), requests: self.requests.max(other.requests) }
     }
 
     /// So many times as much.
-    #[must_use]
     pub fn times(self, count: u32) -> Self {
         Self { usd: self.usd.times(f64::from(count)), requests: self.requests.saturating_mul(count) }
     }
@@ -215,8 +204,8 @@ pub struct Price {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub cached_input_per_m_tok: Option<f64>,
-    /// Input written to the provider's cache. Absent: 1.25 times other input for Claude models, like other input for all
-    /// others.
+    /// Input written to the provider's cache. Absent: 1.25 times other input for Claude models, like other input for
+    /// all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub cache_write_per_m_tok: Option<f64>,

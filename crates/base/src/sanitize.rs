@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::markdown::is_bidi_control;
+use crate::markdown::{is_bidi_control, single_spaced};
 
 /// `text` without what could steer a terminal or reorder what it shows. Newlines and tabs stay, `\r\n` becomes `\n`,
 /// every other control character (ESC and the C1 range among them) is dropped. Characters that change the writing
@@ -25,13 +25,12 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
 
 /// [`sanitize`]d and on one line: every run of white space becomes one space.
 pub fn one_line(text: &str) -> String {
-    let text = sanitize(text);
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ")
+    single_spaced(&sanitize(text))
 }
 
-/// `json` with escapes for what could steer a terminal. JSON allows as themselves some characters that steer a terminal (the C1 range), reorder text, or end a line for
-/// some readers (U+0085, U+2028). They can only stand in strings, where an escape means the same.
+/// `json` with escapes for what could steer a terminal: JSON allows characters that do (the C1 range), that reorder
+/// text, or that end a line for some readers (U+0085, U+2028). They can only stand in strings, where an escape means
+/// the same.
 pub fn escaped_json(json: String) -> String {
     let needs_escape = |c: char| is_unsafe(c) || matches!(c, '\u{2028}' | '\u{2029}');
     if !json.contains(needs_escape) {

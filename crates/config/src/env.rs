@@ -63,8 +63,8 @@ impl Diagnostic for EnvError {
 /// file; an empty variable counts as unset. The process's own environment is not changed.
 ///
 /// # Errors
-/// The file cannot be read: only a default one may be missing, or be a directory (as virtual environments of other tools
-/// are).
+/// The file cannot be read: only a default one may be missing, or be a directory (as virtual environments of other
+/// tools are).
 pub fn capture_environment(file: &EnvFile) -> Result<Environment, EnvError> {
     let default = Path::new(DEFAULT_FILE);
     let mut environment = with_own_keys()?;

@@ -6,8 +6,8 @@ use dialectic_base::call::CallRecord;
 
 use super::{ModelError, Request};
 
-/// What the attempts of one call are charged to. What an attempt cost must be on record before anything else can happen to it: a call
-/// that is repeated may be abandoned before its next attempt.
+/// What the attempts of one call are charged to. What an attempt cost must be on record before anything else can happen
+/// to it: a call that is repeated may be abandoned before its next attempt.
 pub trait Account: Send + Sync {
     /// Asks for leave to send an attempt, and waits for it where there is a limit of cost or calls. Without one nothing
     /// is set aside.

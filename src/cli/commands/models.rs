@@ -205,7 +205,8 @@ impl Servers {
         Ok(Self { clients, programs })
     }
 
-    /// What each of them lists, asked at the same time. What goes wrong with one is said and is no matter of the others.
+    /// What each of them lists, asked at the same time. What goes wrong with one is said and is no matter of the
+    /// others.
     async fn ask_all(&mut self, terminal: &mut Terminal) -> BTreeMap<String, Vec<Offered>> {
         let mut asked = Vec::new();
         for (name, client) in &self.clients {

@@ -203,8 +203,8 @@ async fn tell(said: &mut UnboundedReceiver<String>, terminal: &mut Terminal) {
     }
 }
 
-/// Has the browser of the system open an address, by a page of the user's own that leads there: everybody on the machine
-/// can see the arguments of a process, and the address has a token. The page is removed with what is returned.
+/// Has the browser of the system open an address, by a page of the user's own that leads there: everybody on the
+/// machine can see the arguments of a process, and the address has a token. The page is removed with what is returned.
 fn open(address: &str, terminal: &mut Terminal) -> Option<TempPath> {
     let opened = page_to(address).and_then(|page| {
         opener::open_browser(&page).map_err(io::Error::other)?;

@@ -21,8 +21,9 @@ pub fn markdown(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The table, its header first: a column for each criterion. Of several debates it has a row each, named in a first column, and a row of
-/// means. Of repetitions each cell has the mean and the standard deviation, and a last column how many of them count.
+/// The table, its header first: a column for each criterion. Of several debates it has a row each, named in a first
+/// column, and a row of means. Of repetitions each cell has the mean and the standard deviation, and a last column how
+/// many of them count.
 pub fn table(evaluated: &[Evaluated], repeat: NonZeroU32) -> Vec<Vec<String>> {
     let (named, repeated) = (evaluated.len() > 1, repeat.get() > 1);
     let row = |name: &str, scores: Vec<String>, runs: usize| -> Vec<String> {

@@ -32,7 +32,7 @@ fn a_finished_debate_is_read_from_its_journal() {
             assert_eq!(now.stdout, before.stdout, "{damaged:?}");
             let warning = format!("warning: ./{path} is not a saved debate");
             assert!(now.stderr.starts_with(&warning), "{damaged:?}: {now}");
-            assert!(now.stderr.contains("what follows is from its journal"), "{now}");
+            assert!(now.stderr.contains("its journal is read instead"), "{now}");
         }
         let verified = sandbox.run(["verify", &id]).expect_code(2);
         assert!(verified.stdout.contains(&format!("  - ./{path} is not a saved debate")), "{verified}");
@@ -72,7 +72,7 @@ fn an_unfinished_debate_goes_on_from_its_journal() {
 fn assert_journal_is_missed(sandbox: &Sandbox, id: &str, arguments: &[&str]) {
     let refused = sandbox.run(arguments).expect_code(2);
     let error = format!("error: the journal of the debate {id} is missing: there is no ./debates/{id}.events.jsonl\n");
-    assert!(refused.stderr.starts_with(&error) && refused.stderr.contains("hint: put it back"), "{refused}");
+    assert!(refused.stderr.starts_with(&error) && refused.stderr.contains("hint: restore it"), "{refused}");
 }
 
 #[test]

@@ -203,7 +203,8 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestRes
 }
 
 async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResult, FailedCall> {
-    let labels = &call.labels;
+    let (labels, pass) = (&call.labels, call.step.key.pass);
+    let criteria: Vec<&str> = call.criteria.iter().map(String::as_str).collect();
     match &call.step.answer {
         OutputSpec::Amendment => {
             let ParsedText { text, call: record, metadata, .. } = ask.text().await?;
@@ -227,7 +228,6 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
         OutputSpec::Choice => ask.value(|text| Ballot::read(text, labels), Value::Choice).await,
         OutputSpec::Word(words) => ask.word(words, call.reads.as_ref()).await,
         OutputSpec::Judgement => {
-            let (pass, criteria) = (call.step.key.pass, call.criteria.iter().map(String::as_str).collect::<Vec<_>>());
             ask.value(|text| RawJudgement::read(text, labels, &criteria, pass), Value::Judgement).await
         }
         OutputSpec::Relations => {
@@ -237,7 +237,6 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
         OutputSpec::Challenge => ask.value(|text| RawChallenge::read(text, &call.listed), Value::Challenge).await,
         OutputSpec::Kinds => ask.value(|text| RawKinds::read(text, &call.numbered), Value::Kinds).await,
         OutputSpec::Scores(_) => {
-            let (pass, criteria) = (call.step.key.pass, call.criteria.iter().map(String::as_str).collect::<Vec<_>>());
             ask.value(|text| RawScores::read(text, labels, &criteria, pass), Value::Judgement).await
         }
         OutputSpec::Solution(Authorship::Kept(key)) => {
@@ -406,13 +405,7 @@ impl Ask {
             return Ok((first, said(reading)));
         }
         if !is_kept {
-            let reply = StoredReply {
-                text: first.text.to_string(),
-                tool_calls: Vec::new(),
-                tool_results: Vec::new(),
-                parse_error: Some(NO_POINTS.to_owned()),
-            };
-            (self.on_reply)(reply, first.call.clone());
+            (self.on_reply)(unreadable(first.text.to_string(), &NO_POINTS), first.call.clone());
         }
         go_on(&mut self.request, &first.text, points_once_more());
         self.request.tools = Arc::new([]);
@@ -652,19 +645,19 @@ impl Replies {
     /// Sees to it that a reply which is no result yet is on record before the next call is made.
     fn keep(&self, heard: SpokenReply, error: &impl ToString) {
         if !heard.is_kept {
-            let reply = StoredReply {
-                text: heard.text,
-                tool_calls: Vec::new(),
-                tool_results: Vec::new(),
-                parse_error: Some(error.to_string()),
-            };
-            (self.on_reply)(reply, heard.call);
+            (self.on_reply)(unreadable(heard.text, error), heard.call);
         }
     }
 
     fn failed(&self, request: &Request, failed: &FailedCall) -> CallRecord {
         failed_call(&self.caller, request, failed)
     }
+}
+
+/// A reply in which what was asked for cannot be read.
+fn unreadable(text: String, error: &impl ToString) -> StoredReply {
+    let parse_error = Some(error.to_string());
+    StoredReply { text, tool_calls: Vec::new(), tool_results: Vec::new(), parse_error }
 }
 
 /// What a call took that failed for good.

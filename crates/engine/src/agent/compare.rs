@@ -1,5 +1,5 @@
-//! Answers of the judge that compare texts: how decisions relate, what stands against an agreement, scores by criterion,
-//! and kinds of argument.
+//! Answers of the judge that compare texts: how decisions relate, what stands against an agreement, scores by
+//! criterion, and kinds of argument.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! What keeps the texts of a debate from agreeing, as agents are told at the start of the next round: matters that
 //! texts decide differently, objections to an agreement, and what the winning text lacks.
 
-use dialectic_base::markdown::truncate;
+use dialectic_base::markdown::{single_spaced, truncate};
 use dialectic_record::debate::{AgentId, Debate, Matter};
 
 /// Characters of a decision, a claim or a point.
@@ -53,7 +53,7 @@ fn on_one_line(matter: &Matter, agent: &AgentId) -> String {
 }
 
 fn short(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = single_spaced(text);
     let shown = truncate(&words, ITEM);
     if shown.len() < words.len() { format!("{}…", shown.trim_end()) } else { words }
 }

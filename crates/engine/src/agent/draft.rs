@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use dialectic_base::markdown::single_spaced;
 use dialectic_record::debate::{
     CheckPoint, Debate, Draft, Found, Ledger, Lens, Objection, PartlyFulfilled, Point, PointId, Solution, Verification,
 };
@@ -106,7 +107,7 @@ fn assessment(draft: &Solution) -> String {
     ];
     let lists = lists.into_iter().filter(|(_, items)| !items.is_empty());
     let list = |(title, items): (&str, Vec<String>)| {
-        let items: Vec<String> = items.iter().map(|item| format!("- {}", flat(item))).collect();
+        let items: Vec<String> = items.iter().map(|item| format!("- {}", single_spaced(item))).collect();
         format!("{title}:\n{}", items.join("\n"))
     };
     lists.map(list).collect::<Vec<_>>().join("\n\n")
@@ -117,8 +118,8 @@ fn accepted(debate: &Debate) -> ListedPoints {
     let ledger = Ledger::of(debate);
     ListedPoints::new(&ledger.to_verify(debate), |one| {
         let section = one.section.as_deref().filter(|section| !section.is_empty());
-        let section = section.map(|section| format!(" ({})", flat(section))).unwrap_or_default();
-        let reason = one.reason.as_deref().map(|reason| format!(": {}", flat(reason))).unwrap_or_default();
+        let section = section.map(|section| format!(" ({})", single_spaced(section))).unwrap_or_default();
+        let reason = one.reason.as_deref().map(|reason| format!(": {}", single_spaced(reason))).unwrap_or_default();
         format!("- {} {} - {}{section}{reason}", one.number(), whole(&one.point), one.answer.name())
     })
 }
@@ -154,7 +155,7 @@ fn not_found(debate: &Debate, draft: &Draft<'_>) -> ListedPoints {
     let points: Vec<_> = ledger.objections.iter().filter(|one| missing.contains_key(&one.id)).collect();
     ListedPoints::new(&points, |one| {
         let reason = missing.get(&one.id).and_then(|missing| missing.reason.as_deref());
-        let reason = reason.map(|reason| format!(": {}", flat(reason))).unwrap_or_default();
+        let reason = reason.map(|reason| format!(": {}", single_spaced(reason))).unwrap_or_default();
         format!("- {} {} - not found{reason}", one.number(), whole(&one.point))
     })
 }
@@ -184,12 +185,9 @@ fn sections(text: &str) -> Vec<(&str, Vec<&str>)> {
 
 /// A point on one line, with nothing left out.
 fn whole(point: &Point) -> String {
-    let resolution = point.resolution.as_deref().map(|how| format!(" Resolved by: {}", flat(how))).unwrap_or_default();
-    format!("[{}] {}{resolution}", point.severity.name(), flat(&point.in_words()))
-}
-
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let resolution =
+        point.resolution.as_deref().map(|how| format!(" Resolved by: {}", single_spaced(how))).unwrap_or_default();
+    format!("[{}] {}{resolution}", point.severity.name(), single_spaced(&point.in_words()))
 }
 
 #[cfg(test)]

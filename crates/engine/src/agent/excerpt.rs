@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use dialectic_base::figures::thousands;
-use dialectic_base::markdown::truncate;
+use dialectic_base::markdown::{single_spaced, truncate};
 use dialectic_record::prompt::TitledText;
 
 /// Characters that are shown of a text that does not get a place of its own.
@@ -69,7 +69,7 @@ pub(super) fn bounded(texts: Vec<Titled<'_>>, limit: usize) -> Vec<Titled<'_>> {
 }
 
 fn sketch(one: &Titled<'_>) -> String {
-    let words = one.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = single_spaced(&one.text);
     let ellipsis = if length(&words) > SKETCH { "…" } else { "" };
     let size = thousands(length(&one.text) as u64);
     format!("- {} ({size} characters): {}{ellipsis}", one.title, truncate(&words, SKETCH))

@@ -57,8 +57,8 @@ struct JsonReader {
 }
 
 /// Line breaks and other control characters inside strings are escaped, commas before a closing bracket and comments
-/// dropped, quotes put around keys that have none and in place of single ones, and what is open at the end is closed. A number that the text ends with is left out: `8` may have been on its way to
-/// become `82`.
+/// dropped, quotes put around keys that have none and in place of single ones, and what is open at the end is closed. A
+/// number that the text ends with is left out: `8` may have been on its way to become `82`.
 fn mended(text: &str) -> Mended {
     let mut reader = JsonReader::default();
     let mut chars = text.char_indices();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use dialectic_base::markdown::truncate;
+use dialectic_base::markdown::{single_spaced, truncate};
 use dialectic_record::debate::{
     AgentId, Answered, Debate, Decision, Draft, Found, Happened, Incident, Ledger, Objection, ResultKind, Ruling,
     Settings,
@@ -141,7 +141,7 @@ pub(super) fn answered_at_the_end(ledger: &Ledger, draft: &Draft<'_>) -> Vec<Obj
 
 /// A point in brief, and what the judge ruled on it.
 fn with_ruling(one: &Objection, ruling: Option<&Ruling>) -> String {
-    let words = on_one_line(&one.point.in_words());
+    let words = single_spaced(&one.point.in_words());
     let shown = truncate(&words, BRIEF);
     let more = if shown.len() < words.len() { "…" } else { "" };
     let mut entry = format!("{} [{}] {}{more}", one.number(), one.point.severity.name(), shown.trim_end());
@@ -149,12 +149,12 @@ fn with_ruling(one: &Objection, ruling: Option<&Ruling>) -> String {
     let _ = write!(entry, "\n   {}", ruling.map_or("not ruled", Ruling::in_words));
     if let Some(ruling) = ruling {
         if !ruling.place().is_empty() {
-            let _ = write!(entry, " ({})", on_one_line(ruling.place()));
+            let _ = write!(entry, " ({})", single_spaced(ruling.place()));
         }
         for (what, said) in [("remains", &ruling.remains), ("reason", &ruling.reason)] {
             // Why something is met shows in the draft.
             if !said.is_empty() && (what == "remains" || ruling.decision != Decision::Met) {
-                let _ = write!(entry, "; {what}: {}", on_one_line(said));
+                let _ = write!(entry, "; {what}: {}", single_spaced(said));
             }
         }
     }
@@ -197,7 +197,7 @@ fn with_names(debate: &Debate, one: &Objection) -> String {
     if let Some(ruling) = &one.ruling {
         for (what, said) in [("where", ruling.place()), ("remains", &ruling.remains), ("reason", &ruling.reason)] {
             if !said.is_empty() {
-                let _ = write!(entry, "\n   {what}: {}", on_one_line(said));
+                let _ = write!(entry, "\n   {what}: {}", single_spaced(said));
             }
         }
     }
@@ -226,12 +226,8 @@ fn said(incident: &Incident) -> Option<String> {
         Happened::Checked(Found::Moot) => "check: moot".to_owned(),
     };
     let section = incident.section.as_deref().map(str::trim).filter(|section| !section.is_empty());
-    let section = section.map(|section| format!(" ({})", on_one_line(section))).unwrap_or_default();
+    let section = section.map(|section| format!(" ({})", single_spaced(section))).unwrap_or_default();
     let reason = incident.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
-    let reason = reason.map(|reason| format!(": {}", on_one_line(reason))).unwrap_or_default();
+    let reason = reason.map(|reason| format!(": {}", single_spaced(reason))).unwrap_or_default();
     Some(format!("{} {what}{section}{reason}", incident.at))
-}
-
-fn on_one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -81,8 +81,8 @@ impl RawRuling {
         Some(Self { points, is_number, decision, section: text("where"), remains, reason })
     }
 
-    /// A ruling on each of the points that were listed, also where the judge said nothing of it: then that of `standing`
-    /// stands.
+    /// A ruling on each of the points that were listed, also where the judge said nothing of it: then that of
+    /// `standing` stands.
     pub(super) fn on(rulings: &[Self], listed: &[Objection], standing: &[Ruling]) -> Vec<Ruling> {
         let ruling = |point: &Objection| {
             let found = rulings.iter().find(|one| one.is_on(point, listed));

@@ -25,8 +25,8 @@ pub const CANDIDATES: &str = "### Candidates\n\n";
 /// What a number is asked for that cannot be read as a percentage.
 pub(super) const EXPECTED: &str = "expected a number from 0 to 100 (82, not 0.82)";
 
-/// A number from 0 to 100, as a number or as a text such as `82`, `82%` and `82/100`. Nothing else is read as one, a number
-/// between 0 and 1 neither: nobody knows whether 0.82 means 82.
+/// A number from 0 to 100, as a number or as a text such as `82`, `82%` and `82/100`. Nothing else is read as one, a
+/// number between 0 and 1 neither: nobody knows whether 0.82 means 82.
 pub(super) fn percentage_of(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),

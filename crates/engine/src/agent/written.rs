@@ -150,8 +150,8 @@ fn brief(object: &Map<String, Value>) -> Brief {
     Brief { agree: text("agree"), differ: text("differ"), objection: text("objection") }
 }
 
-/// A text that may end with what its writer made of the approach of its draft: the text alone, and whether that was given
-/// up.
+/// A text that may end with what its writer made of the approach of its draft: the text alone, and whether that was
+/// given up.
 pub(super) fn without_approach(text: &str) -> (&str, bool) {
     let whole = text.trim_end();
     let found = whole.rfind('{').and_then(|start| Some((start, object(&whole[start..])?)));

@@ -6,8 +6,8 @@ use dialectic_record::protocol::{Next, Protocol, Stage};
 use super::Engine;
 
 impl Engine {
-    /// Whether a debate that was told to close leaves a stage before it is over: not the one that closes it, and not the
-    /// check of its answer, unless it is the user who wants no more.
+    /// Whether a debate that was told to close leaves a stage before it is over: not the one that closes it, and not
+    /// the check of its answer, unless it is the user who wants no more.
     pub(super) fn has_to_leave(&self, stage: StageId) -> bool {
         let rank = |id: StageId| self.protocol.stages.iter().position(|stage| stage.info.id == id);
         let is_over_money = self.is_out_of_money() && rank(stage) >= rank(self.wound_up_in());

@@ -52,8 +52,8 @@ const TELLING_ROUNDS: u32 = 3;
 /// A generous figure for the tokens of a prompt besides the problem and the agents' texts.
 const FRAME: u64 = 40_000;
 
-/// The rounds after which prompts grow no longer, where `settings` and so many bytes of problem and attachments leave it open
-/// whether all prompts fit; nothing where there is plenty of room, or no model whose window is known.
+/// The rounds after which prompts grow no longer, where `settings` and so many bytes of problem and attachments leave
+/// it open whether all prompts fit; nothing where there is plenty of room, or no model whose window is known.
 pub fn telling_rounds(settings: &Settings, given_bytes: usize) -> Option<u32> {
     let everybody = settings.agents.iter().chain([&settings.judge]);
     let narrowest = everybody.filter_map(|agent| limits_of(agent, settings).context_window).min()?;

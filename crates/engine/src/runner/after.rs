@@ -42,9 +42,9 @@ impl Runner {
 }
 
 impl After {
-    /// Does it, for the debate whose state is at `state`: what it says is taken in beside the debates before it, then the
-    /// commands run, one after the other, each with the state on its standard input. Returns what went wrong, a warning
-    /// each: what comes after a debate takes nothing back of it.
+    /// Does it, for the debate whose state is at `state`: what it says is taken in beside the debates before it, then
+    /// the commands run, one after the other, each with the state on its standard input. Returns what went wrong, a
+    /// warning each: what comes after a debate takes nothing back of it.
     pub async fn run(self, state: &Path) -> Vec<String> {
         let Self { hooks, secrets, past, settings } = self;
         let mut warnings = Vec::new();

@@ -1,9 +1,10 @@
 //! The one door to a debate: start, resume or fork it, and get a handle to the run.
 //!
-//! A [`Runner`] keeps debates in a directory and builds what they need from its [`Services`]. What it is asked for comes
-//! back as a [`Prepared`] debate, which has cost nothing yet: keys, prices, prompts and the cost limit are checked. It
-//! becomes a [`Run`] that goes on by itself, on the runtime that it was started on, until it ends or waits for answers;
-//! any number of consumers watch it without holding it up. `examples/embed.rs` runs a debate in a few lines.
+//! A [`Runner`] keeps debates in a directory and builds what they need from its [`Services`]. What it is asked for
+//! comes back as a [`Prepared`] debate, which has cost nothing yet: keys, prices, prompts and the cost limit are
+//! checked. It becomes a [`Run`] that goes on by itself, on the runtime that it was started on, until it ends or waits
+//! for answers; any number of consumers watch it without holding it up. `examples/embed.rs` runs a debate in a few
+//! lines.
 //!
 //! This module prints nothing and asks nobody. The command line is one of its clients.
 

@@ -1,5 +1,5 @@
-//! What the debates of a directory have spent, by their journals, and by a ledger beside them of what the journals do not
-//! say: what debates spent that were removed since, and the limits under which others were taken up again.
+//! What the debates of a directory have spent, by their journals, and by a ledger beside them of what the journals do
+//! not say: what debates spent that were removed since, and the limits under which others were taken up again.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -163,8 +163,8 @@ impl Beside {
     }
 }
 
-/// The right to decide by what was spent: one process of a directory has it at a time. The system takes it back from one
-/// that is killed.
+/// The right to decide by what was spent: one process of a directory has it at a time. The system takes it back from
+/// one that is killed.
 #[derive(Debug)]
 pub struct SpendingLock {
     directory: Directory,

@@ -22,8 +22,8 @@ pub(super) const PATH: TextArgument = TextArgument {
     limit: 4096,
 };
 
-/// The longest text that a schema allows: servers make grammars of schemas, and some releases of llama.cpp refuse one with
-/// 2000 repetitions and more.
+/// The longest text that a schema allows: servers make grammars of schemas, and some releases of llama.cpp refuse one
+/// with 2000 repetitions and more.
 const LONGEST_IN_SCHEMA: usize = 1000;
 
 impl TextArgument {

@@ -12,7 +12,8 @@ use super::text::{ListedPoint, listed};
 const EQUAL: u8 = 50;
 
 impl<'a> PlayedAgent<'a> {
-    /// An instance of `schema`: the values of the task at hand by the names of the properties, neutral ones for the rest.
+    /// An instance of `schema`: the values of the task at hand by the names of the properties, neutral ones for the
+    /// rest.
     pub(super) fn form(&self, schema: &Value) -> Value {
         let (judge, verdict) = (part("Judge"), part("verdict"));
         let numbers = |count: usize, row: fn(usize) -> Value| (1..=count).map(row).collect::<Value>();

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use dialectic_base::markdown::truncate;
+use dialectic_base::markdown::{single_spaced, truncate};
 use dialectic_base::problem::states_major_requirement;
 
 const DEBATE: &str = include_str!("../../../../prompts/offline/debate.md");
@@ -12,7 +12,8 @@ const MOTION: &str = include_str!("../../../../prompts/offline/motion.md");
 const QUOTED: usize = 120;
 const REQUIREMENTS: usize = 8;
 
-/// A part in the debate, with its lines and the points that it raises; or such a point, from the criticism to the ruling.
+/// A part in the debate, with its lines and the points that it raises; or such a point, from the criticism to the
+/// ruling.
 pub(super) struct PreparedPart {
     /// No other has the same.
     pub(super) title: &'static str,
@@ -97,7 +98,7 @@ impl ProblemWords {
 /// A text on one line, cut at a word, without marks that would end a quotation or make a list, a heading or a link.
 pub(super) fn quotable(text: &str) -> String {
     let plain: String = text.chars().filter(|c| !"*`\"“”„«»<>[]|{}".contains(*c)).collect();
-    let line = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = single_spaced(&plain);
     let line = line.trim_start_matches(['#', '-', '+', '•', ' ']).trim_end_matches(['.', ';', '。', ' ']);
     match truncate(line, QUOTED) {
         cut if cut.len() == line.len() => line.to_owned(),

@@ -158,8 +158,8 @@ impl OpenAiClient {
                     Err(other) => failure = failure.charged_as(&other),
                 }
             }
-            // As with the API, a server that fails is asked once more before its streams are doubted, unless it is asked but
-            // once more; and first the API.
+            // As with the API, a server that fails is asked once more before its streams are doubted, unless it is
+            // asked but once more; and first the API.
             let is_again = live.attempt > 1 || live.further.is_some_and(Further::repeats_once);
             if !is_open && is_again && may_be_streaming && known.may_fail_on_streams() {
                 let whole = Capabilities { streaming: Streaming::Never, ..known.capabilities(model) };

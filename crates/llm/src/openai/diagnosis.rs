@@ -76,8 +76,8 @@ const CONTEXT_PHRASES: [[&str; 2]; 18] = [
 ];
 
 impl Refusal {
-    /// Whether the request is longer than the model's context window, whatever the status: some servers and many proxies
-    /// say so with a 500. A rate limit that counts tokens is not that.
+    /// Whether the request is longer than the model's context window, whatever the status: some servers and many
+    /// proxies say so with a 500. A rate limit that counts tokens is not that.
     pub(super) fn exceeds_context(&self) -> bool {
         let said = self.message.to_lowercase();
         let coded = self.codes.iter().any(|code| CONTEXT_CODES.contains(&code.as_str()));

@@ -97,8 +97,8 @@ fn client_that_keeps(kept: Duration, certificate_file: Option<&Path>) -> Result<
 }
 
 impl HttpClient {
-    /// The client to reach `url` with. What runs on this machine is not reached through a proxy, which would look for it
-    /// on its own.
+    /// The client to reach `url` with. What runs on this machine is not reached through a proxy, which would look for
+    /// it on its own.
     pub fn client_for(&self, url: &Url) -> &Client {
         match (self.proxy_for(url), &self.proxied) {
             (Some(_), Some(proxied)) => proxied,

@@ -115,8 +115,8 @@ pub(super) enum StreamEnding {
     Broken,
 }
 
-/// Reads a stream to its end. Until its first token a stream may be silent for as long as the caller waits; from then on
-/// whatever a server sends is a sign of life, comments too: while a model thinks, some send nothing else.
+/// Reads a stream to its end. Until its first token a stream may be silent for as long as the caller waits; from then
+/// on whatever a server sends is a sign of life, comments too: while a model thinks, some send nothing else.
 pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, spoken: Spoken) -> StreamOutcome<P> {
     let (mut parser, mut pieces) = (EventParser::default(), P::default());
     let (mut sink, mut mender) = (TextSink::new(Some(live.listener), spoken), Mender::default());

@@ -1,5 +1,5 @@
-//! Text that is not quite text: what servers send in place of characters is replaced, since an answer is worth more than
-//! one of its characters.
+//! Text that is not quite text: what servers send in place of characters is replaced, since an answer is worth more
+//! than one of its characters.
 
 use std::borrow::Cow;
 

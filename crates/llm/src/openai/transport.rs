@@ -26,8 +26,8 @@ const LONGEST_STREAM: usize = 8 * LONGEST_ANSWER;
 /// What is read of a refusal: enough for any message, and for servers that send the request back with it.
 const LONGEST_REFUSAL: usize = 512 << 10;
 
-/// What is read after the end of an answer, so that its connection can be used again: for as long as a round trip takes,
-/// and no more than marks and comments.
+/// What is read after the end of an answer, so that its connection can be used again: for as long as a round trip
+/// takes, and no more than marks and comments.
 const LONGEST_REST: usize = 64 << 10;
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 

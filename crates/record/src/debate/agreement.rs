@@ -1,9 +1,9 @@
 //! Whether texts agree: about what they decide, and how alike they are.
 //!
-//! What a text decides is the list under its heading `Decisions`. Two decisions with the same words are the same; of the
-//! rest the judge says which pairs are the same decision and which are opposite. A *matter* is a group of decisions that
-//! are connected by such pairs, through any number of them; a decision that is connected with no other is a matter by
-//! itself. A matter is agreed upon when each text has a decision in it and no two of its decisions are opposite.
+//! What a text decides is the list under its heading `Decisions`. Two decisions with the same words are the same; of
+//! the rest the judge says which pairs are the same decision and which are opposite. A *matter* is a group of decisions
+//! that are connected by such pairs, through any number of them; a decision that is connected with no other is a matter
+//! by itself. A matter is agreed upon when each text has a decision in it and no two of its decisions are opposite.
 //! Agreement is the share of the matters that are agreed upon, in percent; it is 0 when two decisions on a major
 //! requirement are opposite, and unknown when a text states no decision, when there are fewer than two texts, or when
 //! nobody said how the decisions relate.
@@ -328,8 +328,8 @@ impl Decisions {
         Agreement { agreement, unknown: None, matters, opposed_on }
     }
 
-    /// The pairs that are related, by place. A pair of which both is said is opposite: the one who doubts an agreement is
-    /// heard.
+    /// The pairs that are related, by place. A pair of which both is said is opposite: the one who doubts an agreement
+    /// is heard.
     fn related(&self, relations: Option<&Relations>) -> Vec<(usize, usize, Relation)> {
         let place = |decision: &str| self.wordings.iter().position(|wording| wording.decision == decision);
         let named = relations.into_iter().flat_map(|relations| &relations.pairs).filter_map(|pair| {

@@ -1,4 +1,5 @@
-//! The check of what is delivered: drafts of the answer, the lenses through which they are read, and what is left unread.
+//! The check of what is delivered: drafts of the answer, the lenses through which they are read, and what is left
+//! unread.
 
 use std::sync::Arc;
 

@@ -188,8 +188,8 @@ fn unreplaced(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
     Some((&**text, debate.words(failed.stage).noun))
 }
 
-/// The text that the answer rests on, where others were to decide on its author's texts by a word and nobody did on this
-/// one; and what such a decision is called.
+/// The text that the answer rests on, where others were to decide on its author's texts by a word and nobody did on
+/// this one; and what such a decision is called.
 fn unseen(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
     let decides = |stage: StageId| {
         debate.stage(stage).is_some_and(|stage| stage.in_round && stage.yields == Some(ResultKind::Ballot))

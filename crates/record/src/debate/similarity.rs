@@ -1,5 +1,5 @@
-//! How alike texts are by their words: the cosine of the stemmed words' tf-idf weights. It tells a text that was reworked
-//! from one that was repeated, but not a decision from its opposite.
+//! How alike texts are by their words: the cosine of the stemmed words' tf-idf weights. It tells a text that was
+//! reworked from one that was repeated, but not a decision from its opposite.
 
 use std::collections::BTreeMap;
 

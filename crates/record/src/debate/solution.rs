@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use dialectic_base::call::Cut;
 use dialectic_base::figures::score;
+use dialectic_base::markdown::single_spaced;
 
 use super::{AgentId, Ruling};
 
@@ -122,8 +123,7 @@ impl Brief {
     pub fn lines(&self) -> Vec<String> {
         let lines = [("Agree", &self.agree), ("Differ", &self.differ), ("Strongest objection", &self.objection)];
         let said = lines.into_iter().filter(|(_, text)| !text.trim().is_empty());
-        let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        said.map(|(what, text)| format!("**{what}:** {}", flat(text))).collect()
+        said.map(|(what, text)| format!("**{what}:** {}", single_spaced(text))).collect()
     }
 }
 

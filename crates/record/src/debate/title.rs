@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use dialectic_base::markdown::single_spaced;
 use dialectic_base::sanitize;
 
 use super::Debate;
@@ -12,8 +13,8 @@ const WORDS: usize = 8;
 const CHARACTERS: usize = 80;
 
 impl Debate {
-    /// What the debate is called: the judge's title, else the first sentence of the problem, cut at a word. Plain text on
-    /// one line; escape it as any other text of a model. Empty where the problem says nothing.
+    /// What the debate is called: the judge's title, else the first sentence of the problem, cut at a word. Plain text
+    /// on one line; escape it as any other text of a model. Empty where the problem says nothing.
     pub fn title(&self) -> Cow<'_, str> {
         self.given_title().map_or_else(|| title_of_problem(&self.problem).unwrap_or_default().into(), Cow::Borrowed)
     }
@@ -55,7 +56,7 @@ fn sentence(line: &str) -> &str {
 fn plain(text: &str) -> String {
     let visible = sanitize::one_line(text);
     let without_marks = visible.replace("**", "").replace("__", "").replace('`', "");
-    without_marks.split_whitespace().collect::<Vec<_>>().join(" ").trim_start_matches('#').trim().to_owned()
+    single_spaced(&without_marks).trim_start_matches('#').trim().to_owned()
 }
 
 /// `text` in at most so many characters, ending with a whole word where there is one.

@@ -12,8 +12,9 @@ use super::role::{BUILT_IN, JUDGE, Role};
 /// Bytes of the hash that are kept: enough to tell versions apart, short enough to read out.
 const KEPT_BYTES: usize = 6;
 
-/// The version of what is compiled in and of `prompts`, those of a protocol and its system text: the first 12 hexadecimal digits of a
-/// SHA-256 over their names and texts. It changes with every change to any of them, and with nothing else.
+/// The version of what is compiled in and of `prompts`, those of a protocol and its system text: the first 12
+/// hexadecimal digits of a SHA-256 over their names and texts. It changes with every change to any of them, and with
+/// nothing else.
 pub fn version(prompts: &[&Prompt]) -> String {
     let templates = Template::ALL.iter().map(|template| (template.file(), template.text()));
     let own = prompts.iter().map(|prompt| (prompt.file, prompt.text));

@@ -48,8 +48,8 @@ pub(super) const fn check_of_answer() -> Stage {
     )
 }
 
-/// The text that takes the place of the draft is written by the one who wrote that: the judge, or an agent. `facts` says
-/// what follows from it.
+/// The text that takes the place of the draft is written by the one who wrote that: the judge, or an agent. `facts`
+/// says what follows from it.
 pub(super) const fn final_text(facts: fn(&Debate) -> Vec<Event>) -> Stage {
     let words = [
         "final text",

@@ -146,8 +146,8 @@ pub fn floor_vote(debate: &Debate) -> Option<FloorVote> {
     }
     let count = |choice: &str| [0, 1].map(|poll| counted.iter().filter(|votes| votes[poll] == choice).count());
     let (in_favour, opposed, undecided) = (count(FOR), count(AGAINST), count(UNDECIDED));
-    // Sums instead of differences: what one side gained more than the other. A voter who is not counted may have gone from one
-    // side to the other, which makes a difference of two.
+    // Sums instead of differences: what one side gained more than the other. A voter who is not counted may have gone
+    // from one side to the other, which makes a difference of two.
     let (gained, lost) = (in_favour[1] + opposed[0], opposed[1] + in_favour[0]);
     let is_certain = gained.abs_diff(lost) > 2 * uncounted.len();
     let ahead = if gained > lost { Position::For } else { Position::Against };

@@ -111,7 +111,8 @@ pub enum PromptContext {
     WholeDebate,
     /// The draft of the answer, with those of its inputs that check it, and the points that it claims to have met.
     Draft,
-    /// The same as [`WholeDebate`](Self::WholeDebate), with who is who, the solution, and what the user asked about it before, with the answers.
+    /// The same as [`WholeDebate`](Self::WholeDebate), with who is who, the solution, and what the user asked about it
+    /// before, with the answers.
     Record,
 }
 

@@ -9,7 +9,7 @@ use crate::debate::{
 };
 use crate::prompt::Prompt;
 use dialectic_base::figures::score;
-use dialectic_base::markdown::{cell, inline};
+use dialectic_base::markdown::{cell, inline, single_spaced};
 
 use super::motion::side;
 use super::{BudgetClass, Next, OutputSpec, PromptContext, Row, Stage, Step, Trigger, key, oxford, with_failure};
@@ -208,8 +208,7 @@ fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
         text.push_str("\n### Criteria\n\n");
     }
     for (criterion, assessment) in &verdict.criteria {
-        let assessment = assessment.split_whitespace().collect::<Vec<_>>().join(" ");
-        let _ = writeln!(text, "- **{}**: {assessment}", inline(criterion));
+        let _ = writeln!(text, "- **{}**: {}", inline(criterion), single_spaced(assessment));
     }
     let _ = writeln!(text, "\n### Reasoning\n\n{}", verdict.reasoning.trim());
     if let Some(second) = debate.judgements.get(1).filter(|second| !second.reasoning.trim().is_empty()) {
@@ -234,7 +233,7 @@ fn advice(judgements: &[Judgement]) -> String {
     for place in 0..parts(&Advice::default()).len() {
         for (heading, said) in judgements.iter().map(|judgement| parts(&judgement.advice)[place].clone()) {
             let said = said.unwrap_or_default();
-            let item = format!("- **{heading}**: {}", said.split_whitespace().collect::<Vec<_>>().join(" "));
+            let item = format!("- **{heading}**: {}", single_spaced(&said));
             if !said.is_empty() && !items.contains(&item) {
                 items.push(item);
             }

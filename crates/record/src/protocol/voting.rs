@@ -30,7 +30,8 @@ pub struct Ballots {
     pub voter_salt: u32,
     /// The same for the casting vote.
     pub tie_salt: u32,
-    /// How many of the voters a text needs; most of the ballots, with a casting vote of the judge, where there is no rule.
+    /// How many of the voters a text needs; most of the ballots, with a casting vote of the judge, where there is no
+    /// rule.
     pub rule: Option<VotingRule>,
 }
 
@@ -171,8 +172,8 @@ pub fn result(debate: &Debate, ballots: &Ballots) -> Option<Event> {
     Some(Event::Voted { voting, call: None })
 }
 
-/// The result by a rule: a winner needs enough of all who could vote, so that no ballot that failed makes a majority, and
-/// enough of them have to have voted.
+/// The result by a rule: a winner needs enough of all who could vote, so that no ballot that failed makes a majority,
+/// and enough of them have to have voted.
 fn by_rule(debate: &Debate, ballots: &Ballots, tally: BTreeMap<AgentId, u32>, rule: VotingRule) -> Voting {
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let (voters, cast) = (count(debate.team().len()), ballots.cast(debate));

@@ -290,7 +290,8 @@ impl Journal {
     /// Appends an event with one write, so that it survives the end of this process, however that comes.
     ///
     /// # Errors
-    /// When it cannot be written, or another program wrote to it. What was written of it is removed again, as far as that is possible.
+    /// When it cannot be written, or another program wrote to it. What was written of it is removed again, as far as
+    /// that is possible.
     pub fn append(&mut self, recorded: &Recorded) -> Result<(), JournalError> {
         let failed = |source| JournalError::Append { path: self.path.clone(), source };
         let line = seal(recorded, &self.mark.sha256).map_err(|error| failed(error.into()))?;

@@ -64,8 +64,8 @@ impl Entry {
         }
     }
 
-    /// Whether the journal has events that the state file was saved without: what was noted about a finished debate by a
-    /// process that was killed. Only its end is read.
+    /// Whether the journal has events that the state file was saved without: what was noted about a finished debate by
+    /// a process that was killed. Only its end is read.
     fn is_behind_journal(&self) -> bool {
         let last = self.journal.as_deref().and_then(|path| last_event(path).ok().flatten());
         let saved = read_mark(&self.state);

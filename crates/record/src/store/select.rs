@@ -5,8 +5,8 @@ use std::path::Path;
 use super::{Directory, Entry, StoreError};
 
 impl Directory {
-    /// The debates that `names` mean, each once, in the order of the names. A name is what [`Directory::find`] takes, or
-    /// a pattern for paths (`*`, `?`, `[...]`), whose matches come sorted.
+    /// The debates that `names` mean, each once, in the order of the names. A name is what [`Directory::find`] takes,
+    /// or a pattern for paths (`*`, `?`, `[...]`), whose matches come sorted.
     ///
     /// # Errors
     /// When a name means none or several, or nothing fits a pattern.

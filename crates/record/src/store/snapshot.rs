@@ -14,8 +14,8 @@ pub enum Readers {
     All,
 }
 
-/// Replaces the file at `path` by what `write` writes: a temporary file beside it, synced to disk, then renamed. The mode
-/// of the file that is replaced stays, and its owner where we may give files away; `readers` is for a new one.
+/// Replaces the file at `path` by what `write` writes: a temporary file beside it, synced to disk, then renamed. The
+/// mode of the file that is replaced stays, and its owner where we may give files away; `readers` is for a new one.
 ///
 /// # Errors
 /// When any step fails; the file is then as it was.

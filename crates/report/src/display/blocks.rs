@@ -37,8 +37,8 @@ pub struct Layout {
     pub color: bool,
 }
 
-/// The points of a debate, by whose text they are against, the open and grave ones first, and what the authors did about
-/// them. Nothing in it steers a terminal but its own colours.
+/// The points of a debate, by whose text they are against, the open and grave ones first, and what the authors did
+/// about them. Nothing in it steers a terminal but its own colours.
 pub fn objections(shown: &Shown, view: &View<'_>, layout: Layout) -> String {
     let blocks = [
         subject::counts(view.debate, shown),

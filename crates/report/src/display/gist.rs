@@ -14,8 +14,8 @@ use super::told::{first_sentence, inner_quotes, rows};
 const TITLE: usize = 80;
 const SENTENCE: usize = 160;
 
-/// The three lines, each in rows of at most so many `columns`, or as long as it is. `name` is what a person types for the
-/// debate.
+/// The three lines, each in rows of at most so many `columns`, or as long as it is. `name` is what a person types for
+/// the debate.
 pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     format!("{}\n{}", essence(debate, columns), next(debate, &one_line(name), columns))
 }
@@ -39,7 +39,8 @@ fn answer(debate: &Debate) -> String {
     }
 }
 
-/// `Strongest objection (2.3, blocking), Kiss to Architect: “A write is lost.” It was rejected; maintained by its critic.`
+/// `Strongest objection (2.3, blocking), Kiss to Architect: “A write is lost.” It was rejected; maintained by its
+/// critic.`
 fn objection(debate: &Debate) -> String {
     let ledger = Ledger::shown(debate).ledger;
     let weightiest = subject::weightiest(&ledger);

@@ -142,8 +142,8 @@ pub(super) struct PendingControls {
     pub(super) is_held: bool,
 }
 
-/// The lines of the block, with colours, cut to `size`: the stages, a line for each participant, and at the bottom, where
-/// nothing else can cut it off, how long it has taken and what it costs.
+/// The lines of the block, with colours, cut to `size`: the stages, a line for each participant, and at the bottom,
+/// where nothing else can cut it off, how long it has taken and what it costs.
 pub(super) fn block(
     progress: &Progress,
     plan: &Plan,

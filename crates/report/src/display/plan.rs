@@ -76,7 +76,8 @@ impl Plan {
         of_round.map(|((_, stage), calls)| (*stage, *calls))
     }
 
-    /// How many calls are there, and how many there will be in the end if all goes as foreseen; nothing without a forecast.
+    /// How many calls are there, and how many there will be in the end if all goes as foreseen; nothing without a
+    /// forecast.
     pub(super) fn calls(&self) -> Option<(usize, usize)> {
         let settled = self.settled.len();
         (!self.stages.is_empty()).then(|| (settled, settled + self.to_come.len()))

@@ -1,5 +1,5 @@
-//! What of a debate stays in the scrollback of a terminal: a line for each call that has come back, a rule at the end of
-//! each round, and what else a reader wants to find there.
+//! What of a debate stays in the scrollback of a terminal: a line for each call that has come back, a rule at the end
+//! of each round, and what else a reader wants to find there.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -425,7 +425,8 @@ fn cut(text: &str, columns: usize) -> String {
     }
 }
 
-/// `text`, which has no colours, in at most so many columns, cut between two words where the last of them is not too long.
+/// `text`, which has no colours, in at most so many columns, cut between two words where the last of them is not too
+/// long.
 pub(super) fn cut_words(text: &str, columns: usize) -> String {
     /// The longest word that is given up rather than cut.
     const LONGEST: usize = 16;

@@ -1,4 +1,5 @@
-//! What is written of a debate, in blocks. Each subject builds its blocks once; Markdown, page and terminal render them.
+//! What is written of a debate, in blocks. Each subject builds its blocks once; Markdown, page and terminal render
+//! them.
 //!
 //! A block says what there is, not how it looks. Words of models and users are pieces of their own, so that each form
 //! escapes them in its way: only the program's own words get through as they are.

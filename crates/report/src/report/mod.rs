@@ -1,7 +1,8 @@
 //! What is written about a debate: one view of it, and the formats that render the view.
 //!
-//! Formats take a [`View`] and make text of it, where it goes is not theirs to know; none of them asks the clock. Nothing that came from
-//! a model is trusted here: as Markdown it stands in fences that it cannot leave, as HTML it is escaped.
+//! Formats take a [`View`] and make text of it, where it goes is not theirs to know; none of them asks the clock.
+//! Nothing that came from a model is trusted here: as Markdown it stands in fences that it cannot leave, as HTML it is
+//! escaped.
 
 pub(crate) mod block;
 pub(crate) mod compare;

@@ -4,7 +4,7 @@ use comrak::arena_tree::NodeEdge;
 use comrak::nodes::{ListType, Node, NodeValue};
 use comrak::{Arena, Options, parse_document};
 
-use dialectic_base::markdown::{inline, truncate};
+use dialectic_base::markdown::{inline, single_spaced, truncate};
 
 /// Texts above this many bytes are taken as they were written: Markdown of that size can nest deep.
 pub(super) const RENDERED_BYTES: usize = 128 * 1024;
@@ -155,7 +155,7 @@ pub(super) fn plain(text: &str) -> String {
 /// A text of a model on one line of Markdown, in at most about so many characters and cut between words: its code stays
 /// code, its other marks are gone.
 pub(super) fn brief(text: &str, chars: usize) -> String {
-    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ").replace("**", "");
+    let flat = single_spaced(text).replace("**", "");
     let shown = truncate(&flat, chars);
     let is_cut = shown.len() < flat.len();
     let shown = if is_cut { shown.rsplit_once(' ').map_or(shown, |(words, _)| words) } else { shown };

@@ -180,8 +180,8 @@ fn held<'v>(debate: &Debate, turn: &[&'v Contribution]) -> StageSection<'v> {
     section(&name, turn.to_vec())
 }
 
-/// Whether a round is to say that a stage brought nothing: where it is a stage that the debate needs. Of neighbours that
-/// bring the same, a round has one.
+/// Whether a round is to say that a stage brought nothing: where it is a stage that the debate needs. Of neighbours
+/// that bring the same, a round has one.
 fn is_missed(debate: &Debate, round: &Round, stage: &StageInfo) -> bool {
     let mut groups = debate.stages.chunk_by(|one, next| one.yields == next.yields);
     let group = groups.find(|group| group.first().is_some_and(|first| first.id == stage.id)).unwrap_or_default();

@@ -54,9 +54,9 @@ pub struct ParticipantView {
 }
 
 impl<'a> View<'a> {
-    /// The view of `debate`. Agents come from `configured`, matched by the ids found in the state, else from the state's
-    /// own settings, else from the contributions. So does the judge; that of a configuration with another id is not the
-    /// judge of a debate whose settings are known.
+    /// The view of `debate`. Agents come from `configured`, matched by the ids found in the state, else from the
+    /// state's own settings, else from the contributions. So does the judge; that of a configuration with another id is
+    /// not the judge of a debate whose settings are known.
     pub fn new(debate: &'a Debate, events: &'a [Recorded], configured: Option<&Settings>) -> Self {
         let own = debate.settings.as_ref();
         let known = |id: &AgentId| {

@@ -55,8 +55,8 @@ impl RetryNotices {
     /// Waits until everything is written.
     pub(super) fn finish(self) {
         if let Some((sender, thread)) = self.0 {
-            // Either fails only where the thread has ended by a panic: its hook has reported that, and it takes no score
-            // away.
+            // Either fails only where the thread has ended by a panic: its hook has reported that, and it takes no
+            // score away.
             drop(sender.send(RetryMessage::Everything));
             drop(thread.join());
         }

@@ -188,8 +188,8 @@ impl Measures {
         self.ratio
     }
 
-    /// What a request could cost at most at the list price, all of its input written to the cache. `answer` is its output
-    /// limit in tokens.
+    /// What a request could cost at most at the list price, all of its input written to the cache. `answer` is its
+    /// output limit in tokens.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,

@@ -96,8 +96,8 @@ struct DeltaFunction {
     arguments: Option<Arguments>,
 }
 
-/// A chunk as nearly all of a stream are. What is read from it is borrowed, and where it holds anything else, it is read
-/// as a [`Chunk`].
+/// A chunk as nearly all of a stream are. What is read from it is borrowed, and where it holds anything else, it is
+/// read as a [`Chunk`].
 #[derive(Deserialize)]
 struct ChunkWords<'a> {
     #[serde(borrow)]

@@ -61,7 +61,8 @@ async fn a_server_without_responses_refuses_one_call_only() {
     for refusal in refusals() {
         let said = refusal.clone();
         let server = Server::with(move |seen| if seen.path == RESPONSES { said.clone() } else { regular(CHAT) });
-        // On a busy machine a refusal may take longer than calls to a server on it wait: then others ask as the first did.
+        // On a busy machine a refusal may take longer than calls to a server on it wait: then others ask as the first
+        // did.
         let client = waiting(&server, false, LONG);
         // Whether they ask the same model or each its own.
         let requests: Vec<Request> = (0..8).map(|index| request_for(&format!("m-{}", index % 3))).collect();

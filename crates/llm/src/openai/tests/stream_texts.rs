@@ -4,8 +4,8 @@ use crate::FinishReason;
 
 use super::*;
 
-/// What comes of a text that either API says, as a whole and as a stream in pieces of some characters, and what is heard
-/// of the stream.
+/// What comes of a text that either API says, as a whole and as a stream in pieces of some characters, and what is
+/// heard of the stream.
 async fn all_ways(text: &str) -> Vec<(Result<Reply, ModelError>, Option<String>)> {
     let mut ways = Vec::new();
     for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {

@@ -136,7 +136,8 @@ fn after_number(text: &str) -> (bool, &str) {
     }
 }
 
-/// `[blocking]`, `**[major]**`, `(minor)`, `**Blocking:**`, `minor -` at the beginning of a text, and what comes after it.
+/// `[blocking]`, `**[major]**`, `(minor)`, `**Blocking:**`, `minor -` at the beginning of a text, and what comes after
+/// it.
 fn tag(text: &str) -> Option<(Severity, &str)> {
     let inner = text.trim_start_matches(|c: char| "*_`[(".contains(c));
     let is_marked = inner.len() < text.len();

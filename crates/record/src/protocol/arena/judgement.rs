@@ -59,8 +59,8 @@ fn scorings(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> V
     if candidates.len() > 1 && is_affordable { vec![first, second] } else { vec![first] }
 }
 
-/// Whether the judge was asked for its scores and gave none that could be read. The answer is written all the same: what
-/// was paid for up to here is worth one, and the outcome says what it lacks.
+/// Whether the judge was asked for its scores and gave none that could be read. The answer is written all the same:
+/// what was paid for up to here is worth one, and the outcome says what it lacks.
 fn is_unscored(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> bool {
     let is_settled = |step: &Step| debate.settled(&step.key).is_some();
     judgements(debate).is_empty() && scorings(debate, judge, candidates).iter().all(is_settled)

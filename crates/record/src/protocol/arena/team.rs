@@ -57,8 +57,8 @@ fn select(debate: &Debate) -> Selection {
     Selection { size: wanted, debates: standings.debates, candidates }
 }
 
-/// Chooses `size` of the candidates: the best first, those of equal score in their order, and of one family at most half
-/// of them, as long as there are others.
+/// Chooses `size` of the candidates: the best first, those of equal score in their order, and of one family at most
+/// half of them, as long as there are others.
 fn choose(candidates: &mut [TeamCandidate], size: usize) {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     // A stable sort keeps the order of the configuration where scores are equal.

@@ -43,8 +43,9 @@ impl JournalReader {
         Ok(Some(event))
     }
 
-    /// Whether it stands between two lines. Where it does not, the rest of a line may never come: a program that was killed
-    /// left a part of it, and the process that carries on writes over that. The journal has to be opened anew then.
+    /// Whether it stands between two lines. Where it does not, the rest of a line may never come: a program that was
+    /// killed left a part of it, and the process that carries on writes over that. The journal has to be opened anew
+    /// then.
     pub fn is_between_lines(&self) -> bool {
         self.line.is_empty()
     }

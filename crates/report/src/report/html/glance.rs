@@ -1,5 +1,5 @@
-//! What thirty seconds are enough for: how sure the answer is, the objections that weigh most with what each changed, and
-//! what is open.
+//! What thirty seconds are enough for: how sure the answer is, the objections that weigh most with what each changed,
+//! and what is open.
 
 use maud::{Markup, html};
 

@@ -107,7 +107,8 @@ fn shown(text: &str, top: u8, breaks: Breaks, read: &mut dyn FnMut(Node<'_>)) ->
     if text.trim().is_empty() {
         return html! { p.none { "There is no text." } };
     }
-    // Nobody reads longer ones as prose, and Markdown of that size can nest deep enough to bring a browser to its knees.
+    // Nobody reads longer ones as prose, and Markdown of that size can nest deep enough to bring a browser to its
+    // knees.
     let rendered = (text.len() <= RENDERED_BYTES).then(|| render(text, top, breaks, read)).flatten();
     match rendered.filter(|html| html.len() <= text.len().saturating_mul(GROWTH).saturating_add(4096)) {
         Some(rendered) => html! { div.text dir="auto" { (PreEscaped(rendered)) } },

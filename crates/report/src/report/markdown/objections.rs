@@ -1,4 +1,5 @@
-//! The check of the answer; what became of every objection: all points in a table, then each with its texts, then what the authors changed.
+//! The check of the answer; what became of every objection: all points in a table, then each with its texts, then what
+//! the authors changed.
 
 use dialectic_record::debate::{Ledger, Shown};
 
@@ -7,7 +8,8 @@ use super::super::block::Block;
 use super::super::subject;
 use super::{Document, blocks};
 
-/// Nothing of a check for a debate without one, nor of objections for one whose record holds no readings, as those of older versions do: their reports stay as they are.
+/// Nothing of a check for a debate without one, nor of objections for one whose record holds no readings, as those of
+/// older versions do: their reports stay as they are.
 pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
     let check = subject::check(view.debate);
     if !check.is_empty() {

@@ -17,8 +17,8 @@ use super::elements::scrolling;
 use super::participants::{PanelMember, Participants};
 use super::text::name;
 
-/// Calls that ran for less than this, all together, in milliseconds, are drawn one beside the other: to scale they would
-/// be hair lines.
+/// Calls that ran for less than this, all together, in milliseconds, are drawn one beside the other: to scale they
+/// would be hair lines.
 const TOO_SHORT: i64 = 1_000;
 
 /// A call on the chart: between two times in milliseconds, or two places in the order of the calls.
