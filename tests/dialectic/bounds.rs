@@ -20,13 +20,13 @@ fn padded(text: &str, bytes: usize) -> String {
 }
 
 /// Lines of `bytes` in all.
-fn list(lines: Vec<String>, bytes: usize) -> String {
+fn list(lines: &[String], bytes: usize) -> String {
     let each = (bytes / lines.len().max(1)).saturating_sub(1);
     lines.iter().map(|line| padded(line, each) + "\n").collect()
 }
 
 fn points(count: usize, bytes: usize) -> String {
-    list((1..=count).map(|at| format!("{at}. [major] Part {at}: it fails. Resolved by: ")).collect(), bytes)
+    list(&(1..=count).map(|at| format!("{at}. [major] Part {at}: it fails. Resolved by: ")).collect::<Vec<_>>(), bytes)
 }
 
 /// The numbers of the points that a prompt lists.
@@ -41,7 +41,7 @@ fn listed(request: &Incoming) -> Vec<String> {
 
 /// What is said of the listed points.
 fn on_listed(request: &Incoming, verdict: &str, bytes: usize) -> String {
-    list(listed(request).into_iter().map(|number| format!("- {number} {verdict} (Part): ")).collect(), bytes)
+    list(&listed(request).into_iter().map(|number| format!("- {number} {verdict} (Part): ")).collect::<Vec<_>>(), bytes)
 }
 
 fn assessed(text: &str) -> Reply {
