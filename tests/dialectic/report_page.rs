@@ -137,6 +137,34 @@ fn every_page_is_sound_and_holds_all_that_it_needs() {
     }
 }
 
+/// A page is read on the way, and kept for years: it is not much larger than what it says.
+#[test]
+fn a_page_is_at_most_twice_its_texts_and_a_frame() {
+    const FRAME: usize = 60_000;
+    for (name, debate, events) in debates() {
+        let said = debate.rounds.iter().flat_map(|round| &round.contributions).chain(&debate.checks);
+        let answer = debate.final_solution.as_ref().map_or(0, |solution| solution.description.len());
+        let attached: usize = debate.attachments.iter().map(|attachment| attachment.text.len()).sum();
+        let texts = said.map(|one| one.content.len()).sum::<usize>() + answer + debate.problem.len() + attached;
+        let page = page(&debate, &events).len();
+        assert!(page <= 2 * texts + FRAME, "{name}: {page} bytes for {texts} of text");
+    }
+}
+
+/// What a reader without scripts sees is the same: nothing is hidden until a script shows it, or written by one.
+#[test]
+fn a_page_is_read_without_a_script() {
+    for (name, debate, events) in debates() {
+        let page = page(&debate, &events);
+        let tags = tags(&page);
+        assert!(!tags.iter().any(|tag| tag.name == "script"), "{name}: a script");
+        assert!(!tags.iter().any(|tag| tag.attribute("hidden").is_some()), "{name}: something is hidden");
+        let Some(solution) = &debate.final_solution else { continue };
+        let begins = solution.description.split(|c: char| !c.is_alphanumeric()).find(|word| word.len() > 6);
+        assert!(page.contains(begins.unwrap_or_default()), "{name}: the solution is not there");
+    }
+}
+
 #[test]
 fn a_page_has_the_sections_that_its_debate_has_something_for() {
     let expected = |name: &str| match name {
