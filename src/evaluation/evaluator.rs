@@ -7,14 +7,12 @@ use dialectic_base::provider::OFFLINE;
 use dialectic_config::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
 use dialectic_engine::engine::planned_call;
 use dialectic_llm::{Caller, Request, request_bytes};
-use dialectic_record::debate::{CallKey, PlannedCall, StageId};
+use dialectic_record::debate::{CallKey, PlannedCall};
 use dialectic_record::prompt::{SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user, read_whole_prompt};
+use dialectic_record::protocol::follow_up_info;
 
 use super::Subject;
 use super::schema::EVALUATION;
-
-/// What evaluations are called for in a forecast. No record has this among its stages.
-const EVALUATION_STAGE: StageId = StageId::new("evaluation");
 
 /// An evaluator that can be asked.
 pub struct Evaluator {
@@ -86,7 +84,8 @@ impl Evaluator {
     #[must_use]
     pub fn planned(&self, subject: &Subject) -> PlannedCall {
         let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.settings;
-        let key = CallKey::new(0, EVALUATION_STAGE, id);
+        // It belongs to no stage of a debate, as little as a follow-up does.
+        let key = CallKey::new(0, follow_up_info().id, id);
         let bytes = request_bytes(&self.request(subject));
         planned_call(key, (provider, model), *max_tokens, self.caller.price, bytes)
     }

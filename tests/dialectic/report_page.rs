@@ -4,6 +4,7 @@ pub(crate) mod browser;
 mod hostile;
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -134,6 +135,62 @@ fn every_page_is_sound_and_holds_all_that_it_needs() {
         assert_eq!(count("table"), count("caption") + written, "{name}: a table without a caption");
         let scopeless = tags.iter().any(|tag| !tag.is_end && tag.name == "th" && tag.attribute("scope").is_none());
         assert!(written > 0 || !scopeless, "{name}: a heading of a table without a scope");
+    }
+}
+
+/// Bytes of a page that its frame may take: its style, its drawings, its tables of calls and settings.
+const FRAME: usize = 60_000;
+
+/// The same of a debate whose texts are a few lines each, with fifteen objections and some thirty calls.
+const PREPARED_FRAME: usize = 80_000;
+
+/// What people and models wrote in a debate, in bytes.
+fn texts(debate: &Debate) -> usize {
+    let said = debate.rounds.iter().flat_map(|round| &round.contributions).chain(&debate.checks);
+    let summaries =
+        debate.rounds.iter().flat_map(|round| round.summaries.iter().flatten()).map(|(_, one)| one.summary.len());
+    let attached = debate.attachments.iter().map(|attachment| attachment.text.len());
+    let solution = debate.final_solution.as_ref().map_or(0, |solution| {
+        let reasons = solution.rulings.iter().map(|ruling| ruling.reason.len() + ruling.remains.len());
+        solution.description.len() + reasons.sum::<usize>()
+    });
+    let said: usize = said.map(|one| one.content.len()).sum();
+    debate.problem.len() + said + summaries.chain(attached).sum::<usize>() + solution
+}
+
+/// A page is read on the way, and kept for years: it is not much larger than what it says. Prepared texts are a few
+/// lines each, so that their frame is most of a page; the recorded debate was written by models.
+#[test]
+fn a_page_is_at_most_twice_its_texts_and_its_frame() {
+    let sandbox = Sandbox::new();
+    sandbox.run(["demo", "--quiet"]).expect_code(0);
+    let recorded = sandbox.directory().join(".cache/dialectic/demo.json");
+    sandbox.run([OsStr::new("report"), recorded.as_os_str(), OsStr::new("-o"), OsStr::new("demo.html")]).expect_code(0);
+    let (texts_of_demo, page_of_demo) = (texts(&read_state(&recorded).unwrap()), sandbox.read("demo.html").len());
+    assert!(page_of_demo <= 2 * texts_of_demo + FRAME, "{page_of_demo} bytes for {texts_of_demo}");
+    for (name, debate, events) in debates() {
+        let (page, texts) = (page(&debate, &events).len(), texts(&debate));
+        let frame = match name {
+            // Plans of events without words, and objections alone.
+            "made up" | "unfinished" | "argued" => continue,
+            "judged" | "voted" | "merged with failures" => PREPARED_FRAME,
+            _ => FRAME,
+        };
+        assert!(page <= 2 * texts + frame, "{name}: {page} bytes for {texts}");
+    }
+}
+
+/// What a reader without scripts sees is the same: nothing is hidden until a script shows it, or written by one.
+#[test]
+fn a_page_is_read_without_a_script() {
+    for (name, debate, events) in debates() {
+        let page = page(&debate, &events);
+        let tags = tags(&page);
+        assert!(!tags.iter().any(|tag| tag.name == "script"), "{name}: a script");
+        assert!(!tags.iter().any(|tag| tag.attribute("hidden").is_some()), "{name}: something is hidden");
+        let Some(solution) = &debate.final_solution else { continue };
+        let begins = solution.description.split(|c: char| !c.is_alphanumeric()).find(|word| word.len() > 6);
+        assert!(page.contains(begins.unwrap_or_default()), "{name}: the solution is not there");
     }
 }
 

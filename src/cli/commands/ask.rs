@@ -71,9 +71,9 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     match question {
         None if is_talking() => asker.converse(terminal),
         question => {
-            let asked = asker.ask(question, |offer, terminal| agree(offer, BEGIN, terminal), terminal)?;
+            let outcome = asker.ask(question, |offer, terminal| agree(offer, BEGIN, terminal), terminal)?;
             end_on_interrupt();
-            match asked {
+            match outcome {
                 Asked::Answered => {
                     terminal.notice(&format!("Saved the answer to {}", asker.entry.state.display()));
                     Ok(())

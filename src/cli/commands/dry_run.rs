@@ -12,7 +12,8 @@ pub(super) fn run(spec: &Spec, runner: &Runner, terminal: &mut Terminal) -> Resu
     (spec.protocol.check)(settings)?;
     let forecast = runner.forecast(spec)?;
     let total = display::price_tag(&forecast, settings.max_cost(), has_tools(settings));
-    terminal.text(&format!("{total}\n\n{}", display::forecast(&forecast, &spec.protocol.infos())))?;
+    terminal
+        .text(&format!("{total}\n\n{}", display::forecast(&forecast, &spec.protocol.infos(), terminal.columns())))?;
     for warning in check_windows(&forecast.calls, settings)? {
         terminal.warning(&warning);
     }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use self::chromium::{Chromium, Tab};
 use super::client::{Serving, curious, held_by, journal, sandbox};
+use crate::budget::said;
 use crate::report_page::browser::is_installed;
 use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, short_reply};
 
@@ -15,6 +16,10 @@ const STATUS: &str = "document.querySelector('.state .badge')?.textContent";
 /// What would run if it became markup.
 const HOSTILE: &str =
     "<script>window.hacked = 1</script><img src=x onerror=\"window.hacked = 2\"> \u{202e}[x](javascript:hacked)";
+
+/// A motion that is still argued, and a debate whose judge cannot be asked.
+const MOTION: &str = "We should stay with Rust";
+const DOOMED: &str = "A problem without an answer";
 
 fn press(tab: &mut Tab, text: &str) {
     tab.until(&format!(
@@ -191,11 +196,23 @@ fn every_view_fits_a_phone_and_a_reader() {
     let gate = Gate::shut();
     let held = gate.clone();
     let server = MockServer::with(move |request| {
+        // A motion that does not come further than its rebuttals, and a debate that finds no end.
+        if request.prompt().contains(MOTION) {
+            let reply = said(request, false);
+            return if request.task() == "rebut" { held_by(reply, &held) } else { reply };
+        }
+        if request.prompt().contains(DOOMED) && request.purpose == Purpose::Synthesize {
+            return Reply::error(400, "no such thing");
+        }
         let reply = curious(request);
-        if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
+        let is_held = request.purpose == Purpose::Critique && !request.prompt().contains(DOOMED);
+        if is_held { held_by(reply, &held) } else { reply }
     });
     let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &[]);
+    let serving = Serving::start(&sandbox, &["--max-debates", "9"]);
+    let failed = serving.begin(&json!({"problem": DOOMED}));
+    serving.wait_for(&failed, "failed");
+    let arguing = serving.begin(&json!({"problem": MOTION, "protocol": "oxford", "rounds": 3}));
     let agents: Vec<Value> =
         ["architect", "kiss", "security", "performance"].iter().map(|role| json!({"role": role})).collect();
     let motion = serving
@@ -208,9 +225,11 @@ fn every_view_fits_a_phone_and_a_reader() {
     let arena = serving.begin(&json!({"problem": "Which store do we take?", "protocol": "arena", "offline": true}));
     serving.wait_for(&arena, "completed");
     let views = [
-        ("/".to_owned(), "document.querySelectorAll('.debates tbody tr').length === 4"),
+        ("/".to_owned(), "document.querySelectorAll('.debates tbody tr').length === 6"),
         ("/new".to_owned(), "document.querySelectorAll('.members tbody tr').length === 2"),
         (format!("/debates/{running}"), "document.querySelectorAll('.graph .edge').length > 0"),
+        (format!("/debates/{arguing}"), "document.querySelectorAll('.side').length > 1"),
+        (format!("/debates/{failed}"), "document.querySelector('main .problem')"),
         (format!("/debates/{asking}"), "document.querySelectorAll('.questions textarea').length === 2"),
         (format!("/debates/{motion}"), "document.querySelector('.report')?.shadowRoot?.querySelector('#solution')"),
         (format!("/debates/{motion}#course"), "document.querySelectorAll('.side').length > 1"),

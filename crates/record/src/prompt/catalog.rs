@@ -129,7 +129,7 @@ mod tests {
 
     use super::super::evaluator;
     use super::*;
-    use crate::protocol::{ANSWER, CLARIFY_AGAIN, PROTOCOLS};
+    use crate::protocol::{ANSWER, ANSWER_FOR_TEXT, CLARIFY_AGAIN, PROTOCOLS};
 
     /// Every Markdown file below `directory`, relative to `root`.
     fn files(root: &Path, directory: &Path, found: &mut BTreeSet<String>) {
@@ -153,7 +153,7 @@ mod tests {
         known.extend(PROTOCOLS.iter().flat_map(|protocol| protocol.prompts).map(|prompt| prompt.file.to_owned()));
         known.extend(PROTOCOLS.iter().map(|protocol| protocol.system.file.to_owned()));
         known.extend(PARTS.map(|(file, _)| file.to_owned()));
-        known.extend([ANSWER.file, CLARIFY_AGAIN.file].map(str::to_owned));
+        known.extend([ANSWER.file, ANSWER_FOR_TEXT.file, CLARIFY_AGAIN.file].map(str::to_owned));
         known.extend(["README.md", "judge/role.md"].map(str::to_owned));
         known.extend([evaluator::SYSTEM, evaluator::USER].map(|(file, _)| file.to_owned()));
         assert_eq!(on_disk, known);

@@ -9,56 +9,69 @@ use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{Forecast, Made, PlannedCall, Purchase, Span, StageInfo};
 
 use super::table::{ColumnFit, table};
+use super::told::rows;
 
 /// The widest that an id or a model is shown.
 const NAME_WIDTH: usize = 48;
-/// The same for a stage.
+/// The least for who is called and about whom.
+const WHO_WIDTH: usize = 22;
+/// The widest that a stage is shown.
 const STAGE_WIDTH: usize = 24;
 
 /// A forecast as text: each call with its tokens and cost, the sums by model, and what the figures assume. `stages` are
-/// those of the debate's protocol.
-pub fn forecast(forecast: &Forecast, stages: &[StageInfo]) -> String {
-    let mut text = String::from("The calls that this debate would make. Nothing was called.\n");
+/// those of the debate's protocol; `width` is that of the screen, if there is one: where there is no room, models and
+/// tokens are left out first.
+pub fn forecast(forecast: &Forecast, stages: &[StageInfo], width: Option<usize>) -> String {
+    let broken = |first: &str, text: &str| lines(width, first, text);
+    let mut text = broken("", "The calls that this debate would make. Nothing was called.");
     let mut part = None;
-    let mut rows = Vec::new();
-    let flush = |text: &mut String, rows: &mut Vec<[String; 6]>| {
+    let mut cells = Vec::new();
+    let flush = |text: &mut String, cells: &mut Vec<[String; 6]>| {
         let columns = [
-            ColumnFit::Left(STAGE_WIDTH),
-            ColumnFit::Left(2 * NAME_WIDTH),
-            ColumnFit::Left(NAME_WIDTH),
-            ColumnFit::Right,
-            ColumnFit::Right,
-            ColumnFit::Right,
+            (ColumnFit::Left(STAGE_WIDTH), 0),
+            (ColumnFit::Broken(WHO_WIDTH), 0),
+            (ColumnFit::Left(NAME_WIDTH), 3),
+            (ColumnFit::Right, 2),
+            (ColumnFit::Right, 1),
+            (ColumnFit::Right, 0),
         ];
-        text.push_str(&table(2, columns, rows));
-        rows.clear();
+        text.push_str(&table(width, 2, columns, cells));
+        cells.clear();
     };
     // Writing to a String cannot fail.
     for call in &forecast.calls {
         let its = ForecastPart::of(call, stages);
         if part != Some(its) {
-            flush(&mut text, &mut rows);
+            flush(&mut text, &mut cells);
             let _ = writeln!(text, "\n{}", its.title());
             part = Some(its);
         }
-        rows.push(row(call));
+        cells.push(row(call));
     }
-    flush(&mut text, &mut rows);
+    flush(&mut text, &mut cells);
     text.push_str("\nIn all\n");
-    text.push_str(&totals(forecast));
-    text.push_str(
-        "\nWithin a round a call starts as soon as the texts that it is shown are there; everything\n\
-         else waits for the stage before it.\n",
-    );
+    text.push_str(&totals(forecast, width));
+    text.push('\n');
+    text.push_str(&broken(
+        "",
+        "Within a round a call starts as soon as the texts that it is shown are there; everything else waits for the \
+         stage before it.",
+    ));
     text.push_str("\nAssumed\n");
     for assumption in &forecast.assumptions {
-        let _ = writeln!(text, "  - {assumption}");
+        text.push_str(&broken("  - ", assumption));
     }
     text
 }
 
-/// What a debate takes, in a line: `38 calls, likely $0.08, at most $0.28`. `limit` is the cost limit, if there is one;
-/// `tools` says whether an agent may call some, which no figure counts.
+/// A paragraph after `first`, broken to the width of the screen if there is one.
+fn lines(width: Option<usize>, first: &str, text: &str) -> String {
+    let lines = width.map_or_else(|| vec![format!("{first}{text}")], |width| rows(first, text, width));
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// What a debate takes, in a line: `38 calls, likely $0.08, at most $0.28`. `limit` is the cost limit, if there is
+/// one; `tools` says whether an agent may call some, which no figure counts.
 pub fn price_tag(forecast: &Forecast, limit: Option<Usd>, tools: bool) -> String {
     let Span { low, high } = forecast.count();
     let calls = counted(high as u64, "call");
@@ -153,7 +166,7 @@ fn row(call: &PlannedCall) -> [String; 6] {
     ]
 }
 
-fn totals(forecast: &Forecast) -> String {
+fn totals(forecast: &Forecast, width: Option<usize>) -> String {
     let Forecast { calls, deciders, .. } = forecast;
     let mut models: BTreeMap<&str, Vec<&PlannedCall>> = BTreeMap::new();
     for call in calls {
@@ -164,11 +177,14 @@ fn totals(forecast: &Forecast) -> String {
     if several {
         rows.push(sum("together".to_owned(), &calls.iter().collect::<Vec<_>>()));
     }
-    let mut text = table(
-        2,
-        [ColumnFit::Left(NAME_WIDTH), ColumnFit::Left(24), ColumnFit::Right, ColumnFit::Right, ColumnFit::Right],
-        &rows,
-    );
+    let columns = [
+        (ColumnFit::Left(NAME_WIDTH), 0),
+        (ColumnFit::Left(24), 0),
+        (ColumnFit::Right, 2),
+        (ColumnFit::Right, 1),
+        (ColumnFit::Right, 0),
+    ];
+    let mut text = table(width, 2, columns, &rows);
     let reasons = [
         (Made::ByLength, "when texts have grown long".to_owned()),
         (Made::ByChoice, format!("when {} ask for it", one_line(&list(deciders)))),
@@ -176,7 +192,11 @@ fn totals(forecast: &Forecast) -> String {
     let given = reasons.into_iter().filter(|(made, _)| calls.iter().any(|call| call.made == *made));
     let given: Vec<String> = given.map(|(_, reason)| reason).collect();
     if !given.is_empty() {
-        let _ = writeln!(text, "  (a call with a question mark is made only {})", given.join(", or "));
+        text.push_str(&lines(
+            width,
+            "  ",
+            &format!("(a call with a question mark is made only {})", given.join(", or ")),
+        ));
     }
     text
 }
@@ -223,7 +243,8 @@ mod tests {
             cost: None,
         };
         let calls = keys.into_iter().map(call).collect();
-        let text = forecast(&Forecast { calls, deciders: Vec::new(), assumptions: Vec::new(), purchase: None }, stages);
+        let text =
+            forecast(&Forecast { calls, deciders: Vec::new(), assumptions: Vec::new(), purchase: None }, stages, None);
         text.split("\nIn all").next().unwrap_or_default().to_owned()
     }
 
@@ -249,6 +270,28 @@ mod tests {
           judge-summary  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
           synthesis      agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
         ");
+    }
+
+    #[test]
+    fn a_narrow_screen_shows_whole_lines_of_what_matters() {
+        let key = CallKey { round: 1, ..key(CRITIQUE, "agent-performance", Some("agent-architect")) };
+        let call = PlannedCall {
+            key,
+            model: "gpt-4".to_owned(),
+            provider: "openai".to_owned(),
+            made: Made::Always,
+            input: Span { low: 1000, high: 20_000 },
+            output: Span { low: 300, high: 4096 },
+            cost: None,
+        };
+        let assumptions = vec!["every round is run, and no call is repeated after an error".to_owned()];
+        let planned = Forecast { calls: vec![call], deciders: Vec::new(), assumptions, purchase: None };
+        for width in [50, 80] {
+            let text = forecast(&planned, &panel().stages, Some(width));
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            assert!(text.contains("agent-performance") && text.contains("agent-architect"), "{text}");
+            assert!(text.contains("cost unknown"), "{text}");
+        }
     }
 
     #[test]

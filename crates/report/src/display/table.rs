@@ -14,24 +14,33 @@ const GAP: usize = 2;
 pub(super) enum ColumnFit {
     /// Flush left; a cell wider than this many columns is cut.
     Left(usize),
+    /// Flush left; where there is no room, a cell is broken into lines of so many columns at least.
+    Broken(usize),
     /// Flush right, never cut: for figures.
     Right,
 }
 
-/// `rows` with their cells in `columns`, each row a line with `indent` spaces before it.
-pub(super) fn table<const N: usize>(indent: usize, columns: [ColumnFit; N], rows: &[[String; N]]) -> String {
+/// `rows` with their cells in `columns`, each row a line with `indent` spaces before it. In the `width` of a screen the
+/// columns with the highest ranks are left out first where there is no room for all, and those of rank 0 never.
+pub(super) fn table<const N: usize>(
+    width: Option<usize>,
+    indent: usize,
+    columns: [(ColumnFit, u8); N],
+    rows: &[[String; N]],
+) -> String {
     let cut = |cell: &str, column: ColumnFit| match column {
         ColumnFit::Left(most) => truncate_str(cell, most, "…").into_owned(),
-        ColumnFit::Right => cell.to_owned(),
+        ColumnFit::Broken(_) | ColumnFit::Right => cell.to_owned(),
     };
-    let mut table = Table::new(columns.map(|column| match column {
-        ColumnFit::Left(_) => TableColumn::text(""),
-        ColumnFit::Right => TableColumn::figure(""),
+    let mut table = Table::new(columns.map(|(column, rank)| match column {
+        ColumnFit::Left(_) => TableColumn::text("").rank(rank),
+        ColumnFit::Broken(least) => TableColumn::text("").rank(rank).flexible(least),
+        ColumnFit::Right => TableColumn::figure("").rank(rank),
     }));
     for row in rows {
-        table.row(row.iter().zip(columns).map(|(cell, column)| Cell::plain(cut(cell, column))));
+        table.row(row.iter().zip(columns).map(|(cell, (column, _))| Cell::plain(cut(cell, column))));
     }
-    let drawn = table.body(Layout { width: None, color: false });
+    let drawn = table.body(Layout { width: width.map(|width| width.saturating_sub(indent)), color: false });
     let before = " ".repeat(indent);
     drawn.lines().flat_map(|line| [before.as_str(), line, "\n"]).collect()
 }
@@ -232,9 +241,10 @@ mod tests {
     #[test]
     fn cells_line_up_whatever_they_are_made_of() {
         let rows = [["東京", "1", "end"], ["architect", "1,434", "x"]].map(|row| row.map(str::to_owned));
-        let drawn = table(2, [ColumnFit::Left(6), ColumnFit::Right, ColumnFit::Left(9)], &rows);
+        let drawn =
+            table(None, 2, [ColumnFit::Left(6), ColumnFit::Right, ColumnFit::Left(9)].map(|fit| (fit, 0)), &rows);
         assert_eq!(drawn, "  東京        1  end\n  archi…  1,434  x\n");
-        assert_eq!(table(0, [ColumnFit::Right], &[]), "");
+        assert_eq!(table(None, 0, [(ColumnFit::Right, 0)], &[]), "");
     }
 
     fn debates() -> Table {

@@ -8,7 +8,7 @@ use crate::report::stages::capitalized;
 use crate::report::{View, subject};
 use dialectic_base::figures::{counted, list, percent};
 use dialectic_base::severity::Severity;
-use dialectic_record::debate::{Answered, Counts, Objection, Shown, Solution};
+use dialectic_record::debate::{Answered, Counts, Decision, Objection, Shown, Solution};
 
 use super::blocks::{blocks, line, pill};
 use super::participants::Participants;
@@ -78,12 +78,21 @@ fn weightiest(participants: &Participants<'_>, shown: &Shown) -> Markup {
 
 /// A point, what became of it, and what it changed.
 fn objection(one: &Objection, group: &[&Objection], participants: &Participants<'_>) -> Markup {
-    let reason = one.reason.as_deref().map(|reason| gist(reason, CHANGE)).filter(|reason| !reason.trim().is_empty());
-    let section = one.section.as_deref().map(str::trim).filter(|section| !section.is_empty());
+    // Where no author answers, as in a council, the judge says what the answer does about it.
+    let ruling = one.ruling.as_ref().filter(|ruling| one.answer == Answered::Unanswered && !ruling.missing);
+    let (reason, section) = match ruling {
+        Some(ruling) => (Some(ruling.reason.as_str()), Some(ruling.place())),
+        None => (one.reason.as_deref(), one.section.as_deref()),
+    };
+    let reason = reason.map(|reason| gist(reason, CHANGE)).filter(|reason| !reason.trim().is_empty());
+    let section = section.map(str::trim).filter(|section| !section.is_empty());
     let changed = match one.answer {
         Answered::Accepted | Answered::Partly => Some("It changed"),
         Answered::Rejected => Some("It changed nothing"),
-        Answered::Unanswered => None,
+        Answered::Unanswered => ruling.map(|ruling| match ruling.decision {
+            Decision::Met | Decision::Partly => "It changed the answer",
+            Decision::NotMet | Decision::Dismissed | Decision::Upheld => "It changed nothing",
+        }),
     };
     html! {
         (pill(one.point.severity)) " " (point(one)) " "
