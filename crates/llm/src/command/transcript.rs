@@ -6,9 +6,12 @@ use dialectic_base::call::Tokens;
 use dialectic_base::money::Usd;
 
 use crate::openai::finish_word;
-use crate::{FailedAttempt, FinishReason, Listener, ModelError, Reply, StatedUsage};
+use crate::{FailedAttempt, Listener, ModelError, Reply, StatedUsage};
 
 use super::limits;
+
+/// What is recorded as the word for why an answer ended, where a program that has one does not say it.
+pub(super) const UNSAID: &str = "not said";
 
 /// What a program has said so far, gathered by the reader of its format.
 #[derive(Debug, Default)]
@@ -17,11 +20,13 @@ pub(super) struct Transcript {
     text: String,
     /// The answer as the program repeats it at the end.
     pub(super) whole: Option<String>,
-    /// Its word for why the answer ended.
+    /// Its word for why the answer ended; nothing of a program that never has one.
     pub(super) finish: Option<String>,
-    /// Whether it said that it had done what was asked.
+    /// Whether it said that this was all.
     pub(super) is_complete: bool,
     pub(super) tokens: Option<Tokens>,
+    /// What it had read when it began to answer.
+    pub(super) read: Option<Tokens>,
     pub(super) cost: Option<Usd>,
     pub(super) served_model: Option<String>,
     /// What it says went wrong.
@@ -67,11 +72,11 @@ impl Transcript {
             let may_be_billed = error.may_be_billed() || self.has_spoken();
             return Err(FailedAttempt { error, usage, may_be_billed });
         }
-        let (finish, word) = match &self.finish {
-            Some(word) => finish_word(Some(word)),
-            // It says of no answer why it ended.
-            None => (FinishReason::Complete, (!self.is_complete).then(|| "not said".to_owned())),
-        };
+        if !self.is_complete && !self.is_over {
+            let message = "it ended before it had said that this was all".to_owned();
+            return Err(FailedAttempt::with_usage(ModelError::Broken { message }, usage));
+        }
+        let (finish, word) = finish_word(self.finish.as_deref());
         Ok(Reply {
             text: self.whole.unwrap_or(self.text),
             tool_calls: Vec::new(),
