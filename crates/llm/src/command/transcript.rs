@@ -1,8 +1,10 @@
 //! What a program has said, and what that comes to.
 
 use chrono::{DateTime, Utc};
+use secrecy::{ExposeSecret as _, SecretString};
 
 use dialectic_base::call::Tokens;
+use dialectic_base::markdown::truncate;
 use dialectic_base::money::Usd;
 
 use crate::openai::finish_word;
@@ -10,6 +12,10 @@ use crate::{FailedAttempt, Listener, ModelError, Reply, StatedUsage};
 
 use super::limits;
 
+/// Shorter values than this are words that a message may have by chance.
+const SHORTEST_SECRET: usize = 8;
+/// Characters of what a program says of its failure that are kept.
+const LONGEST_MESSAGE: usize = 500;
 /// What is recorded as the word for why an answer ended, where a program that has one does not say it.
 pub(super) const UNSAID: &str = "not said";
 
@@ -66,9 +72,9 @@ impl Transcript {
     }
 
     /// Which of a program's own words decide: a failure is one whatever the exit code is.
-    pub(super) fn conclude(self, exit: &Exit) -> Result<Reply, FailedAttempt> {
+    pub(super) fn conclude(self, exit: &Exit, secrets: &[SecretString]) -> Result<Reply, FailedAttempt> {
         let usage = StatedUsage { tokens: self.tokens, cost: self.cost };
-        if let Some(error) = self.failure(exit) {
+        if let Some(error) = self.failure(exit, secrets) {
             let may_be_billed = error.may_be_billed() || self.has_spoken();
             return Err(FailedAttempt { error, usage, may_be_billed });
         }
@@ -88,7 +94,7 @@ impl Transcript {
         })
     }
 
-    fn failure(&self, exit: &Exit) -> Option<ModelError> {
+    fn failure(&self, exit: &Exit, secrets: &[SecretString]) -> Option<ModelError> {
         if let Some(tool) = &self.tool {
             return Some(ModelError::ToolUsed { tool: tool.clone() });
         }
@@ -98,6 +104,9 @@ impl Transcript {
             Some(code) => format!("it ended with the exit code {code}"),
             None => "a signal ended it".to_owned(),
         });
+        let secrets = secrets.iter().filter(|secret| secret.expose_secret().len() >= SHORTEST_SECRET);
+        let message = secrets.fold(message, |text, secret| text.replace(secret.expose_secret(), "[redacted]"));
+        let message = truncate(&message, LONGEST_MESSAGE).to_owned();
         if self.is_limited && (self.error.is_some() || failed) {
             return Some(ModelError::UsageLimit { until: self.limited_until, message });
         }
