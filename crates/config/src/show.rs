@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use dialectic_base::key_path::KeyPath;
 use dialectic_base::provider::OFFLINE;
-use dialectic_engine::access::{Environment, Outline};
+use dialectic_engine::access::{Environment, Outline, is_program};
 
 use super::layers::{Layers, ValueSource};
 use super::load::Loaded;
@@ -76,6 +76,9 @@ fn shown(leaf: &Value) -> String {
 }
 
 fn add_endpoint(provider: &str, loaded: &Loaded, environment: &Environment, rows: &mut Vec<SettingRow>) {
+    if is_program(provider, &loaded.settings.providers) {
+        return;
+    }
     let Some(outline) = Outline::of(provider, &loaded.settings.providers) else { return };
     let path = KeyPath::root().key("endpoints").key(provider);
     let entry = KeyPath::root().key("providers").key(provider);

@@ -2,9 +2,11 @@
 //!
 //! `program <provider> <model> <settings as JSON>`, the prompt on the standard input.
 
+#![expect(clippy::print_stdout, reason = "a program of its own says what it has to say")]
+
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,19 +49,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let live = Live { listener: &Nobody, timeouts, attempt: 1, further: None };
     let version = program.version()?;
     let answer = CommandModel::new(program).ask(&request, live).await;
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "version {version}")?;
+    println!("version {version}");
     match answer {
         Ok(reply) => {
             let word = reply.finish_word.unwrap_or_else(|| "none".to_owned());
-            writeln!(out, "text {}", reply.text)?;
-            writeln!(
-                out,
-                "finish {:?}, word {word}, tokens {:?}, cost {:?}",
-                reply.finish, reply.tokens, reply.stated_cost
-            )?;
+            println!("text {}", reply.text);
+            println!("finish {:?}, word {word}, tokens {:?}, cost {:?}", reply.finish, reply.tokens, reply.stated_cost);
         }
-        Err(failed) => writeln!(out, "failed {}: {failed}", failed.error.kind())?,
+        Err(failed) => println!("failed {}: {failed}", failed.error.kind()),
     }
     Ok(())
 }

@@ -158,12 +158,12 @@ fn all_problems_are_reported_in_one_go() {
   "providers": { "local": { "baseUrl": "localhost" } },
   "prices": { "m": { "inputPerMTok": -1 } }
 }"#;
-    insta::assert_snapshot!(load_text(text).unwrap_err(), @r"
+    insta::assert_snapshot!(load_text(text).unwrap_err(), @"
     the configuration `c.json` cannot be used, 19 problems:
       agents[0].model (line 3, column 5): is missing
       agents[0].id (line 3, column 13): is empty
       agents[0].name (line 3, column 25): is empty
-      agents[0].provider (line 3, column 58): unknown provider `opnai` (did you mean `openai`?); known: `openai`, `openrouter`, `anthropic`, `google`, `mistral`, `ollama`, `offline`, `local`
+      agents[0].provider (line 3, column 58): unknown provider `opnai` (did you mean `openai`?); known: `openai`, `openrouter`, `anthropic`, `google`, `mistral`, `ollama`, `offline`, `claude`, `codex`, `opencode`, `gemini`, `local`
       agents[0].temperature (line 3, column 82): must be from 0 to 2, not 2.5
       agents[1].toolCallLimit (line 4, column 78): must be a whole number of at least 0, not 1.5
       agents[2].id (line 5, column 13): `x` is already the id of `agents[1]`
@@ -213,6 +213,10 @@ fn every_bound_of_the_schema_is_enforced() {
         "Convergence" => Some(with_debate(&json!({"arena": {"convergence": { key: value }}}))),
         "StageLimits" => Some(with_debate(&json!({"arena": {"maxConcurrency": { key: value }}}))),
         "Budget" => Some(with_debate(&json!({"budget": { key: value }}))),
+        "Provider" => {
+            let program = json!({"type": "command", "argv": ["x"], key: value});
+            Some(with(&json!({"providers": {"p": program}})))
+        }
         "Model" => Some(with(&json!({"models": {"m": { key: value }}}))),
         "Price" => {
             let mut price = json!({"inputPerMTok": 1, "outputPerMTok": 1});
@@ -423,4 +427,41 @@ fn a_section_on_summaries_switches_them_on_unless_it_says_otherwise() {
     assert_eq!(of(json!({}), threshold.clone()), (false, true));
     assert_eq!(of(off.clone(), threshold.clone()), (false, false));
     assert_eq!(of(threshold, off), (true, false));
+}
+
+#[test]
+fn what_is_said_of_a_program_is_checked() {
+    let said = |name: &str, entry: &Value| problems(&with(&json!({"providers": { name: entry }})));
+    for (name, entry, part) in [
+        ("x", json!({"type": "command"}), "is missing: the program and its arguments"),
+        ("x", json!({"type": "server"}), "providers.x.type"),
+        ("x", json!({"type": "command", "argv": ["x"], "baseUrl": "http://127.0.0.1:1/v1"}), "is a key of servers"),
+        ("x", json!({"baseUrl": "http://127.0.0.1:1/v1", "argv": ["x"]}), "is a key of programs"),
+        (
+            "x",
+            json!({"type": "command", "argv": ["x"], "output": "json"}),
+            "is missing: where in the JSON the answer is",
+        ),
+        ("x", json!({"type": "command", "argv": ["x"], "text": "/a"}), "needs `\"output\": \"json\"`"),
+        ("x", json!({"type": "command", "argv": ["x"], "output": "json", "text": "a"}), "is no JSON pointer"),
+        ("x", json!({"type": "command", "argv": ["x"], "allowVersions": ["1"]}), "is for built-in programs"),
+        ("openai", json!({"type": "command", "argv": ["x"]}), "is a built-in server"),
+        ("claude", json!({"output": "text"}), "what `claude` prints is known"),
+        ("claude", json!({"env": {"set": {"ANTHROPIC_API_KEY": "sk-ant-123456789012345678901234"}}}), "holds a secret"),
+        ("claude", json!({"env": {"set": {"A B": "x"}}}), "is not a name that an environment variable can have"),
+    ] {
+        let found = match load_value(&with(&json!({"providers": { name: &entry }}))) {
+            Ok(_) => panic!("{entry} is taken"),
+            Err(error) => error.to_string(),
+        };
+        assert!(found.contains(part) && !found.contains("sk-ant"), "{part}: {found}");
+    }
+    for (name, entry) in [
+        ("claude", json!({"argv": ["/opt/claude"], "allowVersions": ["2.*"], "env": {"set": {"A": "${B}"}}})),
+        // As it could be before there were programs.
+        ("claude", json!({"baseUrl": "http://127.0.0.1:1/v1"})),
+        ("x", json!({"type": "command", "argv": ["x", "{model}"], "maxTokensArg": "-n"})),
+    ] {
+        assert_eq!(said(name, &entry), Vec::<String>::new());
+    }
 }

@@ -128,9 +128,11 @@ pub fn located(
     let path = search_path(environment, &provenance.directories().chain(project).cloned().collect::<Vec<_>>());
     let named = settings.argv.first().map(String::as_str).or(preset.map(|preset| preset.name)).unwrap_or(name);
     let executable = find(named, &path).map_err(|fault| failed(name, fault))?;
+    let needed = variables(name, providers);
+    let secrets = needed.iter().filter_map(|variable| environment.secret(variable)).collect();
     let environment = child_environment(name, &settings, providers, environment, &path)?;
     let leading = settings.argv.iter().skip(1).cloned().collect();
-    Ok(Program { name: name.into(), preset, settings, executable, leading, environment })
+    Ok(Program { name: name.into(), preset, settings, executable, leading, environment, secrets })
 }
 
 /// The built-in programs that are there and have a login of their own, by the order of the list.

@@ -7,7 +7,7 @@ use dialectic_base::money::Usd;
 
 use crate::{Listener, Request};
 
-use super::transcript::Transcript;
+use super::transcript::{Transcript, UNSAID};
 use super::workplace::Workplace;
 use super::{count, text_at};
 
@@ -64,11 +64,11 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
         Some("stream_event") => {
             let event = &line["event"];
             match event["type"].as_str() {
-                Some("message_start") => heard.tokens = tokens(&event["message"]["usage"]),
+                Some("message_start") => heard.read = tokens(&event["message"]["usage"]),
                 Some("content_block_delta") => heard.say(event["delta"]["text"].as_str().unwrap_or_default(), listener),
                 // It would go on by itself, up to three times.
                 Some("message_delta") if event["delta"]["stop_reason"] == "max_tokens" => {
-                    let (written, known) = (count(&event["usage"], "output_tokens"), heard.tokens);
+                    let (written, known) = (count(&event["usage"], "output_tokens"), heard.read);
                     heard.tokens = known.zip(written).map(|(all, output_tokens)| Tokens { output_tokens, ..all });
                     heard.finish = Some("max_tokens".to_owned());
                     heard.is_over = true;
@@ -103,9 +103,9 @@ fn result(line: &Value, heard: &mut Transcript) {
         heard.status = line["api_error_status"].as_u64().and_then(|status| u16::try_from(status).ok());
     } else {
         heard.whole = text;
-        heard.is_complete = line["subtype"] == "success";
+        heard.is_complete = true;
     }
-    heard.finish = text_at(line, "/stop_reason");
+    heard.finish = text_at(line, "/stop_reason").or_else(|| Some(UNSAID.to_owned()));
     heard.cost = line["total_cost_usd"].as_f64().map(Usd::from_dollars);
     let usage = &line["usage"];
     heard.tokens = tokens(usage).filter(|tokens| tokens.total() > 0);

@@ -61,6 +61,8 @@ pub struct Program {
     pub leading: Vec<String>,
     /// Its environment: all of it.
     pub environment: Vec<(String, SecretString)>,
+    /// The keys in it, which no error shows.
+    pub secrets: Vec<SecretString>,
 }
 
 /// The models behind a program.
@@ -124,7 +126,7 @@ impl CommandModel {
         {
             read(kind, &value, &mut heard, live.listener);
         }
-        heard.conclude(&exit)
+        heard.conclude(&exit, &program.secrets)
     }
 
     /// Asks the program who is logged in, once.

@@ -7,7 +7,7 @@ use dialectic_base::money::Usd;
 
 use crate::{Listener, Request};
 
-use super::transcript::Transcript;
+use super::transcript::{Transcript, UNSAID};
 use super::workplace::Workplace;
 use super::{count, text_at};
 
@@ -66,11 +66,11 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
         Some("tool_use") => heard.tool = Some(text_at(part, "/tool").unwrap_or_else(|| "a tool".to_owned())),
         Some("step_finish") => {
             let reason = text_at(part, "/reason");
-            heard.is_complete = reason.is_some();
+            heard.is_complete = true;
             if reason.as_deref() == Some("tool-calls") {
                 heard.tool.get_or_insert_with(|| "a tool".to_owned());
             }
-            heard.finish = reason.map(|word| word.replace('-', "_"));
+            heard.finish = Some(reason.map_or_else(|| UNSAID.to_owned(), |word| word.replace('-', "_")));
             heard.tokens = match (heard.tokens, tokens(&part["tokens"])) {
                 (Some(before), Some(more)) => Some(before + more),
                 (before, more) => before.or(more),

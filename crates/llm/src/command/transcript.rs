@@ -1,14 +1,23 @@
 //! What a program has said, and what that comes to.
 
 use chrono::{DateTime, Utc};
+use secrecy::{ExposeSecret as _, SecretString};
 
 use dialectic_base::call::Tokens;
+use dialectic_base::markdown::truncate;
 use dialectic_base::money::Usd;
 
 use crate::openai::finish_word;
-use crate::{FailedAttempt, FinishReason, Listener, ModelError, Reply, StatedUsage};
+use crate::{FailedAttempt, Listener, ModelError, Reply, StatedUsage};
 
 use super::limits;
+
+/// Shorter values than this are words that a message may have by chance.
+const SHORTEST_SECRET: usize = 8;
+/// Characters of what a program says of its failure that are kept.
+const LONGEST_MESSAGE: usize = 500;
+/// What is recorded as the word for why an answer ended, where a program that has one does not say it.
+pub(super) const UNSAID: &str = "not said";
 
 /// What a program has said so far, gathered by the reader of its format.
 #[derive(Debug, Default)]
@@ -17,11 +26,13 @@ pub(super) struct Transcript {
     text: String,
     /// The answer as the program repeats it at the end.
     pub(super) whole: Option<String>,
-    /// Its word for why the answer ended.
+    /// Its word for why the answer ended; nothing of a program that never has one.
     pub(super) finish: Option<String>,
-    /// Whether it said that it had done what was asked.
+    /// Whether it said that this was all.
     pub(super) is_complete: bool,
     pub(super) tokens: Option<Tokens>,
+    /// What it had read when it began to answer.
+    pub(super) read: Option<Tokens>,
     pub(super) cost: Option<Usd>,
     pub(super) served_model: Option<String>,
     /// What it says went wrong.
@@ -61,17 +72,17 @@ impl Transcript {
     }
 
     /// Which of a program's own words decide: a failure is one whatever the exit code is.
-    pub(super) fn conclude(self, exit: &Exit) -> Result<Reply, FailedAttempt> {
+    pub(super) fn conclude(self, exit: &Exit, secrets: &[SecretString]) -> Result<Reply, FailedAttempt> {
         let usage = StatedUsage { tokens: self.tokens, cost: self.cost };
-        if let Some(error) = self.failure(exit) {
+        if let Some(error) = self.failure(exit, secrets) {
             let may_be_billed = error.may_be_billed() || self.has_spoken();
             return Err(FailedAttempt { error, usage, may_be_billed });
         }
-        let (finish, word) = match &self.finish {
-            Some(word) => finish_word(Some(word)),
-            // It says of no answer why it ended.
-            None => (FinishReason::Complete, (!self.is_complete).then(|| "not said".to_owned())),
-        };
+        if !self.is_complete && !self.is_over {
+            let message = "it ended before it had said that this was all".to_owned();
+            return Err(FailedAttempt::with_usage(ModelError::Broken { message }, usage));
+        }
+        let (finish, word) = finish_word(self.finish.as_deref());
         Ok(Reply {
             text: self.whole.unwrap_or(self.text),
             tool_calls: Vec::new(),
@@ -83,7 +94,7 @@ impl Transcript {
         })
     }
 
-    fn failure(&self, exit: &Exit) -> Option<ModelError> {
+    fn failure(&self, exit: &Exit, secrets: &[SecretString]) -> Option<ModelError> {
         if let Some(tool) = &self.tool {
             return Some(ModelError::ToolUsed { tool: tool.clone() });
         }
@@ -93,6 +104,9 @@ impl Transcript {
             Some(code) => format!("it ended with the exit code {code}"),
             None => "a signal ended it".to_owned(),
         });
+        let secrets = secrets.iter().filter(|secret| secret.expose_secret().len() >= SHORTEST_SECRET);
+        let message = secrets.fold(message, |text, secret| text.replace(secret.expose_secret(), "[redacted]"));
+        let message = truncate(&message, LONGEST_MESSAGE).to_owned();
         if self.is_limited && (self.error.is_some() || failed) {
             return Some(ModelError::UsageLimit { until: self.limited_until, message });
         }

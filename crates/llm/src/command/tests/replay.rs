@@ -96,6 +96,7 @@ async fn dropping_a_call_ends_the_program_and_removes_its_directory() {
 async fn a_program_that_dies_or_is_refused_says_so() {
     for (script, kind, part) in [
         ("echo 'Segmentation fault' >&2; exit 139", "program-failed", "Segmentation fault"),
+        ("echo 'Incorrect key: the-whole-key' >&2; exit 1", "program-failed", "Incorrect key: [redacted]"),
         ("exit 3", "program-failed", "exit code 3"),
         ("kill -9 $$", "program-failed", "a signal ended it"),
         ("echo '{\"type\":\"result\",\"is_error\":true,\"result\":\"no\",\"api_error_status\":404}'", "refused", "no"),
@@ -109,10 +110,27 @@ async fn a_program_that_dies_or_is_refused_says_so() {
         assert_eq!(failed.error.kind(), kind, "{script}: {failed}");
         assert!(failed.to_string().contains(part), "{script}: {failed}");
     }
-    // Cut in the middle of its answer: nothing says that there is more of it, and nothing that there is not.
-    let cut = "head -n 5 \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\"";
-    let reply = Stage::new(cut).ask("claude").await.0.unwrap();
-    assert_eq!((reply.text.as_str(), reply.finish_word.as_deref(), reply.tokens), ("Use a ", Some("not said"), None));
+    // Cut before it says that this was all, which may have been billed.
+    for (name, lines, recording) in [
+        ("claude", 6, "claude-2.1.197-stream-ok.jsonl"),
+        ("codex", 4, "codex-0.169.0-ok.jsonl"),
+        ("opencode", 2, "opencode-1.18.33-ok.jsonl"),
+        ("gemini", 3, "gemini-0.61.0-stream-ok.jsonl"),
+    ] {
+        let stage = Stage::new(&format!("cat > /dev/null\nhead -n {lines} \"$RECORDINGS/{recording}\""));
+        let (answer, words) = stage.ask(name).await;
+        let failed = answer.unwrap_err();
+        assert_eq!((failed.error.kind(), failed.usage.tokens, failed.may_be_billed), ("broken", None, true), "{name}");
+        assert_eq!(words.concat(), "Use a queue.", "{name}");
+    }
+    // What does not say why it ended is recorded as such.
+    for (name, recording, word) in [
+        ("claude", "claude-2.1.197-ok.json", "\"stop_reason\":\"end_turn\","),
+        ("opencode", "opencode-1.18.33-ok.jsonl", "\"reason\":\"stop\","),
+    ] {
+        let script = format!("cat > /dev/null\nsed 's/{word}//' \"$RECORDINGS/{recording}\"");
+        assert_eq!(Stage::new(&script).ask(name).await.0.unwrap().finish_word.as_deref(), Some("not said"), "{name}");
+    }
 }
 
 #[tokio::test]
