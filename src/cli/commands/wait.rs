@@ -9,7 +9,7 @@ use crate::cli::latest::or_latest;
 use crate::cli::session::runner;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::status::{DebateStatus, Presence, load};
+use crate::status::{DebateStatus, Presence, STILL_RUNS, load};
 use dialectic_config::process_environment;
 use dialectic_record::store::Entry;
 
@@ -25,7 +25,11 @@ pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<()
     let entry = Entry::of_state(&entry.state);
     let before = Presence::of(&entry);
     let debate = load(&entry)?;
-    let status = DebateStatus::of(&entry, &runner(process_environment())?)?;
+    let mut status = DebateStatus::of(&entry, &runner(process_environment())?)?;
+    if before.is_any() {
+        // Also of one that has its answer: what comes after it is not written yet.
+        status.exit_code = STILL_RUNS;
+    }
     super::status::say(&status, args.json, terminal)?;
     if before.is_any() {
         return Err(Error::StillRunning { id: debate.id });
