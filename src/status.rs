@@ -47,11 +47,35 @@ pub enum Standing {
     Failed,
 }
 
+/// Whether a process is at a debate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Presence {
+    is_held: bool,
+    is_detached: bool,
+}
+
+impl Presence {
+    /// As it is now.
+    #[must_use]
+    pub fn of(entry: &Entry) -> Self {
+        Self { is_held: entry.is_held(), is_detached: entry.is_detached() }
+    }
+
+    /// Whether there is one.
+    #[must_use]
+    pub fn is_any(self) -> bool {
+        self.is_held || self.is_detached
+    }
+}
+
 impl Standing {
     /// Of a debate as its files say it. Nothing is running for ever: what nobody runs any more is interrupted.
+    ///
+    /// `before` is what was seen before the files were read: a process that ended since has written more than was read.
     #[must_use]
-    pub fn of(entry: &Entry, debate: &Debate) -> Self {
-        if debate.status != Status::Completed && entry.is_detached() {
+    pub fn of(entry: &Entry, debate: &Debate, before: Presence) -> Self {
+        let now = Presence::of(entry);
+        if debate.status != Status::Completed && (before.is_detached || now.is_detached) {
             // One that was just taken up is on record as it was left; and a detached run ends when it pauses.
             return Self::Running;
         }
@@ -60,7 +84,7 @@ impl Standing {
             Status::Failed => Self::Failed,
             Status::Paused if debate.open_questions().next().is_some() => Self::Asking,
             Status::Paused => Self::Paused,
-            Status::Pending | Status::Running if entry.is_held() => Self::Running,
+            Status::Pending | Status::Running if before.is_held || now.is_held => Self::Running,
             Status::Pending | Status::Running if entry.journal.is_some() => Self::Interrupted,
             Status::Pending | Status::Running => Self::Unfinished,
         }
@@ -197,13 +221,14 @@ impl DebateStatus {
     /// # Errors
     /// When it cannot be read.
     pub fn of(entry: &Entry, runner: &Runner) -> Result<Self, StoreError> {
+        let before = Presence::of(entry);
         let debate = load(entry)?;
         let rest = runner.forecast_rest(entry, &debate).map(|rest| rest.count().low);
-        Ok(Self::from_record(entry, &debate, rest))
+        Ok(Self::from_record(entry, &debate, before, rest))
     }
 
-    fn from_record(entry: &Entry, debate: &Debate, rest: Option<usize>) -> Self {
-        let status = Standing::of(entry, debate);
+    fn from_record(entry: &Entry, debate: &Debate, before: Presence, rest: Option<usize>) -> Self {
+        let status = Standing::of(entry, debate, before);
         let done = debate.settled.len();
         let failed = debate.settled.values().filter(|settled| **settled == CallStatus::Failed).count();
         let is_over = matches!(status, Standing::Completed | Standing::Failed);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::error::{Error, ForeignMessage};
-use crate::status::{Standing, open_questions};
+use crate::status::{Presence, Standing, open_questions};
 use dialectic_engine::access::key_variable;
 use dialectic_engine::engine::RunEnding;
 use dialectic_record::debate::{Brief, CallStatus, Debate, Failure, ForkPoint, OutcomeKind, StopReason};
@@ -108,9 +108,9 @@ fn finish(
 }
 
 /// How a saved debate ended, as the command ended or would have ended that ran it; or why it has not ended.
-pub(super) fn verdict(entry: &Entry, debate: &Debate, is_strict: bool) -> Result<(), Error> {
+pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_strict: bool) -> Result<(), Error> {
     let id = debate.id.clone();
-    match Standing::of(entry, debate) {
+    match Standing::of(entry, debate, before) {
         Standing::Completed => {
             let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
             if is_strict && !is_full { Err(Error::NotFull { id }) } else { Ok(()) }

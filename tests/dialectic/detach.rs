@@ -229,7 +229,9 @@ fn an_answer_in_the_foreground_that_is_asked_again_ends_with_the_questions() {
 #[test]
 fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
     for detach in [true, false] {
-        let server = MockServer::with(|request| short_reply(request).after(Duration::from_millis(300)));
+        let gate = Gate::shut();
+        let held = gate.clone();
+        let server = MockServer::with(move |request| short_reply(request).held(&held));
         let debate = json!({"rounds": 9});
         let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
         let mut arguments = vec!["debate", "Design a queue"];
@@ -247,8 +249,12 @@ fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
         // There is nothing yet to close it with: it counts all the same.
         let stopped = sandbox.run(["stop", &id]).expect_code(0);
         assert!(stopped.stderr.contains("closes as soon as"), "{stopped}");
+        // The run looks for the order four times a second.
+        std::thread::sleep(Duration::from_secs(1));
+        gate.open();
         if let Some(running) = running {
             let finished = running.wait().expect_code(0);
+            assert!(finished.stderr.contains("told to stop: the debate closes as soon as"), "{finished}");
             assert!(finished.stderr.contains("stopping: the user asked for it"), "{finished}");
         }
         sandbox.run(["wait", &id]).expect_code(0);

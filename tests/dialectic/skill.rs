@@ -32,7 +32,7 @@ fn it_goes_where_each_agent_looks() {
         if let Some((name, below)) = variable {
             command.env(name, at(below));
         }
-        assert!(command.status().unwrap().success());
+        assert!(command.output().unwrap().status.success());
         assert!(!at(&format!("{path}/dialectic")).exists(), "{agent}");
     }
     for (agent, path) in [("agents", ".agents"), ("claude", ".claude"), ("codex", ".codex"), ("opencode", ".opencode")]

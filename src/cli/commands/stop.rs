@@ -4,12 +4,15 @@ use crate::cli::args::StopArgs;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::status::Standing;
+use crate::status::{Presence, Standing};
 use dialectic_record::store::AccessMode;
 
 pub(in crate::cli) fn run(args: &StopArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = debates()?.find(&args.which.debate)?;
-    let standing = || Ok::<_, Error>(Standing::of(&entry, &entry.load(AccessMode::State)?.debate));
+    let standing = || {
+        let before = Presence::of(&entry);
+        Ok::<_, Error>(Standing::of(&entry, &entry.load(AccessMode::State)?.debate, before))
+    };
     let is_over = |standing| matches!(standing, Standing::Completed | Standing::Failed | Standing::Unfinished);
     let before = standing()?;
     if is_over(before) {

@@ -9,7 +9,7 @@ use crate::cli::latest::or_latest;
 use crate::cli::session::runner;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::status::{DebateStatus, load};
+use crate::status::{DebateStatus, Presence, STILL_RUNS, load};
 use dialectic_config::process_environment;
 use dialectic_record::store::Entry;
 
@@ -22,13 +22,17 @@ pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<()
     while entry.is_at_work() && deadline.is_none_or(|deadline| Instant::now() < deadline) {
         sleep(LOOK);
     }
-    let still_runs = entry.is_at_work();
     let entry = Entry::of_state(&entry.state);
+    let before = Presence::of(&entry);
     let debate = load(&entry)?;
-    let status = DebateStatus::of(&entry, &runner(process_environment())?)?;
+    let mut status = DebateStatus::of(&entry, &runner(process_environment())?)?;
+    if before.is_any() {
+        // Also of one that has its answer: what comes after it is not written yet.
+        status.exit_code = STILL_RUNS;
+    }
     super::status::say(&status, args.json, terminal)?;
-    if still_runs {
+    if before.is_any() {
         return Err(Error::StillRunning { id: debate.id });
     }
-    verdict(&entry, &debate, args.strict)
+    verdict(&entry, &debate, before, args.strict)
 }
