@@ -222,7 +222,6 @@ impl Error {
     /// `--strict`, 7 the debate asks something, 75 try again later (a server is gone, another process runs the debate, or nobody does), 124 it
     /// still runs, 130 interrupted
     /// (`docs/commands.md`).
-    #[must_use]
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
             Self::Diagnosed(error) => error.blame(),
@@ -265,7 +264,6 @@ impl Error {
     }
 
     /// What the user can do, where there is something.
-    #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Diagnosed(error) => return remedy::hint(error.hint(), error.remedy().as_ref()),

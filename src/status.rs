@@ -56,13 +56,11 @@ pub struct Presence {
 
 impl Presence {
     /// As it is now.
-    #[must_use]
     pub fn of(entry: &Entry) -> Self {
         Self { is_held: entry.is_held(), is_detached: entry.is_detached() }
     }
 
     /// Whether there is one.
-    #[must_use]
     pub fn is_any(self) -> bool {
         self.is_held || self.is_detached
     }
@@ -72,7 +70,6 @@ impl Standing {
     /// Of a debate as its files say it. Nothing is running for ever: what nobody runs any more is interrupted.
     ///
     /// `before` is what was seen before the files were read: a process that ended since has written more than was read.
-    #[must_use]
     pub fn of(entry: &Entry, debate: &Debate, before: Presence) -> Self {
         let now = Presence::of(entry);
         if debate.status != Status::Completed && (before.is_detached || now.is_detached) {
@@ -91,7 +88,6 @@ impl Standing {
     }
 
     /// The word for it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -105,7 +101,6 @@ impl Standing {
     }
 
     /// What a process ends with that waited for it.
-    #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Completed => 0,
@@ -199,7 +194,6 @@ fn absolute(path: &Path) -> PathBuf {
 }
 
 /// The questions of a debate that have no answer, each once.
-#[must_use]
 pub fn open_questions(debate: &Debate) -> Vec<OpenQuestion> {
     let open = debate.questions().into_iter().filter(|question| question.answer.is_empty());
     let shown = open.map(|question| {

@@ -45,7 +45,6 @@ use crate::error::Error;
 use dialectic_base::sanitize::sanitize;
 
 /// Runs the program with the process's arguments. Returns its exit code.
-#[must_use]
 pub fn main() -> ExitCode {
     interrupt::survive_file_limit();
     completion::answer();
@@ -107,7 +106,6 @@ fn report_defect(defect: &PanicHookInfo<'_>) {
 }
 
 /// The whole command line, for completions, the manual and the documentation.
-#[must_use]
 pub fn command() -> clap::Command {
     let mut command = Cli::command();
     // Aliases and the options that all commands have are in their places only then.

@@ -52,7 +52,6 @@ impl PromptText {
     }
 
     /// `built-in`, or the file.
-    #[must_use]
     pub fn source(&self) -> String {
         self.file.as_ref().map_or_else(|| "built-in".to_owned(), |path| path.display().to_string())
     }
@@ -81,7 +80,6 @@ pub fn evaluators(
 
 impl Evaluator {
     /// The call that its question about `subject` is, with its tokens and its cost.
-    #[must_use]
     pub fn planned(&self, subject: &Subject) -> PlannedCall {
         let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.settings;
         // It belongs to no stage of a debate, as little as a follow-up does.
@@ -92,7 +90,6 @@ impl Evaluator {
 
     /// Its question about `subject`. A schema would forbid the keys that a user's own prompt asks for besides ours, so it
     /// goes only with the built-in prompts.
-    #[must_use]
     pub fn request(&self, subject: &Subject) -> Request {
         // Its rules find texts by our fences, and what to answer in the schema.
         let is_offline = self.settings.provider == OFFLINE;

@@ -77,7 +77,6 @@ pub fn named_cost(amount: Option<Usd>) -> String {
 }
 
 /// A cost with what a subscription covered beside it: `$0.0000, ≈ $0.08 at list price`.
-#[must_use]
 pub fn with_notional(cost: String, notional: Option<Usd>) -> String {
     match notional {
         Some(notional) => format!("{cost}, ≈ {} at list price", short_cost(notional)),

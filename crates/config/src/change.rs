@@ -29,7 +29,6 @@ pub struct SettingChange {
 
 impl SettingChange {
     /// Which setting.
-    #[must_use]
     pub fn path(&self) -> &KeyPath {
         &self.path
     }

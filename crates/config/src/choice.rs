@@ -431,7 +431,6 @@ pub(super) fn with_program(options: &Overrides, own: &[String]) -> Overrides {
 }
 
 /// The built-in providers that call a server and have a model that is asked by default.
-#[must_use]
 pub fn default_models() -> Vec<(&'static str, &'static str, Option<&'static str>)> {
     let of = |name: &str| PRESETS.iter().find(|preset| preset.name == name && name != OFFLINE);
     DEFAULT_MODELS.iter().filter_map(|(name, model)| Some((*name, *model, of(name)?.api_key_env))).collect()

@@ -37,7 +37,6 @@ pub enum ConfigPath {
 
 impl ConfigPath {
     /// The path, as given.
-    #[must_use]
     pub fn as_path(&self) -> &Path {
         match self {
             Self::Default => Path::new(DEFAULT_PATH),
@@ -77,13 +76,11 @@ pub struct ConfigFiles<'a> {
 
 impl<'a> ConfigFiles<'a> {
     /// The files that hold in this environment.
-    #[must_use]
     pub fn new(path: ConfigPath, environment: &'a Environment) -> Self {
         Self { path, environment, project: OnceCell::new(), user: OnceCell::new() }
     }
 
     /// Which file is the project's.
-    #[must_use]
     pub fn path(&self) -> &ConfigPath {
         &self.path
     }

@@ -77,7 +77,6 @@ pub(super) fn schema_of<T: JsonSchema>() -> Value {
 }
 
 /// The JSON Schema (2020-12) of the configuration file, for `config schema` and editors.
-#[must_use]
 pub fn schema() -> Value {
     let mut schema = CONFIG.clone();
     strip(&mut schema, &["format", "required"]);
@@ -104,7 +103,6 @@ pub fn schema() -> Value {
 }
 
 /// The schema of some keys of a definition, without references: of a part that others may say.
-#[must_use]
 pub fn part_of(definition: &str, keys: &[&str]) -> Value {
     let mut part = inlined(&CONFIG["$defs"][definition]);
     if let Some(properties) = part["properties"].as_object_mut() {

@@ -24,7 +24,6 @@ pub struct SettingRow {
 }
 
 /// Every effective value with its source, and for each provider in use its endpoint and whether its key is set.
-#[must_use]
 pub fn show(loaded: &Loaded, environment: &Environment) -> Vec<SettingRow> {
     let mut settings = programs::with_programs(&loaded.settings);
     settings.sort_all_objects();

@@ -40,7 +40,6 @@ pub(super) struct UserConfig {
 }
 
 /// Where a user's own configuration lies, whether or not it is there; nothing where the platform has no such place.
-#[must_use]
 pub fn user_path(environment: &Environment) -> Option<PathBuf> {
     Some(environment.user_directory()?.join(FILE))
 }
@@ -62,14 +61,12 @@ pub fn debates_directory(environment: &Environment) -> Result<PathBuf, ConfigErr
 
 /// When the user's own configuration wants colour: `auto`, `always` or `never`. One that cannot be read wants nothing;
 /// the reader that needs it reports what is wrong with it.
-#[must_use]
 pub fn usual_color(environment: &Environment) -> Option<String> {
     document(environment).ok()??.tree["color"].as_str().map(str::to_owned)
 }
 
 /// The provider and model that the user's own configuration names, where it names a provider. One that cannot be read
 /// names none. The reader that needs the file reports what is wrong with it.
-#[must_use]
 pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
     let ModelPreference { provider, model } = ModelPreference::of_file(&document(environment).ok()??.tree);
     let provider = provider?;

@@ -97,13 +97,11 @@ pub struct FailedCall {
 
 impl FailedCall {
     /// Whether it failed because its server was gone: then it may be made again later.
-    #[must_use]
     pub fn is_server_gone(&self) -> bool {
         self.error.is_server_gone()
     }
 
     /// Whether no attempt was made: the cost limit had no room for any, or the round no time.
-    #[must_use]
     pub fn was_never_sent(&self) -> bool {
         self.attempts == 0
     }
@@ -222,7 +220,6 @@ impl Caller {
     }
 
     /// Puts on record what an answer took that turned out to be of no use. Returns what nobody keeps books of.
-    #[must_use]
     pub fn discard(&self, error: &ModelError, call: CallRecord) -> Option<Box<AttemptUsage>> {
         let spent = AttemptUsage { tokens: call.tokens, cost_usd: call.cost_usd, notional_usd: call.notional_usd };
         match &self.account {
@@ -313,7 +310,6 @@ impl Caller {
     }
 
     /// The record of a call that was never sent.
-    #[must_use]
     pub fn unsent(&self, request: &Request) -> CallRecord {
         self.record(request, StatedUsage::default(), None, AttemptUsage::NONE)
     }

@@ -11,7 +11,6 @@ use dialectic_base::money::BudgetLimit;
 const UNBILLED: [u16; 9] = [400, 401, 403, 404, 407, 413, 422, 429, 503];
 
 /// Whether a provider may bill a request that it answers with this status.
-#[must_use]
 pub(super) fn may_bill(status: u16) -> bool {
     !UNBILLED.contains(&status)
 }
@@ -164,7 +163,6 @@ pub enum ModelError {
 
 impl ModelError {
     /// The name of its kind, as records and traces have it: one of a short list, whatever the server said.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::RateLimited { .. } => "rate-limited",
@@ -191,7 +189,6 @@ impl ModelError {
     }
 
     /// Whether another attempt may help.
-    #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
             Self::RateLimited { .. }
@@ -219,7 +216,6 @@ impl ModelError {
     }
 
     /// Whether the attempt took all of its time.
-    #[must_use]
     pub fn is_timeout(&self) -> bool {
         match self {
             Self::FailedTwice { last } => last.is_timeout(),
@@ -229,7 +225,6 @@ impl ModelError {
 
     /// Whether the provider may bill the attempt though no answer came of it. Of what a server says no to this goes by
     /// its HTTP status; an error inside an answer that had begun [is billed](super::FailedAttempt) whatever it says.
-    #[must_use]
     pub fn may_be_billed(&self) -> bool {
         match self {
             Self::TimedOut { .. }
@@ -257,7 +252,6 @@ impl ModelError {
     }
 
     /// Whether the attempt came to no model: nobody was reached, or who asks or what is asked for is not known there.
-    #[must_use]
     pub fn is_turned_away(&self) -> bool {
         match self {
             Self::Unauthorized { .. } | Self::Unreachable { .. } | Self::LoggedOut { .. } => true,
@@ -268,7 +262,6 @@ impl ModelError {
 
     /// Whether there was no server, or none behind the one that answered, or what a subscription allows is used up, or a
     /// third attempt would cost too much. The same request may succeed later.
-    #[must_use]
     pub fn is_server_gone(&self) -> bool {
         matches!(
             self,
@@ -286,7 +279,6 @@ impl ModelError {
     }
 
     /// How long the server wants to be left alone.
-    #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after, .. }

@@ -70,7 +70,6 @@ pub struct FailedAttempt {
 
 impl FailedAttempt {
     /// A failure with these figures.
-    #[must_use]
     pub fn with_usage(error: ModelError, usage: StatedUsage) -> Self {
         Self { may_be_billed: error.may_be_billed(), error, usage }
     }

@@ -58,13 +58,11 @@ pub enum Feature {
 
 impl ModelFacts {
     /// Whether the model takes that, as far as is known: what nobody says it lacks, it may be asked for.
-    #[must_use]
     pub fn takes(&self, feature: Feature) -> bool {
         !self.lacks.contains(&feature)
     }
 
     /// Whether it no longer answers on `day`.
-    #[must_use]
     pub fn is_retired(&self, day: NaiveDate) -> bool {
         self.retires.is_some_and(|retires| retires <= day)
     }
@@ -136,7 +134,6 @@ fn read(json: &str) -> Result<ModelsFile, serde_json::Error> {
 }
 
 /// The day on which the table was made.
-#[must_use]
 pub fn as_of() -> NaiveDate {
     TABLE.as_of
 }
@@ -145,7 +142,6 @@ pub fn as_of() -> NaiveDate {
 ///
 /// A dated snapshot (`gpt-4o-2024-08-06`) is like its model unless it is listed itself. A router's `vendor/model` that
 /// the router's own list lacks is like the vendor's.
-#[must_use]
 pub fn facts(provider: &str, model: &str) -> Option<&'static ModelFacts> {
     match provider {
         "openrouter" => listed(provider, model).or_else(|| {
@@ -161,7 +157,6 @@ pub fn facts(provider: &str, model: &str) -> Option<&'static ModelFacts> {
 }
 
 /// The names of a provider's models that answer on `day`, sorted.
-#[must_use]
 pub fn current(provider: &str, day: NaiveDate) -> Vec<&'static str> {
     let models = TABLE.models.get(provider).into_iter().flatten();
     let mut names: Vec<&str> =
@@ -195,7 +190,6 @@ const FREE: Price = Price::flat(0.0, Some(0.0), 0.0);
 
 /// The list price of a provider's model; nothing when it is not known, which is not the same as free. Models on the
 /// own machine cost nothing.
-#[must_use]
 pub fn built_in_price(provider: &str, model: &str) -> Option<Price> {
     match provider {
         OFFLINE | "ollama" => Some(FREE),
@@ -209,7 +203,6 @@ const ANTHROPIC_WRITES: f64 = 1.25;
 
 /// The price of a model with that of cache writes, where it has none of its own: Anthropic asks more for them than for
 /// other input, and so does everybody who serves its models.
-#[must_use]
 pub fn with_cache_writes(price: Price, provider: &str, model: &str) -> Price {
     let is_anthropics = provider == "anthropic" || family(model) == Some("Claude");
     if is_anthropics { price.with_writes(ANTHROPIC_WRITES) } else { price }

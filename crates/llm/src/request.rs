@@ -72,7 +72,6 @@ pub struct Request {
 }
 
 /// The bytes of everything that a request sends to be read.
-#[must_use]
 pub fn request_bytes(request: &Request) -> usize {
     let turns = request.turns.iter().map(|turn| match turn {
         Turn::Assistant { text, calls } => {
@@ -135,7 +134,6 @@ pub struct Reply {
 
 impl Reply {
     /// What it took, as the server says.
-    #[must_use]
     pub fn usage(&self) -> StatedUsage {
         StatedUsage { tokens: self.tokens, cost: self.stated_cost }
     }

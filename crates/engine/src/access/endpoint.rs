@@ -112,21 +112,18 @@ pub struct Outline<'a> {
 
 impl<'a> Outline<'a> {
     /// The provider of that name; nothing where it is neither built in nor configured.
-    #[must_use]
     pub fn of(name: &str, providers: &'a BTreeMap<String, ProviderSettings>) -> Option<Self> {
         let outline = Self { preset: preset(name), entry: providers.get(name) };
         (outline.preset.is_some() || outline.entry.is_some()).then_some(outline)
     }
 
     /// The variable that holds its key.
-    #[must_use]
     pub fn api_key_env(&self) -> Option<&'a str> {
         let configured = self.entry.and_then(|entry| entry.api_key_env.as_deref());
         configured.or(self.preset.and_then(|preset| preset.api_key_env))
     }
 
     /// The environment's endpoint over the file's over the preset's.
-    #[must_use]
     pub fn base_url(&self, environment: &'a Environment) -> Option<&'a str> {
         let configured = self.entry.and_then(|entry| entry.base_url.as_deref());
         self.moved_by()
@@ -136,19 +133,16 @@ impl<'a> Outline<'a> {
     }
 
     /// The environment variable that moves the endpoint.
-    #[must_use]
     pub fn moved_by(&self) -> Option<&'static str> {
         self.preset.and_then(|preset| preset.base_url_env)
     }
 
     /// Which API it speaks.
-    #[must_use]
     pub fn api(&self) -> ApiKind {
         self.entry.map(|entry| entry.api).or(self.preset.map(|preset| preset.api)).unwrap_or_default()
     }
 
     /// The preset's headers unless the file has its own of that name, then the file's.
-    #[must_use]
     pub fn headers(&self) -> Vec<(&'a str, &'a str)> {
         let own: Vec<(&str, &str)> = self
             .entry
@@ -169,7 +163,6 @@ impl<'a> Outline<'a> {
 
 /// The built-in providers among those that `settings` use whose calls go to another host than the provider's own:
 /// what is known of a provider's models (prices, limits, retirement) says nothing about a server elsewhere.
-#[must_use]
 pub fn elsewhere(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
     let everybody = settings.everybody();
     let used = everybody
@@ -179,7 +172,6 @@ pub fn elsewhere(settings: &Settings, environment: &Environment) -> BTreeSet<Str
 }
 
 /// Whether the calls of a built-in provider go to another host than its own.
-#[must_use]
 pub fn is_elsewhere(
     provider: &str,
     configured: &BTreeMap<String, ProviderSettings>,
@@ -193,7 +185,6 @@ pub fn is_elsewhere(
 
 /// The providers in use whose servers may ask other prices than the list: routers, and every server that is not its
 /// vendor's own.
-#[must_use]
 pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
     let used = settings.everybody().map(|agent| agent.provider.as_str());
     let routed = used.filter(|provider| {
@@ -251,7 +242,6 @@ fn has(headers: &[(String, SecretString)], name: &str) -> bool {
 }
 
 /// Why a text cannot be the base of a provider's URLs; the text is not quoted, it may hold a password.
-#[must_use]
 pub fn url_fault(text: &str) -> Option<&'static str> {
     let Ok(url) = reqwest::Url::parse(text.trim()) else {
         return Some("is not a URL, e.g. `http://127.0.0.1:8000/v1`");
@@ -266,7 +256,6 @@ pub fn url_fault(text: &str) -> Option<&'static str> {
 }
 
 /// All names that an agent's `provider` may have, the built-in ones first.
-#[must_use]
 pub fn provider_names(configured: &BTreeMap<String, ProviderSettings>) -> Vec<&str> {
     let built_in = PRESETS.iter().map(|preset| preset.name);
     let programs = PROGRAMS.iter().map(|program| program.name);

@@ -53,25 +53,21 @@ struct Variable {
 
 impl Environment {
     /// Where the user's own configuration and keys lie, whether or not they are there.
-    #[must_use]
     pub fn user_directory(&self) -> Option<&Path> {
         self.user_directory.as_deref()
     }
 
     /// The file of the user's own keys, whether or not it is there.
-    #[must_use]
     pub fn keys_path(&self) -> Option<PathBuf> {
         Some(self.user_directory()?.join(KEYS_FILE))
     }
 
     /// Where the user is at home.
-    #[must_use]
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
 
     /// An environment of just these variables.
-    #[must_use]
     pub fn from_pairs<N: Into<String>, V: Into<String>>(pairs: impl IntoIterator<Item = (N, V)>) -> Self {
         let mut environment = Self::default();
         environment.extend(pairs.into_iter().map(|(name, value)| (name.into(), value.into())), &Author::User);
@@ -91,7 +87,6 @@ impl Environment {
 
     /// The same, with places on this machine: the user's directory of configurations, the user's home, and the file of
     /// certificates that the process is told to trust.
-    #[must_use]
     pub fn with_places(
         self,
         user_directory: Option<PathBuf>,
@@ -117,31 +112,26 @@ impl Environment {
     }
 
     /// The environment file that was read.
-    #[must_use]
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
     /// Who set a variable.
-    #[must_use]
     pub fn author(&self, name: &str) -> Option<&Author> {
         self.variables.get(name).map(|variable| &variable.author)
     }
 
     /// What was odd about the file, line by line, without its contents.
-    #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
     /// `DIALECTIC_TOKEN`: the token of programs that ask the server, where the user set it.
-    #[must_use]
     pub fn token(&self) -> Option<&str> {
         self.get(TOKEN)
     }
 
     /// What to tell who may count on a token that is ignored.
-    #[must_use]
     pub fn token_warning(&self) -> Option<String> {
         let path = self.ignored_token.as_ref()?.display();
         let keys = self.keys_path().map(|keys| format!(", put it into {}", keys.display())).unwrap_or_default();
@@ -152,26 +142,22 @@ impl Environment {
     }
 
     /// The value of a variable that is no secret.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(|variable| variable.value.expose_secret())
     }
 
     /// The file of certificates that the process is told to trust: what an environment file says of it does not count,
     /// since the TLS library reads its variable from the process.
-    #[must_use]
     pub fn certificate_file(&self) -> Option<&Path> {
         self.certificate_file.as_deref()
     }
 
     /// The value of a variable that is a secret.
-    #[must_use]
     pub fn secret(&self, name: &str) -> Option<SecretString> {
         self.variables.get(name).map(|variable| variable.value.clone())
     }
 
     /// The value of a variable that the user has set.
-    #[must_use]
     pub fn of_user(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|_| self.author(name) == Some(&Author::User))
     }
@@ -190,7 +176,6 @@ impl Environment {
     }
 
     /// Whether a variable has a value.
-    #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.variables.contains_key(name)
     }

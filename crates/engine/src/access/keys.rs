@@ -81,14 +81,12 @@ pub fn missing_keys(settings: &Settings, environment: &Environment) -> Result<()
 }
 
 /// The variable that the key of a provider is in; nothing where it needs none.
-#[must_use]
 pub fn key_variable<'a>(provider: &str, providers: &'a BTreeMap<String, ProviderSettings>) -> Option<&'a str> {
     Outline::of(provider, providers)?.api_key_env()
 }
 
 /// The variables that hold what a program of the user's has no business with: keys of providers, what their headers
 /// carry, and what opens the destinations of traces.
-#[must_use]
 pub fn secret_variables(providers: &BTreeMap<String, ProviderSettings>) -> BTreeSet<String> {
     let presets = PRESETS.iter().filter_map(|preset| preset.api_key_env).map(str::to_owned);
     let configured = providers.values().flat_map(|provider| {
@@ -101,7 +99,6 @@ pub fn secret_variables(providers: &BTreeMap<String, ProviderSettings>) -> BTree
 }
 
 /// The values that no text may show: those of [`secret_variables`], and the token of the server.
-#[must_use]
 pub fn known_keys(configured: &BTreeMap<String, ProviderSettings>, environment: &Environment) -> KnownKeys {
     let variables = secret_variables(configured).into_iter().chain([TOKEN.to_owned()]);
     KnownKeys::new(variables.filter_map(|variable| {

@@ -49,7 +49,6 @@ const WITHHELD_ENDS: [&str; 4] = ["_API_KEY", "_AUTH_TOKEN", "_BASE_URL", "_ACCE
 const KEPT: [&str; 2] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME"];
 
 /// Whether a provider is a program: it is configured as one, or built in and not configured as a server.
-#[must_use]
 pub fn is_program(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> bool {
     match providers.get(name) {
         Some(entry) => entry.program.is_some(),
@@ -58,14 +57,12 @@ pub fn is_program(name: &str, providers: &BTreeMap<String, ProviderSettings>) ->
 }
 
 /// What is known of a provider that is a program.
-#[must_use]
 pub fn preset_of(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> Option<&'static ProgramPreset> {
     program_preset(name).filter(|_| is_program(name, providers))
 }
 
 /// The output of one call at most, in tokens, as it counts for a cost limit: that of a program cannot be bounded but where
 /// an argument of its does it, and it may ask more than once. Nothing where that is not known.
-#[must_use]
 pub fn most_output(
     provider: &str,
     max_tokens: Option<u32>,
@@ -136,7 +133,6 @@ pub fn located(
 }
 
 /// The built-in programs that are there and have a login of their own, by the order of the list.
-#[must_use]
 pub fn programs_there(environment: &Environment) -> Vec<&'static ProgramPreset> {
     let path = search_path(environment, &[]);
     let with_login = ["claude", "codex"].into_iter().filter_map(program_preset);

@@ -201,7 +201,6 @@ impl Diagnostic for TrustError {
 
 impl Trust {
     /// All of it is the user's.
-    #[must_use]
     pub fn of_user() -> Self {
         Self {
             author: Author::User,
@@ -217,14 +216,12 @@ impl Trust {
     }
 
     /// The configuration was found in its directory.
-    #[must_use]
     pub fn of_found_config(path: &Path) -> Self {
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Self { author: Author::Config(path.into()), ..Self::of_user() }.and_directory(directory)
     }
 
     /// The settings are those of a record, which was made with the prompts of these sources.
-    #[must_use]
     pub fn of_record(path: &Path, recorded: Option<&PromptSources>) -> Self {
         let of_record = Self { author: Author::Record(path.into()), recorded: recorded.cloned(), ..Self::of_user() };
         of_record.and_directory(Path::new("."))
@@ -232,7 +229,6 @@ impl Trust {
 
     /// The user named a configuration with these settings, too: what it says of providers, prices and cost limits is
     /// the user's, and so are the prompt files that lie beside it.
-    #[must_use]
     pub fn and_config(mut self, settings: &Settings) -> Self {
         self = self.and_own(settings);
         let directory = settings.base_dir.clone();
@@ -240,7 +236,6 @@ impl Trust {
     }
 
     /// What the user's own configuration says of providers, prices and cost limits is the user's.
-    #[must_use]
     pub fn and_own(mut self, user: &Settings) -> Self {
         self.vouched.extend(user.providers.clone());
         self.prices.extend(user.prices.clone());
@@ -249,28 +244,24 @@ impl Trust {
     }
 
     /// The user has named these prices in earlier runs: a record that has them keeps them.
-    #[must_use]
     pub fn and_remembered(mut self, prices: Vec<(String, Price)>) -> Self {
         self.remembered = prices;
         self
     }
 
     /// The command line sets a limit of cost or calls.
-    #[must_use]
     pub fn and_limit(mut self, limit: BudgetLimit) -> Self {
         self.limit = BudgetLimit { usd: limit.usd.or(self.limit.usd), calls: limit.calls.or(self.limit.calls) };
         self
     }
 
     /// The command line sets how many requests a day may have.
-    #[must_use]
     pub fn and_calls_per_day(self, limit: Option<u32>) -> Self {
         Self { max_calls_per_day: limit.or(self.max_calls_per_day), ..self }
     }
 
     /// The user named a panel that lies in `directory`: the prompt files that its agents name may be read, wherever
     /// they are, and roles beside it.
-    #[must_use]
     pub fn and_panel(mut self, settings: &Settings, directory: &Path) -> Self {
         self = self.and_directory(&directory.join("prompts").join("roles"));
         for agent in settings.agents.iter().chain([&settings.judge]) {
@@ -283,7 +274,6 @@ impl Trust {
     }
 
     /// The user named a directory or a file that may be read, too.
-    #[must_use]
     pub fn and_directory(mut self, directory: &Path) -> Self {
         self.directories.extend(directory.canonicalize());
         self
@@ -291,7 +281,6 @@ impl Trust {
 
     /// The user changed these settings into the others on the command line: servers, prices and a cost limit that they
     /// did not have are the user's.
-    #[must_use]
     pub fn and_changes(mut self, before: &Settings, after: &Settings) -> Self {
         let url = |entry: Option<&ProviderSettings>| entry.and_then(|entry| entry.base_url.clone());
         let moved = after
@@ -309,7 +298,6 @@ impl Trust {
     }
 
     /// The command line sets limits that hold wherever the user says nothing else.
-    #[must_use]
     pub fn with_standing_limits(mut self, limits: BudgetSettings) -> Self {
         let own = self.standing;
         self.standing = BudgetSettings {
@@ -322,7 +310,6 @@ impl Trust {
     }
 
     /// What a debate may cost where the user says nothing else.
-    #[must_use]
     pub fn standing_limit(&self) -> Option<Usd> {
         self.standing.max_cost_usd
     }
@@ -450,7 +437,6 @@ impl Trust {
 
     /// The prices by the user's word that a record of a debate with these settings needs when it is resumed: those of
     /// models in use that no list knows, at servers that are sent a key.
-    #[must_use]
     pub fn prices_to_remember(&self, settings: &Settings, environment: &Environment) -> Vec<(String, Price)> {
         let named = |(provider, url): (&str, Option<Url>)| {
             let used = settings.everybody().filter(move |agent| agent.provider == provider);
@@ -486,7 +472,6 @@ impl Trust {
     }
 
     /// The found prices of models in use that do not count, a warning each.
-    #[must_use]
     pub fn overruled_prices(&self, settings: &Settings) -> Vec<String> {
         let Some(path) = self.author.file().map(Path::display) else { return Vec::new() };
         let used: BTreeSet<(&str, &str)> =
@@ -656,7 +641,6 @@ impl Trust {
     }
 
     /// Why commands of the settings are not run; nothing where they are the user's own.
-    #[must_use]
     pub fn forbids_commands(&self) -> Option<String> {
         match &self.author {
             Author::User => None,
@@ -735,7 +719,6 @@ fn list_price(url: &Url, model: &str) -> Option<Price> {
 }
 
 /// Whether the server at that URL is on this machine.
-#[must_use]
 pub fn is_on_this_machine(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| is_loopback(&url))
 }

@@ -333,7 +333,6 @@ impl<'a> ShownTexts<'a> {
 
 impl Call {
     /// The same, with its answer to be read for what it says of objections.
-    #[must_use]
     pub fn to_be_read(self, debate: &Debate) -> Self {
         let reads = Reads::of(debate, &self.step.key, &self.step.inputs);
         Self { reads, ..self }

@@ -140,7 +140,6 @@ pub fn forecast(
 
 /// A call that is made in any case, whose request has so many bytes: its tokens and its cost. `max_tokens` is the limit
 /// of its answer, where it has one of its own.
-#[must_use]
 pub fn planned_call(
     key: CallKey,
     (provider, model): (&str, &str),

@@ -179,7 +179,6 @@ struct Announced {
 impl Engine {
     /// Takes up a debate. `past` are the events of its record from before this run; `commands` is how it is told
     /// something while it runs, and `cancel` ends it at once.
-    #[must_use]
     pub fn new(
         protocol: &'static Protocol,
         panel: Panel,
@@ -240,13 +239,11 @@ impl Engine {
     }
 
     /// The same, with what it starts from collected in this way, where its protocol wants it.
-    #[must_use]
     pub fn gathering(self, gather: Gather) -> Self {
         Self { gather: Some(gather), ..self }
     }
 
     /// The same, with a limit that holds beside its own: what it may cost in all, its `past` included.
-    #[must_use]
     pub fn at_most(mut self, most: Usd, past: &[Recorded]) -> Self {
         let budget = self.budget.take().or_else(|| {
             let mut settings = self.debate().settings.clone()?;
@@ -258,7 +255,6 @@ impl Engine {
     }
 
     /// The same, which does this while a server is gone that it needs.
-    #[must_use]
     pub fn on_outage(mut self, on: OnOutage) -> Self {
         self.outage.on = on;
         self
@@ -662,7 +658,6 @@ impl Engine {
     }
 
     /// The state as of the last event.
-    #[must_use]
     pub fn debate(&self) -> &Debate {
         self.record.debate()
     }

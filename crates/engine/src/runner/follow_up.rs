@@ -133,19 +133,16 @@ fn alone(mut settings: Settings, to: Option<&AgentId>) -> Settings {
 
 impl PreparedQuestion {
     /// The debate as it stands.
-    #[must_use]
     pub fn debate(&self) -> &Debate {
         self.record.debate()
     }
 
     /// Prompt files that could not be used.
-    #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.panel.warnings
     }
 
     /// The settings that it is asked by: with nobody but the one that answers.
-    #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -160,26 +157,22 @@ impl PreparedQuestion {
     }
 
     /// What it may cost; nothing where that has no limit. What is not known to have been spent is not taken off.
-    #[must_use]
     pub fn left(&self) -> Option<Usd> {
         let spent = self.debate().total_cost().unwrap_or_default();
         self.limit.usd.or_else(|| Some(self.settings.max_cost()?.saturating_sub(spent)))
     }
 
     /// What it shows of itself.
-    #[must_use]
     pub fn signals(&self) -> &Signals {
         &self.signals
     }
 
     /// Where the debate's journal is.
-    #[must_use]
     pub fn journal_path(&self) -> &Path {
         self.record.journal_path()
     }
 
     /// How many events are in it that were there before.
-    #[must_use]
     pub fn events_before(&self) -> u64 {
         self.record.events()
     }

@@ -27,7 +27,6 @@ impl Runner {
 
     /// The calls that are still to come of a saved debate, as far as that can be said from its record alone. Nothing where
     /// it is finished, or is of no protocol that is known.
-    #[must_use]
     pub fn forecast_rest(&self, entry: &Entry, debate: &Debate) -> Option<Forecast> {
         if matches!(debate.status, Status::Completed | Status::Failed) {
             return None;

@@ -68,7 +68,6 @@ impl Models {
     }
 
     /// The client of a provider. Every provider in use has one.
-    #[must_use]
     pub fn of(&self, name: &str) -> Arc<dyn ChatModel> {
         let found = self.by_provider.iter().find(|(provider, _)| provider == name);
         let (_, chat) = found.unwrap_or_else(|| &self.by_provider[0]);

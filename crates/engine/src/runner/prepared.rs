@@ -58,13 +58,11 @@ pub struct Ready {
 
 impl Prepared {
     /// Who takes part.
-    #[must_use]
     pub fn panel(&self) -> &Panel {
         &self.panel
     }
 
     /// What it begins with; none of a debate that was saved.
-    #[must_use]
     pub fn created(&self) -> Option<&Created> {
         match &self.origin {
             Origin::New { created, .. } => Some(created),
@@ -183,57 +181,48 @@ impl Prepared {
 
 impl Ready {
     /// The debate as it stands.
-    #[must_use]
     pub fn debate(&self) -> &Debate {
         self.record.debate()
     }
 
     /// Where its state is saved.
-    #[must_use]
     pub fn state_path(&self) -> &Path {
         self.record.state_path()
     }
 
     /// Where its journal is.
-    #[must_use]
     pub fn journal_path(&self) -> &Path {
         self.record.journal_path()
     }
 
     /// How many events are in its journal that were there before this run.
-    #[must_use]
     pub fn events_before(&self) -> u64 {
         if self.begun.is_some() { 0 } else { self.record.events() }
     }
 
     /// Closes the debate with what is there, instead of going on.
-    #[must_use]
     pub fn closing(self) -> Self {
         Self { closes: true, ..self }
     }
 
     /// Leaves a record in any case, also where it fails before any model was reached: somebody waits for what becomes of
     /// it, and knows it by its record alone.
-    #[must_use]
     pub fn kept(self) -> Self {
         Self { is_kept: true, ..self }
     }
 
     /// Looks for a server that is gone, and goes on when it is back, instead of pausing.
-    #[must_use]
     pub fn waiting_for_servers(self) -> Self {
         Self { on_outage: OnOutage::Wait, ..self }
     }
 
     /// What is still to come of it by its dry run: its calls and what they would cost. To work that out takes a moment:
     /// it is for a thread that nobody waits for.
-    #[must_use]
     pub fn forecast(&self) -> Option<impl FnOnce() -> Result<Forecast, ForecastError> + Send + use<>> {
         to_come(self.protocol, &self.panel.routed, &self.collector, self.debate().clone(), self.record.events())
     }
 
     /// What it shows of itself.
-    #[must_use]
     pub fn signals(&self) -> &Signals {
         &self.signals
     }
@@ -242,7 +231,6 @@ impl Ready {
     ///
     /// # Panics
     /// Outside of a Tokio runtime.
-    #[must_use]
     pub fn run(self) -> Run {
         let Self { protocol, panel, collector, record, past, begun, signals, most, closes, is_kept, on_outage } = self;
         let is_begun = begun.is_some();

@@ -79,14 +79,12 @@ impl Run {
     }
 
     /// The debate's id.
-    #[must_use]
     pub fn id(&self) -> &DebateId {
         &self.id
     }
 
     /// Where the debate stands, and what follows. A watcher that does not take in what follows holds up nobody, and is told of
     /// a gap.
-    #[must_use]
     pub fn subscribe(&self, words: Words) -> (Progress, Subscription) {
         self.signals.subscribe(words)
     }
@@ -114,7 +112,6 @@ impl Run {
     }
 
     /// What can be said to it, for somebody who does not hold the run.
-    #[must_use]
     pub fn controls(&self) -> Controls {
         self.controls.clone()
     }
@@ -183,7 +180,6 @@ impl Controls {
     }
 
     /// Whether it was interrupted.
-    #[must_use]
     pub fn is_interrupted(&self) -> bool {
         self.cancel.is_cancelled()
     }

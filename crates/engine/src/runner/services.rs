@@ -87,19 +87,16 @@ impl Diagnostic for ServicesError {
 
 impl Services {
     /// The providers of the settings, with keys and addresses from `environment`.
-    #[must_use]
     pub fn new(environment: Environment) -> Self {
         Self { environment, model: None, past: None }
     }
 
     /// The same, but whatever a provider is called, `model` answers for it. No key is needed.
-    #[must_use]
     pub fn with_model(self, model: Arc<dyn ChatModel>) -> Self {
         Self { model: Some(model), ..self }
     }
 
     /// The same, with what is known from debates before.
-    #[must_use]
     pub fn with_past(self, past: Arc<dyn DebateHistory>) -> Self {
         Self { past: Some(past), ..self }
     }

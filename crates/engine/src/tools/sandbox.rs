@@ -103,14 +103,12 @@ impl ContextDirectory {
     }
 
     /// Never shows that file, through no other name and no link either.
-    #[must_use]
     pub fn withholding(mut self, file: Option<&Path>) -> Self {
         self.withheld = file.map(|file| (file.to_owned(), Identity::of(file)));
         self
     }
 
     /// Shows no value of these, in no text and no name.
-    #[must_use]
     pub fn redacting(mut self, keys: KnownKeys) -> Self {
         self.keys = keys;
         self
@@ -122,7 +120,6 @@ impl ContextDirectory {
     }
 
     /// Where it is: absolute and without links, the beginning of every path that tools show.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

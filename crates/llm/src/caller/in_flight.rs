@@ -48,14 +48,12 @@ impl Share {
 
 impl ConcurrencyLimit {
     /// At most so many of all providers together.
-    #[must_use]
     pub fn at_most(count: usize) -> Self {
         let all = Semaphore::new(count.min(Semaphore::MAX_PERMITS));
         Self { all, providers: Mutex::default(), room: Notify::new() }
     }
 
     /// As many as there are.
-    #[must_use]
     pub fn unbounded() -> Self {
         Self::at_most(Semaphore::MAX_PERMITS)
     }

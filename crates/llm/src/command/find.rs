@@ -50,7 +50,6 @@ pub enum ProgramFault {
 }
 
 /// The directories of `PATH` that are searched: absolute ones outside of the project's directories.
-#[must_use]
 pub fn searched(path: &str, project: &[PathBuf]) -> Vec<PathBuf> {
     let real = |directory: &Path| directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let project: Vec<PathBuf> = project.iter().map(|directory| real(directory)).collect();

@@ -76,7 +76,6 @@ pub struct CommandModel {
 
 impl CommandModel {
     /// The models behind `program`.
-    #[must_use]
     pub fn new(program: Program) -> Self {
         Self { program, is_subscription: OnceCell::new(), limited_until: Mutex::new(None) }
     }
@@ -179,7 +178,6 @@ impl ChatModel for CommandModel {
 
 impl Program {
     /// Whether it says that a subscription is logged in. What it does not say is real money.
-    #[must_use]
     pub fn is_subscription(&self) -> bool {
         match self.preset.map(|preset| preset.kind) {
             Some(ProgramKind::Claude) => {

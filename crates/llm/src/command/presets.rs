@@ -80,7 +80,6 @@ pub const PROGRAMS: &[ProgramPreset] = &[
 ];
 
 /// The known program of that name.
-#[must_use]
 pub fn program_preset(name: &str) -> Option<&'static ProgramPreset> {
     PROGRAMS.iter().find(|preset| preset.name == name)
 }

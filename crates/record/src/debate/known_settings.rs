@@ -36,7 +36,6 @@ impl Debate {
     }
 
     /// What its limit is of, as reasons name it.
-    #[must_use]
     pub fn limit_in_words(&self) -> &'static str {
         let budget = self.settings.as_ref().map(|settings| settings.debate.budget).unwrap_or_default();
         match (budget.max_cost_usd, budget.max_calls) {

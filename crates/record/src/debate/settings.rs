@@ -74,13 +74,11 @@ impl Settings {
     }
 
     /// How many requests the debates of its directory may send in a day.
-    #[must_use]
     pub fn max_calls_per_day(&self) -> Option<u32> {
         self.terms.max_calls_per_day.or(self.debate.budget.max_calls_per_day)
     }
 
     /// How many requests this run may bring the debate to.
-    #[must_use]
     pub fn max_calls(&self) -> Option<u32> {
         self.terms.max_calls.or(self.debate.budget.max_calls)
     }

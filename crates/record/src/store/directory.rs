@@ -334,26 +334,22 @@ impl Entry {
     }
 
     /// Whether a program runs it, or still writes what belongs to its end: the log of a detached run is locked until then.
-    #[must_use]
     pub fn is_at_work(&self) -> bool {
         self.is_held() || self.is_detached()
     }
 
     /// Whether a detached run is at it: its log is locked.
-    #[must_use]
     pub fn is_detached(&self) -> bool {
         let log = open_regular(&self.log_path()).ok();
         log.is_some_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
     }
 
     /// Where the log of its detached runs is.
-    #[must_use]
     pub fn log_path(&self) -> PathBuf {
         self.state.with_extension("log")
     }
 
     /// Where somebody leaves the order to close it: see [`Self::order_stop`].
-    #[must_use]
     pub fn stop_path(&self) -> PathBuf {
         self.state.with_extension("stop")
     }

@@ -146,7 +146,6 @@ impl Record {
     }
 
     /// The files of the debate.
-    #[must_use]
     pub fn entry(&self) -> Entry {
         Entry { state: self.state_path.clone(), journal: Some(self.journal.path().to_owned()) }
     }

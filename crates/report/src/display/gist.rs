@@ -21,7 +21,6 @@ pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
 }
 
 /// The first two of the three lines.
-#[must_use]
 pub fn essence(debate: &Debate, columns: Option<usize>) -> String {
     let broken = |line: String| columns.map_or_else(|| line.clone(), |columns| rows("", &line, columns).join("\n"));
     [answer(debate), objection(debate)].map(broken).join("\n")

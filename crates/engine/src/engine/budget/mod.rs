@@ -662,7 +662,6 @@ impl Views {
 }
 
 /// The cost of a debate's calls as far as it is known. Calls that a fork took over are its parent's.
-#[must_use]
 pub fn known_cost(events: &[Recorded]) -> Usd {
     events.iter().filter_map(|recorded| cost_of(&recorded.event)).sum()
 }

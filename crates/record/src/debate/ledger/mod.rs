@@ -200,7 +200,6 @@ impl Ledger {
 
     /// What a prompt about the text of `target` may depend on: the points against it in the rounds before `round`, and
     /// in those texts that `inputs` names. Points against other texts can be there too.
-    #[must_use]
     pub fn seen_by(debate: &Debate, target: &AgentId, round: u32, inputs: &[CallKey]) -> Arc<Self> {
         let concerns = |one: &Contribution| {
             let points = one.reading.iter().flat_map(|reading| &reading.points).flatten();

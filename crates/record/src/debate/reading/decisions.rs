@@ -11,7 +11,6 @@ const HEADINGS: [&str; 6] =
     ["decisions", "key decisions", "decisions made", "my decisions", "decision", "final decisions"];
 
 /// The decisions that a text lists, without their marks.
-#[must_use]
 pub fn read_decisions(text: &str) -> Vec<String> {
     let page = Page::new(text);
     let is_heading = |line: &BlockLine| HEADINGS.iter().any(|name| is_named(&page, line, name));

@@ -87,14 +87,12 @@ pub struct ReadAnswers {
 }
 
 /// Reads a critique that was shown points with these numbers.
-#[must_use]
 pub fn read_critique(text: &str, numbers: &[&str]) -> ReadCritique<RecheckStanding> {
     let page = Page::new(text);
     said_and_points(&page, &page.lines, numbers, STANDINGS)
 }
 
 /// Reads what a checker says who was shown accepted points with these numbers.
-#[must_use]
 pub fn read_check(text: &str, numbers: &[&str]) -> ReadCritique<Found> {
     let page = Page::new(text);
     said_and_points(&page, &page.lines, numbers, FINDINGS)
@@ -102,7 +100,6 @@ pub fn read_check(text: &str, numbers: &[&str]) -> ReadCritique<Found> {
 
 /// Reads a review of several texts: what it says under the heading of each, by the numbers of the texts. A text without
 /// a section, or with one that cannot be read, has no points there.
-#[must_use]
 pub fn read_review(text: &str, texts: &[u32]) -> Vec<ReadCritique<RecheckStanding>> {
     let page = Page::new(text);
     let read = |number: &u32| {
@@ -118,7 +115,6 @@ pub fn read_review(text: &str, texts: &[u32]) -> Vec<ReadCritique<RecheckStandin
 }
 
 /// Reads which approaches a review gives up, each word for word with the number of its text, where it names one.
-#[must_use]
 pub fn read_given_up(text: &str) -> Vec<(Option<u32>, String)> {
     let page = Page::new(text);
     let Some(from) = page.lines.iter().rposition(|line| is_give_up(&page, line)) else { return Vec::new() };
@@ -146,7 +142,6 @@ fn is_give_up(page: &Page, line: &BlockLine) -> bool {
 }
 
 /// Reads what a text answers under `heading` to the points with these numbers.
-#[must_use]
 pub fn read_answers(text: &str, heading: &str, numbers: &[&str]) -> ReadAnswers {
     let page = Page::new(text);
     let entries = Entries { page: &page, numbers, verdicts: RESPONSES };
