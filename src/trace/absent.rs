@@ -1,10 +1,6 @@
 //! In place of the traces in a build without them.
 
-#![expect(
-    clippy::must_use_candidate,
-    clippy::needless_pass_by_value,
-    reason = "the signatures are those of the traces"
-)]
+#![expect(clippy::needless_pass_by_value, reason = "the signatures are those of the traces")]
 
 use std::convert::Infallible;
 
