@@ -171,3 +171,17 @@ fn a_found_limit_tightens_the_users_and_does_not_raise_it() {
         assert_eq!((&budget["maxCalls"], &budget["maxCallsPerDay"]), (&json!(holds), &json!(holds)));
     }
 }
+
+#[test]
+fn a_command_that_starts_debates_for_others_needs_limits_of_calls_where_a_program_is_called() {
+    let sandbox = Sandbox::new().file(".config/dialectic/config.json", r#"{"provider": "claude", "model": "haiku"}"#);
+    for command in ["serve", "mcp"] {
+        for (given, missing) in [(&[][..], "--max-calls"), (&["--max-calls", "40"], "--max-calls-per-day")] {
+            let refused = sandbox.run([&[command], given].concat()).expect_code(2);
+            let said = format!("{command} needs {missing}: the configuration has models behind a program, `claude`");
+            assert!(refused.stderr.contains(&said), "{refused}");
+        }
+    }
+    // Nobody speaks to it, so that it ends; dollars would say nothing of a subscription.
+    sandbox.run(["mcp", "--max-calls", "40", "--max-calls-per-day", "80"]).expect_code(0);
+}
