@@ -37,7 +37,7 @@ fn the_help_of_the_program() {
     Debate:
       debate       Debate a problem and print the solution
       resume       Continue a paused, failed or killed debate from its last finished call
-      ask          Ask the judge about a finished debate
+      ask          Ask the judge, or an agent, about a finished debate
       fork         Make a new debate from a past one: change something and go on from there
       serve        Show, start and steer debates in a browser, or through an HTTP API
 
@@ -140,6 +140,7 @@ fn the_help_of_debate() {
 
     Cost:
           --max-cost <USD>  Never spend more than this many dollars; the judge's answer is included
+          --max-calls <N>   Never make more than this many calls of models, repeated ones included
           --dry-run         Print every call that the debate would make, with its tokens and cost, and
                             call nothing
 

@@ -54,7 +54,7 @@ fn the_users_commands_run_behind_each_debate() {
     wait_until("nothing runs behind a branch", || is_there(&sandbox, "done"));
     assert_eq!(serde_json::from_str::<Value>(&sandbox.read("state.json")).unwrap()["id"], fork["id"]);
     let finished = serving.interrupt().expect_code(130);
-    assert_eq!(finished.stderr.matches("warning: the command `exit 7` behind the debate").count(), 2, "{finished}");
+    assert_eq!(finished.stderr.matches("warning: the command `exit 7` after the debate").count(), 2, "{finished}");
 }
 
 #[test]
