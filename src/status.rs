@@ -72,8 +72,14 @@ impl Standing {
     /// `before` is what was seen before the files were read: a process that ended since has written more than was read.
     pub fn of(entry: &Entry, debate: &Debate, before: Presence) -> Self {
         let now = Presence::of(entry);
-        if debate.status != Status::Completed && (before.is_detached || now.is_detached) {
-            // One that was just taken up is on record as it was left; and a detached run ends when it pauses.
+        // A run that was just resumed still has its old status on record, and a detached run ends when it pauses. One
+        // that has failed and released its journal only has its report and hooks left.
+        let may_run = match debate.status {
+            Status::Completed => false,
+            Status::Failed => now.is_held,
+            Status::Pending | Status::Running | Status::Paused => true,
+        };
+        if may_run && (before.is_detached || now.is_detached) {
             return Self::Running;
         }
         match debate.status {

@@ -55,6 +55,6 @@ pub(in crate::cli) fn check_cost(
     }
     let missing = options.into_iter().find(|(_, is_there)| !is_there);
     missing.map_or(Ok(()), |(option, _)| {
-        Err(MissingLimit { command, option, reason: "debates are started by somebody else than you".to_owned() })
+        Err(MissingLimit { command, option, reason: "its clients can start debates".to_owned() })
     })
 }

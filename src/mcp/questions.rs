@@ -46,6 +46,12 @@ pub(super) fn answers_in(responses: &InputResponses, questions: &[OpenQuestion])
     answers(&result, questions)
 }
 
+/// Whether the user declined to answer.
+pub(super) fn is_declined(responses: &InputResponses) -> bool {
+    let result = responses.get(FORM).and_then(|one| serde_json::from_value::<ElicitResult>(one.clone()).ok());
+    result.is_some_and(|result| result.action == ElicitationAction::Decline)
+}
+
 /// The user's answers; nothing where the user does not want to answer.
 pub(super) fn answers(result: &ElicitResult, questions: &[OpenQuestion]) -> Option<Answers> {
     if result.action != ElicitationAction::Accept {

@@ -26,12 +26,12 @@ use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
 use dialectic_engine::tools::ContextDirectory;
-use dialectic_record::debate::Debate;
+use dialectic_record::debate::{Debate, Settings};
 use dialectic_record::store::{Directory, Entry, read_state};
 
 use super::command::{Done, Program};
 use super::limits::{Leave, LimitError, Limits};
-use super::questions::{Answers, answers, answers_in, form, requests};
+use super::questions::{Answers, answers, answers_in, form, is_declined, requests};
 use super::tools::{
     Answer, Ask, LISTED, List, MOST_LISTED, MOST_SECONDS, NewDebate, Report, ReportForm, Wait, Which, all,
 };
@@ -77,7 +77,7 @@ pub struct Options {
 #[derive(Debug, thiserror::Error)]
 pub enum McpError {
     /// The program does not know where it is.
-    #[error("the program cannot be started for debates")]
+    #[error("cannot find the path of this program")]
     Program(#[source] std::io::Error),
     /// The directory cannot be opened.
     #[error("cannot open the context directory {path}")]
@@ -88,7 +88,7 @@ pub enum McpError {
         source: std::io::Error,
     },
     /// It is no client of the protocol.
-    #[error("the client does not begin as the Model Context Protocol does")]
+    #[error("the client did not begin with an MCP handshake")]
     Handshake(#[source] Box<rmcp::service::ServerInitializeError>),
 }
 
@@ -144,7 +144,7 @@ struct Server {
 }
 
 /// What became of a form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum FormState {
     /// The user has it.
     Open,
@@ -152,6 +152,8 @@ enum FormState {
     Answered,
     /// The user does not answer.
     Refused,
+    /// The user answered, and the answers could not be given.
+    Failed(String),
 }
 
 /// How long a client waits.
@@ -271,18 +273,24 @@ impl Server {
         Ok(spawn_blocking(move || take(&limits, &options.directory)).await??)
     }
 
-    /// The limits of calls, as options say them.
-    fn calls(&self) -> impl Iterator<Item = OsString> + use<> {
+    /// The limits of calls as options: the server's, or a debate's own where they are lower.
+    fn calls(&self, own: Option<&Settings>) -> Vec<OsString> {
         let Options { max_calls, max_calls_per_day, .. } = &*self.options;
-        let limits = [("--max-calls", *max_calls), ("--max-calls-per-day", *max_calls_per_day)];
-        limits.into_iter().filter_map(|(name, limit)| Some(option(name, limit?.to_string()))).flatten()
+        let limits = [
+            ("--max-calls", *max_calls, own.and_then(Settings::max_calls)),
+            ("--max-calls-per-day", *max_calls_per_day, own.and_then(Settings::max_calls_per_day)),
+        ];
+        let least = |(name, here, own): (&str, Option<u32>, Option<u32>)| {
+            Some(option(name, here.into_iter().chain(own).min()?.to_string()))
+        };
+        limits.into_iter().filter_map(least).flatten().collect()
     }
 
     async fn plan(&self, wanted: NewDebate) -> Outcome {
         let mut command = self.debate_command(&wanted)?;
         let most = wanted.max_cost.into_iter().chain(self.limits.debate.map(Usd::dollars)).reduce(f64::min);
         command.extend(most.into_iter().flat_map(|most| option("--max-cost", most.to_string())));
-        command.extend(self.calls());
+        command.extend(self.calls(None));
         command.push("--dry-run".into());
         let done = succeeded(self.program.run(command, &wanted.problem).await?)?;
         Ok(said(format!("{}\n{}", done.stdout, done.stderr)).into())
@@ -293,7 +301,7 @@ impl Server {
         let asked = wanted.max_cost;
         let leave = self.leave(move |limits, directory| limits.leave(directory, asked)).await?;
         command.extend(leave.options());
-        command.extend(self.calls());
+        command.extend(self.calls(None));
         command.push("--detach".into());
         let done = self.program.run(command, &wanted.problem).await;
         leave.end();
@@ -336,6 +344,11 @@ impl Server {
         }
         let shown = self.show_form(&entry, &status, context);
         self.sit_out(&entry, &patience, || self.form(&shown) == Some(FormState::Open)).await?;
+        if let Some(FormState::Failed(why)) = self.form(&shown) {
+            // The next call asks again.
+            self.forms().remove(&shown);
+            return Err(Refusal(why));
+        }
         let status = self.status(&entry).await?;
         if status.status == Standing::Asking && self.form(&shown) == Some(FormState::Open) {
             let text = format!("{} asks something; the user is being asked. Call `wait` again.", status.id);
@@ -355,12 +368,14 @@ impl Server {
             let (peer, known) = (context.peer.clone(), key.clone());
             tokio::spawn(async move {
                 let result = peer.create_elicitation_with_timeout(form(&questions), Some(TO_ANSWER)).await;
-                let is_given = match result.ok().and_then(|result| answers(&result, &questions)) {
-                    Some(answers) => server.give(&entry, &answers, false, "user").await.is_ok(),
-                    None => false,
+                let state = match result.ok().and_then(|result| answers(&result, &questions)) {
+                    Some(answers) => match server.give(&entry, &answers, false, "user").await {
+                        Ok(()) => FormState::Answered,
+                        Err(Refusal(why)) => FormState::Failed(why),
+                    },
+                    // Who does not answer is not asked again; then the questions are in the result.
+                    None => FormState::Refused,
                 };
-                // Who does not answer is not asked again; then the questions are in the result.
-                let state = if is_given { FormState::Answered } else { FormState::Refused };
                 server.forms().insert(known, state);
             });
         }
@@ -368,7 +383,7 @@ impl Server {
     }
 
     fn form(&self, key: &str) -> Option<FormState> {
-        self.forms().get(key).copied()
+        self.forms().get(key).cloned()
     }
 
     fn forms(&self) -> MutexGuard<'_, BTreeMap<String, FormState>> {
@@ -441,7 +456,7 @@ impl Server {
         command.extend(self.configured());
         command.extend(self.with_context());
         command.extend(leave.options());
-        command.extend(self.calls());
+        command.extend(self.calls(read_state(&entry.state)?.settings.as_ref()));
         command.extend(skip_rest.then(|| "--skip-rest".into()));
         let done = self.program.run(command, &serde_json::to_string(answers)?).await;
         leave.end();
@@ -464,7 +479,7 @@ impl Server {
         command.extend(self.configured());
         command.extend(self.with_context());
         command.extend(leave.options());
-        command.extend(self.calls());
+        command.extend(self.calls(None));
         // Held until the answer is there: nothing in the record says what a question may cost.
         let done = self.program.run(command, &wanted.question).await;
         leave.end();
@@ -700,8 +715,10 @@ impl ServerHandler for Server {
         }
         match answers_in(&request.input_responses, &status.questions) {
             Some(answers) => self.give(&entry, &answers, false, "user").await.map_err(invalid),
-            // Who does not want to answer skips.
-            None => self.give(&entry, &Answers::new(), true, "user").await.map_err(invalid),
+            None if is_declined(&request.input_responses) => {
+                self.give(&entry, &Answers::new(), true, "user").await.map_err(invalid)
+            }
+            None => Err(ErrorData::invalid_params("`inputResponses` holds no answers", None)),
         }
     }
 

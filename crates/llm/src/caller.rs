@@ -157,8 +157,9 @@ impl Caller {
                 return failed(ModelError::OutOfTime, attempts);
             }
             let mut request = Cow::Borrowed(request);
-            if max_tokens.is_some() {
-                request.to_mut().max_tokens = max_tokens;
+            if let Some(most) = max_tokens {
+                // A limit of the agent's own that is lower stays.
+                request.to_mut().max_tokens = Some(request.max_tokens.map_or(most, |own| own.min(most)));
             }
             // Waiting for a place and for room under the cost limit is the queue's time, not the call's.
             let started = *started.get_or_insert_with(Instant::now);

@@ -136,6 +136,9 @@ fn places(args: &SkillPlaceArgs) -> Result<Vec<Place>, Error> {
     let named = |agent: &CodingAgent| args.agents.contains(agent);
     let mut places = Vec::new();
     for agent in CodingAgent::value_variants() {
+        if !args.agents.is_empty() && !named(agent) {
+            continue;
+        }
         let place = if args.project { Some(in_project(*agent)) } else { of_user(*agent, &environment) };
         let Some(place) = place else {
             let message = "cannot find your home directory: HOME is not set".to_owned();

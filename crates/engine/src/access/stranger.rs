@@ -339,8 +339,13 @@ impl Trust {
                     max_calls_per_day: self.max_calls_per_day.or(budget.max_calls_per_day),
                 }
             }
-            // Loading the configuration decided it.
-            Author::User | Author::EnvFile(_) | Author::Config(_) => Terms::default(),
+            // Loading the configuration decided the rest.
+            Author::User | Author::EnvFile(_) | Author::Config(_) => Terms {
+                prices: BTreeMap::new(),
+                max_cost: self.limit.usd,
+                max_calls: self.limit.calls,
+                max_calls_per_day: self.max_calls_per_day,
+            },
         };
         self.lend_programs(settings);
         settings.terms.prices = self.prices(settings, environment);

@@ -28,39 +28,36 @@ impl DailyCalls {
     /// Counts a request that is about to be sent. It blocks its thread while another process counts.
     ///
     /// # Errors
-    /// When the day has none left, or nobody can tell.
+    /// When the day has none left, or the count cannot be read or written.
     pub(super) fn take(&self, now: DateTime<Utc>) -> Result<(), ModelError> {
         let today = now.date_naive();
         match self.counted(today) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(ModelError::NoCallsToday { limit: self.limit, until: midnight_after(today) }),
+            Ok(None) => Ok(()),
+            Ok(Some(day)) => Err(ModelError::NoCallsToday { limit: self.limit, until: midnight_after(day) }),
             Err(error) => Err(ModelError::Unsendable {
-                message: format!(
-                    "the requests of the day are counted in {}, which cannot be done: {error}",
-                    self.path.display()
-                ),
+                message: format!("cannot count the requests of the day in {}: {error}", self.path.display()),
             }),
         }
     }
 
-    /// Whether the day had one left, which is taken.
-    fn counted(&self, today: NaiveDate) -> io::Result<bool> {
+    /// Takes one, or returns the day that has none left. A clock that goes back does not begin a day again.
+    fn counted(&self, today: NaiveDate) -> io::Result<Option<NaiveDate>> {
         let mut file = self.open()?;
         file.lock()?;
         let mut line = String::new();
         file.read_to_string(&mut line)?;
-        let before = match parsed(&line) {
-            Some((day, count)) if day >= today => count,
-            Some(_) => 0,
-            None if line.is_empty() => 0,
+        let (day, before) = match parsed(&line) {
+            Some((day, count)) if day >= today => (day, count),
+            Some(_) => (today, 0),
+            None if line.is_empty() => (today, 0),
             None => return Err(io::Error::new(io::ErrorKind::InvalidData, "it is damaged")),
         };
         if before >= self.limit {
-            return Ok(false);
+            return Ok(Some(day));
         }
         file.seek(SeekFrom::Start(0))?;
-        file.write_all(format!("{today} {:010}\n", before + 1).as_bytes())?;
-        Ok(true)
+        file.write_all(format!("{day} {:010}\n", before + 1).as_bytes())?;
+        Ok(None)
     }
 
     fn open(&self) -> io::Result<File> {
@@ -109,6 +106,8 @@ mod tests {
         assert_eq!(daily.take(until), Ok(()));
         // A clock that goes back does not give the day again.
         assert_eq!(std::fs::read_to_string(directory.path().join(COUNT)).unwrap(), "2026-03-02 0000000001\n");
+        assert_eq!(daily.take(at("2026-03-01T12:00:00Z")), Ok(()));
+        assert_eq!(std::fs::read_to_string(directory.path().join(COUNT)).unwrap(), "2026-03-02 0000000002\n");
         let low = DailyCalls::of(directory.path(), 1);
         assert!(low.take(at("2026-03-01T12:00:00Z")).is_err());
     }

@@ -245,12 +245,9 @@ impl Engine {
 
     /// The same, with a limit that holds beside its own: what it may cost in all, its `past` included.
     pub fn at_most(mut self, most: Usd, past: &[Recorded]) -> Self {
-        let budget = self.budget.take().or_else(|| {
-            let mut settings = self.debate().settings.clone()?;
-            settings.debate.budget.max_cost_usd = Some(most);
-            Budget::of(&settings, &self.panel.routed, past)
-        });
-        self.budget = budget.map(|budget| budget.at_most(most));
+        let Some(mut settings) = self.debate().settings.clone() else { return self };
+        settings.terms.max_cost = Some(settings.max_cost().map_or(most, |own| own.min(most)));
+        self.budget = Budget::of(&settings, &self.panel.routed, past);
         self
     }
 

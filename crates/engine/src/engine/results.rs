@@ -249,7 +249,7 @@ impl Engine {
 
     /// Records a call that failed, or that the cost limit had no room for.
     pub(super) fn record_failed_call(&mut self, step: &Step, failed: &FailedCall) -> Result<(), EngineError> {
-        if matches!(failed.error, ModelError::OverBudget { .. }) {
+        if let ModelError::OverBudget { limit } = failed.error {
             // A vote that is not cast changes what the debate comes to, so it is on record.
             let is_missed = matches!(step.answer, OutputSpec::Choice | OutputSpec::Word(_));
             if step.cost == BudgetClass::Extra && is_missed {
@@ -258,7 +258,7 @@ impl Engine {
             if step.cost == BudgetClass::Extra {
                 let words = self.debate().stage(step.key.stage).map(|stage| stage.words.plural.clone());
                 let what = words.unwrap_or_else(|| step.key.stage.as_str().into());
-                self.warn(format!("the cost limit has no room for {what} of {}", step.key.agent_id));
+                self.warn(format!("the {limit} has no room for {what} of {}", step.key.agent_id));
                 self.refused.insert(step.key.clone());
                 return Ok(());
             }

@@ -87,8 +87,6 @@ impl Runner {
         provenance: &Trust,
     ) -> Result<PreparedQuestion, RunnerError> {
         let ResumableDebate { mut record, contents, protocol, mut settings, .. } = saved;
-        // Whether every price is known is checked against it, also where the settings are not the record's.
-        settings.debate.budget.max_cost_usd = limit.usd.or(settings.debate.budget.max_cost_usd);
         provenance.clone().and_limit(limit).set_terms(&mut settings, &self.services.environment);
         record.set_terms(&settings);
         let debate = record.debate();

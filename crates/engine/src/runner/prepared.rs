@@ -242,10 +242,6 @@ impl Ready {
             // The receiver is there.
             drop(commands.send(RunCommand::Stop));
         }
-        if record.entry().stop_path().symlink_metadata().is_ok() {
-            // Ahead of the first call.
-            drop(commands.send(RunCommand::ObeyStop));
-        }
         let cancel = CancellationToken::new();
         let (id, journal) = (record.debate().id.clone(), record.journal_path().to_owned());
         // A branch took over what another debate paid for.

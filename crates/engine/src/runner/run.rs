@@ -248,18 +248,20 @@ async fn drive(
 /// Tells a run of the order to close that somebody leaves beside its record, until the run is `over`. On a thread of its
 /// own: neither the clock of the runtime nor its tasks have to do with it.
 fn watch_for_order(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, over: Receiver<()>) {
+    let is_there = move || entry.stop_path().symlink_metadata().is_ok();
+    let tell = move || commands.upgrade().is_some_and(|commands| commands.send(RunCommand::ObeyStop).is_ok());
+    // One that is there already is obeyed ahead of the first call.
+    let mut was_there = is_there();
+    if was_there && !tell() {
+        return;
+    }
     let watch = move || {
-        let mut was_there = false;
-        loop {
-            let is_there = entry.stop_path().symlink_metadata().is_ok();
-            if is_there && !was_there {
-                let Some(commands) = commands.upgrade() else { return };
-                drop(commands.send(RunCommand::ObeyStop));
-            }
-            was_there = is_there;
-            if over.recv_timeout(LOOK_FOR_ORDER) != Err(RecvTimeoutError::Timeout) {
+        while over.recv_timeout(LOOK_FOR_ORDER) == Err(RecvTimeoutError::Timeout) {
+            let is_there = is_there();
+            if is_there && !was_there && !tell() {
                 return;
             }
+            was_there = is_there;
         }
     };
     // Without it the debate runs all the same.

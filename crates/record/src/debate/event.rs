@@ -273,7 +273,7 @@ pub enum Event {
         usd: Usd,
         /// How many times the list price that is: more than 1 where the provider may state more.
         factor: f64,
-        /// Bytes of the request.
+        /// Bytes that it was bounded by: of the request, and of what a program adds to it.
         bytes: u64,
         /// Its output limit, in tokens; absent where no cost limit sets one.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -37,11 +37,12 @@ impl Debate {
 
     /// What its limit is of, as reasons name it.
     pub fn limit_in_words(&self) -> &'static str {
-        let budget = self.settings.as_ref().map(|settings| settings.debate.budget).unwrap_or_default();
-        match (budget.max_cost_usd, budget.max_calls) {
+        let settings = self.settings.as_ref();
+        let (cost, calls) = (settings.and_then(Settings::max_cost), settings.and_then(Settings::max_calls));
+        match (cost, calls) {
             (Some(_), Some(_)) => "the limit of cost and calls",
             (None, Some(_)) => "the limit of calls",
-            // A limit that is not the record's own is one of the cost.
+            // Of a limit that is not the record's own nothing is saved; older versions had none but of the cost.
             (Some(_) | None, None) => "the cost limit",
         }
     }

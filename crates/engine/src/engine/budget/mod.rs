@@ -129,6 +129,7 @@ pub(super) enum Shortfall {
 struct Grant {
     usd: Usd,
     factor: f64,
+    bytes: usize,
     max_tokens: Option<u32>,
     level: Level,
 }
@@ -166,7 +167,7 @@ impl Budget {
         self.ledger.apply(recorded, |call: &CallRecord| payees.price_of(call));
     }
 
-    /// The same for a question behind the end of the debate: what was in flight when an earlier run ended counts as
+    /// The same for a question after the end of the debate: what was in flight when an earlier run ended counts as
     /// spent, and limits of the question's own come on top of that.
     pub(super) fn of_follow_up(mut self, own: BudgetLimit) -> Self {
         self.ledger.abandon();
@@ -177,12 +178,6 @@ impl Budget {
         if let Some(calls) = own.calls {
             self.limit.calls = Some(taken.requests.saturating_add(calls));
         }
-        self
-    }
-
-    /// With that cost limit, where its own is not lower.
-    pub(super) fn at_most(mut self, most: Usd) -> Self {
-        self.limit.usd = Some(self.limit.usd.map_or(most, |own| own.min(most)));
         self
     }
 
@@ -275,10 +270,11 @@ impl Budget {
         let max_tokens = payee.answer(level);
         let measures = self.ledger.measures(&payee.model);
         let factor = measures.factor();
-        let usd = measures.bound(payee.read(wanted.bytes), max_tokens, payee.price).times(factor);
+        let bytes = payee.read(wanted.bytes);
+        let usd = measures.bound(bytes, max_tokens, payee.price).times(factor);
         let max_tokens = self.limit.usd.map(|_| max_tokens);
         let needed = Amount::request(usd) + kept;
-        needed.fits(self.room()).then_some(Grant { usd, factor, max_tokens, level })
+        needed.fits(self.room()).then_some(Grant { usd, factor, bytes, max_tokens, level })
     }
 
     /// Whether an attempt may be sent, and what is set aside for it.
@@ -397,13 +393,13 @@ impl Engine {
             Permission::Later => return Ok(Permission::Later),
             Permission::Refused => return Ok(Permission::Refused),
         };
-        let Grant { usd, factor, max_tokens, level } = grant;
-        // The state says to what the answers of the debate were held, not those behind its end.
+        let Grant { usd, factor, bytes, max_tokens, level } = grant;
+        // The state says to what the answers of the debate were held, not those of later questions.
         if self.debate().status != Status::Completed {
             let lowered = budget.lowered(std::iter::once(&wanted.key.agent_id), level);
             self.say_lowered(lowered)?;
         }
-        let (key, bytes) = (wanted.key.clone(), wanted.bytes as u64);
+        let (key, bytes) = (wanted.key.clone(), bytes as u64);
         let recorded = self.record_event(Event::CostReserved { key, usd, factor, bytes, max_tokens })?;
         if let Some(budget) = &mut self.budget {
             budget.note_granted(wanted, level);
@@ -483,7 +479,7 @@ impl Engine {
         Ok(self.append(Event::CheckForgone)?)
     }
 
-    /// Whether what was planned for the next round fits, the closing behind it included.
+    /// Whether what was planned for the next round fits, the closing after it included.
     pub(super) fn is_plan_affordable(&self) -> bool {
         self.budget.as_ref().is_none_or(Budget::is_need_met)
     }
@@ -527,7 +523,7 @@ pub(super) struct Outlook {
     further: u32,
     /// Whether the debate has rounds after all of these.
     goes_on: bool,
-    /// Calls ahead of and behind the rounds.
+    /// Calls before and after the rounds.
     around: Vec<RehearsedCall>,
     /// The calls that bring it to its answer without a check, also when it is told to close.
     closing: Vec<RehearsedCall>,
