@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use dialectic_llm::command::end_all;
 use dialectic_report::display::LiveView;
 
 use super::{modes, pager};
@@ -23,6 +24,7 @@ pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationTo
     // A terminal that is stopped keeps its block.
     drop(timeout(TO_LEAVE, view.ended()).await);
     modes::restore();
+    end_all();
     #[expect(clippy::exit, reason = "the user asked twice: whatever hangs must not keep the program alive")]
     std::process::exit(130);
 }
@@ -40,6 +42,7 @@ pub(super) fn end_on_interrupt() {
             }
         });
         modes::restore();
+        end_all();
         #[expect(clippy::exit, reason = "the user asked; the main thread may be blocked by the reader of its output")]
         std::process::exit(130);
     });
@@ -66,6 +69,7 @@ pub(super) fn survive_file_limit() {}
 pub(super) fn end_soon() {
     std::thread::spawn(|| {
         std::thread::sleep(TO_END);
+        end_all();
         #[expect(clippy::exit, reason = "the user asked; the main thread is blocked by the reader of its output")]
         std::process::exit(130);
     });

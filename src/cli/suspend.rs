@@ -1,5 +1,6 @@
 //! Ctrl-Z: the terminal is the shell's while the program is suspended, and nothing of the debate is on it.
 
+use dialectic_llm::command::end_all;
 use dialectic_report::display::Messages;
 
 use super::keys::Keyboard;
@@ -31,6 +32,7 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
                         // With its block goes the cursor's absence.
                         drop(timeout(TO_LEAVE, messages.hide(true)).await);
                         super::modes::restore();
+                        end_all();
                         #[expect(clippy::exit, reason = "that is what the signal asks for")]
                         std::process::exit(QUIT);
                     }

@@ -135,7 +135,13 @@ pub fn missing_keys_of<'a>(
         };
         for variable in needed {
             let known = missing.iter().any(|key| key.variable == variable && key.provider == provider);
-            if !environment.has(&variable) && !known {
+            // A program is given nothing that was found.
+            let is_there = if is_program(provider, providers) {
+                environment.of_user(&variable).is_some()
+            } else {
+                environment.has(&variable)
+            };
+            if !is_there && !known {
                 missing.push(MissingKey { provider: provider.to_owned(), variable, agents: agents.clone() });
             }
         }

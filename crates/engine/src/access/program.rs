@@ -172,15 +172,15 @@ fn child_environment(
         .filter(|(variable, _)| !is_withheld(variable))
         .map(|(variable, value)| (variable.to_owned(), value.clone()))
         .collect();
+    // A value that was found could lead the program's own login to somebody else's server.
+    let own = environment.users_own();
     for key in preset_of(name, providers).map_or(&[][..], |preset| preset.keys) {
-        all.extend(environment.secret(key).map(|value| ((*key).to_owned(), value)));
+        all.extend(own.secret(key).map(|value| ((*key).to_owned(), value)));
     }
     // The program's own programs, `node` for one, are looked for where it was.
     if let Some(path) = std::env::join_paths(path).ok().and_then(|path| path.into_string().ok()) {
         all.insert("PATH".to_owned(), path.into());
     }
-    // A value that was found could lead the program's own login to somebody else's server.
-    let own = environment.users_own();
     for (variable, value) in &settings.env.set {
         let value = headers::expand(value, &own)
             .map_err(|missing| ProviderAccessError::UnsetInProgram { name: name.to_owned(), variable: missing })?;

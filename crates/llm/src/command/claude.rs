@@ -84,10 +84,14 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
                 }
             }
         }
-        Some("rate_limit_event") if line["rate_limit_info"]["status"] == "rejected" => {
-            let at = line["rate_limit_info"]["resetsAt"].as_i64();
-            heard.is_limited = true;
-            heard.limited_until = at.and_then(|seconds| chrono::DateTime::from_timestamp(seconds, 0));
+        Some("rate_limit_event") => {
+            let info = &line["rate_limit_info"];
+            heard.is_overage |= info["isUsingOverage"] == true;
+            if info["status"] == "rejected" {
+                let at = info["resetsAt"].as_i64();
+                heard.is_limited = true;
+                heard.limited_until = at.and_then(|seconds| chrono::DateTime::from_timestamp(seconds, 0));
+            }
         }
         Some("result") => result(line, heard),
         Some(_) | None => {}
@@ -108,7 +112,7 @@ fn result(line: &Value, heard: &mut Transcript) {
     heard.finish = text_at(line, "/stop_reason").or_else(|| Some(UNSAID.to_owned()));
     heard.cost = line["total_cost_usd"].as_f64().map(Usd::from_dollars);
     let usage = &line["usage"];
-    heard.tokens = tokens(usage).filter(|tokens| tokens.total() > 0);
+    heard.tokens = tokens(usage);
     if let Some(model) = line["modelUsage"].as_object().filter(|models| models.len() == 1) {
         heard.served_model = model.keys().next().cloned();
     }

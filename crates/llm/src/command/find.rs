@@ -1,7 +1,6 @@
 //! Where a program is, and which version of it.
 
 use std::collections::HashMap;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -93,9 +92,9 @@ fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 
-type Versions = HashMap<(PathBuf, Option<SystemTime>), String>;
+type Versions = HashMap<(PathBuf, Vec<String>, Option<SystemTime>), String>;
 
-/// What programs have said of their version, by path and time: one that was not changed is not asked again.
+/// What programs have said of their version, by path, first arguments and time: one that was not changed is not asked again.
 static VERSIONS: LazyLock<Mutex<Versions>> = LazyLock::new(Mutex::default);
 
 impl Program {
@@ -105,7 +104,7 @@ impl Program {
     /// It says none.
     pub fn version(&self) -> Result<String, ProgramFault> {
         let changed = self.executable.metadata().and_then(|data| data.modified()).ok();
-        let key = (self.executable.clone(), changed);
+        let key = (self.executable.clone(), self.leading.clone(), changed);
         let known = || VERSIONS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(version) = known().get(&key) {
             return Ok(version.clone());
@@ -149,6 +148,7 @@ impl Program {
 pub(super) fn output(program: &Program, arguments: &[&str]) -> String {
     let environment: &[(String, SecretString)] = &program.environment;
     let Ok(place) = tempfile::Builder::new().prefix("dialectic-").tempdir() else { return String::new() };
+    let file = |name: &str| std::fs::File::create(place.path().join(name)).map_or_else(|_| Stdio::null(), Stdio::from);
     let mut command = Command::new(&program.executable);
     command
         .args(&program.leading)
@@ -160,8 +160,9 @@ pub(super) fn output(program: &Program, arguments: &[&str]) -> String {
         // Where it would keep a list of the directories that it has seen.
         .env(super::gemini::HOME, place.path())
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+        // Files: nobody has to read them for the program to go on, and nothing that it leaves behind keeps them open.
+        .stdout(file("out"))
+        .stderr(file("err"));
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = match command.spawn() {
@@ -172,20 +173,13 @@ pub(super) fn output(program: &Program, arguments: &[&str]) -> String {
     while child.try_wait().is_ok_and(|status| status.is_none()) && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
     }
-    // With what it left behind: that could hold the pipe.
+    // With what it left behind.
     #[cfg(unix)]
     if let Some(id) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
     }
     let _ = child.kill();
     let _ = child.wait();
-    let mut said = String::new();
-    for stream in [
-        child.stdout.take().map(|out| Box::new(out) as Box<dyn std::io::Read>),
-        child.stderr.take().map(|err| Box::new(err) as _),
-    ] {
-        // No more than an answer to such a question has.
-        let _ = stream.map(|stream| stream.take(64 << 10).read_to_string(&mut said));
-    }
-    said
+    let said = |name: &str| std::fs::read(place.path().join(name)).unwrap_or_default();
+    ["out", "err"].map(|name| String::from_utf8_lossy(&said(name)).into_owned()).concat()
 }

@@ -64,7 +64,7 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
             if count(stats, "tool_calls").is_some_and(|calls| calls > 0) {
                 heard.tool.get_or_insert_with(|| "a tool".to_owned());
             }
-            heard.tokens = tokens(stats).filter(|tokens| tokens.total() > 0);
+            heard.tokens = tokens(stats);
             if let Some(models) = stats["models"].as_object().filter(|models| models.len() == 1) {
                 heard.served_model = models.keys().next().cloned();
             }

@@ -26,7 +26,8 @@ const LOGINS: [&str; 10] = [
 pub(super) fn error(message: String, status: Option<u16>) -> ModelError {
     let lower = message.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|words| lower.contains(words));
-    if has(&LIMITS) {
+    // A server says the same of its limit for a minute.
+    if has(&LIMITS) && status != Some(429) {
         return ModelError::UsageLimit { until: until(&message, &Local::now()), message };
     }
     if has(&LOGINS) {
@@ -63,7 +64,8 @@ fn until<Tz: chrono::TimeZone>(message: &str, now: &DateTime<Tz>) -> Option<Date
                 _ => None,
             }
         });
-        return parts.reduce(|sum, part| sum + part).map(|wait| utc + wait);
+        let wait = parts.map(Some).reduce(|sum, part| sum?.checked_add(&part?)).flatten();
+        return wait.and_then(|wait| utc.checked_add_signed(wait));
     }
     let (_, after) = message.split_once("try again at ").or_else(|| message.split_once("resets "))?;
     let after = after.trim_end_matches('.').trim();

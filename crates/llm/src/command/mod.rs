@@ -22,6 +22,7 @@ mod workplace;
 mod tests;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -40,6 +41,7 @@ use workplace::Workplace;
 
 pub use find::{ProgramFault, find, searched};
 pub use presets::{PROGRAMS, ProgramKind, ProgramPreset, program_preset};
+pub use process::end_all;
 
 /// How many processes of a program run at once where nothing says more.
 pub const CONCURRENCY: u32 = 2;
@@ -72,12 +74,19 @@ pub struct CommandModel {
     is_subscription: OnceCell<bool>,
     /// Until when it is left alone.
     limited_until: Mutex<Option<DateTime<Utc>>>,
+    /// Whether it has said that calls are paid beside the subscription.
+    is_overage: AtomicBool,
 }
 
 impl CommandModel {
     /// The models behind `program`.
     pub fn new(program: Program) -> Self {
-        Self { program, is_subscription: OnceCell::new(), limited_until: Mutex::new(None) }
+        Self {
+            program,
+            is_subscription: OnceCell::new(),
+            limited_until: Mutex::new(None),
+            is_overage: AtomicBool::new(false),
+        }
     }
 
     async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
@@ -100,24 +109,30 @@ impl CommandModel {
         let mut printed = String::new();
         let is_json = program.prints_json();
         let exit = process::run(&invocation, |line| {
-            if kind.is_none() {
+            if kind.is_none() && is_json {
                 printed.push_str(line);
                 printed.push('\n');
-                if !is_json {
-                    own::read_line(line, &mut heard, live.listener);
-                }
+            } else if kind.is_none() {
+                own::read_line(line, &mut heard, live.listener);
             } else if let Ok(value) = serde_json::from_str::<Value>(line) {
                 read(kind, &value, &mut heard, live.listener);
             }
-            match (heard.is_over || heard.tool.is_some(), heard.has_spoken()) {
-                (true, _) => Heard::Enough,
-                (false, true) => Heard::Text,
-                (false, false) => Heard::GoOn,
+            if heard.is_overage {
+                self.is_overage.store(true, Ordering::Relaxed);
+            }
+            if heard.is_over || heard.tool.is_some() {
+                Heard::Enough
+            } else if heard.is_complete {
+                Heard::Complete
+            } else if heard.has_spoken() {
+                Heard::Text
+            } else {
+                Heard::GoOn
             }
         })
         .await?;
         if kind.is_none() {
-            if exit.code == Some(0) || is_json && !printed.trim().is_empty() {
+            if exit.is_whole && exit.code == Some(0) || is_json && !printed.trim().is_empty() {
                 own::conclude(&printed, &program.settings, &mut heard);
             }
         } else if !heard.is_complete
@@ -155,7 +170,8 @@ impl ChatModel for CommandModel {
     }
 
     fn is_notional(&self) -> bool {
-        self.is_subscription.get().is_some_and(|is_subscription| *is_subscription)
+        let is_subscription = self.is_subscription.get().is_some_and(|is_subscription| *is_subscription);
+        is_subscription && !self.is_overage.load(Ordering::Relaxed)
     }
 
     fn at_once(&self) -> Option<usize> {
@@ -184,7 +200,12 @@ impl Program {
                 let said = json_in(&find::output(self, &["auth", "status"])).unwrap_or_default();
                 said["loggedIn"] == true && said["authMethod"] == "claude.ai" && said["subscriptionType"].is_string()
             }
-            Some(ProgramKind::Codex) => find::output(self, &["login", "status"]).contains("Logged in using ChatGPT"),
+            // The login says nothing of calls that a key or another provider of the user's pays.
+            Some(ProgramKind::Codex) => {
+                let is_login_used =
+                    self.leading.is_empty() && self.settings.env.set.keys().all(|name| name == "CODEX_HOME");
+                is_login_used && find::output(self, &["login", "status"]).contains("Logged in using ChatGPT")
+            }
             Some(ProgramKind::Opencode | ProgramKind::Gemini) | None => false,
         }
     }

@@ -49,6 +49,9 @@ pub(super) fn configuration(request: &Request) -> String {
         "instructions": [],
     })
     .to_string()
+    // It puts files and variables in place of these, before it reads the JSON.
+    .replace("{file:", "\\u007bfile:")
+    .replace("{env:", "\\u007benv:")
 }
 
 pub(super) fn arguments(request: &Request, _: &Workplace) -> Vec<String> {

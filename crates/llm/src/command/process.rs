@@ -1,8 +1,12 @@
 //! A program that runs: its input, its lines as they come, and its end.
 
+#[cfg(unix)]
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
+#[cfg(unix)]
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
@@ -64,6 +68,8 @@ impl Group {
         let child = command.spawn()?;
         #[cfg(unix)]
         let id = child.id().and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?));
+        #[cfg(unix)]
+        running().extend(id.map(|id| id.as_raw_nonzero().get()));
         Ok(Self {
             child,
             #[cfg(unix)]
@@ -72,13 +78,36 @@ impl Group {
     }
 }
 
+#[cfg(unix)]
 impl Drop for Group {
     fn drop(&mut self) {
-        // The group may have ended by itself; elsewhere than on Unix the child alone is ended.
-        #[cfg(unix)]
+        // It may have ended by itself; elsewhere than on Unix the child alone is ended.
         if let Some(id) = self.id {
-            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+            end(id);
+            running().remove(&id.as_raw_nonzero().get());
         }
+    }
+}
+
+/// The groups that run.
+#[cfg(unix)]
+static RUNNING: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+#[cfg(unix)]
+fn running() -> MutexGuard<'static, BTreeSet<i32>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(unix)]
+fn end(id: rustix::process::Pid) {
+    let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+}
+
+/// Ends every program that runs: for a process that is about to end without dropping anything.
+pub fn end_all() {
+    #[cfg(unix)]
+    for id in running().iter().filter_map(|id| rustix::process::Pid::from_raw(*id)) {
+        end(id);
     }
 }
 
@@ -89,6 +118,8 @@ pub(super) enum Heard {
     GoOn,
     /// The same, and there has been text: from now on it may not be silent for long.
     Text,
+    /// It has said that this was all: it may end now.
+    Complete,
     /// It is ended: what it goes on to do is not wanted.
     Enough,
 }
@@ -116,15 +147,21 @@ pub(super) async fn run(
     let read = async {
         let Some(stdout) = stdout else { return Ok(()) };
         let mut lines = BufReader::new(stdout);
-        let (mut line, mut seen, mut has_spoken) = (Vec::new(), 0, false);
+        let (mut line, mut seen, mut has_spoken, mut is_complete) = (Vec::new(), 0, false, false);
         loop {
             line.clear();
             let mut next = (&mut lines).take((MOST - seen) as u64);
             let next = next.read_until(b'\n', &mut line);
-            let read = if has_spoken {
-                timeout(invocation.idle, next).await.map_err(|_| ModelError::Broken {
-                    message: format!("it was silent for longer than {} s", invocation.idle.as_secs_f64()),
-                })?
+            let read = if has_spoken || is_complete {
+                match timeout(invocation.idle, next).await {
+                    Ok(read) => read,
+                    // It has said all and does not end: what it said counts.
+                    Err(_) if is_complete => return Err(Stop::Enough),
+                    Err(_) => {
+                        let message = format!("it was silent for longer than {} s", invocation.idle.as_secs_f64());
+                        return Err(Stop::Failed(ModelError::Broken { message }));
+                    }
+                }
             } else {
                 next.await
             };
@@ -140,6 +177,7 @@ pub(super) async fn run(
             match hear(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r'])) {
                 Heard::GoOn => {}
                 Heard::Text => has_spoken = true,
+                Heard::Complete => is_complete = true,
                 Heard::Enough => return Err(Stop::Enough),
             }
         }
@@ -147,31 +185,37 @@ pub(super) async fn run(
     // The first that ends early ends all.
     let work = async { tokio::try_join!(write, read, complain).map(|((), (), complaint)| complaint) };
     tokio::pin!(work);
+    #[cfg(unix)]
+    let id = group.id;
     let (status, complaint) = tokio::select! {
         biased;
         complaint = &mut work => {
             let complaint = match complaint {
                 Ok(complaint) => complaint,
-                Err(Stop::Enough) => return Ok(Exit { code: Some(0), complaint: String::new() }),
+                Err(Stop::Enough) => return Ok(Exit { code: Some(0), is_whole: true, complaint: String::new() }),
                 Err(Stop::Failed(error)) => return Err(error.into()),
             };
-            (timeout(AFTERMATH, child.wait()).await, complaint)
+            (timeout(AFTERMATH, group.child.wait()).await, Some(complaint))
         }
-        status = child.wait() => match timeout(AFTERMATH, &mut work).await {
-            Ok(Ok(complaint)) => (Ok(status), complaint),
-            Ok(Err(Stop::Enough)) => return Ok(Exit { code: Some(0), complaint: String::new() }),
-            Ok(Err(Stop::Failed(error))) => return Err(error.into()),
-            // Something that it left behind holds its output.
-            Err(_) => (Ok(status), String::new()),
-        },
+        status = group.child.wait() => {
+            // What it left behind could hold its output.
+            #[cfg(unix)]
+            id.into_iter().for_each(end);
+            match timeout(AFTERMATH, &mut work).await {
+                Ok(Ok(complaint)) => (Ok(status), Some(complaint)),
+                Ok(Err(Stop::Enough)) => return Ok(Exit { code: Some(0), is_whole: true, complaint: String::new() }),
+                Ok(Err(Stop::Failed(error))) => return Err(error.into()),
+                Err(_) => (Ok(status), None),
+            }
+        }
     };
-    let code = match status {
-        Ok(Ok(status)) => status.code(),
+    let (code, has_ended) = match status {
+        Ok(Ok(status)) => (status.code(), true),
         Ok(Err(error)) => return Err(ModelError::Broken { message: error.to_string() }.into()),
-        // It has said all and does not end: what it said counts.
-        Err(_) => Some(0),
+        // It has closed its output and does not end: what it said counts, if it has said that this was all.
+        Err(_) => (Some(0), false),
     };
-    Ok(Exit { code, complaint })
+    Ok(Exit { code, is_whole: has_ended && complaint.is_some(), complaint: complaint.unwrap_or_default() })
 }
 
 /// Reads a stream to its end, so that nobody waits for room in the pipe, and keeps its end.

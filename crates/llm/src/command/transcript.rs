@@ -21,6 +21,7 @@ pub(super) const UNSAID: &str = "not said";
 
 /// What a program has said so far, gathered by the reader of its format.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is something that it said by itself")]
 pub(super) struct Transcript {
     /// The answer as it came in.
     text: String,
@@ -41,6 +42,8 @@ pub(super) struct Transcript {
     pub(super) status: Option<u16>,
     /// Whether nothing more of it is wanted.
     pub(super) is_over: bool,
+    /// Whether it says that the call is paid beside the subscription.
+    pub(super) is_overage: bool,
     /// A tool that it or its model used.
     pub(super) tool: Option<String>,
     /// Whether it says that a limit of its subscription is reached.
@@ -54,6 +57,8 @@ pub(super) struct Transcript {
 pub(super) struct Exit {
     /// Its exit code; nothing where a signal ended it.
     pub(super) code: Option<i32>,
+    /// Whether it ended by itself and all of its output was read.
+    pub(super) is_whole: bool,
     /// The end of what it said on its standard error.
     pub(super) complaint: String,
 }
@@ -73,7 +78,9 @@ impl Transcript {
 
     /// Which of a program's own words decide: a failure is one whatever the exit code is.
     pub(super) fn conclude(self, exit: &Exit, secrets: &[SecretString]) -> Result<Reply, FailedAttempt> {
-        let usage = StatedUsage { tokens: self.tokens, cost: self.cost };
+        // A call that read nothing is one of which nothing is known.
+        let tokens = self.tokens.filter(|tokens| tokens.total() > 0);
+        let usage = StatedUsage { tokens, cost: self.cost };
         if let Some(error) = self.failure(exit, secrets) {
             let may_be_billed = error.may_be_billed() || self.has_spoken();
             return Err(FailedAttempt { error, usage, may_be_billed });
@@ -89,7 +96,7 @@ impl Transcript {
             finish,
             finish_word: word,
             served_model: self.served_model,
-            tokens: self.tokens,
+            tokens,
             stated_cost: self.cost,
         })
     }
@@ -106,7 +113,12 @@ impl Transcript {
         });
         let secrets = secrets.iter().filter(|secret| secret.expose_secret().len() >= SHORTEST_SECRET);
         let message = secrets.fold(message, |text, secret| text.replace(secret.expose_secret(), "[redacted]"));
-        let message = truncate(&message, LONGEST_MESSAGE).to_owned();
+        let message = if self.error.is_some() {
+            truncate(&message, LONGEST_MESSAGE).to_owned()
+        } else {
+            // The reason stands at the end.
+            message[message.ceil_char_boundary(message.len().saturating_sub(LONGEST_MESSAGE))..].to_owned()
+        };
         if self.is_limited && (self.error.is_some() || failed) {
             return Some(ModelError::UsageLimit { until: self.limited_until, message });
         }

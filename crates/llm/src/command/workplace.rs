@@ -22,9 +22,11 @@ impl Workplace {
     pub(super) fn new(kind: Option<ProgramKind>, request: &Request) -> io::Result<Self> {
         let all = tempfile::Builder::new().prefix("dialectic-").tempdir()?;
         let place = Self { all };
-        for directory in [place.work(), place.home(), place.home().join("tmp")] {
+        for directory in [place.work(), place.home()] {
             std::fs::create_dir(directory)?;
         }
+        // Programs look upwards for one and take the first, and the temporary directory is everybody's.
+        std::fs::write(place.path(".env"), "")?;
         if kind.is_some() {
             // A blank file would mean the program's own text.
             let system =
