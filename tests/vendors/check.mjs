@@ -26,7 +26,7 @@ expect(!all.includes("SECRET-OF-HOME") && !all.includes("root:x:0"), "a file's c
 expect(!all.includes("PLANTED"), "what was planted was sent");
 const ours = `Answer what follows.\n\n${prompt}`;
 expect(texts(asked[0]?.body).some((text) => text.trim() === ours.trim()), "our text is not in the request as it is");
-expect(texts(asked[0]?.body).some((text) => text.includes("SYSTEM-OF-OURS")), "our system text is not in the request");
+expect(texts(asked[0]?.body).some((text) => text.includes("SYSTEM-OF-OURS {file:~/secret} {env:HOME}")), "our system text is not in the request");
 const tools = (asked[0]?.body?.tools ?? []).flatMap((tool) => tool.functionDeclarations ?? [tool]);
 expect(tools.length === 0, `${tools.length} tools are offered`);
 if (kind === "plain") expect(said.includes("text Use a queue.") && said.includes("input_tokens: 1200, cached_input_tokens: 1000") && said.includes("output_tokens: 70"), "the answer or its figures are not there");

@@ -39,7 +39,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         model: model.as_str().into(),
         temperature: 0.5,
         max_tokens: None,
-        system: "SYSTEM-OF-OURS".into(),
+        system: "SYSTEM-OF-OURS {file:~/secret} {env:HOME}".into(),
         prompt: prompt.into(),
         turns: Vec::new(),
         answer: None,

@@ -67,6 +67,24 @@ async fn a_program_finds_nothing_where_it_starts_and_leaves_nothing_there() {
     }
 }
 
+/// opencode puts files and variables in place of these in its configuration, where our system text stands.
+#[test]
+fn a_system_text_names_no_file_and_no_variable() {
+    let system = "Be terse. {file:~/secret} {env:HOME} \\{file:/etc/passwd} {\"a\": 1}";
+    let configuration = opencode::configuration(&Request { system: system.into(), ..request("What now?") });
+    assert!(!configuration.contains("{file:") && !configuration.contains("{env:"), "{configuration}");
+    let read: Value = serde_json::from_str(&configuration).unwrap();
+    assert_eq!(read["agent"]["dialectic"]["prompt"], system);
+}
+
+#[tokio::test]
+async fn no_program_looks_further_up_for_variables_than_where_it_is_put() {
+    let stage =
+        Stage::new("cat > /dev/null\nls -A .. > \"$KEPT/above\"\ncat \"$RECORDINGS/gemini-0.61.0-stream-ok.jsonl\"");
+    stage.ask("gemini").await.0.unwrap();
+    assert!(stage.kept("above").lines().any(|name| name == ".env"), "{}", stage.kept("above"));
+}
+
 #[tokio::test]
 async fn a_model_cannot_be_an_option() {
     let stage = Stage::new("exit 0");

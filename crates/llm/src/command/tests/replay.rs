@@ -263,3 +263,53 @@ async fn a_second_chance_is_part_of_the_text() {
     That is no JSON.
     ");
 }
+
+#[tokio::test]
+async fn a_program_that_has_said_all_and_does_not_end_has_answered() {
+    let stage = Stage::new("cat > /dev/null\ncat \"$RECORDINGS/gemini-0.61.0-stream-ok.jsonl\"\nsleep 60");
+    let begun = Instant::now();
+    let (answer, _) = stage.ask("gemini").await;
+    assert!(!answer.unwrap().text.is_empty() && begun.elapsed() < Duration::from_secs(20));
+}
+
+#[tokio::test]
+async fn a_text_is_whole_only_if_its_program_ends_by_itself() {
+    let text = ProgramSettings { output: Some(ProgramOutput::Text), ..ProgramSettings::default() };
+    for (script, is_whole) in [
+        ("cat > /dev/null\necho 'The whole text.'", true),
+        ("cat > /dev/null\necho 'A part of it'\nexec >&- 2>&-\nsleep 60", false),
+    ] {
+        let stage = Stage::new(script);
+        let model = CommandModel::new(stage.program("mine", text.clone()));
+        let (answer, _) = ask(&model, &request("What now?")).await;
+        assert_eq!(answer.is_ok(), is_whole, "{script}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn figures_of_nothing_are_unknown() {
+    let said = "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"Yes.\"}}\n\
+                {\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":0,\"cached_input_tokens\":0,\"output_tokens\":0}}";
+    let stage = Stage::new(&format!("case \"$1\" in login) exit;; esac\ncat > /dev/null\ncat <<'END'\n{said}\nEND"));
+    let reply = stage.ask("codex").await.0.unwrap();
+    assert_eq!((reply.text.as_str(), reply.tokens), ("Yes.", None));
+}
+
+#[tokio::test]
+async fn what_is_paid_beside_a_subscription_is_real() {
+    let info = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","isUsingOverage":true}}"#;
+    let script = format!(
+        "case \"$1\" in auth) echo '{{\"loggedIn\":true,\"authMethod\":\"claude.ai\",\"subscriptionType\":\"max\"}}';; \
+         *) cat > /dev/null; echo '{info}'; cat \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\";; esac"
+    );
+    assert!(!is_notional(&Stage::new(&script), "claude").await);
+    // A key of the user's pays, whatever the login says.
+    let codex = "case \"$1\" in login) echo 'Logged in using ChatGPT' >&2;; *) cat > /dev/null; \
+                 cat \"$RECORDINGS/codex-0.169.0-ok.jsonl\";; esac";
+    let stage = Stage::new(codex);
+    let mut keyed = ProgramSettings::default();
+    keyed.env.set.insert("CODEX_API_KEY".to_owned(), "a-key".to_owned());
+    let model = CommandModel::new(stage.program("codex", keyed));
+    ask(&model, &request("What now?")).await.0.unwrap();
+    assert!(!model.is_notional());
+}
