@@ -258,15 +258,15 @@ fn the_end_fits_every_width() {
 
             By the judge's ruling, of 2 points: 2 not ruled.
 
-            • 1.1 (minor), not ruled: Account operator account lease account budget.
-            • 2.1 (minor), not ruled: Delivery account queue message deadline recovery.
+            • 1.1 (minor), not ruled: Deadline cluster retention commit recovery quorum.
+            • 2.1 (minor), not ruled: Window token partition client deadline message.
 
             ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 %
               not checked
 
             Design a queue: Keep the order, and ack.
-            Strongest objection (2.1, minor), The architect to The kiss: “Delivery account
-            queue message deadline recovery.” It was left unanswered; the judge did not
+            Strongest objection (2.1, minor), The architect to The kiss: “Window token
+            partition client deadline message.” It was left unanswered; the judge did not
             rule on it; it is open.
             Next: dialectic show [id] points · dialectic ask [id] "Why not …?"
                   dialectic report [id] --open
@@ -278,14 +278,14 @@ fn the_end_fits_every_width() {
 
             By the judge's ruling, of 2 points: 2 not ruled.
 
-            • 1.1 (minor), not ruled: Account operator account lease account budget.
-            • 2.1 (minor), not ruled: Delivery account queue message deadline recovery.
+            • 1.1 (minor), not ruled: Deadline cluster retention commit recovery quorum.
+            • 2.1 (minor), not ruled: Window token partition client deadline message.
 
             ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 % · not checked
 
             Design a queue: Keep the order, and ack.
-            Strongest objection (2.1, minor), The architect to The kiss: “Delivery account queue message
-            deadline recovery.” It was left unanswered; the judge did not rule on it; it is open.
+            Strongest objection (2.1, minor), The architect to The kiss: “Window token partition client deadline
+            message.” It was left unanswered; the judge did not rule on it; it is open.
             Next: dialectic show [id] points · dialectic ask [id] "Why not …?" · dialectic report [id] --open
             "#),
         }
