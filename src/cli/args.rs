@@ -575,7 +575,7 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u16).range(1..=100))]
     pub(super) max_debates: u16,
 
-    /// Seconds after which a client that reads nothing is disconnected
+    /// Disconnect a client that reads nothing for this many seconds
     #[arg(hide_short_help = true, long, value_name = "SECONDS", default_value = "20", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(super) client_timeout: u64,
 }

@@ -18,7 +18,7 @@ const LOCK_ATTEMPTS: u32 = 20;
 #[cfg(unix)]
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
-/// What says to the program that it is that process.
+/// The flag that tells the program that it is the detached process.
 const DETACHED: &str = "--detached";
 
 /// Starts the program with the same arguments, and comes back when its debate has begun: then the id is printed. What it

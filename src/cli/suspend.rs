@@ -29,7 +29,7 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
                 tokio::select! {
                     _ = suspended.recv() => {}
                     _ = quit.recv() => {
-                        // With its block goes the cursor's absence.
+                        // Removing the block shows the cursor again.
                         drop(timeout(TO_LEAVE, messages.hide(true)).await);
                         super::modes::restore();
                         end_all();

@@ -26,7 +26,7 @@ pub(super) struct OutputTarget {
 /// How a target is written to.
 #[derive(Debug, PartialEq, Eq)]
 enum Way {
-    /// It is what standard output goes to (`/dev/stdout`): replacing the file behind it would cut it off from whoever
+    /// It is what standard output goes to (`/dev/stdout`): replacing that file would cut off the process that
     /// redirected it.
     Stdout,
     /// A device, a pipe or a socket: put in its place, a file would take it away from everybody.

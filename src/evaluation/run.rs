@@ -74,7 +74,7 @@ pub struct Usage {
     pub answers: u64,
     /// Tokens, as far as the server reported them.
     pub tokens: u64,
-    /// Calls of which it did not.
+    /// Calls without reported tokens.
     pub silent_calls: u64,
     /// What they cost; absent as soon as that of one is unknown.
     pub cost: Option<Usd>,

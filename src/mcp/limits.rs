@@ -1,5 +1,5 @@
-//! What a debate may cost that is started here: no more than the server's limits leave, whichever other program spends
-//! from the same directory.
+//! The cost limit of a debate that is started here: what the server's limits leave after all programs that spend in the
+//! same directory.
 
 use std::ffi::OsString;
 
@@ -88,7 +88,7 @@ impl Leave {
         self.most.into_iter().flat_map(option)
     }
 
-    /// Whoever was let wait goes on: what was begun counts by its record.
+    /// Lets the next waiting call proceed: the debate that was begun now counts by its record.
     pub(super) fn end(self) {
         drop(self.lock);
     }

@@ -1,4 +1,4 @@
-//! The words of models. Whoever reads them may be a model itself: they are marked, and nothing in them can end the mark.
+//! The words of models. Their reader may be a model itself, so they are marked, and nothing in them can end the mark.
 
 use rand::RngExt as _;
 

@@ -390,7 +390,7 @@ pub(super) async fn all_events(
         let (mut debates, mut missing) = (Vec::new(), Vec::new());
         for (id, after) in wanted {
             let told = known.iter().find(|(known, _)| *known == id).map_or(after, |(_, seq)| *seq);
-            // Whoever shares the stream with somebody whose debate was removed is told of his own all the same.
+            // A removed debate does not end the stream for the others who share it.
             match found(app, &id) {
                 Ok(entry) => debates.push((entry, told)),
                 Err(_) => missing.push(id),

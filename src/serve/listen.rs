@@ -55,8 +55,8 @@ struct Stranger {
 }
 
 impl Room {
-    /// Makes a place for another stranger. The oldest that has said nothing gives way, or the oldest of all where each
-    /// has begun; where even that one has not had its moment, since when it waits.
+    /// Makes a place for another stranger. The oldest silent one gives way, or the oldest of all if none is silent. If
+    /// even that one has not had its moment, returns since when it waits.
     fn make_place(&mut self) -> Result<(), Instant> {
         if self.strangers.len() < MOST_STRANGERS {
             return Ok(());

@@ -373,8 +373,7 @@ impl Member {
         full.into()
     }
 
-    /// What is not said of an agent that there was not: an id and a name from its role, and the model of the first
-    /// agent.
+    /// Defaults for a new agent: an id and a name from its role, and the model of the first agent.
     fn introduced(&self, place: usize, all: &[Self], settings: &Settings) -> Map<String, Value> {
         let role = self.text("role").unwrap_or("agent");
         let is_repeated = all.iter().filter(|other| other.text("role") == self.text("role")).count() > 1;

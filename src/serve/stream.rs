@@ -106,7 +106,7 @@ pub(super) fn of_several(
             let _ = frames.send(Frame::Gone(id)).await;
         }
         let followed = debates.iter().map(|(entry, told)| follow(&app, entry, *told, Extent::Endless, &frames));
-        // It does not end with the debates: others may be asked for on the same connection by whoever shares it.
+        // It outlives the debates: another page may ask for others on the same connection.
         let all = async {
             let _ = futures_util::future::join_all(followed).await;
             std::future::pending::<()>().await;

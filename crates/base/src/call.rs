@@ -102,7 +102,7 @@ pub struct CallRecord {
 }
 
 impl CallRecord {
-    /// Whether it took tokens of which nobody says how many: it was made, or may be on the bill.
+    /// Whether it used an unknown number of tokens: it was made, or may be billed, but no figures came.
     pub fn is_silent(&self) -> bool {
         self.tokens.is_none() && (self.attempts > 0 || self.cost_usd.is_none())
     }
@@ -119,7 +119,7 @@ impl CallRecord {
 pub enum Cut {
     /// At the output limit of the call.
     OutputLimit,
-    /// By a filter of the provider's.
+    /// By the provider's content filter.
     ContentFilter,
     /// By the server, for a reason of its own: aborted, short of resources, repeating itself.
     Interrupted,
@@ -138,7 +138,7 @@ impl Cut {
         }
     }
 
-    /// What cut it, behind "was cut".
+    /// What cut it, as a phrase after "was cut".
     pub fn how(self) -> &'static str {
         match self {
             Self::OutputLimit => "at the output limit",

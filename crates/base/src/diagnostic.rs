@@ -1,4 +1,4 @@
-//! What an error says of itself beside its message: whom it is laid to, and what can be done about it.
+//! What an error states besides its message: who caused it, and what can be done about it.
 
 use std::error::Error;
 use std::path::PathBuf;

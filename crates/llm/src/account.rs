@@ -1,4 +1,4 @@
-//! The account of a call: asked before an attempt is sent, told at once when one fails.
+//! The account of a call: it approves each attempt before it is sent, and learns of each failure at once.
 
 use futures_util::future::BoxFuture;
 

@@ -36,8 +36,7 @@ pub trait CallObserver: Send + Sync {
     /// `attempt` attempts have failed, the last with `error`; the next follows after `wait`.
     fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration);
 
-    /// `text` has come in of the answer, behind what was told before: once in 100 ms at most, and at the end of each
-    /// attempt.
+    /// `text` continues the answer received so far. Called at most every 100 ms, and at the end of each attempt.
     fn words(&self, text: &str) {
         let _ = text;
     }
@@ -52,8 +51,8 @@ pub struct CallerLimits {
     pub max_retries: u32,
 }
 
-/// A model with everything that surrounds a call of it. Account and observer are those of one call: whoever makes it
-/// sets them.
+/// A model with everything that surrounds a call of it. Account and observer belong to one call; the caller sets
+/// them.
 #[derive(Clone)]
 pub struct Caller {
     /// The model.
@@ -114,8 +113,7 @@ pub struct AttemptUsage {
     pub tokens: Option<Tokens>,
     /// What they cost; absent when that is not known of all of them.
     pub cost_usd: Option<Usd>,
-    /// What those would have cost at list price that are part of a subscription; absent where there are none, and where
-    /// that is not known.
+    /// The list price of the calls that a subscription covers; absent if there are none, or if the price is unknown.
     pub notional_usd: Option<Usd>,
 }
 
@@ -245,8 +243,8 @@ impl Caller {
         Err(FailedAttempt::with_usage(error, reply.usage()))
     }
 
-    /// Follows an answer and tells the observer what comes in of it, in batches. Only the first token has to come
-    /// within a time: behind it the model itself breaks off what goes silent.
+    /// Follows an answer and tells the observer what comes in of it, in batches. Only the first token has a time
+    /// limit; after it, the model itself aborts a silent stream.
     async fn follow(&self, request: &Request, attempt: u32, bill: &Bill<'_>) -> Result<Reply, FailedAttempt> {
         let batch = Batch::default();
         let tell = || {

@@ -223,8 +223,8 @@ impl ModelError {
         }
     }
 
-    /// Whether the provider may bill the attempt though no answer came of it. Of what a server says no to this goes by
-    /// its HTTP status; an error inside an answer that had begun [is billed](super::FailedAttempt) whatever it says.
+    /// Whether the provider may bill the attempt although it gave no answer. For a refusal, the HTTP status decides;
+    /// an error inside an answer that had begun [is billed](super::FailedAttempt) whatever it says.
     pub fn may_be_billed(&self) -> bool {
         match self {
             Self::TimedOut { .. }

@@ -99,8 +99,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Ends when a token has been heard. To be waited for in the task that hears, behind the answer: what is heard
-    /// wakes nobody else.
+    /// Resolves when a token has arrived. Poll it in the receiving task, after the answer: a token wakes no other task.
     pub(super) async fn first_token(&self) {
         poll_fn(|_| if self.has_more.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }).await;
     }

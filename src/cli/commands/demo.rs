@@ -1,4 +1,4 @@
-//! `dialectic demo`: a debate that was recorded once, shown as `replay` shows debates, and kept where it can be read.
+//! `dialectic demo`: replays a recorded debate and saves it for reading.
 
 use std::error::Error as StdError;
 use std::fs;

@@ -43,7 +43,7 @@ const WITHHELD: [&str; 24] = [
     "VERTEX",
     "XAI_",
 ];
-/// Ends of the same, whoever's they are.
+/// Suffixes of such variables, for any vendor.
 const WITHHELD_ENDS: [&str; 4] = ["_API_KEY", "_AUTH_TOKEN", "_BASE_URL", "_ACCESS_TOKEN"];
 /// Where programs keep their logins.
 const KEPT: [&str; 2] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME"];

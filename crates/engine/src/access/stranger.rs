@@ -583,8 +583,8 @@ impl Trust {
         }
     }
 
-    /// Holds the prompt files of a panel against who named them. What a record knows by its hash is no secret to whoever
-    /// made it.
+    /// Refuses prompt files that a stranger's settings must not send. A file whose hash is in the record is no secret
+    /// to the record's author.
     ///
     /// # Errors
     /// A model would be sent a file that lies elsewhere, or that may hold secrets.

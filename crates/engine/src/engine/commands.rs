@@ -35,7 +35,7 @@ pub enum RunCommand {
     EndQuestions,
 }
 
-/// What a debate that waits for the user is told.
+/// How a debate that waits for the user continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserReply {
     /// It goes on, if only to close.

@@ -32,7 +32,7 @@ pub(super) const BYTES_PER_TOKEN: Span<f64> = Span { low: 4.5, high: 3.0 };
 
 /// Why there is no forecast.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot say what this debate would take")]
+#[error("cannot forecast this debate")]
 pub enum ForecastError {
     /// The panel cannot be built.
     Panel(#[from] PanelError),

@@ -71,7 +71,7 @@ struct WaitingCall {
 }
 
 impl WaitingCall {
-    /// Whether it is for the whole server, and not for what stands behind it, that there was no answer.
+    /// Whether the server itself did not answer, rather than a provider that it forwards to.
     fn is_for_connection(&self) -> bool {
         matches!(self.failed.error, ModelError::Unreachable { .. } | ModelError::UsageLimit { .. })
     }

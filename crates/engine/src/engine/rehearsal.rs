@@ -55,8 +55,8 @@ pub(super) struct SampleAnswers<'a> {
     pub(super) demanding: bool,
     /// Whether the winning text lacks something, so that the debate is extended if it can be.
     pub(super) extends: bool,
-    /// Whether all that is written is said of points, each of which is answered, maintained and never found, so that
-    /// lists of points are as long as they get.
+    /// Whether every text consists of points that are answered, maintained and never found, so that lists of points
+    /// reach their greatest length.
     pub(super) disputes: bool,
 }
 

@@ -39,7 +39,7 @@ impl Retries {
             return None;
         }
         let own = match error {
-            // A wish of 0, as of a date that has passed, is none, but a rate limit it says nothing of.
+            // Only without any `Retry-After`; one of 0, such as a past date, gets the usual doubling.
             ModelError::RateLimited { retry_after: None, .. } => self.share_of_the_window(),
             _ => self.doubled(),
         };

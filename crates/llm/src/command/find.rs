@@ -144,7 +144,7 @@ impl Program {
     }
 }
 
-/// What a program prints in the time that it has when it is asked something of itself, its standard error at the end.
+/// The output of a program that is asked about itself, within its time limit: standard output, then standard error.
 pub(super) fn output(program: &Program, arguments: &[&str]) -> String {
     let environment: &[(String, SecretString)] = &program.environment;
     let Ok(place) = tempfile::Builder::new().prefix("dialectic-").tempdir() else { return String::new() };

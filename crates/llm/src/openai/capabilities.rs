@@ -118,7 +118,7 @@ impl StreamTrials {
 /// By which API answers with a schema are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum SchemaRoute {
-    /// By that of their model, which may turn out not to heed them.
+    /// By the model's own API, which may turn out to ignore them.
     #[default]
     Presumed,
     /// By Chat Completions.

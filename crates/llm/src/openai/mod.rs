@@ -202,8 +202,8 @@ impl OpenAiClient {
     }
 }
 
-/// Whether an output of exactly as many tokens as were asked for at most has come: some servers do not say that they cut
-/// an answer, and that one ends there by itself happens once in thousands.
+/// Whether the output has exactly as many tokens as the limit allows. Some servers do not say that they cut an answer,
+/// and a natural stop at exactly the limit is rare.
 fn is_limit(completion: Option<u64>, request: &Request) -> bool {
     completion.is_some() && completion == request.max_tokens.map(u64::from)
 }

@@ -122,7 +122,7 @@ impl Convergence {
     }
 }
 
-/// The mean; nothing of nothing.
+/// The mean; nothing if there are no values.
 pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.into_iter().fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / f64::from(count))
@@ -328,8 +328,8 @@ impl Decisions {
         Agreement { agreement, unknown: None, matters, opposed_on }
     }
 
-    /// The pairs that are related, by place. A pair of which both is said is opposite: the one who doubts an agreement
-    /// is heard.
+    /// The pairs that are related, by place. A pair that is called both the same and opposite counts as opposite:
+    /// doubt about an agreement prevails.
     fn related(&self, relations: Option<&Relations>) -> Vec<(usize, usize, Relation)> {
         let place = |decision: &str| self.wordings.iter().position(|wording| wording.decision == decision);
         let named = relations.into_iter().flat_map(|relations| &relations.pairs).filter_map(|pair| {

@@ -186,8 +186,8 @@ impl Debate {
         })
     }
 
-    /// What is on record of the check, each with the pass of its call: of a text, how many of its stage there were; of
-    /// what a lens saw, 3·(draft - 1) and the number of the lens.
+    /// The check's results, each with the pass of its call: for a text, its count within its stage; for a lens,
+    /// 3·(draft - 1) plus the number of the lens.
     pub fn checked(&self) -> impl Iterator<Item = (&Arc<Contribution>, u8)> {
         let mut draft = 0;
         self.checks.iter().enumerate().map(move |(place, one)| {

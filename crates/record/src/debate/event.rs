@@ -111,7 +111,7 @@ pub enum Event {
     },
     /// The debate goes on, because what won lacks something that it must not lack.
     Extended {
-        /// The round behind which.
+        /// The last round before the extension.
         round: u32,
         /// Whose text had won.
         winner: AgentId,

@@ -306,7 +306,7 @@ impl Debate {
         Ok(())
     }
 
-    /// The debate goes on behind a judgement, which is undone.
+    /// Undoes a judgement and continues the debate.
     fn extend(&mut self, round: u32, winner: &AgentId, missing: &[String]) {
         let (verdict, voting) = (self.verdict.take(), self.voting.take());
         let (winner, missing) = (winner.clone(), missing.to_vec());

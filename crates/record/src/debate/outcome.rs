@@ -46,7 +46,7 @@ impl Outcome {
         Self::by(OutcomeRules::Today, debate)
     }
 
-    /// What it said by the rules of the builds that did not state it.
+    /// The outcome by the rules of the builds that did not record one.
     pub(super) fn derive_unstated(debate: &Debate) -> Self {
         Self::by(OutcomeRules::Unstated, debate)
     }

@@ -87,8 +87,7 @@ impl<'v> Polls<'v> {
     }
 
     /// The side that gained most; without votes for sides, the choice that gained most. Nothing for a tie, or if
-    /// missing votes could change it: a voter who is not counted may have gone from one to another, which makes a
-    /// difference of two.
+    /// missing votes could change it: one uncounted voter who switched sides shifts the difference by two.
     pub fn gained_most(&self) -> Option<&str> {
         let mut sides: Vec<_> = self.choices.iter().filter(|choice| choice.is_side).collect();
         sides.sort_by_key(|choice| std::cmp::Reverse(choice.gain()));

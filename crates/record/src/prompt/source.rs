@@ -32,7 +32,7 @@ pub enum PromptFileError {
         #[source]
         source: io::Error,
     },
-    /// It is no text.
+    /// It is not UTF-8 text.
     #[error("prompt file {} is not UTF-8, it looks like {}", path.display(), fault.seems)]
     NotUtf8 {
         /// The file.

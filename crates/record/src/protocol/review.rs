@@ -146,7 +146,7 @@ fn text_of(debate: &Debate, round: u32) -> Option<CallKey> {
     Some(CallKey::new(round, if round <= 1 { DRAFT } else { REWRITE }, &author.id))
 }
 
-/// The last text of the author that is there.
+/// The author's last finished text.
 fn last_text(debate: &Debate) -> Option<CallKey> {
     let texts = (1..=debate.current_round).rev().filter_map(|round| text_of(debate, round));
     texts.into_iter().find(|text| debate.settled(text) == Some(CallStatus::Done))

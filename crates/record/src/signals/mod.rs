@@ -104,7 +104,7 @@ impl Signals {
         (recorded, subscription)
     }
 
-    /// The number of the last event so far, where the debate stands behind it, and a subscription to all that follows.
+    /// The number of the last event so far, the progress after it, and a subscription to all later signals.
     pub fn subscribe_behind(&self, words: Words) -> (u64, Progress, Subscription) {
         let mut state = self.0.state();
         let queue = Arc::new(Queue::new(words));

@@ -354,8 +354,8 @@ impl Entry {
         self.state.with_extension("stop")
     }
 
-    /// Leaves the order to close the debate with what there is. Whoever runs it obeys and removes the order; where nobody
-    /// does, the next run obeys it.
+    /// Leaves the order to close the debate with the texts so far. The process that runs it obeys and removes the
+    /// order; if none runs it, the next run does.
     ///
     /// # Errors
     /// When it cannot be written.

@@ -27,9 +27,9 @@ const QUIET: Style = Style::new().dimmed();
 /// and on a light one.
 const OF_AGENTS: [u8; 8] = [33, 168, 98, 31, 161, 133, 62, 97];
 
-/// In less room than this, in columns, what is said stands in a row of its own.
+/// With fewer columns than this, the words get a row of their own.
 const ROOM_FOR_WORDS: usize = 24;
-/// Before such a row.
+/// The indentation of that row.
 const INDENT: &str = "    ";
 /// The shortest that a name is cut to.
 const LEAST_NAME: usize = 6;

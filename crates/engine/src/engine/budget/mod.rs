@@ -336,7 +336,7 @@ impl Budget {
         self.written = Level::LEAST;
     }
 
-    /// Whether the limit buys the whole check beside the closing; in the first round, beside what is left of that too.
+    /// Whether the limit covers the whole check and the closing; in the first round, the rest of that round too.
     fn is_check_affordable(&self, is_first_round: bool) -> bool {
         let rest = if is_first_round { &self.rest[..] } else { &[][..] };
         let calls = rest.iter().chain(&self.closing).chain(&self.check);
@@ -458,8 +458,8 @@ impl Engine {
         budget.has_said_left_out = true;
         let (limit, left_out) = (budget.limit, list(left_out));
         self.warn(format!(
-            "the {limit} has no room for {left_out}: they are left out unless the rest takes less than it \
-             can"
+            "the {limit} has no room for {left_out}: they are left out unless the other calls use less than \
+             their maximum"
         ));
     }
 

@@ -36,7 +36,7 @@ pub(in crate::debate) struct Fold<'a> {
     pub(super) texts: BTreeMap<AgentId, Fingerprint>,
 }
 
-/// Who says something of points, and when.
+/// Who speaks about points, and when.
 #[derive(Debug, Clone, Copy)]
 struct Speaker<'a> {
     at: Occasion,

@@ -252,8 +252,7 @@ enum Numbering {
     ByCritique,
 }
 
-/// The points against each text, and which approaches are given up. The points of a text of which nothing can be read are
-/// missing.
+/// The points against each text, and which approaches are given up. A text whose section cannot be read gets no points.
 fn review(text: &str, texts: &[(u32, AgentId)], own: Option<&(u32, AgentId)>) -> Reading {
     let order: Vec<u32> = texts.iter().map(|(number, _)| *number).collect();
     let read = read_review(text, &order);

@@ -60,7 +60,7 @@ pub struct Reading {
     /// Points of a critique beyond the limit.
     #[serde(skip_serializing_if = "is_zero")]
     pub unread: usize,
-    /// Texts of which a review of several says nothing that could be read.
+    /// Texts without a readable section in a review of several texts.
     #[serde(skip_serializing_if = "is_zero")]
     pub unread_texts: usize,
     /// Approaches that a review of several texts gives up.

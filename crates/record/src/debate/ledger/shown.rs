@@ -183,7 +183,7 @@ impl Counts {
         listed(Severity::ALL.map(|severity| (self.open[severity as usize], severity.name())))
     }
 
-    /// All of it as sentences, without a word on what there is none of.
+    /// All counts as sentences, without those that are zero.
     pub fn sentences(&self) -> String {
         let was = |count: usize| if count == 1 { "was" } else { "were" };
         let is = |count: usize| if count == 1 { "is" } else { "are" };

@@ -31,8 +31,9 @@ fn is_among(words: &str, list: &str) -> bool {
     !words.is_empty() && list.contains(&format!("|{words}|"))
 }
 
-/// Reads the points of `lines`, and how many more there are. Lines that `is_said` names are about earlier points, of which
-/// something is said where `has_said`. Points are absent where none can be read and that there is none is not all.
+/// Reads the points of `lines`, and how many more there are. Lines for which `is_said` holds are about earlier points;
+/// `has_said` tells whether they say anything. The points are absent if none can be read, unless the lines only say
+/// that there are none.
 pub(super) fn read(
     page: &Page,
     lines: &[BlockLine],

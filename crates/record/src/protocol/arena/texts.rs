@@ -29,8 +29,8 @@ pub(super) fn text_before(debate: &Debate, agent: &AgentSettings) -> Option<Call
     (!debate.has_failed(&proposal)).then_some(proposal)
 }
 
-/// The text that an agent has once the revisions of the present round are over; one that may still come is the
-/// revision.
+/// The agent's text after the revisions of the current round: its revision, if that may still come, else the text
+/// that stands.
 pub(super) fn revised(debate: &Debate, agent: &AgentSettings) -> Option<CallKey> {
     let revision = CallKey::new(debate.current_round, REVISION, &agent.id);
     let may_come =

@@ -41,7 +41,7 @@ impl Amounts {
         Self { calls: Some(1), known_tokens: tokens.unwrap_or(0), is_more: tokens.is_none(), cost: record.cost_usd }
     }
 
-    /// Of a result of which the state alone tells. It says nothing of cost, but what was never called cost nothing.
+    /// For a result known only from the state, which holds no cost; without a call, the cost is zero.
     fn of_result(tokens: Option<u64>) -> Self {
         let cost = (tokens == Some(0)).then_some(Usd::ZERO);
         Self { calls: None, known_tokens: tokens.unwrap_or(0), is_more: tokens.is_none(), cost }

@@ -135,7 +135,7 @@ impl Timescale {
     }
 }
 
-/// The distance of ticks: the shortest round one of which few enough fit.
+/// The distance between ticks: the shortest round one that keeps their number low enough.
 fn step(shown: i64) -> i64 {
     /// In tenths of a second: from one tenth to a day.
     const STEPS: [i64; 19] = [
