@@ -33,7 +33,7 @@ pub mod mcp;
 pub mod remedy;
 #[cfg(feature = "serve")]
 pub mod serve;
-#[cfg_attr(not(feature = "trace"), path = "trace/absent.rs")]
 mod standing;
 pub mod status;
+#[cfg_attr(not(feature = "trace"), path = "trace/absent.rs")]
 pub mod trace;

@@ -45,6 +45,7 @@ pub(in crate::cli) fn check_calls(command: &'static str, settings: &Settings) ->
 
 /// Sees to it that there are limits of the cost. Where a program is called, which may refuse one, those of calls stand in
 /// their place.
+#[cfg(feature = "mcp")]
 pub(in crate::cli) fn check_cost(
     command: &'static str,
     settings: &Settings,
