@@ -260,8 +260,8 @@ impl ModelError {
         }
     }
 
-    /// Whether there was no server, or none behind the one that answered, or what a subscription allows is used up, or a
-    /// third attempt would cost too much. The same request may succeed later.
+    /// Whether the same request may succeed later although retrying now is pointless: the server or its upstream cannot be
+    /// reached, a usage limit is reached, or a third attempt would cost too much.
     pub fn is_server_gone(&self) -> bool {
         matches!(
             self,

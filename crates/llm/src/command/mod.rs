@@ -1,4 +1,5 @@
-//! Models behind a program: each call starts it, hands it the text on its standard input, and reads what it prints.
+//! Models called through a command-line program: each call starts the program, writes the prompt to its standard input
+//! and reads its output.
 //!
 //! What answers is a plain model and nothing else: the program starts in an empty directory, without the user's
 //! settings, keys and servers and without tools; a call in which a tool is used fails. `docs/providers.md` says what no
@@ -67,7 +68,7 @@ pub struct Program {
     pub secrets: Vec<SecretString>,
 }
 
-/// The models behind a program.
+/// Models that are called through a command-line program.
 pub struct CommandModel {
     program: Program,
     /// Whether it says that a subscription is logged in: then nothing is billed, and its costs are notional.
@@ -79,7 +80,7 @@ pub struct CommandModel {
 }
 
 impl CommandModel {
-    /// The models behind `program`.
+    /// The models that `program` calls.
     pub fn new(program: Program) -> Self {
         Self {
             program,

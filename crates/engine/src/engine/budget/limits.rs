@@ -15,8 +15,9 @@ use dialectic_llm::models::facts;
 use dialectic_record::debate::{AgentId, AgentSettings, CallKey, Purchase, Settings};
 use dialectic_record::protocol::BudgetClass;
 
+use super::Budget;
 use super::ledger::{CostLedger, Measures, ModelId};
-use super::{Budget, Outlook, Views};
+use super::outlook::{Outlook, Views};
 
 /// The output limit, in tokens, of an agent without `maxTokens` in a debate with a cost limit, and below which it is
 /// not brought to fit that.

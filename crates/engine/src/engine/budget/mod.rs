@@ -10,26 +10,26 @@
 
 mod ledger;
 mod limits;
+mod outlook;
 mod purchase;
 
 use std::collections::BTreeSet;
 
 use ledger::CostLedger;
 use limits::{Level, Payee, Payees, Planned};
+use outlook::{Outlook, Views};
 
-use crate::agent::{Panel, SharedPrompt};
 use dialectic_base::call::CallRecord;
 use dialectic_base::figures::list;
 use dialectic_base::money::{Amount, BudgetLimit, Usd};
 use dialectic_llm::{Request, Reserved, request_bytes};
 use dialectic_record::debate::{
-    AgentId, AgentSettings, CallKey, Debate, Event, Recorded, ResultKind, Settings, StageId, Status, StopReason,
+    AgentId, CallKey, Debate, Event, Recorded, ResultKind, Settings, StageId, Status, StopReason,
 };
-use dialectic_record::protocol::{Authorship, BudgetClass, OutputSpec, Protocol, Step};
+use dialectic_record::protocol::{Authorship, BudgetClass, OutputSpec, Step};
 use dialectic_record::store::StoreError;
 
-use super::rehearsal::{Rehearsal, RehearsedCall, SampleAnswers};
-use super::{Engine, EngineError, check_before_closing};
+use super::{Engine, EngineError};
 
 pub use ledger::CostLedger as Books;
 
@@ -505,155 +505,6 @@ impl Engine {
             self.record_event(Event::CostWarned { usd: self.known_cost, limit })?;
         }
         Ok(())
-    }
-}
-
-/// Bytes that a token of an answer has, at most.
-const BYTES_PER_TOKEN: usize = 5;
-/// Rounds that are rehearsed; the cost of further ones is that of the last of these. No more rounds have those protocols
-/// whose prompts grow from each to the next; in the others histories are bounded.
-const MOST_ROUNDS: u32 = 10;
-
-/// What lies before a debate.
-#[derive(Debug, Default)]
-pub(super) struct Outlook {
-    /// The calls of each round.
-    rounds: Vec<Vec<RehearsedCall>>,
-    /// Rounds beyond those.
-    further: u32,
-    /// Whether the debate has rounds after all of these.
-    goes_on: bool,
-    /// Calls before and after the rounds.
-    around: Vec<RehearsedCall>,
-    /// The calls that bring it to its answer without a check, also when it is told to close.
-    closing: Vec<RehearsedCall>,
-    /// The same with its check, which they may have to read.
-    closing_checked: Vec<RehearsedCall>,
-    /// What is decided beside those, when it is not told to.
-    decisions: Vec<RehearsedCall>,
-    /// What checks the answer.
-    check: Vec<RehearsedCall>,
-}
-
-impl Outlook {
-    /// From where `debate` stands to the end of round `until`, and the closing; `tokens` is how long each agent's
-    /// answers are.
-    fn of(
-        protocol: &'static Protocol,
-        panel: &Panel,
-        shared: &SharedPrompt,
-        debate: &Debate,
-        until: u32,
-        tokens: &dyn Fn(&AgentSettings) -> u32,
-    ) -> Result<Self, EngineError> {
-        let bytes = |agent: &AgentSettings| tokens(agent) as usize * BYTES_PER_TOKEN;
-        let answers = SampleAnswers { bytes: &bytes, demanding: true, extends: false, disputes: false };
-        let mut rehearsal = Rehearsal::new(protocol, panel, shared, debate, answers);
-        let first = debate.current_round.max(1);
-        let last = until.min(first.saturating_add(MOST_ROUNDS - 1));
-        let mut outlook = Self { further: until.saturating_sub(last), ..Self::default() };
-        for call in rehearsal.rounds(last)? {
-            match call.cost {
-                // Some of it may be made beside the last round.
-                BudgetClass::Closing => {
-                    outlook.closing.push(call.clone());
-                    outlook.closing_checked.push(call);
-                }
-                BudgetClass::Check => outlook.check.push(call),
-                BudgetClass::Round | BudgetClass::Decision | BudgetClass::Extra if call.in_round => {
-                    let place = call.key.round.saturating_sub(first) as usize;
-                    if outlook.rounds.len() <= place {
-                        outlook.rounds.resize_with(place + 1, Vec::new);
-                    }
-                    outlook.rounds[place].push(call);
-                }
-                BudgetClass::Extra | BudgetClass::Round | BudgetClass::Decision => outlook.around.push(call),
-            }
-        }
-        outlook.goes_on = rehearsal.goes_on();
-        let of = |calls: Vec<RehearsedCall>, class| calls.into_iter().filter(move |call| call.cost == class);
-        let regular = rehearsal.closing([])?;
-        outlook.decisions.extend(of(regular.clone(), BudgetClass::Decision));
-        outlook.check.extend(of(regular, BudgetClass::Check));
-        let stopping = || Event::Stopping { reason: StopReason::Budget };
-        outlook.closing_checked.extend(of(rehearsal.closing([stopping()])?, BudgetClass::Closing));
-        if check_before_closing(protocol).is_some() {
-            outlook.closing.extend(of(rehearsal.closing([stopping(), Event::CheckForgone])?, BudgetClass::Closing));
-        } else {
-            outlook.closing = outlook.closing_checked.clone();
-        }
-        Ok(outlook)
-    }
-
-    fn before_closing(&self) -> impl Iterator<Item = &RehearsedCall> {
-        self.rounds.iter().flatten().chain(&self.around)
-    }
-
-    /// What the debate needs before it closes.
-    fn needed(&self) -> Vec<&RehearsedCall> {
-        self.before_closing().filter(|call| call.cost != BudgetClass::Extra).collect()
-    }
-
-    /// What it could do without.
-    fn spare(&self) -> Vec<&RehearsedCall> {
-        self.before_closing().filter(|call| call.cost == BudgetClass::Extra).collect()
-    }
-}
-
-/// The same calls with answers as short as they may be, and as long.
-struct Views {
-    least: Outlook,
-    full: Outlook,
-}
-
-impl Views {
-    fn of(
-        protocol: &'static Protocol,
-        panel: &Panel,
-        budget: &Budget,
-        shared: &SharedPrompt,
-        debate: &Debate,
-        until: u32,
-    ) -> Result<Self, EngineError> {
-        let at = |level| {
-            let tokens = |agent: &AgentSettings| budget.payees.answer_of(&agent.id, level);
-            Outlook::of(protocol, panel, shared, debate, until, &tokens)
-        };
-        Ok(Self { least: at(Level::LEAST)?, full: at(Level::FULL)? })
-    }
-
-    /// Whether the debate has rounds after all of these.
-    fn goes_on(&self) -> bool {
-        self.least.goes_on || self.full.goes_on
-    }
-
-    fn merged(&self, calls: impl Fn(&Outlook) -> Vec<&RehearsedCall>) -> Vec<Planned> {
-        Planned::merge(calls(&self.least), calls(&self.full))
-    }
-
-    /// What closes the debate, with its check or without.
-    fn closing(&self, is_checked: bool) -> Vec<Planned> {
-        self.merged(|view| if is_checked { &view.closing_checked } else { &view.closing }.iter().collect())
-    }
-
-    /// What checks the answer.
-    fn check(&self) -> Vec<Planned> {
-        self.merged(|view| view.check.iter().collect())
-    }
-
-    /// What the debate could do without before it closes, in the words of its stages.
-    fn dispensable(&self, debate: &Debate) -> Vec<String> {
-        let spare = self.merged(Outlook::spare);
-        let stages = debate.stages.iter().filter(|stage| spare.iter().any(|call| call.key.stage == stage.id));
-        stages.map(|stage| stage.words.plural.to_string()).collect()
-    }
-}
-
-impl Views {
-    /// The check of the answer, in the words of its stages.
-    fn checking(&self, debate: &Debate) -> Vec<String> {
-        let stages = debate.stages.iter().filter(|stage| self.full.check.iter().any(|call| call.key.stage == stage.id));
-        stages.map(|stage| stage.words.plural.to_string()).collect()
     }
 }
 

@@ -7,8 +7,9 @@ use dialectic_base::money::Amount;
 use dialectic_record::debate::{Debate, Purchase};
 use dialectic_record::protocol::{BudgetClass, Protocol};
 
+use super::Budget;
 use super::limits::{BudgetError, Level, Planned};
-use super::{Budget, Outlook, Views};
+use super::outlook::{Outlook, Views};
 
 /// Sees to it that a limit buys a debate.
 ///

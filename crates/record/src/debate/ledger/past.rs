@@ -8,8 +8,8 @@ use crate::debate::{AgentId, Contribution, Critics, Debate, StageInfo};
 use super::Ledger;
 use super::fold::{Fingerprint, Fold};
 
-/// The ledger of the rounds before the one in progress, so that what a prompt costs to make does not grow with all that
-/// was ever said. It follows from the record: states that say the same are equal, whatever each has folded of it.
+/// A cache of the ledger of the finished rounds, so that building a prompt does not fold the whole debate again. It is
+/// derived from the record and therefore ignored when debates are compared.
 #[derive(Debug, Clone, Default)]
 pub struct Past(Option<Arc<Folded>>);
 

@@ -1,0 +1,158 @@
+//! What lies before a debate: the calls of its rounds, of its closing and of its check, with short answers and with long
+//! ones.
+
+use crate::agent::{Panel, SharedPrompt};
+use crate::engine::rehearsal::{Rehearsal, RehearsedCall, SampleAnswers};
+use crate::engine::{EngineError, check_before_closing};
+use dialectic_record::debate::{AgentSettings, Debate, Event, StopReason};
+use dialectic_record::protocol::{BudgetClass, Protocol};
+
+use super::Budget;
+use super::limits::{Level, Planned};
+
+/// Bytes that a token of an answer has, at most.
+const BYTES_PER_TOKEN: usize = 5;
+/// Rounds that are rehearsed; the cost of further ones is that of the last of these. No more rounds have those protocols
+/// whose prompts grow from each to the next; in the others histories are bounded.
+const MOST_ROUNDS: u32 = 10;
+
+/// What lies before a debate.
+#[derive(Debug, Default)]
+pub(super) struct Outlook {
+    /// The calls of each round.
+    pub(super) rounds: Vec<Vec<RehearsedCall>>,
+    /// Rounds beyond those.
+    pub(super) further: u32,
+    /// Whether the debate has rounds after all of these.
+    pub(super) goes_on: bool,
+    /// Calls before and after the rounds.
+    pub(super) around: Vec<RehearsedCall>,
+    /// The calls that bring it to its answer without a check, also when it is told to close.
+    pub(super) closing: Vec<RehearsedCall>,
+    /// The same with its check, which they may have to read.
+    pub(super) closing_checked: Vec<RehearsedCall>,
+    /// What is decided beside those, when it is not told to.
+    pub(super) decisions: Vec<RehearsedCall>,
+    /// What checks the answer.
+    pub(super) check: Vec<RehearsedCall>,
+}
+
+impl Outlook {
+    /// From where `debate` stands to the end of round `until`, and the closing; `tokens` is how long each agent's
+    /// answers are.
+    pub(super) fn of(
+        protocol: &'static Protocol,
+        panel: &Panel,
+        shared: &SharedPrompt,
+        debate: &Debate,
+        until: u32,
+        tokens: &dyn Fn(&AgentSettings) -> u32,
+    ) -> Result<Self, EngineError> {
+        let bytes = |agent: &AgentSettings| tokens(agent) as usize * BYTES_PER_TOKEN;
+        let answers = SampleAnswers { bytes: &bytes, demanding: true, extends: false, disputes: false };
+        let mut rehearsal = Rehearsal::new(protocol, panel, shared, debate, answers);
+        let first = debate.current_round.max(1);
+        let last = until.min(first.saturating_add(MOST_ROUNDS - 1));
+        let mut outlook = Self { further: until.saturating_sub(last), ..Self::default() };
+        for call in rehearsal.rounds(last)? {
+            match call.cost {
+                // Some of it may be made beside the last round.
+                BudgetClass::Closing => {
+                    outlook.closing.push(call.clone());
+                    outlook.closing_checked.push(call);
+                }
+                BudgetClass::Check => outlook.check.push(call),
+                BudgetClass::Round | BudgetClass::Decision | BudgetClass::Extra if call.in_round => {
+                    let place = call.key.round.saturating_sub(first) as usize;
+                    if outlook.rounds.len() <= place {
+                        outlook.rounds.resize_with(place + 1, Vec::new);
+                    }
+                    outlook.rounds[place].push(call);
+                }
+                BudgetClass::Extra | BudgetClass::Round | BudgetClass::Decision => outlook.around.push(call),
+            }
+        }
+        outlook.goes_on = rehearsal.goes_on();
+        let of = |calls: Vec<RehearsedCall>, class| calls.into_iter().filter(move |call| call.cost == class);
+        let regular = rehearsal.closing([])?;
+        outlook.decisions.extend(of(regular.clone(), BudgetClass::Decision));
+        outlook.check.extend(of(regular, BudgetClass::Check));
+        let stopping = || Event::Stopping { reason: StopReason::Budget };
+        outlook.closing_checked.extend(of(rehearsal.closing([stopping()])?, BudgetClass::Closing));
+        if check_before_closing(protocol).is_some() {
+            outlook.closing.extend(of(rehearsal.closing([stopping(), Event::CheckForgone])?, BudgetClass::Closing));
+        } else {
+            outlook.closing = outlook.closing_checked.clone();
+        }
+        Ok(outlook)
+    }
+
+    pub(super) fn before_closing(&self) -> impl Iterator<Item = &RehearsedCall> {
+        self.rounds.iter().flatten().chain(&self.around)
+    }
+
+    /// What the debate needs before it closes.
+    pub(super) fn needed(&self) -> Vec<&RehearsedCall> {
+        self.before_closing().filter(|call| call.cost != BudgetClass::Extra).collect()
+    }
+
+    /// What it could do without.
+    pub(super) fn spare(&self) -> Vec<&RehearsedCall> {
+        self.before_closing().filter(|call| call.cost == BudgetClass::Extra).collect()
+    }
+}
+
+/// The same calls with answers as short as they may be, and as long.
+pub(super) struct Views {
+    pub(super) least: Outlook,
+    pub(super) full: Outlook,
+}
+
+impl Views {
+    pub(super) fn of(
+        protocol: &'static Protocol,
+        panel: &Panel,
+        budget: &Budget,
+        shared: &SharedPrompt,
+        debate: &Debate,
+        until: u32,
+    ) -> Result<Self, EngineError> {
+        let at = |level| {
+            let tokens = |agent: &AgentSettings| budget.payees.answer_of(&agent.id, level);
+            Outlook::of(protocol, panel, shared, debate, until, &tokens)
+        };
+        Ok(Self { least: at(Level::LEAST)?, full: at(Level::FULL)? })
+    }
+
+    /// Whether the debate has rounds after all of these.
+    pub(super) fn goes_on(&self) -> bool {
+        self.least.goes_on || self.full.goes_on
+    }
+
+    pub(super) fn merged(&self, calls: impl Fn(&Outlook) -> Vec<&RehearsedCall>) -> Vec<Planned> {
+        Planned::merge(calls(&self.least), calls(&self.full))
+    }
+
+    /// What closes the debate, with its check or without.
+    pub(super) fn closing(&self, is_checked: bool) -> Vec<Planned> {
+        self.merged(|view| if is_checked { &view.closing_checked } else { &view.closing }.iter().collect())
+    }
+
+    /// What checks the answer.
+    pub(super) fn check(&self) -> Vec<Planned> {
+        self.merged(|view| view.check.iter().collect())
+    }
+
+    /// What the debate could do without before it closes, in the words of its stages.
+    pub(super) fn dispensable(&self, debate: &Debate) -> Vec<String> {
+        let spare = self.merged(Outlook::spare);
+        let stages = debate.stages.iter().filter(|stage| spare.iter().any(|call| call.key.stage == stage.id));
+        stages.map(|stage| stage.words.plural.to_string()).collect()
+    }
+
+    /// The check of the answer, in the words of its stages.
+    pub(super) fn checking(&self, debate: &Debate) -> Vec<String> {
+        let stages = debate.stages.iter().filter(|stage| self.full.check.iter().any(|call| call.key.stage == stage.id));
+        stages.map(|stage| stage.words.plural.to_string()).collect()
+    }
+}
