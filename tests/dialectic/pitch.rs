@@ -24,6 +24,7 @@ pub(crate) static PITCHING: Protocol = Protocol {
     prompts: &[&CLARIFY, &SPEAK, &CHOOSE, &WRITE],
     check: |_| Ok(()),
     default_rounds: 1,
+    default_check: DebateSettings::DEFAULT_CHECK,
     built_in_agents: None,
     closing: REPORT,
     stages: &[

@@ -79,6 +79,9 @@ pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings
     if let Some(protocol) = protocol.filter(|of| section["rounds"].is_null() || is_single(of)) {
         debate.rounds = protocol.default_rounds;
     }
+    if let Some(protocol) = protocol.filter(|_| section["check"].is_null()) {
+        debate.check = protocol.default_check;
+    }
     let Roster { agents, judge, choice } =
         roster(&mut layers, is_expected, &debate, protocol, &providers, context, &mut findings);
     if overrides.quick == Switch::On && debate.protocol != COUNCIL.name {

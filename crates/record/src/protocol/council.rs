@@ -2,7 +2,8 @@
 //! draft is checked.
 
 use crate::debate::{
-    CallKey, Critics, Debate, ResultKind, Settings, StageId, StageInfo, SynthesisMethod, TerminationKind,
+    CallKey, Critics, Debate, DebateSettings, ResultKind, Settings, StageId, StageInfo, SynthesisMethod,
+    TerminationKind,
 };
 use crate::prompt::Prompt;
 
@@ -36,6 +37,7 @@ pub static COUNCIL: Protocol = Protocol {
     calls: "2·n + 1, and 4 for the check",
     check,
     default_rounds: ROUNDS,
+    default_check: DebateSettings::DEFAULT_CHECK,
     built_in_agents: None,
     system: &SYSTEM,
     closing: SYNTHESIS,

@@ -11,12 +11,12 @@ use super::{
     Authorship, BudgetClass, CLARIFY, CRITIQUE, CRITIQUES_COMPLETE, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE,
     PromptContext, Protocol, Row, SYNTHESIS, Stage, Step, Trigger, all_clear, answers, clarification,
     complete_or_fallback, critique_info, enough_proposals, has_timed_out, initialization, is_last_round, key,
-    kind_of_call, no_steps, nothing, proposal_info, synthesis_info, voting, with_failure,
+    kind_of_call, no_steps, nothing, proposal_info, refinement_info, synthesis_info, voting, with_failure,
 };
 
 const ROUND_MANAGER: StageId = StageId::new("round-manager");
 const SUMMARIZATION: StageId = StageId::new("summarization");
-const REFINEMENT: StageId = StageId::new("refinement");
+pub(super) const REFINEMENT: StageId = StageId::new("refinement");
 const EVALUATION: StageId = StageId::new("evaluation");
 const JUDGE_SUMMARY: StageId = StageId::new("judge-summary");
 const VOTE: StageId = StageId::new("vote");
@@ -30,13 +30,13 @@ const CONSENSUS_REACHED: Trigger = Trigger("CONSENSUS_REACHED");
 
 static SYSTEM: Prompt = prompt!("system/dialectic.md", None);
 static SUMMARIZE: Prompt = prompt!("phases/summarize.md", Summarize);
-static PROPOSE: Prompt = prompt!("phases/propose.md", Propose);
-static CRITICISE: Prompt = prompt!("phases/critique.md", Critique);
-static REFINE: Prompt = prompt!("phases/refine.md", Refine);
+pub(super) static PROPOSE: Prompt = prompt!("phases/propose.md", Propose);
+pub(super) static CRITICISE: Prompt = prompt!("phases/critique.md", Critique);
+pub(super) static REFINE: Prompt = prompt!("phases/refine.md", Refine);
 static SCORE_CONVERGENCE: Prompt = prompt!("judge/evaluate-convergence.md", None);
 static SCORE_QUALITY: Prompt = prompt!("judge/evaluate-quality.md", None);
 static SUMMARIZE_EARLIER: Prompt = prompt!("judge/summarize.md", Summarize);
-static CAST_BALLOT: Prompt = prompt!("phases/vote.md", None);
+pub(super) static CAST_BALLOT: Prompt = prompt!("phases/vote.md", None);
 static SYNTHESIZE: Prompt = prompt!("judge/synthesize.md", None);
 static MERGE: Prompt = prompt!("judge/merge.md", None);
 
@@ -56,6 +56,7 @@ pub static DIALECTIC: Protocol = Protocol {
     calls: "n + r·n² + 1, and 4 for the check",
     check: |_| Ok(()),
     default_rounds: 3,
+    default_check: DebateSettings::DEFAULT_CHECK,
     built_in_agents: None,
     system: &SYSTEM,
     closing: SYNTHESIS,
@@ -113,10 +114,7 @@ pub static DIALECTIC: Protocol = Protocol {
             rows: &[Row(CRITIQUES_COMPLETE, Next::Go(REFINEMENT))],
         },
         Stage {
-            info: StageInfo::new(REFINEMENT, ["refinement", "refinements", "refining", "refines", "refined", "refine"])
-                .yielding(ResultKind::Proposal)
-                .in_round()
-                .essential(),
+            info: refinement_info(),
             facts: nothing,
             steps: refinements,
             outcome: |debate| Ok(complete_or_fallback(debate, REFINEMENT, REFINEMENTS_COMPLETE)),

@@ -1,6 +1,6 @@
 //! A motion, one against one: speeches in turn, each constructive followed by a cross-examination.
 
-use crate::debate::{AgentSettings, CallKey, Debate, Position, ResultKind, StageId, StageInfo};
+use crate::debate::{AgentSettings, CallKey, Debate, DebateSettings, Position, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
 
 use super::motion::{
@@ -27,6 +27,7 @@ pub static LINCOLN_DOUGLAS: Protocol = Protocol {
     calls: "2·r + 6",
     check,
     default_rounds: DEFAULT_ROUNDS,
+    default_check: DebateSettings::DEFAULT_CHECK,
     built_in_agents: Some(2),
     system: &SYSTEM,
     closing: VERDICT,

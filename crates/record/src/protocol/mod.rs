@@ -16,6 +16,7 @@ macro_rules! prompt {
 }
 
 mod arena;
+mod arms;
 mod check;
 mod clarification;
 mod council;
@@ -43,6 +44,7 @@ use crate::prompt::Prompt;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
 pub use arena::ARENA;
+pub use arms::{BEST_OF_N, SELF_REFINE, SINGLE};
 pub use check::{CHECK, FINAL};
 pub use clarification::{CLARIFY, CLARIFY_AGAIN, all_clear, answers, clarification, initialization};
 pub use council::{COUNCIL, QUICK_AGENTS};
@@ -57,7 +59,8 @@ pub use step::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Ste
 pub use verdict::{criteria, criteria_or};
 
 /// The protocols of this program, the default one first.
-pub const PROTOCOLS: &[&Protocol] = &[&DIALECTIC, &COUNCIL, &OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE, &REVIEW, &ARENA];
+pub const PROTOCOLS: &[&Protocol] =
+    &[&DIALECTIC, &COUNCIL, &OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE, &REVIEW, &ARENA, &SINGLE, &SELF_REFINE, &BEST_OF_N];
 
 /// A protocol.
 #[derive(Debug)]
@@ -82,6 +85,8 @@ pub struct Protocol {
     pub check: fn(&Settings) -> Result<(), Unfit>,
     /// Rounds where the settings name none.
     pub default_rounds: u32,
+    /// Lenses of the check where the settings name no number.
+    pub default_check: u32,
     /// How many of the built-in agents take part where the user names none; absent for all.
     pub built_in_agents: Option<usize>,
 }
@@ -318,6 +323,11 @@ const fn proposal_info() -> StageInfo {
 const fn critique_info() -> StageInfo {
     let words = ["critique", "critiques", "critiquing", "critiques", "critiqued", "critique"];
     StageInfo::new(CRITIQUE, words).yielding(ResultKind::Critique).in_round().essential()
+}
+
+const fn refinement_info() -> StageInfo {
+    let words = ["refinement", "refinements", "refining", "refines", "refined", "refine"];
+    StageInfo::new(StageId::new("refinement"), words).yielding(ResultKind::Proposal).in_round().essential()
 }
 
 const fn synthesis_info() -> StageInfo {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::debate::{
-    AgentId, AgentSettings, CallKey, Debate, Poll, Position, ResultKind, Settings, StageId, StageInfo,
+    AgentId, AgentSettings, CallKey, Debate, DebateSettings, Poll, Position, ResultKind, Settings, StageId, StageInfo,
 };
 use crate::prompt::Prompt;
 use dialectic_base::markdown::{cell, inline};
@@ -51,6 +51,7 @@ pub static OXFORD: Protocol = Protocol {
     calls: "d·r + 2·(n - d) + 2, d of the n agents being on a side",
     check,
     default_rounds: DEFAULT_ROUNDS,
+    default_check: DebateSettings::DEFAULT_CHECK,
     built_in_agents: None,
     system: &SYSTEM,
     closing: VERDICT,

@@ -1,8 +1,8 @@
 //! One writes, the others demand: a draft that is rewritten until its reviewers accept it.
 
 use crate::debate::{
-    AgentSettings, CallKey, CallStatus, Contribution, DEMAND, Debate, Event, ResultKind, Settings, Solution, StageId,
-    StageInfo,
+    AgentSettings, CallKey, CallStatus, Contribution, DEMAND, Debate, DebateSettings, Event, ResultKind, Settings,
+    Solution, StageId, StageInfo,
 };
 use crate::prompt::Prompt;
 
@@ -46,6 +46,7 @@ pub static REVIEW: Protocol = Protocol {
     calls: "at most n·r + 1, and 4 for the check",
     check,
     default_rounds: 2,
+    default_check: DebateSettings::DEFAULT_CHECK,
     built_in_agents: None,
     system: &SYSTEM,
     closing: SYNTHESIS,

@@ -1,5 +1,7 @@
 //! A motion without sides: everybody speaks in turn, each knowing what was said before.
 
+use crate::debate::DebateSettings;
+
 use super::motion::{
     CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, SYSTEM, check_rounds, closing, closing_info,
     opening, opening_info, rebuttal, rebuttal_info, speeches,
@@ -22,6 +24,7 @@ pub static ROUNDTABLE: Protocol = Protocol {
         Ok(())
     },
     default_rounds: DEFAULT_ROUNDS,
+    default_check: DebateSettings::DEFAULT_CHECK,
     built_in_agents: None,
     system: &SYSTEM,
     closing: VERDICT,

@@ -5,7 +5,9 @@ mod judgement;
 mod team;
 mod texts;
 
-use crate::debate::{AgentSettings, ArenaSettings, CallKey, Debate, ResultKind, Settings, StageId, StageInfo};
+use crate::debate::{
+    AgentSettings, ArenaSettings, CallKey, Debate, DebateSettings, ResultKind, Settings, StageId, StageInfo,
+};
 use crate::prompt::Prompt;
 
 use super::check::{self, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
@@ -72,6 +74,7 @@ pub static ARENA: Protocol = Protocol {
     calls: "at most n² + 2·n + r·(n + 1) + 3, and n² + 2·n + 3 more for each extension, and 4 for the check",
     check,
     default_rounds: 3,
+    default_check: DebateSettings::DEFAULT_CHECK,
     built_in_agents: None,
     system: &SYSTEM,
     closing: JUDGEMENT,

@@ -1,6 +1,7 @@
 //! The protocols as tables, as debates that run their course, and as prompts.
 
 mod arena;
+mod arms;
 mod check;
 mod course;
 mod dialectic;

@@ -1,0 +1,334 @@
+//! What a debate has to be worth more than, for the same money: one answer, one that its author criticised and rewrote,
+//! and the best of several. Each is a protocol of its own, so that it can be run, limited, resumed and read like any
+//! debate.
+
+use crate::debate::{
+    AgentSettings, CallKey, CallStatus, Contribution, Debate, Event, RecheckStanding, ResultKind, Settings, Solution,
+    StageId, StageInfo,
+};
+use crate::prompt::Prompt;
+
+use super::check::{self, AMEND, CHECK, CHECK_DUE, COMPLETE, READ};
+use super::dialectic::{CAST_BALLOT, CRITICISE, PROPOSE, REFINE, REFINEMENT};
+use super::{
+    BudgetClass, CLARIFY, CRITIQUE, CRITIQUES_COMPLETE, Delivery, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE,
+    PromptContext, Protocol, Row, SYNTHESIS, Stage, Step, Trigger, Unfit, all_clear, answers, clarification,
+    complete_or_fallback, critique_info, enough_proposals, initialization, is_last_round, key, keys, no_steps, nothing,
+    proposal_info, refinement_info, synthesis_info, with_failure,
+};
+
+const CHOICE: StageId = StageId::new("choice");
+
+const ANSWERED: Trigger = Trigger("ANSWERED");
+const NOTHING_TO_MEND: Trigger = Trigger("NOTHING_TO_MEND");
+const CONTINUE: Trigger = Trigger("CONTINUE");
+const MAX_ROUNDS_REACHED: Trigger = Trigger("MAX_ROUNDS_REACHED");
+
+static SOLE_AUTHOR: Prompt = prompt!("system/sole-author.md", None);
+static SEVERAL_DRAWS: Prompt = prompt!("system/several-draws.md", None);
+
+/// One agent answers.
+pub static SINGLE: Protocol = Protocol {
+    name: "single",
+    about: "one agent answers, once",
+    suits: "a measure of what a debate adds, and a question that needs none",
+    calls: "1, and 4 where a check is asked for",
+    check: |settings| one_agent(settings, "single").and_then(|()| one_round(settings, "single")),
+    default_rounds: 1,
+    default_check: 0,
+    built_in_agents: Some(1),
+    system: &SOLE_AUTHOR,
+    closing: SYNTHESIS,
+    prompts: &[&CLARIFY, &PROPOSE, &READ, &AMEND],
+    stages: &[
+        initialization(),
+        clarification(&all_clear(Next::Begin(PROPOSAL))),
+        answers(),
+        first_text(&[Row(ANSWERED, Next::Go(SYNTHESIS))]),
+        last_text_is_the_answer(),
+        check::check_of_answer(),
+        check::final_text(|debate| check::rewritten(debate, solution)),
+    ],
+};
+
+/// One agent answers, criticises its own answer and rewrites it, round by round.
+pub static SELF_REFINE: Protocol = Protocol {
+    name: "self-refine",
+    about: "one agent answers, criticises its own answer and rewrites it, until it finds nothing to mend",
+    suits: "a measure of what a debate adds, and a question whose hard part is care",
+    calls: "at most 2·r + 1, and 4 where a check is asked for",
+    check: |settings| one_agent(settings, "self-refine"),
+    default_rounds: 1,
+    default_check: 0,
+    built_in_agents: Some(1),
+    system: &SOLE_AUTHOR,
+    closing: SYNTHESIS,
+    prompts: &[&CLARIFY, &PROPOSE, &CRITICISE, &REFINE, &READ, &AMEND],
+    stages: &[
+        initialization(),
+        clarification(&all_clear(Next::Begin(PROPOSAL))),
+        answers(),
+        first_text(&[Row(ANSWERED, Next::Go(CRITIQUE))]),
+        Stage {
+            info: critique_info(),
+            facts: nothing,
+            steps: own_critique,
+            outcome: |debate| Ok(criticised(debate)),
+            rows: &[Row(CRITIQUES_COMPLETE, Next::Go(REFINEMENT)), Row(NOTHING_TO_MEND, Next::Go(SYNTHESIS))],
+        },
+        Stage {
+            info: refinement_info(),
+            facts: nothing,
+            steps: own_refinement,
+            outcome: |debate| Ok(refined(debate)),
+            rows: &[Row(CONTINUE, Next::Begin(CRITIQUE)), Row(MAX_ROUNDS_REACHED, Next::Go(SYNTHESIS))],
+        },
+        last_text_is_the_answer(),
+        check::check_of_answer(),
+        check::final_text(|debate| check::rewritten(debate, solution)),
+    ],
+};
+
+/// Every agent answers by itself, and the judge chooses one of the answers.
+pub static BEST_OF_N: Protocol = Protocol {
+    name: "best-of-n",
+    about: "every agent answers by itself, and the judge chooses one of the answers",
+    suits: "a measure of what a debate adds, and a question whose answers are easier to compare than to write",
+    calls: "n + 1, and 4 where a check is asked for",
+    check: best_of_several,
+    default_rounds: 1,
+    default_check: 0,
+    built_in_agents: None,
+    system: &SEVERAL_DRAWS,
+    closing: CHOICE,
+    prompts: &[&CLARIFY, &PROPOSE, &CAST_BALLOT, &READ, &AMEND],
+    stages: &[
+        initialization(),
+        clarification(&all_clear(Next::Begin(PROPOSAL))),
+        answers(),
+        Stage {
+            info: proposal_info(),
+            facts: nothing,
+            steps: |debate| keys(debate, debate.current_round, PROPOSAL).into_iter().map(proposal).collect(),
+            outcome: |debate| enough_proposals(debate, "a choice"),
+            rows: &[Row(PROPOSALS_COMPLETE, Next::Go(CHOICE))],
+        },
+        Stage {
+            info: StageInfo::new(CHOICE, ["choice", "choices", "choosing", "chooses", "chose", "choose"])
+                .yielding(ResultKind::Ballot)
+                .in_round()
+                .essential(),
+            facts: |debate| delivered(debate, chosen),
+            steps: |debate| choice(debate).into_iter().collect(),
+            outcome: |debate| {
+                ended(debate, "there is no answer to choose from", "the judge could not choose an answer")
+            },
+            rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],
+        },
+        check::check_of_answer(),
+        check::final_text(|debate| check::rewritten(debate, solution)),
+    ],
+};
+
+fn one_agent(settings: &Settings, protocol: &str) -> Result<(), Unfit> {
+    let agents = settings.agents.len();
+    if agents == 1 {
+        return Ok(());
+    }
+    let problem = format!("{protocol} has one agent, but {agents} take part");
+    Err(Unfit::new(problem, "choose one in the configuration").about("agents"))
+}
+
+fn one_round(settings: &Settings, protocol: &str) -> Result<(), Unfit> {
+    let rounds = settings.debate.rounds;
+    if rounds == 1 {
+        return Ok(());
+    }
+    let problem = format!("{protocol} has one round, but {rounds} are asked for");
+    Err(Unfit::new(problem, "take the protocol self-refine, or leave out `debate.rounds`").about("debate.rounds"))
+}
+
+fn best_of_several(settings: &Settings) -> Result<(), Unfit> {
+    if settings.agents.len() < 2 {
+        let problem = "best-of-n needs at least two agents, but only one takes part";
+        return Err(Unfit::new(problem, "choose more in the configuration").about("agents"));
+    }
+    one_round(settings, "best-of-n")
+}
+
+/// The only agent writes its first text.
+const fn first_text(rows: &'static [Row]) -> Stage {
+    Stage {
+        info: proposal_info(),
+        facts: nothing,
+        steps: |debate| match author(debate) {
+            Some(author) => vec![proposal(CallKey::new(1, PROPOSAL, &author.id))],
+            None => Vec::new(),
+        },
+        outcome: |debate| match last_text(debate) {
+            Some(_) => Ok(ANSWERED),
+            None => Err(with_failure(debate, PROPOSAL, "there is no answer")),
+        },
+        rows,
+    }
+}
+
+/// The last text is the answer, without another call.
+const fn last_text_is_the_answer() -> Stage {
+    Stage {
+        info: synthesis_info(),
+        facts: |debate| delivered(debate, last_text),
+        steps: no_steps,
+        outcome: |debate| ended(debate, "there is no text to end with", "there is no text to end with"),
+        rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],
+    }
+}
+
+fn proposal(key: CallKey) -> Step {
+    Step::new(key, &PROPOSE, OutputSpec::Text)
+}
+
+fn author(debate: &Debate) -> Option<&AgentSettings> {
+    debate.team().into_iter().next()
+}
+
+/// The author's text of a round, as it stands at its end: round 0 ends with the first text.
+fn text_after(round: u32, author: &AgentSettings) -> CallKey {
+    match round {
+        0 => CallKey::new(1, PROPOSAL, &author.id),
+        round => CallKey::new(round, REFINEMENT, &author.id),
+    }
+}
+
+/// The author's last finished text that was written up to the end of a round.
+fn last_text_after(debate: &Debate, round: u32) -> Option<CallKey> {
+    let author = author(debate)?;
+    let mut texts = (0..=round).rev().map(|round| text_after(round, author));
+    texts.find(|text| debate.settled(text) == Some(CallStatus::Done))
+}
+
+fn last_text(debate: &Debate) -> Option<CallKey> {
+    last_text_after(debate, debate.current_round)
+}
+
+/// The text that a round criticises. In the first it may still be on its way.
+fn criticised_text(debate: &Debate, author: &AgentSettings) -> CallKey {
+    let before = debate.current_round.saturating_sub(1);
+    last_text_after(debate, before).unwrap_or_else(|| text_after(0, author))
+}
+
+fn critique_key(debate: &Debate, author: &AgentSettings) -> CallKey {
+    key(debate, CRITIQUE, author).about(&author.id)
+}
+
+/// The author criticises its own text.
+fn own_critique(debate: &Debate) -> Vec<Step> {
+    let step = author(debate).map(|author| {
+        let critique = Step::new(critique_key(debate, author), &CRITICISE, OutputSpec::Text);
+        critique.after([criticised_text(debate, author)])
+    });
+    step.into_iter().collect()
+}
+
+/// Whether the author's critique of this round names nothing to mend. One that failed or could not be read says nothing
+/// of that.
+fn finds_nothing(debate: &Debate, author: &AgentSettings) -> bool {
+    let critique = debate.contribution(&critique_key(debate, author));
+    let reading = critique.and_then(|critique| critique.reading.as_ref());
+    reading.is_some_and(|reading| {
+        let maintains = reading.rechecks.iter().any(|one| one.standing == RecheckStanding::Maintained);
+        reading.points.as_ref().is_some_and(Vec::is_empty) && reading.unread == 0 && !maintains
+    })
+}
+
+fn criticised(debate: &Debate) -> Trigger {
+    if author(debate).is_some_and(|author| finds_nothing(debate, author)) {
+        return NOTHING_TO_MEND;
+    }
+    complete_or_fallback(debate, CRITIQUE, CRITIQUES_COMPLETE)
+}
+
+/// The author rewrites what it criticised.
+fn own_refinement(debate: &Debate) -> Vec<Step> {
+    let Some(author) = author(debate) else { return Vec::new() };
+    let critique = critique_key(debate, author);
+    if debate.has_failed(&critique) || finds_nothing(debate, author) {
+        return Vec::new();
+    }
+    let refinement = Step::new(key(debate, REFINEMENT, author), &REFINE, OutputSpec::Text);
+    vec![refinement.after([criticised_text(debate, author), critique])]
+}
+
+/// A round that brought no new text is the last: another would ask the same again.
+fn refined(debate: &Debate) -> Trigger {
+    let is_new = author(debate)
+        .is_some_and(|author| debate.settled(&text_after(debate.current_round, author)) == Some(CallStatus::Done));
+    match (is_new, is_last_round(debate)) {
+        (true, false) => CONTINUE,
+        (true, true) => MAX_ROUNDS_REACHED,
+        (false, _) => Trigger::STOP,
+    }
+}
+
+/// The judge chooses among all answers that are there or may still come. One alone needs no choice.
+fn choice(debate: &Debate) -> Option<Step> {
+    let settings = debate.settings.as_ref()?;
+    let mut proposals = keys(debate, debate.current_round, PROPOSAL);
+    // A debate that closes early asks for no more of them.
+    let is_closing = debate.current_stage == Some(CHOICE);
+    proposals.retain(|key| match debate.settled(key) {
+        Some(status) => status == CallStatus::Done,
+        None => !is_closing,
+    });
+    if proposals.len() < 2 {
+        return None;
+    }
+    let ballot = Step::new(key(debate, CHOICE, &settings.judge), &CAST_BALLOT, OutputSpec::Choice).after(proposals);
+    Some(ballot.showing(PromptContext::Candidates { salt: 0 }).paid(BudgetClass::Closing))
+}
+
+/// The answer that was chosen, or the only one that came.
+fn chosen(debate: &Debate) -> Option<CallKey> {
+    let settings = debate.settings.as_ref()?;
+    let ballot = debate.contribution(&key(debate, CHOICE, &settings.judge));
+    let mut proposals = keys(debate, debate.current_round, PROPOSAL);
+    proposals.retain(|key| debate.settled(key) == Some(CallStatus::Done));
+    match ballot.and_then(|ballot| ballot.target_agent_id.as_ref()) {
+        Some(chosen) => proposals.into_iter().find(|key| key.agent_id == *chosen),
+        None => proposals.pop().filter(|_| proposals.is_empty() && choice(debate).is_none()),
+    }
+}
+
+/// A text of an agent as the answer.
+fn solution(text: &Contribution) -> Solution {
+    let author = Some(text.agent_id.clone());
+    let description = text.without_answers().into_owned();
+    Solution { description, base: author.clone(), synthesized_by: author, ..Solution::default() }
+}
+
+/// The text that `which` names as the answer, or as a draft of it where it is to be checked.
+fn delivered(debate: &Debate, which: fn(&Debate) -> Option<CallKey>) -> Vec<Event> {
+    if debate.draft.is_some() || debate.final_solution.is_some() {
+        return check::stands(debate, false);
+    }
+    let Some(text) = which(debate).and_then(|key| debate.contribution(&key)) else { return Vec::new() };
+    let event = match check::delivery(debate) {
+        Delivery::Draft => {
+            let solution = Box::new(solution(text));
+            Event::Drafted { key: None, text: Some(check::draft_of(text)), solution, call: None }
+        }
+        Delivery::Answer | Delivery::DraftIfRethought => check::answer(debate, solution(text)),
+    };
+    vec![event]
+}
+
+/// How a debate ends that has an answer, no text at all, or texts and no answer.
+fn ended(debate: &Debate, nothing: &str, failed: &str) -> Result<Trigger, String> {
+    if let Some(trigger) = check::drafted(debate) {
+        return Ok(trigger);
+    }
+    if debate.final_round().is_none() {
+        return Err(nothing.to_owned());
+    }
+    Err(with_failure(debate, CHOICE, failed))
+}
