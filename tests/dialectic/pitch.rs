@@ -24,7 +24,7 @@ pub(crate) static PITCHING: Protocol = Protocol {
     prompts: &[&CLARIFY, &SPEAK, &CHOOSE, &WRITE],
     check: |_| Ok(()),
     default_rounds: 1,
-    default_check: DebateSettings::DEFAULT_CHECK,
+    default_check: 0,
     built_in_agents: None,
     closing: REPORT,
     stages: &[

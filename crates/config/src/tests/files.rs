@@ -199,7 +199,19 @@ fn the_schema_describes_every_key_and_has_the_defaults() {
     assert_eq!((&debate["rounds"]["default"], &debate["rounds"]["minimum"]), (&json!(3), &json!(1)));
     assert_eq!(
         debate["protocol"]["enum"],
-        json!(["dialectic", "council", "oxford", "lincoln-douglas", "roundtable", "review", "arena", null])
+        json!([
+            "dialectic",
+            "council",
+            "oxford",
+            "lincoln-douglas",
+            "roundtable",
+            "review",
+            "arena",
+            "single",
+            "self-refine",
+            "best-of-n",
+            null
+        ])
     );
     assert_eq!(definitions["Agent"]["properties"]["temperature"]["maximum"], json!(2));
     assert_eq!(definitions["Agent"]["properties"]["role"]["examples"][0], "architect");
