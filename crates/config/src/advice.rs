@@ -1,4 +1,4 @@
-//! What the user should know of the models in use before the first call.
+//! Warnings about the models in use, given before the first call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use dialectic_llm::models::{current_near, family, named};
 use dialectic_record::debate::{AgentSettings, Settings};
 use dialectic_record::protocol::{REVIEW, author_and_reviewers};
 
-/// Models that no longer answer on `day`, and output limits above what a model can write.
+/// Warns of models that are retired on `day`, and of output limits above a model's maximum.
 pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
     let mut retired: BTreeMap<(&str, &str), (NaiveDate, Vec<&str>)> = BTreeMap::new();
     let mut warnings = Vec::new();
@@ -43,8 +43,8 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
     warnings
 }
 
-/// That all agents and the judge are of one family of models, and what to do about it; nothing where they are not,
-/// where that cannot be told from their names, or where no model is called.
+/// A warning if all agents and the judge belong to one family of models, with advice. `None` if they do not, if their
+/// names do not tell, or if no model is called.
 pub fn one_family(settings: &Settings) -> Option<String> {
     let called = everybody(settings).filter(|agent| agent.provider != OFFLINE);
     let families: Option<BTreeSet<&str>> = called.map(|agent| family(&agent.model)).collect();
@@ -56,8 +56,8 @@ pub fn one_family(settings: &Settings) -> Option<String> {
     ))
 }
 
-/// Which reviewers of a debate by the protocol `review` are of the author's family of models, and share its blind spots
-/// then; nothing if none is, or for other protocols.
+/// A warning that names the reviewers of the protocol `review` that belong to the author's family of models and may
+/// share its blind spots.
 pub fn related_reviewers(settings: &Settings) -> Option<String> {
     if settings.debate.protocol != REVIEW.name {
         return None;

@@ -1,4 +1,4 @@
-//! Providers that are programs: what a file may say of them, and which file may.
+//! Providers that are programs: their keys, and the files that may define them.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn keys() -> Vec<String> {
     schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
 }
 
-/// Adds to the schema of a configuration what may be said of programs.
+/// Adds the keys of programs to the schema of a configuration.
 pub(super) fn describe(schema: &mut Value) {
     let program = schema::schema_of::<ProgramSettings>();
     for (key, of_program) in program["properties"].as_object().into_iter().flatten() {
@@ -39,19 +39,19 @@ pub(super) fn describe(schema: &mut Value) {
     }
 }
 
-/// Whether an entry of `providers` is a program. An entry with the name of a built-in one is, unless it is a server as
-/// entries of that name could be before there were programs.
+/// Whether an entry of `providers` is a program. An entry named like a built-in program is one, unless it describes a
+/// server, as files written before programs existed may do.
 fn is_program(name: &str, entry: &Value) -> bool {
     entry["type"] == COMMAND || program_preset(name).is_some() && entry["baseUrl"].is_null()
 }
 
-/// The names of the programs of the user's own that a file describes.
+/// The names of the user's own programs in a file.
 pub(super) fn names(tree: &Value) -> Vec<String> {
     let entries = tree["providers"].as_object().into_iter().flatten();
     entries.filter(|(_, entry)| entry["type"] == COMMAND).map(|(name, _)| name.clone()).collect()
 }
 
-/// The program that an entry describes; nothing where it is a server.
+/// The program that an entry describes; `None` for a server.
 pub(super) fn program(
     name: &str,
     entry: &Value,
@@ -131,7 +131,7 @@ fn check(name: &str, program: &ProgramSettings, path: &KeyPath, findings: &mut D
     }
 }
 
-/// Refuses what a file that was found says of programs, or of a provider that the user has as one.
+/// Refuses programs in a found file, and changes to the user's programs.
 pub(super) fn refuse_found(tree: &Value, users: Option<&Settings>, path: &str, findings: &mut Diagnostics) {
     let of_programs = keys();
     for (name, entry) in tree["providers"].as_object().into_iter().flatten() {
@@ -150,7 +150,7 @@ pub(super) fn refuse_found(tree: &Value, users: Option<&Settings>, path: &str, f
     }
 }
 
-/// Settings as JSON, programs included: a configuration file that leads to them.
+/// The configuration file that leads to these settings, including programs.
 pub(super) fn with_programs(settings: &Settings) -> Value {
     let mut all = serde_json::to_value(settings).unwrap_or_default();
     for (name, entry) in &settings.providers {

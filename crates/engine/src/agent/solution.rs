@@ -1,4 +1,4 @@
-//! From the judge's answer to the solution that the user reads.
+//! Turns the judge's answer into the solution for the user.
 
 use std::fmt::Write;
 
@@ -12,21 +12,21 @@ use dialectic_record::debate::{
 use super::ruling::{RawRuling, under_the_solution, unmet};
 use super::{Assessment, Labels, Written};
 
-/// With an unfulfilled major requirement the judge's confidence counts as this at most.
+/// The maximum confidence with an unfulfilled major requirement.
 const UNFULFILLED_CAP: f64 = 40.0;
-/// So does it with a blocking objection that was maintained, is right, and is met nowhere.
+/// The maximum confidence with a valid, maintained blocking objection that is not met.
 const UNMET_CAP: f64 = 60.0;
 
-/// The heading of what remains of the points on which the judge ruled.
+/// The heading of the judge's rulings.
 const REMAINS: &str = "What Remains of the Objections";
 /// The heading of the last section of a solution that amends a candidate.
 pub const CANDIDATES: &str = "### Candidates\n\n";
 
-/// What a number is asked for that cannot be read as a percentage.
+/// The expectation shown for a number that is not a percentage.
 pub(super) const EXPECTED: &str = "expected a number from 0 to 100 (82, not 0.82)";
 
-/// A number from 0 to 100, as a number or as a text such as `82`, `82%` and `82/100`. Nothing else is read as one, a
-/// number between 0 and 1 neither: nobody knows whether 0.82 means 82.
+/// A number from 0 to 100, or a text such as `82`, `82%` and `82/100`. Rejects numbers between 0 and 1, since 0.82 is
+/// ambiguous.
 pub(super) fn percentage_of(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
