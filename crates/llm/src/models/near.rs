@@ -6,13 +6,13 @@ use crate::ModelError;
 
 use super::{ModelFacts, TABLE, facts, without_date};
 
-/// How many are named.
+/// The maximum number of alternatives.
 const NAMED: usize = 3;
-/// Below this a name is not called similar.
+/// Names below this score are not similar.
 const SIMILAR: f64 = 0.8;
 
-/// The names of a provider's models that are most like `model` and answer on `day`, the most like first. Dated names
-/// are left out where the name without its date is there too.
+/// The names of a provider's models most similar to `model` and in service on `day`, best first. Omits dated names if
+/// the undated one is listed.
 pub fn current_near(provider: &str, model: &str, day: NaiveDate) -> Vec<&'static str> {
     let Some(models) = TABLE.models.get(provider) else { return Vec::new() };
     let wanted = without_date(model).unwrap_or(model);
@@ -30,13 +30,13 @@ pub fn current_near(provider: &str, model: &str, day: NaiveDate) -> Vec<&'static
     near.into_iter().take(NAMED).map(|(_, name)| name).collect()
 }
 
-/// The names in backquotes, with commas.
+/// The names in backquotes, separated by commas.
 pub fn named(models: &[&str]) -> String {
     models.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The refusal of a model that the server does not know, with what the table knows of it: that it is retired, or names
-/// like an unlisted one. Other errors as they are.
+/// Adds known facts to the refusal of an unknown model: its retirement, or similar names. Returns other errors
+/// unchanged.
 pub(crate) fn explained(error: ModelError, provider: &str, model: &str, day: NaiveDate) -> ModelError {
     let ModelError::Refused { status: 404, message } = error else { return error };
     let near = current_near(provider, model, day);
