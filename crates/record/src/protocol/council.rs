@@ -1,5 +1,4 @@
-//! One round in few calls: everybody proposes, everybody reads all others at once, the judge drafts one answer, and the
-//! draft is checked.
+//! One round with few calls: all propose, all review all others, the judge drafts an answer, and the draft is checked.
 
 use crate::debate::{
     CallKey, Critics, Debate, ResultKind, Settings, StageId, StageInfo, SynthesisMethod, TerminationKind,
@@ -22,12 +21,12 @@ static PROPOSE: Prompt = prompt!("council/propose.md", Propose);
 static REVIEW_TEXTS: Prompt = prompt!("council/review.md", Critique);
 static SYNTHESIZE: Prompt = prompt!("council/synthesize.md", None);
 
-/// How many take part where answers are to be quick.
+/// The number of agents for quick answers.
 pub const QUICK_AGENTS: usize = 2;
-/// Its only round.
+/// Its single round.
 const ROUNDS: u32 = 1;
 
-/// Agents propose and read each other; the judge drafts the answer, which is checked before it is delivered.
+/// Agents propose and review each other; the judge drafts the answer, which is checked.
 pub static COUNCIL: Protocol = Protocol {
     name: "council",
     about: "agents propose, each reads all others at once, the judge drafts one answer, and the draft is checked before \
@@ -107,7 +106,7 @@ fn proposal(key: CallKey) -> Step {
     Step::new(key, &PROPOSE, OutputSpec::Text)
 }
 
-/// Everybody reads all proposals that are there or may still come; its own stands beside them.
+/// Every agent reviews all proposals that exist or may still come, beside its own.
 fn reviews(debate: &Debate) -> Vec<Step> {
     let mut proposals = keys(debate, debate.current_round, PROPOSAL);
     proposals.retain(|key| !debate.has_failed(key));

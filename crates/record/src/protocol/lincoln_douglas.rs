@@ -1,4 +1,4 @@
-//! A motion, one against one: speeches in turn, each constructive followed by a cross-examination.
+//! A motion, one against one: alternating speeches, each constructive one followed by a cross-examination.
 
 use crate::debate::{AgentSettings, CallKey, Debate, Position, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
@@ -19,7 +19,7 @@ const CROSS_EXAMINATION_ANSWER: StageId = StageId::new("cross-examination-answer
 static QUESTION: Prompt = prompt!("motion/question.md", None);
 static ANSWER: Prompt = prompt!("motion/answer.md", None);
 
-/// One speaks for the motion and one against it, in turn, with cross-examination; the judge decides.
+/// One agent speaks for the motion and one against it, with cross-examination; the judge decides.
 pub static LINCOLN_DOUGLAS: Protocol = Protocol {
     name: "lincoln-douglas",
     about: "one speaks for a motion and one against it, in turn, with cross-examination; the judge decides",
@@ -54,7 +54,7 @@ pub static LINCOLN_DOUGLAS: Protocol = Protocol {
     ],
 };
 
-/// A kind of call that is made between the openings.
+/// A kind of call between the openings.
 const fn within_opening(id: StageId, words: [&'static str; 6]) -> Stage {
     kind_of_call(StageInfo::new(id, words).yielding(ResultKind::Speech).in_round().in_turn().essential())
 }
@@ -78,8 +78,8 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// The openings, each examined by the other side before that opens in its turn. Each call hears all before it; who did
-/// not open is not examined, and who was asked nothing has nothing to answer.
+/// The openings, each examined by the other side before its own. Each call sees all earlier ones; a missing opening is
+/// not examined, and without questions there is no answer.
 fn constructives(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let speakers = speakers(settings);

@@ -1,4 +1,4 @@
-//! A motion without sides: everybody speaks in turn, each knowing what was said before.
+//! A motion without sides: all speak in turn, each seeing the earlier speeches.
 
 use super::motion::{
     CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, SYSTEM, check_rounds, closing, closing_info,
@@ -7,7 +7,7 @@ use super::motion::{
 use super::verdict::{JUDGE, VERDICT, verdict};
 use super::{CLARIFY, Next, Protocol, Row, Unfit, all_clear, answers, clarification, initialization};
 
-/// Everybody speaks in turn and for itself; the judge scores them.
+/// All speak in turn for themselves; the judge scores them.
 pub static ROUNDTABLE: Protocol = Protocol {
     name: "roundtable",
     about: "agents that take no side speak in turn on a motion, each knowing what was said before; the judge scores them",
