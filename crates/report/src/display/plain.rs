@@ -1,4 +1,4 @@
-//! Progress where there is no terminal: one line for each thing that begins or ends, without escape codes.
+//! Progress without a terminal: one line per beginning or end, without escape codes.
 
 use dialectic_base::figures::{duration, named_cost, sum_of_tokens, tokens};
 use dialectic_base::sanitize::one_line;
@@ -16,8 +16,8 @@ pub(super) struct PlainLines {
 }
 
 impl PlainLines {
-    /// What is to be printed for `signal`, which `progress` has already seen. Warnings are not among it: they are
-    /// printed whether progress is shown or not.
+    /// The lines for `signal`, which `progress` has already seen. Warnings are printed separately, with or without
+    /// progress.
     pub(super) fn lines(&mut self, progress: &Progress, signal: &Signal) -> Vec<String> {
         self.texts(progress, signal).iter().map(|line| one_line(line)).collect()
     }
@@ -55,19 +55,18 @@ impl PlainLines {
                 let (past, took) = (words(key).past, duration(*latency_ms));
                 vec![format!("{} {past}{} in {took}, {used}", key.agent_id, target(key))]
             }
-            // On resume a stage may have nothing left to do.
+            // After resuming, a stage may have nothing left to do.
             Signal::StageStarted { total: 0, .. }
             | Signal::RoundEnded { points: None, .. }
             | Signal::Words { .. }
-            // All that wait are told of in one line, which is a warning.
+            // A single warning covers all waiting calls.
             | Signal::CallEnded { error: Some(_), waits_for_server: true, .. }
             | Signal::ServerGone { .. }
             | Signal::Warning { .. } => Vec::new(),
         }
     }
 
-    /// The line printed in place of lines that were dropped because nobody read them in time. `progress` is where the
-    /// debate stands after them.
+    /// The line that replaces dropped lines. `progress` is the state after them.
     pub(super) fn gap(&mut self, progress: &Progress) -> String {
         self.open_round = Some(progress.round()).filter(|round| *round > 0);
         GAP.to_owned()
@@ -88,7 +87,7 @@ impl PlainLines {
             Event::Stopping { reason: StopReason::Budget } => vec!["stopping: the limit is reached".to_owned()],
             Event::Stopping { reason: StopReason::User } => vec!["stopping: the user asked for it".to_owned()],
             Event::Suspended { stage } => vec![progress.panel().words(*stage).progressive.into_owned()],
-            // After the questions, nothing has begun that could be resumed.
+            // Nothing that began after the questions could be resumed.
             Event::Resumed if progress.round() == 0 => Vec::new(),
             Event::Resumed => vec!["debate resumed".to_owned()],
             _ => result_line(progress.panel(), event, AgentId::as_str).into_iter().collect(),

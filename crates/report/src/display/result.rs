@@ -1,4 +1,4 @@
-//! What ballots, polls, comparisons and judgements say, each in a line.
+//! One-line results of ballots, polls, comparisons and judgements.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,8 +9,8 @@ use dialectic_record::debate::{
     ResultKind, Verdict,
 };
 
-/// What an event says about votes, positions or the winner; nothing where it says no such thing. `name` is how people
-/// are called. Not cleaned.
+/// An event's result about votes, positions or the winner; `None` for other events. `name` returns display names. Not
+/// sanitized.
 pub(super) fn result_line<'a>(
     panel: &'a PanelInfo,
     event: &'a Event,
@@ -64,7 +64,7 @@ pub(super) fn result<'a>(
     if scores.is_empty() { format!("{winner} wins") } else { format!("{winner} wins ({})", scores.join(", ")) }
 }
 
-/// Whether the order in which the debaters were shown made a difference; nothing where only one was tried.
+/// Whether the order of the debaters mattered; `None` if only one was tried.
 pub(super) fn stability(verdict: &Verdict) -> Option<&'static str> {
     verdict.stable.map(|stable| if stable { "the same in both orders" } else { "the result changed with the order" })
 }
@@ -99,7 +99,7 @@ pub(super) fn measured(convergence: &Convergence) -> String {
     text
 }
 
-/// `nothing stands against the agreement`, or what does.
+/// `nothing stands against the agreement`, or the objections.
 pub(super) fn challenged(challenge: &Challenge) -> String {
     if challenge.is_empty() {
         return "nothing stands against the agreement".to_owned();
@@ -108,7 +108,7 @@ pub(super) fn challenged(challenge: &Challenge) -> String {
     format!("{} without support, {} without an answer", counted(claims, "claim"), counted(points, "point"))
 }
 
-/// `evidence 4, rebuttal 2`: in how many texts each kind is.
+/// `evidence 4, rebuttal 2`: the number of texts with each kind.
 pub(super) fn observed(observations: &[Observation]) -> String {
     let count = |kind: &Argument| observations.iter().filter(|one| one.kinds.contains(kind)).count();
     let kinds = Argument::ALL.iter().map(|kind| (kind, count(kind))).filter(|(_, count)| *count > 0);

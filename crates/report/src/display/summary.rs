@@ -1,4 +1,4 @@
-//! What `--verbose` says of a debate: who takes part, and what happened round by round.
+//! The output of `--verbose`: participants, and the events of each round.
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ use crate::report::{View, preposition, subject};
 
 use super::blocks::{Layout, written};
 
-/// Lines are always broken for terminals of this width.
+/// Lines always have this width.
 const LAYOUT: Layout = Layout { width: Some(80), color: false };
 
-/// The agents and the judge: name, id, role, model, provider, and where their prompts came from.
+/// The agents and the judge: name, id, role, model, provider, and source of prompts.
 pub fn participants(debate: &Debate) -> String {
     if debate.settings.is_none() {
         return format!("Agents: {UNKNOWN}\n");
@@ -36,7 +36,7 @@ pub fn participants(debate: &Debate) -> String {
     written(&blocks, &view, LAYOUT)
 }
 
-/// Round by round what was said, scored and lost, then what it took in all.
+/// The texts, scores and failures of each round, then the total usage.
 pub fn summary(debate: &Debate) -> String {
     let view = View::new(debate, &[], None);
     let mut blocks: Vec<Block<'_>> = debate.rounds.iter().flat_map(|round| round_of(debate, round)).collect();
@@ -53,7 +53,7 @@ pub fn summary(debate: &Debate) -> String {
     let voting = debate.last_voting().map(subject::vote).unwrap_or_default();
     let verdict = subject::verdict(&view);
     for (title, said) in [("Polls", subject::polls(debate)), ("Vote", voting), ("Verdict", verdict), ("Check", check)] {
-        // The reasons are for the reports.
+        // Reports contain the reasons.
         let brief =
             said.into_iter().filter(|block| matches!(block, Block::Table(_) | Block::Paragraph(_) | Block::Warning(_)));
         let brief: Vec<Block<'_>> = brief.collect();

@@ -1,4 +1,4 @@
-//! A debate at a glance: how it went, what came of it, and what stayed open.
+//! The overview of a debate: course, result, and open points.
 
 use std::fmt::Write as _;
 
@@ -13,16 +13,16 @@ use super::prose::brief;
 use super::stages::said_in;
 use super::{View, subject};
 
-/// Characters of the solution that show what it is about.
+/// The characters of the solution's beginning.
 const BEGINNING: usize = 400;
-/// Items of a list that are shown.
+/// The maximum items of a list.
 const MOST: usize = 5;
-/// Characters of a hash that are enough to tell files apart, as Git shows them.
+/// The characters of a hash, as in Git.
 const HASH: usize = 12;
-/// Characters of an item.
+/// The maximum characters of an item.
 const ITEM: usize = 300;
 
-/// The overview as Markdown. `name` is what a person types for the debate.
+/// The overview as Markdown. `name` is the debate's short name.
 pub fn overview(view: &View<'_>, name: &str) -> String {
     let debate = view.debate;
     let given = debate.given_title();
@@ -65,7 +65,7 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
     page
 }
 
-/// `deb-… · full · 3 rounds · 38 calls · 43 s · $0.21 · confidence 82 %`, and a line each for what the user noted.
+/// `deb-… · full · 3 rounds · 38 calls · 43 s · $0.21 · confidence 82 %`, and a line for each of the user's notes.
 fn facts(view: &View<'_>) -> String {
     let debate = view.debate;
     let usage = debate.total_usage();
@@ -125,7 +125,7 @@ fn course(debate: &Debate, round: &Round, ledger: &Ledger) -> String {
     format!("Round {}: {}", round.round_number, parts.join("; "))
 }
 
-/// What came of it: the winner where there is one, the beginning of the solution, and what the judge says of it.
+/// The result: the winner, if any, the beginning of the solution, and the judge's assessment.
 fn decided(page: &mut String, view: &View<'_>) {
     let debate = view.debate;
     if let Some(won) = won(view) {
@@ -141,7 +141,7 @@ fn decided(page: &mut String, view: &View<'_>) {
     list(page, "Not verified", items(&solution.unverified));
 }
 
-/// The winner, how it won, and how stable that is; nothing where nobody could win.
+/// The winner, the deciding result and its stability; `None` if there cannot be one.
 fn won(view: &View<'_>) -> Option<String> {
     let debate = view.debate;
     let name = |id: &AgentId| inline(view.name_of(id)).into_owned();
@@ -208,7 +208,7 @@ fn list(page: &mut String, title: &str, items: Vec<String>) {
     section(page, title, &lines.join("\n"));
 }
 
-/// The first paragraphs of a text, as far as they are needed to know what it is about.
+/// The first paragraphs of a text, up to the maximum length.
 fn beginning(text: &str) -> String {
     let mut taken = String::new();
     let mut paragraphs = text.trim().split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty());
@@ -219,7 +219,7 @@ fn beginning(text: &str) -> String {
         }
         let cut = truncate(paragraph, room.max(BEGINNING / 2));
         if cut.len() < paragraph.len() {
-            // No word is cut.
+            // Cuts between words.
             taken.push_str(cut.rsplit_once(char::is_whitespace).map_or(cut, |(words, _)| words.trim_end()));
             return below(&(taken + " …"));
         }

@@ -1,5 +1,4 @@
-//! What became of every objection: a list to filter, in which each point unfolds into its story, and who moved because
-//! of whose points.
+//! The objections: a filterable list in which each point expands to its history, and the authors' changes.
 
 use maud::{Markup, html};
 
@@ -13,7 +12,6 @@ use super::critiques::{PointOutcome, beginning, numbers};
 use super::participants::Participants;
 use super::story::parties;
 
-/// The section.
 pub(super) fn objections(view: &View<'_>, participants: &Participants<'_>, shown: &Shown) -> Markup {
     let ledger = &shown.ledger;
     if ledger.is_empty() {
@@ -32,7 +30,7 @@ pub(super) fn objections(view: &View<'_>, participants: &Participants<'_>, shown
     }
 }
 
-/// What hides points of the list, by the stylesheet alone.
+/// The filters of the list, which work by stylesheet alone.
 fn filters(objections: &[Objection]) -> Markup {
     let counts = Counts::of(objections);
     let of = |severity: Severity| objections.iter().filter(|one| one.point.severity == severity).count();
@@ -59,7 +57,7 @@ fn filters(objections: &[Objection]) -> Markup {
     }
 }
 
-/// A point, against one text or several: in one line what became of it, and folded away all that was said of it.
+/// A point against one or several texts: its outcome on one line, and its collapsed history.
 fn point<'o>(
     group: &[&'o Objection],
     critique: impl Fn(&'o Objection) -> Option<usize>,
@@ -78,11 +76,11 @@ fn point<'o>(
                     " " (parties(group, participants)) ": "
                     span.edge.(PointOutcome::of([*one]).class()) { (subject::course(one)) }
                     @if one.open { " " strong { "open" } } @else { " settled" }
-                    // What is unfolded begins with the same words.
+                    // The expanded text begins with the same words.
                     " " span.beginning { bdi { (beginning(&one.point.in_words())) } }
                 }
                 @for one in group {
-                    // The anchor stands inside: browsers unfold what a link leads into.
+                    // The anchor is inside, since browsers expand the target of a link.
                     div.fate id=(anchor(&one.number())) tabindex="-1" {
                         @if group.len() > 1 { p { (one.number()) ", on " (participants.chip(&one.target_id)) } }
                         (blocks(&subject::point(one), participants, 3))
@@ -103,7 +101,7 @@ mod tests {
     use dialectic_record::debate::fixture::argued;
     use dialectic_record::debate::{Debate, Ledger};
 
-    /// The text of a section, and its tags as spaces.
+    /// The text of a section with tags replaced by spaces.
     fn section(debate: &Debate, id: &str) -> String {
         let page = page(&View::new(debate, &[], None));
         let (_, section) = page.split_once(&format!("<section id=\"{id}\"")).unwrap_or_else(|| panic!("no {id}"));
