@@ -1,8 +1,8 @@
-//! How the command line does what errors of the library recommend.
+//! Turns the library's remedies into hints of the command line.
 
 use dialectic_base::diagnostic::Remedy;
 
-/// The hint of an error with what the command line has for it.
+/// The hint of an error, including its remedy on the command line.
 pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
     let Some(remedy) = remedy else { return said };
     let how = match remedy {

@@ -1,4 +1,4 @@
-//! The tools: what each takes. A key that is not listed is refused.
+//! The tools and their parameters. Unknown keys are refused.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use dialectic_record::protocol::PROTOCOLS;
 
-/// A debate that is to be held.
+/// A debate to start.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct NewDebate {
@@ -28,7 +28,7 @@ pub(super) struct NewDebate {
     pub(super) max_cost: Option<f64>,
 }
 
-/// Which debate.
+/// A debate.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Which {
@@ -81,9 +81,9 @@ pub(super) struct List {
     pub(super) text: Option<String>,
 }
 
-/// Seconds that a call of `wait` takes at most: clients give up soon after.
+/// The maximum seconds of a `wait` call, since clients time out soon after.
 pub(super) const MOST_SECONDS: u64 = 45;
-/// Debates that a list shows at most, and where nothing is said.
+/// The maximum and default number of listed debates.
 pub(super) const MOST_LISTED: u32 = 100;
 pub(super) const LISTED: u32 = 20;
 
@@ -111,12 +111,11 @@ fn of_debate() -> Value {
     })
 }
 
-/// Which debate, as every tool says it.
+/// The parameter for a debate's id.
 fn id() -> Value {
     json!({"type": "string", "description": "The debate's id, such as deb-20260101-120000-vhkp"})
 }
 
-/// All of them.
 pub(super) fn all() -> Vec<Tool> {
     let reads = || ToolAnnotations::new().read_only(true).open_world(false);
     let pays = || ToolAnnotations::new().read_only(false).destructive(false).open_world(true);

@@ -1,5 +1,5 @@
-//! The API as a table: each operation with its path, what it takes and gives, and who answers it. The router and the
-//! `OpenAPI` document are both made of it, so neither can say what the other does not.
+//! The table of the API's operations: path, input, output and handler. The router and the
+//! `OpenAPI` document are both generated from it, so they always match.
 
 use axum::Router;
 use axum::response::IntoResponse as _;
@@ -29,12 +29,12 @@ struct Operation {
     query: Option<SchemaOf>,
     body: Option<SchemaOf>,
     gives: Gives,
-    /// The statuses of problems that it can answer with beside those of every operation.
+    /// Additional error statuses of the operation.
     problems: &'static [u16],
     handler: fn() -> MethodRouter<App>,
 }
 
-/// What an operation answers with when all is well.
+/// The successful answer of an operation.
 #[derive(Clone, Copy)]
 enum Gives {
     Json(u16, &'static str, SchemaOf),
@@ -305,7 +305,7 @@ pub fn openapi() -> Value {
     })
 }
 
-/// Says in words that all tools understand what some do not take from a type or its format.
+/// Replaces types and formats that some tools do not support.
 fn in_common_words(schema: &mut Schema) {
     as_enumeration(schema);
     if schema.get("format").and_then(Value::as_str) == Some("uint32") && schema.get("maximum").is_none() {
@@ -313,8 +313,7 @@ fn in_common_words(schema: &mut Schema) {
     }
 }
 
-/// Makes one list of names of a choice between names that are described one by one: tools that make clients take the
-/// choice for one between types.
+/// Merges individually described names into one enum, since client generators read alternatives as types.
 fn as_enumeration(schema: &mut Schema) {
     let Some(choices) = schema.get("oneOf").and_then(Value::as_array) else { return };
     let one_by_one = choices.iter().map(|choice| {
@@ -388,7 +387,7 @@ impl Operation {
         let query = self.query.map(|query| {
             let reference = query(generator);
             let name = reference.get("$ref").and_then(Value::as_str).and_then(|place| place.rsplit('/').next());
-            // What is asked in a query is no part of the document by itself.
+            // Query parameters are not part of the document's schemas.
             name.and_then(|name| generator.definitions_mut().shift_remove(name)).unwrap_or_default()
         });
         let properties = query.as_ref().and_then(|query| query["properties"].as_object());

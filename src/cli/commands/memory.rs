@@ -1,4 +1,4 @@
-//! `dialectic memory`: what was decided in past debates.
+//! `dialectic memory`: searches decisions of past debates.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::DebateId;
 use dialectic_record::store::{AccessMode, Directory, ShortNames};
 
-/// Characters of a problem's first line.
+/// The shown characters of a problem.
 const PROBLEM: usize = 80;
 
 pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -79,12 +79,12 @@ fn updated(directory: &Directory) -> Result<Archive, Error> {
     Ok(archive)
 }
 
-/// The day of a time as it is stored.
+/// The day of a stored time.
 fn day(at: &str) -> &str {
     at.get(..10).unwrap_or(at)
 }
 
-/// Two lines, neither of them wider than `width`.
+/// Two lines no wider than `width`.
 fn listed(names: &ShortNames, one: &MemoryMatch, width: usize) -> String {
     let id = DebateId::new(&*one.debate);
     let name = names.name(&id);
@@ -95,7 +95,7 @@ fn listed(names: &ShortNames, one: &MemoryMatch, width: usize) -> String {
     format!("{head}\n{excerpt}\n")
 }
 
-/// What a problem is called: its first line, which may be a heading.
+/// The title of a problem: its first line, without heading markers.
 fn title(problem: &str) -> String {
     let first = problem.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     one_line(first.trim_start_matches('#').trim_start())
@@ -108,7 +108,7 @@ fn shown(memory: &Memory) -> String {
         [("Decision", &memory.decision), ("What turned out right", &memory.evidence), ("Dissent", &memory.dissent)]
     {
         if !part.trim().is_empty() {
-            // Writing to a String cannot fail.
+            // Writing to a string cannot fail.
             let _ = write!(text, "\n## {title}\n\n{}\n", part.trim());
         }
     }

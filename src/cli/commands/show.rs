@@ -1,4 +1,4 @@
-//! `dialectic show`: a saved debate, or a part of it, to be read.
+//! `dialectic show`: prints a saved debate, or a part of it.
 
 mod choice;
 
@@ -48,7 +48,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
     }
 }
 
-/// The answer of the debate.
+/// The solution of the debate.
 fn solution(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let solution = debate.final_solution.as_ref().ok_or_else(|| ChoiceError::NoSolution { id: debate.id.clone() })?;
     if args.json {
@@ -57,7 +57,7 @@ fn solution(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result
     terminal.pages(&solution.description, !args.no_pager)
 }
 
-/// What the user asked about the finished debate, each question with its answer.
+/// The follow-up questions with their answers.
 fn follow_ups(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let debate = view.debate;
     if args.json {
@@ -82,7 +82,7 @@ fn follow_ups(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Resu
     terminal.pages(&text.join("\n"), !args.no_pager)
 }
 
-/// What became of every objection.
+/// The objections with their outcomes.
 fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let shown = Ledger::shown(view.debate);
     if args.json {
@@ -96,12 +96,12 @@ fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(
     terminal.clean_pages(&text, !args.no_pager)
 }
 
-/// What a program is told: the keys are those of the state file.
+/// The JSON output, with the keys of the state file.
 #[derive(Serialize)]
 struct PointsJson<'a> {
     ledger: &'a [Objection],
     moves: &'a [Move],
-    /// Whether the record holds none of this, so that it was just read out of the texts.
+    /// Whether the points were derived from the texts because the record has none.
     derived: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `dialectic stop`: has a debate close with what there is, whoever runs it.
+//! `dialectic stop`: closes a debate early, whoever runs it.
 
 use crate::cli::args::StopArgs;
 use crate::cli::session::debates;
@@ -22,7 +22,7 @@ pub(in crate::cli) fn run(args: &StopArgs, terminal: &mut Terminal) -> Result<()
     entry.order_stop()?;
     let now = standing()?;
     if is_over(now) {
-        // It ended meanwhile, and nobody obeys any more.
+        // It ended meanwhile, and no run will obey.
         entry.forget_stop();
         terminal.notice(&format!("The debate {} is {} already.", entry.id(), now.name()));
     } else if now == Standing::Running {

@@ -1,4 +1,4 @@
-//! `dialectic verify`: whether a debate's record is whole.
+//! `dialectic verify`: verifies a debate's record.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
     if found.is_whole() { Ok(()) } else { Err(Error::NotWhole { id: entry.id() }) }
 }
 
-/// What a program is told.
+/// The JSON output.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_excessive_bools, reason = "they are what is told")]
