@@ -40,13 +40,13 @@ pub enum Error {
     #[error("interrupted; nothing was written")]
     EvaluationInterrupted,
     /// There is nothing to close the debate with.
-    #[error("the debate {id} cannot be finished yet: it has no proposal")]
+    #[error("the debate {id} cannot be closed yet: it has no proposal")]
     NothingToFinish {
         /// The debate.
         id: DebateId,
     },
     /// A record was changed.
-    #[error("the record of {id} is not whole")]
+    #[error("the record of {id} is damaged")]
     NotWhole {
         /// The name of the debate's file.
         id: String,
@@ -81,7 +81,7 @@ pub enum Error {
     #[error("the debate cannot be detached")]
     Detach(#[source] std::io::Error),
     /// The child process has already reported its error.
-    #[error("the debate was not begun")]
+    #[error("the debate did not start")]
     Said {
         /// Its exit code.
         code: u8,
@@ -131,7 +131,7 @@ pub enum Error {
         id: DebateId,
     },
     /// The demo was interrupted.
-    #[error("interrupted; the recorded debate is there to be read")]
+    #[error("interrupted; the recorded debate is saved for reading")]
     DemoInterrupted {
         /// Its state file as typed in a shell.
         state: String,
@@ -167,7 +167,7 @@ pub enum Error {
         id: DebateId,
     },
     /// Its process was killed.
-    #[error("interrupted: nobody runs the debate {id} any more")]
+    #[error("interrupted: no process runs the debate {id} any more")]
     Killed {
         /// The debate.
         id: DebateId,
@@ -179,7 +179,7 @@ pub enum Error {
         id: DebateId,
     },
     /// It waits for answers.
-    #[error("the debate {id} asks something")]
+    #[error("the debate {id} has questions for you")]
     Asks {
         /// The debate.
         id: DebateId,
@@ -267,10 +267,10 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Diagnosed(error) => return remedy::hint(error.hint(), error.remedy().as_ref()),
-            Self::OtherTable { .. } => "name another file, or one that `dialectic eval` wrote".to_owned(),
+            Self::OtherTable { .. } => "name another file, or one written by `dialectic eval`".to_owned(),
             Self::Output { .. } => "check permissions and free space, or name another file".to_owned(),
             Self::NotSaved { id, has_journal: false, .. } => {
-                format!("put the debate's files back, then: dialectic resume {id}")
+                format!("restore the debate's files, then: dialectic resume {id}")
             }
             Self::NothingToFinish { id } => format!("continue it: dialectic resume {id}"),
             Self::Exists { .. } => "name another file, or remove this one first".to_owned(),
@@ -279,11 +279,11 @@ impl Error {
             | Self::NotSaved { id, has_journal: true, .. } => {
                 format!("everything said is saved; when the cause is fixed: dialectic resume {id}")
             }
-            Self::NotFull { id } => format!("`dialectic show {id}` says why"),
+            Self::NotFull { id } => format!("`dialectic show {id}` tells why"),
             Self::NoRoomToClose { id, at, .. } => {
                 format!("with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>")
             }
-            Self::LimitReached { id } => format!("when there is more: dialectic resume {id}"),
+            Self::LimitReached { id } => format!("when there is more usage: dialectic resume {id}"),
             Self::ServerGone { id } => format!("when the server is back: dialectic resume {id}"),
             Self::DemoInterrupted { state } => {
                 format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`")
@@ -291,9 +291,9 @@ impl Error {
             Self::Interrupted { id } | Self::Killed { id } | Self::Paused { id } => {
                 format!("continue with: dialectic resume {id}")
             }
-            Self::Asks { id } => format!("answer, and it goes on: dialectic answer {id} q1=\"...\""),
-            Self::StillRunning { id } => format!("wait on: dialectic wait {id}"),
-            Self::QuestionInterrupted { id } => format!("to ask it again: dialectic ask {id}"),
+            Self::Asks { id } => format!("answer to continue: dialectic answer {id} q1=\"...\""),
+            Self::StillRunning { id } => format!("keep waiting: dialectic wait {id}"),
+            Self::QuestionInterrupted { id } => format!("ask it again: dialectic ask {id}"),
             Self::AllCallsFailed { is_kept: false, .. }
             | Self::NotEvaluated { .. }
             | Self::EvaluationInterrupted

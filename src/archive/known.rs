@@ -102,10 +102,10 @@ fn told(memory: &Memory) -> Material {
     let mut text = String::new();
     let mut cut = false;
     for (title, part, most) in [
-        ("What was asked", &memory.problem, PROBLEM),
-        ("What was decided", &memory.decision, DECISION),
-        ("What turned out right", &memory.evidence, EVIDENCE),
-        ("What was said against it", &memory.dissent, DISSENT),
+        ("Problem", &memory.problem, PROBLEM),
+        ("Decision", &memory.decision, DECISION),
+        ("Confirmed objections", &memory.evidence, EVIDENCE),
+        ("Dissent", &memory.dissent, DISSENT),
     ] {
         let (part, whole) = (truncate(part.trim(), most), part.trim());
         if !part.is_empty() {

@@ -198,7 +198,7 @@ pub(super) struct DebateArgs {
     #[arg(help_heading = "Debate", long, value_name = "NAME")]
     pub(super) protocol: Option<String>,
 
-    /// How many checkers read the answer before you get it, from 0 to 3 [default: the configuration's, else 3]
+    /// The number of checkers that read the answer before you get it, from 0 to 3 [default: the configuration's, else 3]
     #[arg(help_heading = "Debate", long, value_name = "N", value_parser = lenses, allow_negative_numbers = true)]
     pub(super) check: Option<u32>,
 

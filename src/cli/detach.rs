@@ -60,7 +60,7 @@ pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error>
     let open = || {
         let file = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(flags).open(&path)?;
         let is_file = file.metadata()?.is_file();
-        if is_file { Ok(file) } else { Err(io::Error::other("it is no file")) }
+        if is_file { Ok(file) } else { Err(io::Error::other("it is not a file")) }
     };
     let failed = |source| Error::Output { path: path.clone(), source };
     let (log, lock) = (open().map_err(failed)?, open().map_err(failed)?);

@@ -14,13 +14,13 @@ use super::terminal::Terminal;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotAsked {
     /// There is no terminal.
-    #[error("{what} needs a terminal to ask questions")]
+    #[error("{what} needs a terminal for its questions")]
     Nobody {
         /// The command that asks.
         what: &'static str,
     },
     /// The user declined.
-    #[error("nothing was done")]
+    #[error("nothing was changed")]
     Declined,
 }
 
@@ -34,7 +34,7 @@ impl Diagnostic for NotAsked {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Nobody { .. } => Some("use --yes to answer without questions".to_owned()),
+            Self::Nobody { .. } => Some("use --yes to accept the defaults".to_owned()),
             Self::Declined => None,
         }
     }

@@ -43,7 +43,7 @@ pub(super) fn end_on_interrupt() {
         });
         modes::restore();
         end_all();
-        #[expect(clippy::exit, reason = "the user asked; the main thread may be blocked by the reader of its output")]
+        #[expect(clippy::exit, reason = "the user asked; the main thread may be blocked by a stalled reader")]
         std::process::exit(130);
     });
 }
@@ -68,7 +68,7 @@ pub(super) fn end_soon() {
     std::thread::spawn(|| {
         std::thread::sleep(TO_END);
         end_all();
-        #[expect(clippy::exit, reason = "the user asked; the main thread is blocked by the reader of its output")]
+        #[expect(clippy::exit, reason = "the user asked; the main thread is blocked by a stalled reader")]
         std::process::exit(130);
     });
 }

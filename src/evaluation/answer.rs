@@ -69,7 +69,7 @@ impl<'de> Deserialize<'de> for EvaluationObject {
         if is_evaluation {
             Ok(Self(object))
         } else {
-            Err(D::Error::custom("it has neither `evaluation` nor `overall_summary`"))
+            Err(D::Error::custom("it contains neither `evaluation` nor `overall_summary`"))
         }
     }
 }

@@ -27,6 +27,6 @@ fn text(one: &Evaluated, other: &Evaluated) -> Option<String> {
     let blurred: String = blurred.collect();
     (!blurred.is_empty()).then(|| {
         let (one, other) = (&one.subject.name, &other.subject.name);
-        format!("{one} and {other} differ by less than the scores spread:{blurred}")
+        format!("{one} and {other} differ by less than the standard deviations:{blurred}")
     })
 }

@@ -56,7 +56,7 @@ pub enum Skipped {
         failed: FailedCall,
     },
     /// Its answers contained no evaluation.
-    #[error("no JSON evaluation came back, asked twice: {error}")]
+    #[error("two answers contained no JSON evaluation: {error}")]
     Unreadable {
         /// The error of the last one.
         error: AnswerError,

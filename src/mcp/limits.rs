@@ -26,9 +26,9 @@ pub(super) enum LimitError {
     Debate { most: Usd, spent: Usd },
     #[error("a debate may cost at most {0} here")]
     TooMuch(Usd),
-    #[error("`maxCost` has to be an amount of dollars above 0")]
+    #[error("`maxCost` must be an amount of dollars above 0")]
     NoAmount,
-    #[error("it cannot be told what was spent today: {0}")]
+    #[error("today's spending is unknown: {0}")]
     Unknown(#[from] SpendingError),
 }
 

@@ -20,7 +20,7 @@ pub(super) type Answers = BTreeMap<String, Option<String>>;
 /// The form with a line for each question.
 pub(super) fn form(questions: &[OpenQuestion]) -> ElicitRequestParams {
     let mut message =
-        "Language models that are about to debate ask you this. What you leave empty is skipped.\n".to_owned();
+        "Language models ask you these questions before their debate. Empty answers skip a question.\n".to_owned();
     let mut properties = BTreeMap::new();
     for OpenQuestion { id, from, question } in questions {
         // Writing to a string cannot fail.

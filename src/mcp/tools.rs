@@ -101,9 +101,9 @@ fn of_debate() -> Value {
     json!({
         "problem": {"type": "string", "minLength": 1, "description": "The whole problem: what is to be decided, its context, constraints, options, and what a good answer contains. The agents know nothing else."},
         "files": {"type": "array", "items": {"type": "string"}, "maxItems": 20, "description": "Text files that everybody reads, by paths below the server's --context directory"},
-        "protocol": {"type": "string", "enum": protocols, "description": "How they debate; `council` is a good first choice"},
+        "protocol": {"type": "string", "enum": protocols, "description": "The protocol; `council` is a good first choice"},
         "rounds": {"type": "integer", "minimum": 1, "maximum": 100},
-        "check": {"type": "integer", "minimum": 0, "maximum": 3, "description": "How many checkers read the answer"},
+        "check": {"type": "integer", "minimum": 0, "maximum": 3, "description": "The number of checkers that read the answer"},
         "quick": {"type": "boolean", "description": "Two agents, one checker, short answers: 7 calls at most"},
         "clarify": {"type": "boolean", "description": "Let the agents ask questions before they begin"},
         "offline": {"type": "boolean", "description": "A rehearsal that calls no model and costs nothing"},
@@ -125,29 +125,29 @@ pub(super) fn all() -> Vec<Tool> {
     vec![
         tool(
             "plan",
-            "What a debate would take: its calls, tokens and cost. Calls no model.",
+            "Forecast a debate: its calls, tokens and cost. Calls no model.",
             schema(of_debate(), &["problem"]),
             reads(),
         ),
         tool(
             "debate",
-            "Start a debate of language models about a hard decision. It costs money, takes minutes and runs by itself: \
-             call `wait` with the id that comes back, until it is over.",
+            "Start a debate of language models about a hard decision. It costs money, takes minutes and \
+                 runs by itself: call `wait` with the returned id until it is over.",
             schema(of_debate(), &["problem"]),
             pays(),
         ),
         tool(
             "wait",
-            "Wait up to 45 seconds for a debate's end. Returns its answer, its questions, or that it still runs: then \
-             call it again.",
+            "Wait up to 45 seconds for a debate's end. Returns its answer or its questions; if it is \
+                 still running, call it again.",
             schema(json!({"id": id(), "seconds": {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS}}), &["id"]),
             reads(),
         ),
-        tool("status", "Where a debate stands, at once.", schema(json!({"id": id()}), &["id"]), reads()),
+        tool("status", "The current status of a debate.", schema(json!({"id": id()}), &["id"]), reads()),
         tool(
             "answer",
-            "Answer what a debate asks, where you know it or the user told you; it then goes on. The record says that an \
-             agent answered.",
+            "Answer a debate's questions, if you know the answers or the user told you; the debate then \
+                 continues. The record notes that an agent answered.",
             schema(
                 json!({
                     "id": id(),
@@ -160,13 +160,13 @@ pub(super) fn all() -> Vec<Tool> {
         ),
         tool(
             "stop",
-            "Have a debate close early, with what there is.",
+            "Close a debate early with its current texts.",
             schema(json!({"id": id()}), &["id"]),
             ToolAnnotations::new().read_only(false).destructive(false).idempotent(true).open_world(false),
         ),
         tool(
             "points",
-            "Every objection that was raised in a debate, and what became of it, as JSON.",
+            "All objections of a debate and their outcomes, as JSON.",
             schema(json!({"id": id()}), &["id"]),
             reads(),
         ),
@@ -185,7 +185,7 @@ pub(super) fn all() -> Vec<Tool> {
         ),
         tool(
             "report",
-            "The report of a debate: everything that was said (markdown), or a decision record (adr).",
+            "The report of a debate: the whole debate (markdown), or a decision record (adr).",
             schema(json!({"id": id(), "format": {"type": "string", "enum": ["markdown", "adr"]}}), &["id"]),
             reads(),
         ),

@@ -139,12 +139,12 @@ impl Access {
         let is_own =
             |origin: &HeaderValue| origin.to_str().is_ok_and(|origin| self.origins.contains(&origin.to_lowercase()));
         if origin.is_some_and(|origin| !is_own(origin)) {
-            return Err(refused("the request comes from the page of another site"));
+            return Err(refused("the request comes from another site's page"));
         }
         let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
         let is_foreign = site.is_some_and(|site| !matches!(site, "same-origin" | "none"));
         if is_foreign && uri.path().starts_with("/api/") {
-            return Err(refused("the request comes from the page of another site"));
+            return Err(refused("the request comes from another site's page"));
         }
         Ok(())
     }

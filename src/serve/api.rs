@@ -68,7 +68,7 @@ impl FromRequest<App> for RequestBody {
             return Err(ProblemDetails::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Kind::Validation, detail));
         }
         let Ok(body) = timeout(TO_SEND, to_bytes(request.into_body(), MOST_BYTES)).await else {
-            let detail = format!("the body of a request must be there within {} seconds", TO_SEND.as_secs());
+            let detail = format!("the body of a request must arrive within {} seconds", TO_SEND.as_secs());
             return Err(ProblemDetails::new(StatusCode::REQUEST_TIMEOUT, Kind::Validation, detail));
         };
         body.map(Self).map_err(|_| too_large())
@@ -381,7 +381,7 @@ pub(super) async fn all_events(
     let known = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(positions).unwrap_or_default();
     let wanted = positions(&query.debates);
     if wanted.is_empty() && !query.list {
-        return Err(ProblemDetails::key("debates", "the stream would be empty: name debates, or ask for the list"));
+        return Err(ProblemDetails::key("debates", "the stream is empty: name debates, or request the list"));
     }
     if wanted.len() > MOST_FOLLOWED {
         return Err(ProblemDetails::key("debates", format!("a stream follows at most {MOST_FOLLOWED} debates")));
@@ -534,7 +534,7 @@ pub(super) async fn acknowledge(State(app): State<App>, Path(id): Path<String>) 
         match app.hall.whereabouts(&id) {
             Whereabouts::Running => app.hall.tell(&id, Controls::acknowledge),
             Whereabouts::Waiting(_) => {
-                Err(ProblemDetails::conflict("the debate waits for a place; acknowledge it when it runs"))
+                Err(ProblemDetails::conflict("the debate waits for a slot; acknowledge it when it runs"))
             }
             Whereabouts::Elsewhere => {
                 let is_open = |debate: &Debate| {

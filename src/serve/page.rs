@@ -103,7 +103,7 @@ pub(super) fn missing() -> Response {
         "Not found",
         &html! {},
         &html! {
-            main.plain { h1 { "There is no such page" } p { a href="/" { "To the debates" } } }
+            main.plain { h1 { "This page does not exist" } p { a href="/" { "To the debates" } } }
         },
     );
     (StatusCode::NOT_FOUND, page).into_response()
@@ -161,9 +161,9 @@ fn sign_in(is_used: bool) -> Html<String> {
             main.plain {
                 h1 { "Sign in to dialectic" }
                 @if is_used {
-                    p { "The address that you opened lets one browser in, once, and was used already." }
+                    p { "The address that you opened lets one browser in, once, and was already used." }
                 } @else {
-                    p { "Open the address that the server printed when it was started: it lets one browser in." }
+                    p { "Open the address that the server printed at its start: it lets one browser in." }
                 }
                 p {
                     "For another browser enter the server's token: " code { "DIALECTIC_TOKEN" } " of its environment, \

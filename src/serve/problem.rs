@@ -24,7 +24,7 @@ pub(super) enum Kind {
     CostLimit,
     /// The request contains an invalid value.
     Validation,
-    /// A model's server was not reached.
+    /// A model's server could not be reached.
     Network,
     /// The client has no permission.
     Access,
@@ -65,16 +65,16 @@ impl Kind {
     /// The words, and whether a retry may succeed later.
     fn meaning(self) -> (&'static str, bool) {
         match self {
-            Self::ModelError => ("A model gave no answer, or cannot be asked", false),
+            Self::ModelError => ("A model gave no answer, or cannot be called", false),
             Self::Timeout => ("A model was silent for too long", true),
             Self::CostLimit => ("A cost limit forbids it", false),
             Self::Validation => ("The request is invalid", false),
-            Self::Network => ("A model's server was not reached", true),
+            Self::Network => ("A model's server could not be reached", true),
             Self::Access => ("Access is refused", false),
             Self::NotFound => ("Not found", false),
-            Self::Conflict => ("The debate's state does not allow that", false),
+            Self::Conflict => ("The debate's status does not allow this", false),
             Self::Busy => ("The server is busy", true),
-            Self::Internal => ("The server cannot do that", false),
+            Self::Internal => ("The server failed", false),
         }
     }
 

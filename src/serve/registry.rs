@@ -200,7 +200,7 @@ impl RunRegistry {
         let warnings = tokio::select! {
             warnings = after.run(&saved_to) => warnings,
             () = self.0.given_up.cancelled() => {
-                vec![format!("the hooks of the debate {} were ended with the server", saved_to.display())]
+                vec![format!("the server ended the server ended the hooks of the debate {}", saved_to.display())]
             }
         };
         for warning in warnings {
@@ -240,7 +240,7 @@ impl RunRegistry {
         let state = self.state();
         let place = state.running.get(id).ok_or_else(|| {
             ProblemDetails::conflict("this server does not run the debate")
-                .hint("resume it first, or steer it where it runs")
+                .hint("resume it first, or control it where it runs")
         })?;
         what(&place.controls);
         Ok(())

@@ -139,8 +139,8 @@ impl JsonSchema for Member {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let about = "An agent, or the judge. What is left out of the judge is as it was; the id and the name of an agent \
-                     follow from its role. Role and model are of those in `GET /api/v1/setup`.";
+        let about = "An agent, or the judge. Missing keys of the judge keep their values; an agent's id and name \
+             follow from its role. Role and model must be listed in `GET /api/v1/setup`.";
         closed(part_of("Agent", &OF_AGENT), about)
     }
 }

@@ -104,7 +104,7 @@ impl Diagnostic for ServeError {
         let hint = match self {
             Self::ShortToken => "make one with: openssl rand -hex 16",
             Self::Unbounded { .. } => {
-                "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: anybody who gets in spends your money"
+                "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: everybody with access can spend your money"
             }
             Self::Listen { .. } => "name another port with --port; 0 takes a free one",
             Self::Host { .. } | Self::Origin { .. } | Self::Start(_) => return None,
@@ -199,8 +199,8 @@ impl Server {
                 return Err(ServeError::Unbounded { host, missing });
             }
             if origins.iter().all(|origin| !origin.starts_with("https://")) {
-                let warning = "nothing encrypts what is sent: put a proxy with TLS before this server, and name it with \
-                               --origin https://…";
+                let warning = "the traffic is not encrypted: put a TLS proxy before this server, and name it with \
+                     --origin https://…";
                 drop(notices.send(warning.to_owned()));
             }
         }
@@ -317,7 +317,7 @@ fn router(app: &App) -> Router {
 
 async fn missing(request: Request) -> Response {
     if request.uri().path().starts_with("/api/") {
-        return ProblemDetails::new(StatusCode::NOT_FOUND, Kind::NotFound, "there is no such path").into_response();
+        return ProblemDetails::new(StatusCode::NOT_FOUND, Kind::NotFound, "this path does not exist").into_response();
     }
     page::missing()
 }

@@ -64,12 +64,12 @@ impl Encoding {
 impl fmt::Display for Encoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Cut => "UTF-8 that was cut in the middle of a character",
+            Self::Cut => "UTF-8 that was cut within a character",
             Self::Utf16 => "UTF-16",
             Self::Utf32 => "UTF-32",
             Self::Windows1252 => "Windows-1252",
             Self::Latin1 => "Latin-1 (ISO 8859-1)",
-            Self::Binary => "no text at all",
+            Self::Binary => "not text",
         })
     }
 }

@@ -22,19 +22,19 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
             of_model.1.push(agent.id.as_str());
         }
         if !agent.tools.is_empty() && is_program(&agent.provider, &settings.providers) {
-            warnings.push(format!("`{}` has tools, and its provider is a program, which takes none", agent.id));
+            warnings.push(format!("`{}` has tools, but its provider is a program, which supports none", agent.id));
         }
         if let Some((asked, most)) = agent.max_tokens.zip(limits_of(agent, settings).max_output)
             && asked > most
         {
             let AgentSettings { id, model, .. } = agent;
             warnings
-                .push(format!("`{id}` may write {asked} tokens (`maxTokens`), and `{model}` writes {most} at most"));
+                .push(format!("`{id}` may write {asked} tokens (`maxTokens`), but `{model}` writes at most {most}"));
         }
     }
     for ((provider, model), (since, users)) in retired {
         let near = named(&current_near(provider, model, day));
-        let instead = if near.is_empty() { String::new() } else { format!("; near it and current: {near}") };
+        let instead = if near.is_empty() { String::new() } else { format!("; similar current models: {near}") };
         let users = users.join(", ");
         warnings.push(format!(
             "`{model}` was retired by {provider} on {since}: its calls will fail (used by {users}){instead}"
@@ -51,8 +51,8 @@ pub fn one_family(settings: &Settings) -> Option<String> {
     let families: Vec<&str> = families?.into_iter().collect();
     let [family] = families.as_slice() else { return None };
     Some(format!(
-        "All agents and the judge are of one family of models ({family}). Mixed panels debate better than uniform ones: \
-         give one agent, or the judge, a `provider` and `model` of another family."
+        "All agents and the judge belong to one family of models ({family}). Mixed panels debate better: \
+             give one agent, or the judge, a `provider` and `model` of another family."
     ))
 }
 
@@ -68,7 +68,8 @@ pub fn related_reviewers(settings: &Settings) -> Option<String> {
     (!related.is_empty()).then(|| {
         let (author, reviewers) = (&author.id, related.join(", "));
         format!(
-            "{reviewers}: of the same family of models as the author, {author}. A reviewer of another one finds more."
+            "{reviewers}: of the same family of models as the author, {author}. A reviewer of another \
+                 family finds more."
         )
     })
 }

@@ -76,7 +76,7 @@ pub(super) fn enabled_agents(
             }
         }
         if !keys.contains_key("role") {
-            findings.warn(format!("`{path}` has no role; {FALLBACK_ROLE} is used"));
+            findings.warn(format!("`{path}` has no role; using using {FALLBACK_ROLE}"));
         }
         let default = AgentSettings { id: AgentId::new(place.clone()), name: place, ..defaults::unnamed_agent() };
         let agent = agent(keys, &path, default, scope, layers, findings);
@@ -153,7 +153,7 @@ fn agent(
         findings.warn(format!("`{path}.temperature` is {temperature}; above {WARM} answers tend to become erratic"));
     }
     agent.role = role(&agent.role, scope).unwrap_or_else(|unknown| {
-        findings.warn(format!("{unknown} at `{path}.role`; {FALLBACK_ROLE} is used"));
+        findings.warn(format!("{unknown} at `{path}.role`; using {FALLBACK_ROLE}"));
         layers.forget(&path.key("role"));
         FALLBACK_ROLE.to_owned()
     });
@@ -167,7 +167,7 @@ fn criteria_of(written: &[String], path: &KeyPath, findings: &mut Diagnostics) -
     let criteria: Vec<String> = written.iter().map(|criterion| criterion.trim().to_owned()).collect();
     for (index, criterion) in criteria.iter().enumerate() {
         if !criterion.is_empty() && criteria[..index].contains(criterion) {
-            findings.problem(path.index(index), format!("names `{criterion}` once more"));
+            findings.problem(path.index(index), format!("repeats `{criterion}`"));
         }
     }
     (!criteria.is_empty()).then_some(criteria)

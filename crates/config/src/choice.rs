@@ -89,7 +89,7 @@ impl fmt::Display for ChoiceReason {
                 write!(f, "{} {verb} installed", programs.join(", "))?;
                 if variables.is_empty() { Ok(()) } else { write!(f, "; {}", Self::KeyIsSet(variables.clone())) }
             }
-            Self::NoKeyIsSet => f.write_str("assumed, as no API key is set"),
+            Self::NoKeyIsSet => f.write_str("assumed, because no API key is set"),
             Self::File(path) => write!(f, "{} says so", path.display()),
             Self::Variable(name) | Self::Option(name) => write!(f, "{name} says so"),
         }
@@ -117,7 +117,7 @@ impl fmt::Display for ModelChoice {
 
 /// No model is configured and no key was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no API key is set, and nothing says which model to ask")]
+#[error("no API key is set, and no model is configured")]
 pub struct NoKey;
 
 impl Diagnostic for NoKey {
@@ -130,9 +130,9 @@ impl Diagnostic for NoKey {
         let variables = DEFAULT_MODELS.iter().filter_map(|(name, _)| Outline::of(name, &none)?.api_key_env());
         let variables: Vec<&str> = variables.collect();
         Some(format!(
-            "put one of {} into the environment or a `.env` file; or try `--offline`, which needs no key; or answer \
-             the questions of `dialectic init`. Where you have the program `claude` or `codex`, `-m claude` and \
-             `-m codex` need no key, too",
+            "put one of {} into the environment or a `.env` file; or try `--offline`, which needs no key; \
+                 or answer the questions of `dialectic init`. With the program `claude` or `codex`, `-m \
+                 claude` and `-m codex` need no key either",
             variables.join(", ")
         ))
     }
@@ -279,7 +279,7 @@ impl ModelResolver<'_> {
         }
         let known: Vec<&str> = models.iter().map(|(name, _)| *name).collect();
         let fault = format!(
-            "cannot be `{}` with the provider `{provider}`: panels are made from the models of {}",
+            "cannot be `{}` with the provider `{provider}`: panels consist of models of {}",
             panel.name(),
             known.join(", ")
         );
@@ -291,7 +291,7 @@ impl ModelResolver<'_> {
     fn mixed(&self, by: &ChoiceReason, findings: &mut Diagnostics) -> ModelChoice {
         if let Some(provider) = self.asked.provider.as_ref().filter(|name| *name != OPENROUTER) {
             findings
-                .argument("--panel", format!("`mixed` takes several providers, and `--provider {provider}` is one"));
+                .argument("--panel", format!("`mixed` needs several providers, and `--provider {provider}` is one"));
         }
         let with_key = |(provider, model): &(&str, &str)| {
             let variable = self.key_of(provider)?;
@@ -332,8 +332,8 @@ impl ModelResolver<'_> {
             let set: Vec<&str> = found.iter().map(|(_, _, variable)| variable.as_str()).collect();
             let set = if set.is_empty() { "none is set".to_owned() } else { format!("only {} is set", set.join(", ")) };
             findings.unmet(format!(
-                "the panel `mixed`, which {} asks for, needs the keys of two providers, or OPENROUTER_API_KEY, or the program `claude` or `codex` in \
-                 place of a key; {set}",
+                "the panel `mixed`, requested by {}, needs the keys of two providers, or \
+                     OPENROUTER_API_KEY, or the program `claude` or `codex` instead of a key; {set}",
                 match by {
                     ChoiceReason::File(path) => path.display().to_string(),
                     ChoiceReason::KeyIsSet(_)
@@ -373,9 +373,9 @@ impl ModelResolver<'_> {
         let callable: Vec<&str> = known().filter(|name| self.key_of(name).is_some()).chain(own).collect();
         match callable.as_slice() {
             [one] => Ok((*one).to_owned()),
-            [] => Err(format!("names `{model}`, which no provider is known to serve: say with `--provider` who does")),
+            [] => Err(format!("names `{model}`, which no known provider serves: name one with `--provider`")),
             several => Err(format!(
-                "names `{model}`, which no provider is known to serve: say with `--provider` which of {} does",
+                "names `{model}`, which no known provider serves: choose {} with `--provider`",
                 several.join(", ")
             )),
         }
@@ -393,7 +393,7 @@ impl ModelResolver<'_> {
     pub(super) fn no_default_model(&self, provider: &str) -> String {
         let names = provider_names(self.providers);
         if names.contains(&provider) {
-            format!("names `{provider}`, for which no model is listed: name one, too, with `--model`")
+            format!("names `{provider}`, which has no default model: name one with `--model`")
         } else {
             format!("names an {}", unknown("provider", provider, &names))
         }

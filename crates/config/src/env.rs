@@ -159,7 +159,7 @@ fn read_text(text: &str, path: &Path) -> EnvPairs {
     let warning = |(line, fault)| {
         let what = match fault {
             DotenvFault::NoPair => "is not `NAME=value` and is ignored",
-            DotenvFault::OpenQuote => "has a quote that is closed nowhere; the value is taken as it is written",
+            DotenvFault::OpenQuote => "has a quote that is never closed; the value is used as written",
         };
         format!("line {line} of the environment file `{}` {what}", path.display())
     };
@@ -223,9 +223,7 @@ mod tests {
         assert_eq!((open.get("B"), open.get("C")), (Some("'open"), Some("3")));
         assert_eq!(
             open.warnings(),
-            [
-                "line 2 of the environment file `my.env` has a quote that is closed nowhere; the value is taken as it is written"
-            ]
+            ["line 2 of the environment file `my.env` has a quote that is never closed; the value is used as written"]
         );
     }
 

@@ -154,10 +154,10 @@ impl Diagnostic for ConfigError {
         let hint = match self {
             Self::Directory { .. } => "give the path of a JSON file, e.g. `--config ./debate-config.json`",
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
-            Self::Missing { .. } => "see that the path is right, or write one with `dialectic config init <path>`",
+            Self::Missing { .. } => "check the path, or write a file with `dialectic config init <path>`",
             Self::Syntax { fault: SyntaxFault::Empty, .. } => "write a starter with `dialectic config init`",
             Self::Syntax { fault: SyntaxFault::Comment, .. } => {
-                "JSON has no comments; keys named `$comment` or `//` are not read and can hold remarks"
+                "JSON has no comments; keys named `$comment` or `//` are ignored and can contain remarks"
             }
             Self::WrongType { expected, found, .. } if found == "a string" && expected == "a number" => {
                 "write the number without quotes"

@@ -95,7 +95,7 @@ impl Diagnostic for EvaluatorsError {
     }
 
     fn hint(&self) -> Option<String> {
-        const SMALLEST: &str = "the smallest one is {\"agents\":[{\"id\":\"one\",\"model\":\"gpt-4.1\"}]}";
+        const SMALLEST: &str = "a minimal file is {\"agents\":[{\"id\":\"one\",\"model\":\"gpt-4.1\"}]}";
         match self {
             // The hints for a debate's configuration name commands that do not apply here.
             Self::Missing { .. }
@@ -207,7 +207,7 @@ fn resolved(path: &Path, document: ConfigDocument) -> Result<EvaluationSettings,
     }
     let enabled: Vec<_> = entries.into_iter().filter(|(_, entry)| entry["enabled"] != false).collect();
     if enabled.is_empty() {
-        return Err(nobody("has no agent that is switched on: each has `enabled: false`"));
+        return Err(nobody("has no enabled agent: each has `enabled: false`"));
     }
     let mut findings = document.findings();
     let providers = rules::providers(&document.tree["providers"], &mut findings);
@@ -252,12 +252,13 @@ fn evaluator(
     let provider = entry.provider.unwrap_or_else(|| defaults::PROVIDER.to_owned());
     findings.check_name(path.key("provider"), Some(&provider), "provider", providers);
     if entry.temperature.is_some_and(|temperature| temperature.to_bits() != EVALUATOR_TEMPERATURE.to_bits()) {
-        findings.warn(format!("`{path}.temperature` has no effect: evaluators are asked with {EVALUATOR_TEMPERATURE}"));
+        findings.warn(format!("`{path}.temperature` has no effect: evaluators always use {EVALUATOR_TEMPERATURE}"));
     }
     let mut timeout = entry.timeout.unwrap_or(DEFAULT_TIMEOUT);
     if timeout <= OLD_DEFAULT_TIMEOUT {
         findings.warn(format!(
-            "`{path}.timeout` is {timeout} ms, too short for a model to think: {DEFAULT_TIMEOUT} ms count until its first token"
+            "`{path}.timeout` is {timeout} ms, too short for a model to think: using using {DEFAULT_TIMEOUT} ms \
+                 until its first token"
         ));
         timeout = DEFAULT_TIMEOUT;
     }
@@ -370,7 +371,7 @@ mod tests {
             loaded.warnings,
             [
                 "unknown key `agents[0].timeOut` is ignored (did you mean `timeout`?)",
-                "`agents[0].temperature` has no effect: evaluators are asked with 0.1"
+                "`agents[0].temperature` has no effect: evaluators always use 0.1"
             ]
         );
         for old in [1, 30_000] {

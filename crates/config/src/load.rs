@@ -176,7 +176,7 @@ fn read_panel(path: &Path) -> Result<ConfigDocument, ConfigError> {
     }
     let name = path.display().to_string();
     let names: Vec<&str> = PanelName::ALL.iter().map(|panel| panel.name()).collect();
-    let message = format!("names an {}, and there is no such file", unknown("panel", &name, &names));
+    let message = format!("names an {}, but there is no such file", unknown("panel", &name, &names));
     Err(ConfigError::Argument { option: "--panel", message })
 }
 
@@ -325,7 +325,7 @@ fn allowed_hooks(files: &FileSet, warnings: &mut Vec<String>) -> Hooks {
         (ConfigPath::Default, Some(hooks)) if !hooks.after_debate.is_empty() => {
             let path = files.path.as_path().display();
             warnings.push(format!(
-                "the commands in `hooks` are left out: {path} was found, not named; to run them: -c {path}"
+                "the commands in `hooks` are skipped: {path} was found, not named; to run them: -c {path}"
             ));
         }
         (ConfigPath::Named(_) | ConfigPath::Default, _) => {}

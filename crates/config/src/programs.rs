@@ -31,7 +31,7 @@ pub(super) fn describe(schema: &mut Value) {
         schema["$defs"]["Provider"]["properties"][key] = of_program.clone();
     }
     schema["$defs"]["Provider"]["properties"]["type"] = json!({
-        "description": "`command` for a program that is asked in place of a server.",
+        "description": "`command` for a program that replaces a server.",
         "enum": [COMMAND],
     });
     for (name, definition) in program["$defs"].as_object().into_iter().flatten() {
@@ -99,17 +99,17 @@ fn check(name: &str, program: &ProgramSettings, path: &KeyPath, findings: &mut D
     let is_json = program.output == Some(ProgramOutput::Json);
     if program_preset(name).is_some() {
         for (key, _) in of_own.into_iter().filter(|(_, is_there)| *is_there) {
-            findings.problem(path.key(key), format!("cannot be set: what `{name}` prints is known"));
+            findings.problem(path.key(key), format!("cannot be set: the output of `{name}` is known"));
         }
     } else {
         if program.argv.is_empty() {
             findings.problem(path.key("argv"), "is missing: the program and its arguments");
         }
         if is_json && program.text.is_none() {
-            findings.problem(path.key("text"), "is missing: where in the JSON the answer is");
+            findings.problem(path.key("text"), "is missing: the place of the answer in the JSON");
         }
         if !program.allow_versions.is_empty() {
-            findings.problem(path.key("allowVersions"), "has no effect: it is for built-in programs");
+            findings.problem(path.key("allowVersions"), "has no effect: it applies to built-in programs");
         }
         for (key, _) in of_own[1..6].iter().filter(|(_, is_there)| *is_there && !is_json) {
             findings.problem(path.key(key), "needs `\"output\": \"json\"`");
@@ -118,13 +118,13 @@ fn check(name: &str, program: &ProgramSettings, path: &KeyPath, findings: &mut D
     let pointers = [&program.text, &program.error, &program.cost_usd].into_iter().flatten();
     for pointer in pointers.chain(&program.input_tokens).chain(&program.output_tokens) {
         if !pointer.is_empty() && !pointer.starts_with('/') {
-            findings.problem(path.clone(), format!("`{pointer}` is no JSON pointer: it begins with `/`"));
+            findings.problem(path.clone(), format!("`{pointer}` is not a JSON pointer: it must begin with `/`"));
         }
     }
     let set = path.key("env").key("set");
     for (variable, value) in &program.env.set {
         if !headers::is_variable_name(variable) {
-            findings.problem(set.key(variable), "is not a name that an environment variable can have");
+            findings.problem(set.key(variable), "is not a valid name of an environment variable");
         } else if let Some(fault) = headers::fault(variable, value) {
             findings.problem(set.key(variable), fault);
         }
@@ -142,8 +142,8 @@ pub(super) fn refuse_found(tree: &Value, users: Option<&Settings>, path: &str, f
             findings.problem(
                 KeyPath::root().key("providers").key(name),
                 format!(
-                    "is a program, or has the name of one: a file that was found sets none, it may only select one by \
-                     name. If you trust the file, name it: --config {path}"
+                    "is a program, or has the name of one: a found file cannot configure programs, only \
+                         select them by name. If you trust the file, name it: --config {path}"
                 ),
             );
         }

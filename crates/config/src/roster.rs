@@ -46,9 +46,9 @@ pub(super) fn roster(
     let judge_entry = judge.as_object();
     if is_expected && judge_entry.is_none() {
         findings.warn(if has_entries {
-            "no judge is configured; the default judge is used, with the provider and model of the first agent"
+            "no judge is configured; using the default judge with the provider and model of the first agent"
         } else {
-            "no judge is configured; the default judge is used"
+            "no judge is configured; using the default judge"
         });
     }
     let roles = overrides.agents.as_ref().and_then(|roles| match agents::asked_roles(roles, &scope) {
@@ -70,9 +70,9 @@ pub(super) fn roster(
         Some(roles) => agents::of_roles(if has_entries { of_file } else { built_in() }, roles, &scope),
         None if of_file.is_empty() => {
             if has_entries {
-                findings.warn("no agent is left; the built-in agents are used");
+                findings.warn("no agent is left; using the built-in agents");
             } else if is_expected {
-                findings.warn("no agents are configured; the built-in agents are used");
+                findings.warn("no agents are configured; using the built-in agents");
             }
             built_in()
         }
@@ -177,8 +177,8 @@ impl ModelResolver<'_> {
                         (None, several) => Err((
                             "--model",
                             format!(
-                                "replaces the models of several providers ({}): say with `--provider` which one serves \
-                                 `{model}`",
+                                "replaces the models of several providers ({}): choose the one that \
+                                     serves `{model}` with `--provider`",
                                 several.join(", ")
                             ),
                         )),

@@ -54,8 +54,7 @@ pub(super) fn warn_of_idle_keys(debate: &DebateSettings, protocol: &Protocol, fi
     let has = |wanted| protocol.stages.iter().any(|stage| stage.info.yields == Some(wanted));
     let name = protocol.name;
     if debate.memory && !has(ResultKind::Material) {
-        findings
-            .warn(format!("`debate.memory` has no effect: in the protocol `{name}` nobody is told of past debates"));
+        findings.warn(format!("`debate.memory` has no effect: the protocol `{name}` does not use past debates"));
     }
     if debate.arena != ArenaSettings::default() && !has(ResultKind::Agreement) {
         findings.warn(format!("`debate.arena` has no effect: the protocol is `{name}`"));
@@ -92,7 +91,7 @@ pub(super) fn providers(section: &Value, findings: &mut Diagnostics) -> BTreeMap
                 }
             }
             None if preset.is_none() => {
-                findings.problem(path.key("baseUrl"), "is missing: only built-in providers have one already");
+                findings.problem(path.key("baseUrl"), "is missing: only built-in providers have a default");
             }
             None => {}
         }

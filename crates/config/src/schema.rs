@@ -28,18 +28,20 @@ pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
     strip(&mut schema, &["default"]);
     for key in ["provider", "model"] {
         schema["properties"][key] = json!({
-            "description": format!("The {key} to ask where no agent and no judge names one."),
+            "description": format!("The {key} to use if no agent or judge names one."),
             "type": "string",
             "minLength": 1,
         });
     }
     schema["properties"]["hooks"] = json!({
         "description":
-            "Commands of the user's. They run only from a file that the user named, or from the user's own configuration.",
+            "The user's commands. They run only from a file that the user named, or from the user's own \
+                 configuration.",
         "type": "object",
         "properties": { "afterDebate": {
             "description":
-                "Commands that run when a debate has ended, one after the other; each gets the state as JSON on its standard input.",
+                "Commands that run after a debate, one after another; each receives the state as JSON on \
+                     its standard input.",
             "type": "array",
             "items": { "type": "string", "minLength": 1 },
         } },

@@ -46,7 +46,7 @@ pub enum ProcessError {
     #[error("it cannot be started: {0}")]
     NotStarted(#[source] io::Error),
     /// It took too long and was killed with all its processes.
-    #[error("it was ended because it took longer than {} s", .0.as_secs_f64())]
+    #[error("it was stopped because it took longer than {} s", .0.as_secs_f64())]
     TimedOut(Duration),
     /// It ended with a status other than 0.
     #[error("it failed ({status}){}", behind(complaint))]

@@ -236,7 +236,7 @@ impl Caller {
         }
         let error = match reply.finish {
             FinishReason::Length => ModelError::OutputLimit,
-            FinishReason::Filtered => ModelError::Filtered { message: "no text came back".to_owned() },
+            FinishReason::Filtered => ModelError::Filtered { message: "no text was returned".to_owned() },
             FinishReason::Complete | FinishReason::Interrupted => ModelError::Empty,
         };
         Err(FailedAttempt::with_usage(error, reply.usage()))

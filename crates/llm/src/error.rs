@@ -16,7 +16,7 @@ pub(super) fn may_bill(status: u16) -> bool {
 
 /// The end of a limit in local time.
 fn goes_on(until: DateTime<Utc>) -> String {
-    format!("; it may go on at {}", until.with_timezone(&Local).format("%Y-%m-%d %H:%M"))
+    format!("; it ends at {}", until.with_timezone(&Local).format("%Y-%m-%d %H:%M"))
 }
 
 /// A failed attempt. Its kind, never its text, decides whether another may help.
@@ -123,14 +123,14 @@ pub enum ModelError {
         message: String,
     },
     /// A program's model used a tool although it has none.
-    #[error("the program used a tool, `{tool}`, and what it saw or did there is not known")]
+    #[error("the program used a tool, `{tool}`, with unknown results")]
     ToolUsed {
         /// The tool.
         tool: String,
     },
     /// Two attempts failed that were charged in full under the cost limit. A third could cost as much again, so the
     /// call ends as if the server were unreachable.
-    #[error("two attempts failed that may be on the bill, the last so: {last}")]
+    #[error("two attempts failed that may have been billed, the last one with: {last}")]
     FailedTwice {
         /// The last failure.
         last: Box<Self>,
@@ -142,7 +142,7 @@ pub enum ModelError {
         limit: BudgetLimit,
     },
     /// Not sent: the directory's daily limit of requests is reached.
-    #[error("the {limit} calls of today are used up; they go on at {}", until.format("%Y-%m-%d %H:%M UTC"))]
+    #[error("today's {limit} calls are used up; the limit ends at {}", until.format("%Y-%m-%d %H:%M UTC"))]
     NoCallsToday {
         /// The daily limit.
         limit: u32,
@@ -150,7 +150,7 @@ pub enum ModelError {
         until: DateTime<Utc>,
     },
     /// Not sent: its round was idle for too long.
-    #[error("the round ran into its time limit before it was sent")]
+    #[error("the round reached its time limit before the call was sent")]
     OutOfTime,
     /// The request cannot be sent as configured.
     #[error("the request cannot be sent: {message}")]

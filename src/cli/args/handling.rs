@@ -115,7 +115,7 @@ pub(in crate::cli) enum DebatePart {
     Critiques,
     /// Every objection and what became of it
     Points,
-    /// What was asked about the finished debate, and the answers
+    /// The follow-up questions and their answers
     FollowUps,
 }
 

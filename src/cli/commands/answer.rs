@@ -24,7 +24,7 @@ const MOST_BYTES: u64 = 1024 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AnswerError {
     /// No question is open.
-    #[error("the debate {id} asks nothing")]
+    #[error("the debate {id} has no open questions")]
     NotAsking {
         /// The debate.
         id: DebateId,
@@ -67,7 +67,7 @@ pub(super) enum AnswerError {
         source: io::Error,
     },
     /// The file has another form.
-    #[error("{path} does not hold answers")]
+    #[error("{path} contains no answers")]
     NotJson {
         /// The file.
         path: PathBuf,
@@ -83,7 +83,7 @@ impl Diagnostic for AnswerError {
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Unanswered { .. } => "answer it, skip it with `q1=`, or skip all that is left with --skip-rest",
+            Self::Unanswered { .. } => "answer it, skip it with `q1=`, or skip all others with --skip-rest",
             Self::None => "such as q1=\"500 a second\"; --skip-rest skips all questions",
             Self::NotJson { .. } => "an object such as {\"q1\": \"500 a second\", \"q2\": null}",
             Self::NotAsking { .. }

@@ -246,7 +246,7 @@ fn typed(lines: &mut LineReader, terminal: &mut Terminal) -> Result<Option<Arc<s
     loop {
         match lines.read(PROMPT) {
             Ok(Typed::Line(text)) => return Ok(read_text(&text).ok()),
-            Ok(Typed::Editor(text)) => match edit(&text, "The question stands above this line.") {
+            Ok(Typed::Editor(text)) => match edit(&text, "The question is above this line.") {
                 Ok(text) => {
                     if let Ok(question) = read_text(&text) {
                         return Ok(Some(question));

@@ -33,7 +33,7 @@ const CACHE_VARIABLE: &str = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_CAC
 /// The recorded debate cannot be saved.
 #[derive(Debug, thiserror::Error)]
 enum NotKept {
-    #[error("there is no place for the recorded debate: your home directory is not known")]
+    #[error("the recorded debate has no place: your home directory is unknown")]
     NoHome,
     #[error("the recorded debate cannot be written to {}", directory.display())]
     Unwritable { directory: PathBuf, source: Box<dyn StdError + Send + Sync> },
@@ -45,7 +45,7 @@ impl Diagnostic for NotKept {
     }
 
     fn hint(&self) -> Option<String> {
-        Some(format!("set {CACHE_VARIABLE} to a directory that may be written and has room"))
+        Some(format!("set {CACHE_VARIABLE} to a writable directory with free space"))
     }
 }
 
@@ -97,7 +97,7 @@ fn what_next(state: &Path) -> [String; 7] {
     let state = typed(state);
     [
         "This was a recorded debate; no model was called.".to_owned(),
-        "Read what was fought over, and its page:".to_owned(),
+        "Read its objections, and its page:".to_owned(),
         format!("  dialectic show {state} points"),
         format!("  dialectic report {state} --open"),
         "Then rehearse one of your own, or set up a model:".to_owned(),

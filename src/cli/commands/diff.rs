@@ -51,7 +51,7 @@ pub(in crate::cli) fn run(args: &DiffArgs, terminal: &mut Terminal) -> Result<()
 
 /// A debate whose answer has only one text.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no final text of the debate {id} that took the place of a draft")]
+#[error("the debate {id} has no final text that replaced a draft")]
 struct NoFinalText {
     id: DebateId,
 }
@@ -76,7 +76,7 @@ fn text(comparison: &Comparison, names: &[String; 2], layout: Layout) -> String 
     };
     title(&mut page, "Settings that differ");
     page.push_str(&settings(comparison, names, layout));
-    title(&mut page, "Objections decided differently");
+    title(&mut page, "Objections with different outcomes");
     page.push_str(&decisions(&comparison.decisions, names, layout));
     title(&mut page, &format!("Solution (- {}, + {})", names[0], names[1]));
     page.push_str(&solution(comparison.solution.as_deref(), layout));

@@ -51,7 +51,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let foreseen = consent::agreed(&prepared, &settings, terminal)?;
     let ready = prepared.begin()?;
     let is_same = settings == parent.settings;
-    let sample = if is_same { ": nothing is changed, so this is a second sample" } else { "" };
+    let sample = if is_same { ": without changes, so this is a second sample" } else { "" };
     terminal.notice(&format!("Forked {} at {at} as {}{sample}", parent.id, ready.debate().id));
     session.run(ready, foreseen, terminal)
 }

@@ -34,7 +34,7 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
                 return terminal.json(&found);
             }
             if found.is_empty() {
-                terminal.notice("The memory has nothing on that.");
+                terminal.notice("The memory has no match.");
                 return Ok(());
             }
             let width = terminal.screen().width.unwrap_or(usize::MAX);
@@ -44,7 +44,7 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
         MemoryCommand::Show { which, json } => {
             let id = directory.find(&which.debate)?.load(AccessMode::State)?.debate.id;
             let Some(memory) = updated(&directory)?.recall(id.as_str())? else {
-                terminal.notice(&format!("The memory has nothing of {id}: it has no answer, or was forgotten."));
+                terminal.notice(&format!("The memory does not contain {id}: it has no answer, or was forgotten."));
                 return Ok(());
             };
             if *json { terminal.json(&memory) } else { terminal.markdown(&shown(&memory)) }
@@ -54,7 +54,7 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
             let forgotten = entry.note(|debate| debate.retagged(&[FORGOTTEN.to_owned()], &[]))?;
             updated(&directory)?;
             terminal.notice(&format!(
-                "Forgot {}, without removing it. To undo: dialectic tag {} --remove {FORGOTTEN}",
+                "Forgot {}; it is still saved. To undo: dialectic tag {} --remove {FORGOTTEN}",
                 forgotten.id,
                 directory.short_name(&forgotten.id)
             ));
@@ -105,7 +105,7 @@ fn title(problem: &str) -> String {
 fn shown(memory: &Memory) -> String {
     let mut text = format!("# {}\n\n{} · {}\n", title(&memory.problem), memory.debate, day(&memory.finished_at));
     for (title, part) in
-        [("Decision", &memory.decision), ("What turned out right", &memory.evidence), ("Dissent", &memory.dissent)]
+        [("Decision", &memory.decision), ("Confirmed objections", &memory.evidence), ("Dissent", &memory.dissent)]
     {
         if !part.trim().is_empty() {
             // Writing to a string cannot fail.

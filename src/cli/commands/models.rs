@@ -333,8 +333,8 @@ async fn probe_all(
     let most = probed.iter().map(|row| price(row)).try_fold(Usd::ZERO, |sum, price| Some(sum + price?));
     let calls = counted(probed.len() as u64, "model");
     terminal.notice(&match most {
-        Some(most) => format!("A word from {calls} costs at most {}.", named_cost(Some(most))),
-        None => format!("A word from {calls} takes at most {WORD} tokens each; some prices are unknown."),
+        Some(most) => format!("A probe of {calls} costs at most {}.", named_cost(Some(most))),
+        None => format!("A probe of {calls} takes at most {WORD} tokens each; some prices are unknown."),
     });
     if !args.yes && !Dialogue::begin("`models --probe`")?.confirm("Ask them?", true)? {
         return Err(NotAsked::Declined.into());

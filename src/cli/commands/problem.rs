@@ -58,7 +58,7 @@ pub(super) enum ProblemError {
         fault: NotUtf8,
     },
     /// The headings of a template are empty.
-    #[error("nothing was filled in")]
+    #[error("the template was not filled in")]
     Unfilled,
     /// It is empty.
     #[error("the problem from {from} is empty")]
@@ -78,7 +78,7 @@ impl Diagnostic for ProblemError {
             Self::Missing => {
                 "put it in quotes after the command, name a file with --problem-file, pipe it in, or write it with --edit"
             }
-            Self::Twice | Self::StdinAndEditor => "drop one of them",
+            Self::Twice | Self::StdinAndEditor => "remove one of them",
             Self::Editor(error) => return error.hint(),
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
             Self::Empty { .. } => "the problem must contain at least one word",

@@ -49,7 +49,7 @@ fn is_of(entry: &Entry, path: &Path) -> bool {
 fn configured(path: &Path, terminal: &mut Terminal) -> Result<Option<Settings>, Error> {
     if !path.exists() {
         let path = path.display();
-        terminal.warning(&format!("Config not found at {path}. Using what the debate itself says."));
+        terminal.warning(&format!("Config not found at {path}. Using the debate's own settings."));
         return Ok(None);
     }
     let environment = process_environment();

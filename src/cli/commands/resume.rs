@@ -134,7 +134,7 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
 
 /// For a finished debate, only writes its outputs.
 fn finished(id: &DebateId, entry: &Entry, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    terminal.notice(&format!("The debate {id} is finished; nothing is left to do."));
+    terminal.notice(&format!("The debate {id} is finished."));
     let Some(path) = &args.report else { return Ok(()) };
     let path = report_path(path, terminal);
     write_report(entry, None, Some(&path), detail(args.verbose), None, terminal)

@@ -40,7 +40,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
                 return terminal.json(&texts);
             }
             if texts.is_empty() {
-                terminal.notice("The record has nothing of that.");
+                terminal.notice("The record contains no such text.");
                 return Ok(());
             }
             terminal.pages(&readable(&view, &texts), !args.no_pager)
@@ -64,7 +64,7 @@ fn follow_ups(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Resu
         return terminal.json(&debate.follow_ups);
     }
     if debate.follow_ups.is_empty() {
-        terminal.notice("Nothing was asked about this debate.");
+        terminal.notice("No questions were asked about this debate.");
         return Ok(());
     }
     let entry = |(number, one): (usize, &FollowUp)| {
@@ -89,7 +89,7 @@ fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(
         return terminal.json(&PointsJson::of(&shown));
     }
     if shown.ledger.is_empty() {
-        terminal.notice("The record has no objections, and none can be read from its texts.");
+        terminal.notice("The record has no objections, and none could be derived from its texts.");
         return Ok(());
     }
     let text = objections(&shown, view, terminal.layout());

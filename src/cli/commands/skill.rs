@@ -29,13 +29,13 @@ const MARK: &str = ".installed-by-dialectic";
 #[derive(Debug, thiserror::Error)]
 enum SkillError {
     /// A foreign folder.
-    #[error("{path} is there already, and dialectic did not write it")]
+    #[error("{path} exists, and was not written by dialectic")]
     Foreign {
         /// The folder.
         path: PathBuf,
     },
     /// A link.
-    #[error("{path} is a link, which is not followed")]
+    #[error("{path} is a link, which is refused")]
     Link {
         /// The link.
         path: PathBuf,
@@ -59,7 +59,8 @@ impl Diagnostic for SkillError {
         let hint = match self {
             Self::Foreign { .. } => "move it away first",
             Self::Link { .. } => {
-                "name the real directory by the agent's own variable, or copy the skill there: `dialectic skill show`"
+                "name the real directory with the agent's own variable, or copy the skill there: \
+                     `dialectic skill show`"
             }
             Self::Unusable { .. } => return None,
         };
@@ -103,7 +104,7 @@ pub(in crate::cli) fn run(args: &SkillArgs, terminal: &mut Terminal) -> Result<(
                     terminal.text(&place.folder().display().to_string())?;
                 }
             }
-            terminal.notice("Installed. Agents that run already see it when they are started again.");
+            terminal.notice("Installed. Restart running agents to use it.");
             Ok(())
         }
         SkillCommand::Remove(place) => {
@@ -123,7 +124,7 @@ pub(in crate::cli) fn run(args: &SkillArgs, terminal: &mut Terminal) -> Result<(
 fn done<T>(result: Result<T, SkillError>, is_named: bool, terminal: &mut Terminal) -> Result<Option<T>, SkillError> {
     match result {
         Err(error @ SkillError::Link { .. }) if !is_named => {
-            terminal.warning(&format!("{error}; name the agent with --for to be told what to do"));
+            terminal.warning(&format!("{error}; name the agent with --for for advice"));
             Ok(None)
         }
         result => result.map(Some),

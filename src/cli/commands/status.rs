@@ -52,7 +52,7 @@ fn described(status: &DebateStatus) -> String {
     let next = match status.status {
         Standing::Completed => format!("Read it: dialectic show {id} solution"),
         Standing::Asking => format!("Answer: dialectic answer {id} q1=\"...\""),
-        Standing::Paused | Standing::Interrupted | Standing::Failed => format!("Go on: dialectic resume {id}"),
+        Standing::Paused | Standing::Interrupted | Standing::Failed => format!("Resume: dialectic resume {id}"),
         Standing::Running => format!("Wait: dialectic wait {id}"),
         Standing::Unfinished => return text,
     };

@@ -44,7 +44,8 @@ pub enum ProviderAccessError {
     },
     /// The program's environment needs a variable that the user has not set.
     #[error(
-        "the program of the provider `{name}` needs the environment variable {variable}, set by you and not by a file that was found"
+        "the program of the provider `{name}` needs the environment variable {variable}, set by you and \
+             not by a found file"
     )]
     UnsetInProgram {
         /// The provider.
@@ -75,11 +76,12 @@ impl Diagnostic for ProviderAccessError {
             Self::Stranger(error) => error.hint(),
             Self::Program { name, fault } => match fault {
                 ProgramFault::Missing { .. } => {
-                    Some(format!("install it, or say where it is: `providers.{name}.argv` in your own configuration"))
+                    Some(format!("install it, or set its path: `providers.{name}.argv` in your own configuration"))
                 }
                 ProgramFault::Untried { version, .. } => Some(format!(
-                    "what it can be kept from may have changed (docs/providers.md); to call it all the same, put \
-                     `\"allowVersions\": [\"{version}\"]` into `providers.{name}` of your own configuration"
+                    "its restrictions may have changed (docs/providers.md); to call it anyway, put \
+                         `\"allowVersions\": [\"{version}\"]` into `providers.{name}` of your own \
+                         configuration"
                 )),
                 ProgramFault::Relative { .. } | ProgramFault::NoVersion { .. } => None,
             },
@@ -250,7 +252,7 @@ pub fn url_fault(text: &str) -> Option<&'static str> {
         return Some("must be an http or https URL");
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Some("holds a user name or password: use `apiKeyEnv`, or a header with `${NAME}`");
+        return Some("contains a user name or password: use `apiKeyEnv`, or a header with `${NAME}`");
     }
     (url.query().is_some() || url.fragment().is_some()).then_some("must end with its path, without `?` or `#`")
 }

@@ -15,16 +15,16 @@ enum HeaderPart<'a> {
 /// The fault of a configured header; never contains its value.
 pub fn fault(name: &str, value: &str) -> Option<String> {
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
-        return Some("is not a name that a header can have".to_owned());
+        return Some("is not a valid header name".to_owned());
     }
     let Some(pieces) = pieces(value) else {
         return Some("has a `${` without the name of an environment variable and `}`".to_owned());
     };
     let has_variable = pieces.iter().any(|piece| matches!(piece, HeaderPart::Variable(_)));
     if !has_variable && (names_a_secret(name) || looks_like_a_secret(value)) {
-        return Some("holds a secret: put it into the environment and write `${NAME}` here".to_owned());
+        return Some("contains a secret: put it into the environment and write `${NAME}` here".to_owned());
     }
-    HeaderValue::from_str(value).is_err().then(|| "has characters that a header cannot carry".to_owned())
+    HeaderValue::from_str(value).is_err().then(|| "contains characters that a header does not allow".to_owned())
 }
 
 /// The environment variables that a value refers to.

@@ -76,7 +76,7 @@ pub struct Trust {
 pub enum TrustError {
     /// A key would go to a server that the user did not choose.
     #[error(
-        "{variable} would go to {host}, because `{}` says so, which was found and not named",
+        "{variable} would go to {host}, because the found file `{}` says so",
         file(author).display()
     )]
     Key {
@@ -89,8 +89,8 @@ pub enum TrustError {
     },
     /// A header would contain an environment variable that is not its provider's key.
     #[error(
-        "{variable} would go into the header `{header}` of the provider `{provider}`, because `{}` says so, which was \
-         found and not named",
+        "{variable} would go into the header `{header}` of the provider `{provider}`, because the found \
+             file `{}` says so",
         file(author).display()
     )]
     Header {
@@ -105,7 +105,7 @@ pub enum TrustError {
     },
     /// A model would receive a prompt file from outside the directory.
     #[error(
-        "the prompt file `{}` of {agent} {fault}, and `{}`, which names it, was found and not named",
+        "the prompt file `{}` of {agent} {fault}, and the found file `{}` names it",
         path.display(),
         file(author).display()
     )]
@@ -121,7 +121,7 @@ pub enum TrustError {
     },
     /// A found file redefines a program of the user's.
     #[error(
-        "`{}`, which was found and not named, says something of the provider `{provider}`, which is a program",
+        "the found file `{}` redefines the provider `{provider}`, which is a program",
         file(author).display()
     )]
     Program {
@@ -131,7 +131,7 @@ pub enum TrustError {
         author: Author,
     },
     /// Tools would read a directory that the user did not name.
-    #[error("tools would read `{}`, because `{}` says so, which was found and not named", path.display(), file(author).display())]
+    #[error("tools would read `{}`, because the found file `{}` says so", path.display(), file(author).display())]
     Context {
         /// The directory.
         path: PathBuf,
@@ -152,7 +152,7 @@ pub enum PromptFault {
 impl fmt::Display for PromptFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Outside => "lies outside the directory",
+            Self::Outside => "is outside the directory",
             Self::Secret => "may hold secrets",
         })
     }
@@ -178,7 +178,7 @@ impl Diagnostic for TrustError {
             (Self::Context { .. }, _) => "if you want it, name the directory",
             (_, Author::EnvFile(_) | Author::Config(_)) => "if you trust that file, name it",
             (_, Author::Record(_) | Author::User) => {
-                "if you trust the record, name the configuration that the debate was begun with"
+                "if you trust the record, name the configuration that started the debate"
             }
         };
         Some(hint.to_owned())
@@ -826,10 +826,7 @@ mod tests {
         assert_eq!(environment.check_server("URL", &url, &["KEY", "UNSET"]), Ok(()));
         let others = Author::EnvFile(Path::new("other.env").into());
         let error = check_url(&others, &url, ["KEY"], &environment).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "KEY would go to https://models.example, because `other.env` says so, which was found and not named"
-        );
+        assert_eq!(error.to_string(), "KEY would go to https://models.example, because `other.env` says so");
         assert_eq!(error.hint().unwrap(), "if you trust that file, name it");
         assert_eq!(error.remedy().unwrap(), Remedy::NameEnvFile("other.env".into()));
     }

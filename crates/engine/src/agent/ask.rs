@@ -323,7 +323,7 @@ fn rewritten(call: &Call, text: &str, cut: Option<Cut>) -> Result<(String, Optio
     let is_nothing = bare.trim().is_empty();
     match cut {
         _ if is_nothing => Err(AnswerError::NoSolution.of_answer(cut)),
-        Some(cut) => Err(AnswerError::Cut { error: "it is not whole".to_owned(), cut }),
+        Some(cut) => Err(AnswerError::Cut { error: "it is incomplete".to_owned(), cut }),
         None => Ok((bare, reading)),
     }
 }

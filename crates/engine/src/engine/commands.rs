@@ -63,13 +63,13 @@ impl Engine {
             RunCommand::ObeyStop => {
                 self.is_to_stop = true;
                 if self.debate().final_round().is_none() {
-                    self.warn("told to stop: the debate closes as soon as there is something to close it with");
+                    self.warn("told to stop: the debate closes as soon as it has a text to close with");
                 }
                 self.obey_stop()?;
             }
             RunCommand::Acknowledge => self.acknowledge()?,
             RunCommand::Stop if self.debate().final_round().is_none() => {
-                self.warn("there is nothing yet that the debate could be closed with: it goes on");
+                self.warn("the debate has nothing to close with yet: it continues");
             }
             RunCommand::Stop => {
                 if !self.is_stopping() && !self.is_at_its_end() {
@@ -177,7 +177,7 @@ impl Engine {
         let is_open =
             |(group, item): (&AgentClarifications, &Clarification)| group.agent_id == agent_id && item.id == item_id;
         if !self.debate().open_questions().any(is_open) {
-            self.warn(format!("{agent_id} has no open question `{item_id}`: an answer to it is left out"));
+            self.warn(format!("{agent_id} has no open question `{item_id}`: the answer is ignored"));
             return Ok(());
         }
         // Later prompts must include this answer.

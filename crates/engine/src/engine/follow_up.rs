@@ -17,13 +17,13 @@ use super::{Engine, EngineError};
 #[derive(Debug, thiserror::Error)]
 pub enum FollowUpError {
     /// No question was given, and none is open.
-    #[error("no question is given, and none is unanswered")]
+    #[error("there is no question, and none is unanswered")]
     NoQuestion,
     /// The record has the maximum number of questions.
-    #[error("no further question can be asked about this debate: it has {0} already")]
+    #[error("this debate has the maximum of {0} questions")]
     TooMany(usize),
     /// The answer exceeds the limit.
-    #[error("the cost limit has room for {room}, and an answer can cost {needed}")]
+    #[error("the cost limit leaves {room}, and an answer can cost {needed}")]
     TooDear {
         /// The remaining amount.
         room: Usd,
@@ -61,8 +61,8 @@ impl Diagnostic for FollowUpError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::TooDear { .. } | Self::NoCallLeft => Some("give this question a limit of its own".to_owned()),
-            Self::Failed { .. } | Self::Interrupted => Some("the question is kept".to_owned()),
+            Self::TooDear { .. } | Self::NoCallLeft => Some("set a limit for this question".to_owned()),
+            Self::Failed { .. } | Self::Interrupted => Some("the question is saved".to_owned()),
             Self::NoQuestion | Self::TooMany(_) => None,
             Self::Engine(error) => error.hint(),
         }
@@ -126,7 +126,7 @@ impl Engine {
         loop {
             self.start(step)?;
             let Some(arrival) = self.next_arrival().await? else {
-                return Err(self.failed(step, "nothing came of the call"));
+                return Err(self.failed(step, "the call had no result"));
             };
             let ended = match &arrival.result {
                 Ok(answered) => Some(self.record_follow_up(step, answered)),
@@ -149,7 +149,7 @@ impl Engine {
 
     fn record_follow_up(&mut self, step: &Step, answered: &RequestResult) -> Result<Arc<str>, FollowUpError> {
         let Value::Text(text) = &answered.value else {
-            return Err(self.failed(step, "its answer is no text"));
+            return Err(self.failed(step, "its answer is not text"));
         };
         if let Some(cut) = answered.call.cut() {
             self.warn(format!("the answer was cut {}", cut.how()));

@@ -195,16 +195,16 @@ fn outcomes(protocol: &Protocol, settings: &Settings, calls: &[PlannedCall], rou
     let yielding = |wanted| protocol.stages.iter().find(move |stage| stage.info.yields == Some(wanted));
     let mut outcomes = Vec::new();
     if yielding(ResultKind::Agreement).is_some() {
-        outcomes.push("at the least all texts decide the same in the same words from the beginning".to_owned());
+        outcomes.push("minimum: all texts decide the same in the same words from the beginning".to_owned());
     }
     let challenge = yielding(ResultKind::Challenge).map(|stage| &stage.info);
     if let Some(challenge) = challenge.filter(|stage| calls.iter().any(|call| call.key.stage == stage.id)) {
-        outcomes.push(format!("at the most the {} send back every agreement that they may", challenge.words.plural));
+        outcomes.push(format!("maximum: the {} send back every agreement that they may", challenge.words.plural));
     }
     let further = rounds.high.saturating_sub(settings.debate.rounds);
     if let Some(closing) = protocol.stage(protocol.closing).filter(|_| further > 0) {
         let (words, added) = (&closing.info.words.plural, counted(further.into(), "round"));
-        outcomes.push(format!("at the most the {words} find something missing and add {added}"));
+        outcomes.push(format!("maximum: the {words} find something missing and add {added}"));
     }
     outcomes
 }
@@ -215,7 +215,7 @@ fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>
     let run = if rounds.low == rounds.high {
         "every round is run".to_owned()
     } else {
-        format!("{} to {} rounds are run, as {deciders} decide", rounds.low, rounds.high)
+        format!("{} to {} rounds are run, depending on {deciders}", rounds.low, rounds.high)
     };
     let mut assumptions = vec![
         format!(
@@ -223,13 +223,13 @@ fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>
              bytes",
             BYTES_PER_TOKEN.low, BYTES_PER_TOKEN.high
         ),
-        format!("{run}, and no call is repeated after an error or an answer that cannot be read"),
+        format!("{run}, and no call is repeated after an error or an unreadable answer"),
         "nothing is read from a provider's cache, which would cost less".to_owned(),
     ];
     if begins_with_more(gathered) {
         let bytes = gathered.high.bytes() - gathered.low.bytes();
         assumptions.push(format!(
-            "no command of `contextCommands` is run; together they print {} bytes at most",
+            "no command of `contextCommands` is run; together they print at most at most {} bytes",
             thousands(bytes as u64)
         ));
     }
@@ -239,16 +239,16 @@ fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>
     }
     if debate.interactive_clarifications {
         assumptions.push(match debate.clarifications_max_iterations {
-            0 | 1 => "agents are asked once what is unclear".to_owned(),
+            0 | 1 => "agents are asked once for questions".to_owned(),
             most => {
                 let more = most - 1;
                 let times = if more == 1 { "once".to_owned() } else { format!("up to {more} times") };
-                format!("agents are asked once what is unclear, and the judge {times} after your answers")
+                format!("agents are asked once for questions, and the judge {times} after your answers")
             }
         });
     }
     if debate.synthesis_method == SynthesisMethod::Voting {
-        assumptions.push("the vote has a winner; a tie takes a call of the judge more".to_owned());
+        assumptions.push("the vote has a winner; a tie adds a call of the judge".to_owned());
     }
     assumptions
 }

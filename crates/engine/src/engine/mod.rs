@@ -95,7 +95,7 @@ pub enum EngineError {
     #[error(transparent)]
     Protocol(#[from] NoTransition),
     /// The protocol calls an unknown agent.
-    #[error("the protocol wants {id} called, who does not take part")]
+    #[error("the protocol calls {id}, who does not take part")]
     UnknownAgent {
         /// Its id.
         id: AgentId,

@@ -112,7 +112,7 @@ impl Engine {
             Value::Solution(delivered) => {
                 let Delivered { solution, text, rethought } = delivered.as_ref();
                 if let Some(missing) = &solution.parse_error {
-                    self.warn(format!("the judge's answer stands without its full assessment: {missing}"));
+                    self.warn(format!("the judge's answer is used without its full assessment: {missing}"));
                 }
                 if let Some(cut) = solution.cut {
                     self.warn(format!("the judge's solution was cut {}", cut.how()));
@@ -310,8 +310,8 @@ impl Engine {
             return usize::MAX;
         }
         self.warn(format!(
-            "the judge's model has no room for the {} characters of the debate: it is asked with {} of them, the longest \
-             texts shortened",
+            "the debate's {} characters exceed the context of the judge's model: it is sent {} of them, \
+                 with the longest texts shortened",
             thousands(whole.length as u64),
             thousands(room as u64),
         ));
@@ -332,8 +332,8 @@ impl Engine {
             return false;
         }
         self.warn(format!(
-            "the judge's model has no room for the {} characters of the debate: it is asked again with {} of them, the \
-             longest texts shortened",
+            "the debate's {} characters exceed the context of the judge's model: it is asked again with \
+                 {} of them, with the longest texts shortened",
             thousands(*length as u64),
             thousands(half as u64),
         ));

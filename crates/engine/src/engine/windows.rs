@@ -18,7 +18,7 @@ const MOST_BYTES_PER_TOKEN: f64 = 8.0;
 /// A prompt that cannot fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the {phase} of {agent} cannot be asked: its prompt has {} at least, and `{model}` reads {}",
+    "the {phase} of {agent} is too long: its prompt has at least {}, and the context window of `{model}` is {}",
     tokens(*least), thousands(*window)
 )]
 pub struct WindowError {
@@ -40,8 +40,8 @@ impl Diagnostic for WindowError {
     }
 
     fn hint(&self) -> Option<String> {
-        let hint = "use a model that reads more, or a shorter problem; if the figure is wrong, correct it with \
-                    `models.<name>.contextWindow` in the configuration";
+        let hint = "use a model with a larger context window, or a shorter problem; if the figure is wrong, correct \
+             it with `models.<name>.contextWindow` in the configuration";
         Some(hint.to_owned())
     }
 }
@@ -99,8 +99,9 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
     }
     let warning = |(call, agent, window, probable): (&PlannedCall, &AgentSettings, u64, u64)| {
         format!(
-            "`{}` reads {} tokens at most, and the {} of {} will probably have about {}: take a model that reads more, \
-             a shorter problem, fewer agents or rounds; or correct the figure (`models.<name>.contextWindow`)",
+            "the context window of `{}` has {} tokens, and the {} of {} will probably have about {}: use \
+                 a model with a larger one, a shorter problem, fewer agents or rounds; or correct the figure \
+                 (`models.<name>.contextWindow`)",
             agent.model,
             thousands(window),
             call.key.stage.as_str(),

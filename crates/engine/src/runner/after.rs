@@ -51,7 +51,7 @@ impl After {
             let counted = spawn_blocking(move || past.take_in(&settings)).await;
             if let Err(error) = counted.unwrap_or_else(|defect| Err(defect.to_string())) {
                 // The next reader of past debates indexes it.
-                warnings.push(format!("the debate is not counted yet: {error}"));
+                warnings.push(format!("the debate is not indexed yet: {error}"));
             }
         }
         if !hooks.after_debate.is_empty() {
@@ -65,7 +65,7 @@ async fn run_all(hooks: &Hooks, without: &BTreeSet<String>, state: &Path) -> Vec
     let input = match fs::read(state) {
         Ok(input) => input,
         Err(error) => {
-            return vec![format!("the commands in `hooks` are left out: cannot read {}: {error}", state.display())];
+            return vec![format!("the commands in `hooks` are skipped: cannot read {}: {error}", state.display())];
         }
     };
     let mut warnings = Vec::new();

@@ -41,13 +41,13 @@ pub enum AttachmentError {
         limit: usize,
     },
     /// Its name or directory suggests secrets.
-    #[error("the attachment {name} may hold keys or passwords, judging by its name")]
+    #[error("the attachment {name} may contain keys or passwords, judging by its name")]
     SecretName {
         /// The user's name for it.
         name: String,
     },
     /// It contains a key.
-    #[error("the attachment {name} holds {what}")]
+    #[error("the attachment {name} contains {what}")]
     Secret {
         /// The user's name for it.
         name: String,
@@ -64,13 +64,14 @@ impl Diagnostic for AttachmentError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
-            Self::Empty { .. } => "check that the file, or the output of the command before the pipe, is not empty",
+            Self::Empty { .. } => "check that the file, or the output piped in, is not empty",
             Self::TooLong { .. } => {
-                "attach less, or raise `debate.attachmentLimit` in the configuration; every call sends all of it"
+                "attach less, or raise `debate.attachmentLimit` in the configuration; every call sends \
+                     all attachments"
             }
             Self::SecretName { .. } => {
-                "it would be sent to every model and kept in the record; if it holds none, attach a copy with another \
-                 name"
+                "it would be sent to every model and kept in the record; if it contains none, attach a \
+                     copy with another name"
             }
             Self::Secret { .. } => "it would be sent to every model and kept in the record; remove it first",
         };

@@ -68,7 +68,7 @@ impl Runner {
         let mut settings = debate.settings.clone().ok_or_else(|| refused("its settings are not saved"))?;
         settings.elsewhere = elsewhere(&settings, &self.services.environment);
         let protocol = known(&settings, protocols).ok_or_else(|| refused("its protocol is unknown"))?;
-        let cut = "a crash cut the last line of the journal short; it is dropped";
+        let cut = "a crash cut the last line of the journal short; it is removed";
         let warnings = contents.cut_short.then(|| cut.to_owned()).into_iter().collect();
         Ok(ResumableDebate { entry: entry.clone(), record, contents, protocol, settings, most: None, warnings })
     }

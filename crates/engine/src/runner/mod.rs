@@ -144,7 +144,7 @@ pub enum RunnerError {
         warnings: Vec<String>,
     },
     /// A saved debate cannot be asked.
-    #[error("nothing can be asked about the debate {id}: {reason}")]
+    #[error("the debate {id} cannot be asked: {reason}")]
     NotAnswerable {
         /// The debate.
         id: DebateId,
@@ -273,7 +273,7 @@ impl Runner {
         let (record, contents) = Record::reopen(entry)?;
         let mut warnings = Vec::new();
         if contents.cut_short {
-            warnings.push("a crash cut the last line of the journal short; it is dropped".to_owned());
+            warnings.push("a crash cut the last line of the journal short; it is removed".to_owned());
         }
         let state = read_state(&entry.state);
         if let Some(unreadable) = state.as_ref().err().filter(|error| !error.is_missing()) {

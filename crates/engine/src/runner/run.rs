@@ -51,7 +51,7 @@ pub struct Finished {
 
 /// A run that failed.
 #[derive(Debug, thiserror::Error)]
-#[error("the debate {} could not go on", debate.id)]
+#[error("the debate {} could not continue", debate.id)]
 pub struct Failed {
     /// The debate up to its last event.
     pub debate: Box<Debate>,

@@ -34,7 +34,7 @@ pub enum SpendingError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The ledger cannot be read.
-    #[error("cannot read the ledger of what was spent, {path}")]
+    #[error("cannot read the spending ledger {path}")]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -42,7 +42,7 @@ pub enum SpendingError {
         source: io::Error,
     },
     /// The ledger is damaged.
-    #[error("the ledger of what was spent, {path}, is damaged")]
+    #[error("the spending ledger {path} is damaged")]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -50,7 +50,7 @@ pub enum SpendingError {
         source: serde_json::Error,
     },
     /// A later version wrote the ledger.
-    #[error("the ledger of what was spent, {path}, is in format {found}, which a newer version wrote")]
+    #[error("the spending ledger {path} is in format {found}, which a newer version wrote")]
     Newer {
         /// The file.
         path: PathBuf,
@@ -88,7 +88,7 @@ impl Diagnostic for SpendingError {
         let hint = match self {
             Self::Store(error) => return error.hint(),
             Self::Damaged { .. } => {
-                "restore it from a copy, or remove it: then the spending of removed debates no longer counts"
+                "restore it from a copy, or remove it: the spending of removed debates then no longer counts"
             }
             Self::Newer { .. } => "use a version of the program at least as new",
             Self::Held { .. } => "try again; check whether another server, or a program that removes debates, hangs",

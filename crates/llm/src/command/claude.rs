@@ -103,7 +103,7 @@ fn result(line: &Value, heard: &mut Transcript) {
     let text = text_at(line, "/result");
     if line["is_error"] == true {
         let of_list = || text_at(line, "/errors/0");
-        heard.error = Some(text.or_else(of_list).unwrap_or_else(|| "it says no more than that".to_owned()));
+        heard.error = Some(text.or_else(of_list).unwrap_or_else(|| "no further reason".to_owned()));
         heard.status = line["api_error_status"].as_u64().and_then(|status| u16::try_from(status).ok());
     } else {
         heard.whole = text;

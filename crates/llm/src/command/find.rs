@@ -23,13 +23,13 @@ pub enum ProgramFault {
         program: String,
     },
     /// Its path is relative.
-    #[error("`{program}` is a relative path: name the program alone, or its whole path")]
+    #[error("`{program}` is a relative path: use the program's name or its absolute path")]
     Relative {
         /// The path.
         program: String,
     },
     /// It reports no version.
-    #[error("`{program} --version` says no version: {said}")]
+    #[error("`{program} --version` reports no version: {said}")]
     NoVersion {
         /// Its name.
         program: String,
@@ -37,7 +37,7 @@ pub enum ProgramFault {
         said: String,
     },
     /// This version was never tested to only answer.
-    #[error("{program} {version} was not tried here, but {}", tried.join(" and "))]
+    #[error("{program} {version} was not tested, but {}", tried.join(" and "))]
     Untried {
         /// Its name.
         program: String,

@@ -59,7 +59,7 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
                 heard.is_complete = true;
             } else {
                 let said = text_at(line, "/error/message");
-                heard.error = Some(said.unwrap_or_else(|| "it says no more than that".to_owned()));
+                heard.error = Some(said.unwrap_or_else(|| "no further reason".to_owned()));
             }
             if count(stats, "tool_calls").is_some_and(|calls| calls > 0) {
                 heard.tool.get_or_insert_with(|| "a tool".to_owned());

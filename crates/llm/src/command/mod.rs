@@ -95,7 +95,7 @@ impl CommandModel {
         let program = &self.program;
         let kind = program.preset.map(|preset| preset.kind);
         let place = Workplace::new(kind, request).map_err(|error| ModelError::Unsendable {
-            message: format!("no directory can be made for the program: {error}"),
+            message: format!("cannot create a directory for the program: {error}"),
         })?;
         let invocation = Invocation {
             executable: &program.executable,
@@ -183,7 +183,7 @@ impl ChatModel for CommandModel {
         let until = limited.filter(|until| *until > Utc::now());
         let outcome = match until {
             Some(until) => {
-                let message = "its limit is still reached".to_owned();
+                let message = "its limit has not ended".to_owned();
                 Err(ModelError::UsageLimit { until: Some(until), message })
             }
             None => Ok(()),

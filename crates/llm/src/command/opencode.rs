@@ -83,7 +83,7 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
         }
         Some("error") => {
             let said = text_at(&line["error"], "/data/message").or_else(|| text_at(&line["error"], "/name"));
-            heard.error = Some(said.unwrap_or_else(|| "it says no more than that".to_owned()));
+            heard.error = Some(said.unwrap_or_else(|| "no further reason".to_owned()));
             let status = line["error"]["data"]["statusCode"].as_u64();
             heard.status = status.and_then(|status| u16::try_from(status).ok());
         }

@@ -33,7 +33,7 @@ pub(super) fn conclude(printed: &str, settings: &ProgramSettings, heard: &mut Tr
         return;
     }
     let Ok(all) = serde_json::from_str::<Value>(printed) else {
-        heard.error = Some("what it printed is not JSON".to_owned());
+        heard.error = Some("its output is not JSON".to_owned());
         return;
     };
     let at = |pointer: &Option<String>| all.pointer(pointer.as_deref()?);
@@ -45,7 +45,7 @@ pub(super) fn conclude(printed: &str, settings: &ProgramSettings, heard: &mut Tr
         heard.error = Some(words.unwrap_or_else(|| said.to_string()));
     } else if heard.whole.is_none() {
         let pointer = settings.text.as_deref().unwrap_or_default();
-        heard.error = Some(format!("there is no text at `{pointer}` of what it printed"));
+        heard.error = Some(format!("its output has no text at `{pointer}`"));
     }
     // A sum needs all of its figures.
     let sum = |pointers: &[String]| {

@@ -158,7 +158,7 @@ pub(super) async fn run(
                     // It is complete but does not end: its output counts.
                     Err(_) if is_complete => return Err(Stop::Enough),
                     Err(_) => {
-                        let message = format!("it was silent for longer than {} s", invocation.idle.as_secs_f64());
+                        let message = format!("it was idle for more than {} s", invocation.idle.as_secs_f64());
                         return Err(Stop::Failed(ModelError::Broken { message }));
                     }
                 }

@@ -35,5 +35,5 @@ pub(super) fn check_model(model: &str) -> Result<(), ModelError> {
     if model.starts_with(|c: char| c.is_ascii_alphanumeric()) && model.chars().all(is_plain) {
         return Ok(());
     }
-    Err(ModelError::Unsendable { message: format!("`{model}` is no name of a model that a program can be given") })
+    Err(ModelError::Unsendable { message: format!("`{model}` is not a valid model name for a program") })
 }

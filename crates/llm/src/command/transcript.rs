@@ -86,7 +86,7 @@ impl Transcript {
             return Err(FailedAttempt { error, usage, may_be_billed });
         }
         if !self.is_complete && !self.is_over {
-            let message = "it ended before it had said that this was all".to_owned();
+            let message = "it ended before its answer was complete".to_owned();
             return Err(FailedAttempt::with_usage(ModelError::Broken { message }, usage));
         }
         let (finish, word) = finish_word(self.finish.as_deref());
@@ -109,7 +109,7 @@ impl Transcript {
         let said = self.error.clone().or_else(|| failed.then(|| exit.complaint.trim().to_owned()));
         let message = said.filter(|said| !said.is_empty()).unwrap_or_else(|| match exit.code {
             Some(code) => format!("it ended with the exit code {code}"),
-            None => "a signal ended it".to_owned(),
+            None => "it was killed by a signal".to_owned(),
         });
         let secrets = secrets.iter().filter(|secret| secret.expose_secret().len() >= SHORTEST_SECRET);
         let message = secrets.fold(message, |text, secret| text.replace(secret.expose_secret(), "[redacted]"));

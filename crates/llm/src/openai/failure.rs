@@ -47,7 +47,7 @@ impl Refusal {
         let message = if let Some(message) = said.message.filter(|message| !message.trim().is_empty()) {
             one_line(&message, address)
         } else if let Some(target) = redirect_target(answer) {
-            format!("it redirects to {}, which is not followed", address.redact(&target))
+            format!("it redirects to {}, which is refused", address.redact(&target))
         } else {
             excerpt(&answer.body, address)
         };

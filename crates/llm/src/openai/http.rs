@@ -160,7 +160,7 @@ fn check_certificates(path: &Path) -> Result<(), CertificateFileError> {
         Err(error) => format!("cannot be read: {error}"),
         Ok(bytes) => match Certificate::from_pem_bundle(&bytes) {
             Ok(certificates) if !certificates.is_empty() => return Ok(()),
-            Ok(_) | Err(_) => "holds no certificate in PEM form".to_owned(),
+            Ok(_) | Err(_) => "contains no PEM certificate".to_owned(),
         },
     };
     Err(CertificateFileError { path: path.to_owned(), problem })
@@ -224,7 +224,7 @@ mod tests {
             let broken = directory.path().join("broken.pem");
             std::fs::write(&broken, content).unwrap();
             let error = check_certificates(&broken).unwrap_err().to_string();
-            assert!(error.ends_with("holds no certificate in PEM form"), "{content:?}: {error}");
+            assert!(error.ends_with("contains no PEM certificate"), "{content:?}: {error}");
         }
     }
 

@@ -51,7 +51,7 @@ impl OpenAiClient {
         let list: Option<List> = serde_json::from_slice(&answer.body).ok();
         let entries = list.and_then(|list| list.data.or(list.models));
         let entries =
-            entries.ok_or_else(|| broken(format!("it is no list of models: {}", excerpt(&answer.body, address))))?;
+            entries.ok_or_else(|| broken(format!("it is not a list of models: {}", excerpt(&answer.body, address))))?;
         let mut offered: Vec<Offered> = entries.iter().filter_map(read).collect();
         offered.sort_by(|one, other| one.name.cmp(&other.name));
         offered.dedup_by(|one, other| one.name == other.name);

@@ -70,7 +70,7 @@ impl Streamed {
             tokio::select! {
                 biased;
                 chunk = self.response.chunk() => chunk,
-                () = alarm => return Err(broken(format!("the stream was silent for {idle:?}"))),
+                () = alarm => return Err(broken(format!("the stream was idle for {idle:?}"))),
             }
         } else {
             self.response.chunk().await
@@ -227,7 +227,8 @@ impl Transport {
 }
 
 fn wants_password(proxy: &str) -> ModelError {
-    let message = format!("by the proxy {proxy}, which wants a user and a password (`http://user:password@host:port`)");
+    let message =
+        format!("by the proxy {proxy}, which requires a user and a password (`http://user:password@host:port`)");
     ModelError::Refused { status: StatusCode::PROXY_AUTHENTICATION_REQUIRED.as_u16(), message }
 }
 
@@ -240,7 +241,7 @@ pub(super) fn broken(message: impl Into<String>) -> ModelError {
 }
 
 fn broken_off(error: reqwest::Error) -> ModelError {
-    broken(format!("it broke off: {}", root_cause(error)))
+    broken(format!("it was interrupted: {}", root_cause(error)))
 }
 
 fn is_event_stream(headers: &HeaderMap) -> bool {

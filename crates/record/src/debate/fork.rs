@@ -40,7 +40,7 @@ pub enum ForkError {
     #[error(transparent)]
     Record(#[from] FoldError),
     /// The debate's protocol has no such stage, or it makes no calls.
-    #[error("its protocol makes no calls in a stage `{stage}`; stages that make some: {}", .known.join(", "))]
+    #[error("its protocol makes no calls in a stage `{stage}`; stages with calls: {}", .known.join(", "))]
     UnknownStage {
         /// The stage.
         stage: StageId,
@@ -48,7 +48,7 @@ pub enum ForkError {
         known: Vec<String>,
     },
     /// The name is not a stage but a kind of call within one.
-    #[error("{stage} is a kind of call within the stage {}; a debate can only branch off before a whole stage: `{at}`", at.written_stage())]
+    #[error("{stage} is a kind of call within the stage {}; a debate can only be forked before a whole stage: `{at}`", at.written_stage())]
     KindOfCall {
         /// The name.
         stage: StageId,
@@ -62,7 +62,7 @@ pub enum ForkError {
         stage: StageId,
     },
     /// The debate ended before the point.
-    #[error("the debate never came to {point}; it came as far as {last}")]
+    #[error("the debate never reached {point}; its last point is {last}")]
     NotReached {
         /// The point.
         point: ForkPoint,
@@ -70,7 +70,7 @@ pub enum ForkError {
         last: ForkPoint,
     },
     /// The stage is outside the rounds, and the debate reached it after another number of them.
-    #[error("the debate never came to {point}, but to {at}")]
+    #[error("the debate never reached {point}, but it reached {at}")]
     OtherRound {
         /// The point.
         point: ForkPoint,
@@ -83,7 +83,7 @@ pub enum ForkError {
     )]
     OtherProtocol,
     /// The changed settings have fewer rounds than are kept.
-    #[error("the branch keeps {taken_over} rounds, more than the {rounds} of the changed settings")]
+    #[error("the fork keeps {taken_over} rounds, more than the {rounds} of the changed settings")]
     TooManyRounds {
         /// The number of kept rounds.
         taken_over: u32,
@@ -91,13 +91,13 @@ pub enum ForkError {
         rounds: u32,
     },
     /// The changed settings move an agent to another side.
-    #[error("the texts kept from {agent} were written for another `position` than the changed settings give it")]
+    #[error("the texts kept from {agent} were written for another `position` than in the changed settings")]
     OtherSide {
         /// The agent.
         agent: AgentId,
     },
     /// The changed settings lack an agent whose work is kept.
-    #[error("the branch keeps texts by {}, which the changed settings do not have", listed(agents))]
+    #[error("the fork keeps texts by {}, which the changed settings lack", listed(agents))]
     UnknownAgents {
         /// The agents.
         agents: Vec<AgentId>,
@@ -478,11 +478,11 @@ mod tests {
         let refused = |point: &str| forked(point).unwrap_err().to_string();
         assert_eq!(
             refused("1.opera"),
-            "its protocol makes no calls in a stage `opera`; stages that make some: pitch, heckle, applause, show-of-hands, ruling"
+            "its protocol makes no calls in a stage `opera`; stages with calls: pitch, heckle, applause, show-of-hands, ruling"
         );
         assert_eq!(refused("0.heckle"), "heckle belongs to a round, and the first is 1");
-        assert_eq!(refused("2.heckle"), "the debate never came to 2.heckle; it came as far as 1.ruling");
-        assert_eq!(refused("0.ruling"), "the debate never came to 0.ruling, but to 1.ruling");
+        assert_eq!(refused("2.heckle"), "the debate never reached 2.heckle; its last point is 1.ruling");
+        assert_eq!(refused("0.ruling"), "the debate never reached 0.ruling, but to 1.ruling");
     }
 
     #[test]
@@ -501,9 +501,9 @@ mod tests {
         let refused = |point: &str| Ranks(&stages).place(&point.parse().unwrap()).unwrap_err().to_string();
         assert_eq!(
             refused("1.murmur"),
-            "murmur is a kind of call within the stage speech; a debate can only branch off before a whole stage: `1.speech`"
+            "murmur is a kind of call within the stage speech; a debate can only be forked before a whole stage: `1.speech`"
         );
-        assert_eq!(refused("1.opera"), "its protocol makes no calls in a stage `opera`; stages that make some: speech");
+        assert_eq!(refused("1.opera"), "its protocol makes no calls in a stage `opera`; stages with calls: speech");
     }
 
     #[test]

@@ -29,9 +29,8 @@ const ROUNDS: u32 = 1;
 /// Agents propose and review each other; the judge drafts the answer, which is checked.
 pub static COUNCIL: Protocol = Protocol {
     name: "council",
-    about: "agents propose, each reads all others at once, the judge drafts one answer, and the draft is checked before \
-            it is delivered",
-    suits: "a first debate, and any question that several views should answer in few calls",
+    about: "agents propose, each reviews all others at once, the judge drafts one answer, and the draft is checked",
+    suits: "a first debate, and any question that needs several views in few calls",
     calls: "2·n + 1, and 4 for the check",
     check,
     default_rounds: ROUNDS,
@@ -80,19 +79,20 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     }
     if rules.quick && agents != QUICK_AGENTS {
         let problem = format!("a quick council has {QUICK_AGENTS} agents, but {agents} take part");
-        return Err(Unfit::new(problem, "leave out `debate.quick`, or choose two in the configuration").about("agents"));
+        return Err(Unfit::new(problem, "remove `debate.quick`, or choose two in the configuration").about("agents"));
     }
-    let of_dialectic = |key: &str| format!("take the protocol dialectic, or leave out `{key}`");
+    let of_dialectic = |key: &str| format!("use the protocol dialectic, or remove `{key}`");
     if rules.rounds != ROUNDS {
-        let problem = format!("council has one round, and {} are asked for", rules.rounds);
+        let problem = format!("council has one round, not {}", rules.rounds);
         return Err(Unfit::new(problem, of_dialectic("debate.rounds")).about("debate.rounds"));
     }
     if rules.critics != Critics::All {
-        let problem = "in a council everybody reads everybody: `debate.critics` does not apply";
+        let problem = "in a council everybody reviews everybody: `debate.critics` does not apply";
         return Err(Unfit::new(problem, of_dialectic("debate.critics")));
     }
     if rules.termination_condition.kind != TerminationKind::Fixed {
-        let (problem, key) = ("council has one round: no condition can end it earlier", "debate.terminationCondition");
+        let (problem, key) =
+            ("a council has one round: no condition can end it earlier", "debate.terminationCondition");
         return Err(Unfit::new(problem, of_dialectic(key)).about(key));
     }
     if rules.synthesis_method != SynthesisMethod::Judge {

@@ -51,7 +51,7 @@ mod salt {
 /// Agents propose, criticise each other and refine, round by round; the judge writes the answer.
 pub static DIALECTIC: Protocol = Protocol {
     name: "dialectic",
-    about: "agents propose, criticise each other and refine, round by round; the judge brings it together",
+    about: "agents propose, criticise each other and refine, round by round; the judge writes the answer",
     suits: "a design question that deserves several perspectives",
     calls: "n + r·n² + 1, and 4 for the check",
     check: |_| Ok(()),
@@ -224,7 +224,7 @@ fn text(key: CallKey, prompt: &'static Prompt) -> Step {
 fn proposals(debate: &Debate) -> Vec<Step> {
     let before = debate.current_round.saturating_sub(1);
     let step = |agent: &AgentSettings| {
-        let again = || format!("{} has no refinement of round {before}: it is asked for a new proposal", agent.id);
+        let again = || format!("{} has no refinement of round {before}, and is asked for a new proposal", agent.id);
         text(key(debate, PROPOSAL, agent), &PROPOSE).after(own_summary(debate, agent)).saying((before > 0).then(again))
     };
     debate.agents().iter().map(step).collect()

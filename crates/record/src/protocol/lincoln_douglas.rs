@@ -23,7 +23,7 @@ static ANSWER: Prompt = prompt!("motion/answer.md", None);
 pub static LINCOLN_DOUGLAS: Protocol = Protocol {
     name: "lincoln-douglas",
     about: "one speaks for a motion and one against it, in turn, with cross-examination; the judge decides",
-    suits: "a question of principle with two answers, argued out closely",
+    suits: "a question of principle with two answers, argued closely",
     calls: "2·r + 6",
     check,
     default_rounds: DEFAULT_ROUNDS,
@@ -71,8 +71,8 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     }
     let is_manned = |position| on_side(settings, position).next().is_some();
     if !is_manned(Position::For) || !is_manned(Position::Against) {
-        let hint = "set one `position` to for and the other to against, or leave out both: then the first speaks for \
-                    the motion";
+        let hint = "set one `position` to for and the other to against, or remove both: the first then speaks for \
+             the motion";
         return Err(Unfit::new("lincoln-douglas needs one agent for the motion and one against it", hint));
     }
     Ok(())

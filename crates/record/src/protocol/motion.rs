@@ -156,7 +156,7 @@ fn opened(debate: &Debate) -> Result<Trigger, String> {
     for (position, where_to) in [(Position::For, "for"), (Position::Against, "against")] {
         let mut speakers = on_side(settings, position).peekable();
         if speakers.peek().is_some() && !speakers.any(|agent| has_opened(&agent)) {
-            return Err(format!("nobody has opened {where_to} the motion"));
+            return Err(format!("no one has opened {where_to} the motion"));
         }
     }
     let speakers = speakers(settings);

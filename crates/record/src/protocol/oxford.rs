@@ -47,7 +47,7 @@ macro_rules! votes {
 pub static OXFORD: Protocol = Protocol {
     name: "oxford",
     about: "two sides speak on a motion, an audience votes before and after; the judge decides",
-    suits: "a decision with two sides, where it matters which of them convinces",
+    suits: "a decision with two sides, where persuading others matters",
     calls: "d·r + 2·(n - d) + 2, d of the n agents being on a side",
     check,
     default_rounds: DEFAULT_ROUNDS,
@@ -92,9 +92,9 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     check_rounds(settings)?;
     for (position, name) in [(Position::For, FOR), (Position::Against, AGAINST)] {
         if on_side(settings, position).next().is_none() {
-            let problem = format!("oxford needs agents on both sides, and nobody speaks {name} the motion");
-            let hint = "set `position` to for and to against for one agent each; where nobody has a position, the \
-                        first agent speaks for the motion and the second against it";
+            let problem = format!("oxford needs agents on both sides, and no one speaks {name} the motion");
+            let hint = "set `position` to for and to against for one agent each; without positions, the first agent \
+                 speaks for the motion and the second against it";
             return Err(Unfit::new(problem, hint));
         }
     }

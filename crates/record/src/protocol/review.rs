@@ -41,8 +41,8 @@ static ASSESS_AMENDED: Prompt = prompt!("check/assess.md", None);
 /// The first agent writes; the others accept or demand a rewrite.
 pub static REVIEW: Protocol = Protocol {
     name: "review",
-    about: "one agent writes, the others accept it or demand a rewrite; the judge assesses what comes out",
-    suits: "a design question that should be answered in one voice, with few calls",
+    about: "one agent writes, the others accept it or demand a rewrite; the judge assesses the result",
+    suits: "a design question that needs one coherent answer in few calls",
     calls: "at most n·r + 1, and 4 for the check",
     check,
     default_rounds: 2,
@@ -133,7 +133,7 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
         return Err(Unfit::new(problem, hint).about("agents"));
     }
     if settings.debate.rounds < FEWEST_ROUNDS {
-        let problem = format!("review needs {FEWEST_ROUNDS} rounds, a draft and a rewrite, and 1 is asked for");
+        let problem = format!("review needs {FEWEST_ROUNDS} rounds, a draft and a rewrite, not 1");
         let hint = format!("set `debate.rounds` to at least {FEWEST_ROUNDS}");
         return Err(Unfit::new(problem, hint).about("debate.rounds"));
     }

@@ -10,8 +10,8 @@ use super::{CLARIFY, Next, Protocol, Row, Unfit, all_clear, answers, clarificati
 /// All speak in turn for themselves; the judge scores them.
 pub static ROUNDTABLE: Protocol = Protocol {
     name: "roundtable",
-    about: "agents that take no side speak in turn on a motion, each knowing what was said before; the judge scores them",
-    suits: "an open question that several points of view should talk through",
+    about: "agents without sides speak in turn on a motion, each knowing the earlier speeches; the judge scores them",
+    suits: "an open question that needs several points of view",
     calls: "n·r + 2",
     check: |settings| {
         check_rounds(settings)?;

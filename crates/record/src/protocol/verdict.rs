@@ -107,7 +107,7 @@ fn outcome(debate: &Debate) -> Result<Trigger, String> {
         return Ok(VERDICT_READY);
     }
     if debaters(debate, false).is_empty() {
-        return Err("nobody has spoken: there is nothing to judge".to_owned());
+        return Err("no one has spoken: there is nothing to judge".to_owned());
     }
     Err(with_failure(debate, VERDICT, "the judge could not give a verdict"))
 }

@@ -94,7 +94,7 @@ pub fn steps(debate: &Debate, ballots: &Ballots) -> Vec<Step> {
             let most = tally.values().copied().max().unwrap_or(0);
             format!("the vote is tied at {most} between {names}: the judge decides")
         } else {
-            format!("ballots failed that could have decided between {names}: the judge decides")
+            format!("failed ballots could have decided between {names}: the judge decides")
         };
         let tied = contenders.into_iter().cloned().collect();
         steps.push(ballots.step(ballots.key(debate, &settings.judge), tied, ballots.tie_salt, Some(notice)));

@@ -94,17 +94,15 @@ pub enum JournalError {
         fault: LineFault,
     },
     /// The text after the last line break is not the beginning of a line.
-    #[error("the journal {path} was changed at its end: what follows line {line} is not a line")]
+    #[error("the journal {path} was changed at its end: the text after line {line} is not a line")]
     End {
         /// The journal.
         path: PathBuf,
         /// The number of the last line; 0 without one.
         line: usize,
     },
-    /// It is shorter than when the state was saved.
-    #[error(
-        "the end of the journal {path} is missing: it has {found} events, and had {saved} when the state was saved"
-    )]
+    /// It is shorter than at the last save.
+    #[error("the end of the journal {path} is missing: it has {found} events, and had {saved} at the last save")]
     EndMissing {
         /// The journal.
         path: PathBuf,
@@ -159,7 +157,7 @@ impl JournalError {
                 (Arguments, hint, None)
             }
             Self::EndMissing { .. } => {
-                let hint = "restore the whole journal, or remove the state file to continue from what is left";
+                let hint = "restore the whole journal, or remove the state file to continue from the rest";
                 (Arguments, hint, None)
             }
             Self::Line { .. } | Self::Altered { .. } | Self::End { .. } => {

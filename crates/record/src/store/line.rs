@@ -45,8 +45,8 @@ impl LineFault {
     pub(super) fn in_words(&self, line: usize) -> String {
         let before = if line == 1 { "the beginning".to_owned() } else { format!("line {}", line - 1) };
         match self {
-            Self::Altered => "was changed: its hash does not fit".to_owned(),
-            Self::Unsealed => "was changed: its hash is not where it belongs".to_owned(),
+            Self::Altered => "was changed: its hash does not match".to_owned(),
+            Self::Unsealed => "was changed: its hash is in the wrong place".to_owned(),
             Self::Chain => format!("does not follow {before}: lines were changed, removed, added or moved"),
             Self::NotAnEvent(_) => "is not an event".to_owned(),
         }

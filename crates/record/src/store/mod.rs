@@ -106,13 +106,13 @@ pub enum StoreError {
         source: glob::PatternError,
     },
     /// A pattern without matches.
-    #[error("no debate fits the pattern `{pattern}`")]
+    #[error("no debate matches the pattern `{pattern}`")]
     NoMatch {
         /// As given.
         pattern: String,
     },
     /// A directory below a pattern cannot be read.
-    #[error("cannot look for debates that fit the pattern `{pattern}`")]
+    #[error("cannot search for debates that match the pattern `{pattern}`")]
     Search {
         /// As given.
         pattern: String,
@@ -120,7 +120,7 @@ pub enum StoreError {
         source: glob::GlobError,
     },
     /// A debate in another directory.
-    #[error("{path} is not in {directory}: only debates kept there can be removed")]
+    #[error("{path} is not in {directory}: only debates there can be removed")]
     Elsewhere {
         /// Its state file.
         path: PathBuf,
@@ -136,7 +136,7 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// Several debates match.
-    #[error("`{name}` fits several debates: {}", fits.join(", "))]
+    #[error("`{name}` matches several debates: {}", fits.join(", "))]
     Ambiguous {
         /// The requested name.
         name: String,

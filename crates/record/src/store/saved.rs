@@ -52,13 +52,13 @@ impl Entry {
             None => self.load_journal(),
             Some(debate) => Ok(match self.load_journal() {
                 Ok(saved) if saved.debate.id != debate.id => {
-                    let warning = format!("the journal beside it is of another debate, {}", saved.debate.id);
+                    let warning = format!("the journal beside it belongs to another debate, {}", saved.debate.id);
                     SavedDebate { debate, events: Vec::new(), warnings: vec![warning] }
                 }
                 Ok(saved) if finished(&debate) && !self.is_behind_journal() => SavedDebate { debate, ..saved },
                 Ok(saved) => saved,
                 Err(error) => {
-                    let warning = format!("{error}; this is the state as last saved");
+                    let warning = format!("{error}; this is the last saved state");
                     SavedDebate { debate, events: Vec::new(), warnings: vec![warning] }
                 }
             }),
@@ -76,7 +76,7 @@ impl Entry {
     /// Replaces a truncated or foreign state file: nothing is lost while the journal is intact.
     fn load_journal_instead(&self, unreadable: StateFileError) -> Result<SavedDebate, StoreError> {
         let Ok(mut saved) = self.load_journal() else { return Err(unreadable.into()) };
-        let warning = format!("{unreadable}; its journal is read instead, and `resume` rewrites the file");
+        let warning = format!("{unreadable}; its journal is used instead, and `resume` rewrites the file");
         saved.warnings.insert(0, warning);
         Ok(saved)
     }
@@ -85,7 +85,7 @@ impl Entry {
         let path = self.journal.clone().unwrap_or_else(|| self.state.with_extension("events.jsonl"));
         let contents = read_journal(&path)?;
         let debate = fold(&contents.events).map_err(|source| StoreError::Fold { path, source })?;
-        let cut = "a crash cut the last line of the journal short; it is left out";
+        let cut = "a crash cut the last line of the journal short; it is ignored";
         let warnings = contents.cut_short.then(|| cut.to_owned()).into_iter().collect();
         Ok(SavedDebate { debate, events: contents.events, warnings })
     }

@@ -73,7 +73,7 @@ pub enum Flaw {
         last: usize,
     },
     /// The journal is not the one of the last save.
-    #[error("line {line} of the journal is not the one that the state file was saved after")]
+    #[error("the state file was not saved after line {line} of this journal")]
     OtherJournal {
         /// Numbered from 1.
         line: u64,

@@ -42,7 +42,7 @@ fn objection(debate: &Debate) -> String {
     let ledger = Ledger::shown(debate).ledger;
     let weightiest = subject::weightiest(&ledger);
     let Some(one) = weightiest.first().and_then(|group| group.first()) else {
-        return "No objection was raised, or none can be told apart.".to_owned();
+        return "No objection was raised, or none could be read.".to_owned();
     };
     let view = View::new(debate, &[], None);
     let [critic, target] = [&one.critic_id, &one.target_id].map(|id| one_line(view.name_of(id)));

@@ -41,8 +41,8 @@ const LONG_WAIT: Duration = Duration::from_secs(1);
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 /// The keys.
-const HELP: &str = "p pause or go on · s stop and close · v more or less · ? · Ctrl-C";
-const REPLAY_HELP: &str = "p pause or go on · v more or less · q leave";
+const HELP: &str = "p pause or continue · s stop and close · v more or less · ? · Ctrl-C";
+const REPLAY_HELP: &str = "p pause or continue · v more or less · q leave";
 const SHORT_HELP: &str = "p pause · s stop · v more or less · Ctrl-C";
 
 const HEADER: Style = Style::new().bold();
@@ -156,11 +156,11 @@ pub(super) fn block(
     let rows = size.rows.saturating_sub(1).max(1);
     let is_replay = controls.keys == HeardKeys::Replay;
     if is_replay && controls.is_held {
-        let waits = format!("{HELD}Paused{HELD:#} · p goes on · q leaves");
+        let waits = format!("{HELD}Paused{HELD:#} · p continues · q leaves");
         return vec![truncate_str(&waits, columns, "…").into_owned()];
     }
     if !progress.is_running() {
-        let waits = format!("{HELD}Paused{HELD:#} · p goes on · Ctrl-C leaves it, saved, for later");
+        let waits = format!("{HELD}Paused{HELD:#} · p continues · Ctrl-C saves and leaves");
         return if controls.is_held { vec![truncate_str(&waits, columns, "…").into_owned()] } else { Vec::new() };
     }
     let mut lines: Vec<String> = Vec::new();

@@ -35,7 +35,7 @@ struct GapLine {
 #[derive(Debug, thiserror::Error)]
 pub enum EventSinkError {
     /// The reader has closed stdout, which is no error.
-    #[error("nobody reads the event stream any more")]
+    #[error("the event stream has no reader any more")]
     ReaderGone,
     /// Events that were missed cannot be read from the journal.
     #[error("the event stream cannot be rebuilt from the journal")]

@@ -7,7 +7,7 @@ use dialectic_record::debate::{AgentId, CallKey, Event, Progress, Signal, StopRe
 use super::result::{result_line, swayed};
 
 /// Printed in place of dropped lines.
-pub(super) const GAP: &str = "… progress is skipped here: nobody read it in time …";
+pub(super) const GAP: &str = "… progress is skipped here: it was not read in time …";
 
 /// Turns signals into lines.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ impl PlainLines {
                 let (agent, stage) = (&key.agent_id, key.stage);
                 vec![format!("{agent} retries its {stage}{}: retry {attempt} in {wait}: {error}", of(key))]
             }
-            Signal::ServerBack => vec!["the server is back: the debate goes on".to_owned()],
+            Signal::ServerBack => vec!["the server is back: the debate continues".to_owned()],
             Signal::CallEnded { key, error: Some(error), waits_for_server: false, .. } => {
                 vec![format!("{} failed to {}{}: {error}", key.agent_id, words(key).infinitive, target(key))]
             }
@@ -85,7 +85,7 @@ impl PlainLines {
             }
             Event::Completed { .. } => self.end_round(progress),
             Event::Stopping { reason: StopReason::Budget } => vec!["stopping: the limit is reached".to_owned()],
-            Event::Stopping { reason: StopReason::User } => vec!["stopping: the user asked for it".to_owned()],
+            Event::Stopping { reason: StopReason::User } => vec!["stopping: the user requested it".to_owned()],
             Event::Suspended { stage } => vec![progress.panel().words(*stage).progressive.into_owned()],
             // Nothing that began after the questions could be resumed.
             Event::Resumed if progress.round() == 0 => Vec::new(),

@@ -33,7 +33,7 @@ pub(super) fn result_line<'a>(
         Event::Challenged { key, challenge, .. } => Some(format!("{}: {}", by(key), challenged(challenge))),
         Event::Observed { key, observations, .. } => Some(format!("{}: {}", by(key), observed(observations))),
         Event::Extended { winner, missing, .. } => {
-            Some(format!("the debate goes on: {} misses {}", name(winner), missing.join("; ")))
+            Some(format!("the debate continues: {} misses {}", name(winner), missing.join("; ")))
         }
         Event::Contributed { key, contribution, .. } => {
             contribution.metadata.choice.as_ref().map(|choice| format!("{}: {choice}", by(key)))
@@ -78,7 +78,7 @@ pub(super) fn related(relations: &Relations) -> String {
 /// `agreement 67 (80 are enough) on 3 matters; texts 84 alike, 92 like before`
 pub(super) fn measured(convergence: &Convergence) -> String {
     let reached = convergence.agreement.map_or_else(|| "unknown".to_owned(), whole);
-    let mut text = format!("agreement {reached} ({} are enough)", score(convergence.threshold));
+    let mut text = format!("agreement {reached} ({} needed)", score(convergence.threshold));
     if let Some(unknown) = &convergence.unknown {
         let _ = write!(text, ", {unknown}");
     } else {
@@ -99,10 +99,10 @@ pub(super) fn measured(convergence: &Convergence) -> String {
     text
 }
 
-/// `nothing stands against the agreement`, or the objections.
+/// `nothing contradicts the agreement`, or the objections.
 pub(super) fn challenged(challenge: &Challenge) -> String {
     if challenge.is_empty() {
-        return "nothing stands against the agreement".to_owned();
+        return "nothing contradicts the agreement".to_owned();
     }
     let (claims, points) = (challenge.claims.len() as u64, challenge.points.len() as u64);
     format!("{} without support, {} without an answer", counted(claims, "claim"), counted(points, "point"))

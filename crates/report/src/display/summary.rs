@@ -70,7 +70,7 @@ pub fn summary(debate: &Debate) -> String {
 
 fn round_of<'d>(debate: &'d Debate, round: &'d Round) -> Vec<Block<'d>> {
     let number = round.round_number;
-    let late = if round.timed_out { " (ran into its time limit)" } else { "" };
+    let late = if round.timed_out { " (reached its time limit)" } else { "" };
     let summaries = round.summaries.iter().flatten().map(|(_, summary)| {
         let metadata = &summary.metadata;
         let [before, after] = [metadata.before_chars, metadata.after_chars].map(|chars| thousands(chars as u64));
@@ -177,7 +177,7 @@ mod tests {
         Simplicity Advocate  refinement, 1 tool call             2,000 tokens      2.0 s
         - convergence score: 72.5 (threshold 80)
 
-        Round 2 (ran into its time limit)
+        Round 2 (reached its time limit)
         Who                  What                                 Tokens   Time
         Simplicity Advocate  summary 12,000 to 2,400 chars  4,000 tokens    N/A
         Simplicity Advocate  proposal                           0 tokens  0.0 s
@@ -200,7 +200,7 @@ mod tests {
           - agent-architect failed in the critique of agent-kiss of round 2: the
             server answered 503
           - agent-kiss's critique in round 1 was cut at the output limit
-          - round 2 ran into its time limit
+          - round 2 reached its time limit
           - the convergence score of round 2 could not be read
           - agent-architect's critique of agent-kiss in round 1 could not be read for
             points

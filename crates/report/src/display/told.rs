@@ -96,7 +96,7 @@ impl Teller {
                 let polls = progress.polls_compared_in(*stage).map(|polls| swayed(&polls));
                 polls.map_or_else(Told::default, |text| note(&text, columns))
             }
-            Signal::ServerBack => note("the server is back: the debate goes on", columns),
+            Signal::ServerBack => note("the server is back: the debate continues", columns),
             _ => Told::default(),
         }
     }
@@ -136,11 +136,11 @@ impl Teller {
                 self.is_stopping = true;
                 Some(match reason {
                     StopReason::Budget => "stopping: the limit is reached".to_owned(),
-                    StopReason::User => "stopping: the judge closes the debate with what there is".to_owned(),
+                    StopReason::User => "stopping: the judge closes the debate with its current texts".to_owned(),
                 })
             }
-            Event::RoundTimedOut { round } => Some(format!("round {round} ran into its time limit")),
-            Event::Resumed => Some("the debate goes on".to_owned()),
+            Event::RoundTimedOut { round } => Some(format!("round {round} reached its time limit")),
+            Event::Resumed => Some("the debate continues".to_owned()),
             Event::Voted { voting, .. } => Some(counted_votes(panel, voting)),
             Event::Measured { convergence, .. } => {
                 self.convergence = Some(convergence.clone());
@@ -157,7 +157,7 @@ impl Teller {
         let why = self.evaluation.as_ref().and_then(|evaluation| {
             let reached = evaluation.score.filter(|score| *score >= evaluation.threshold)?;
             let (kind, threshold) = (evaluation.kind.name(), score(evaluation.threshold));
-            Some(format!(": {kind} {} of the {threshold} that are enough", score(reached)))
+            Some(format!(": {kind} {} of the {threshold} needed", score(reached)))
         });
         if why.is_none() && self.convergence.as_ref().is_some_and(Convergence::is_reached) {
             // The judge may still extend the debate.
@@ -277,7 +277,7 @@ fn counted_votes(panel: &PanelInfo, voting: &Voting) -> String {
             voting.count.as_ref().and_then(|count| count.undecided).map_or(": it is a tie", |why| match why {
                 Undecided::Tie => ": it is a tie, and the judge decides",
                 Undecided::NoQuorum => ": there is no quorum, and the judge decides",
-                Undecided::ShortOfRule => ": the most votes are too few, and the judge decides",
+                Undecided::ShortOfRule => ": the leader has too few votes, and the judge decides",
             })
         }
     };

@@ -381,8 +381,8 @@ impl Reporter {
                     Detail::Full => Detail::Compact,
                 };
                 self.print(match self.detail {
-                    Detail::Compact => b"(from here on first sentences)\n",
-                    Detail::Full => b"(from here on whole texts)\n",
+                    Detail::Compact => b"(first sentences from here on)\n",
+                    Detail::Full => b"(whole texts from here on)\n",
                 });
             }
             ViewMessage::Hidden { is_hidden, shown } => {
@@ -626,7 +626,7 @@ mod tests {
         drop(sender);
         display.await.unwrap();
         let shown = memory.text();
-        let gap = "… progress is skipped here: nobody read it in time …\nwarning: look out\nproposal started";
+        let gap = "… progress is skipped here: it was not read in time …\nwarning: look out\nproposal started";
         assert!(shown.starts_with(gap), "{}", &shown[..200]);
         assert!(shown.ends_with("round 1/3 ended: 0 tokens, $0.0000 so far\n"), "{}", &shown[shown.len() - 200..]);
     }

@@ -44,23 +44,23 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
         let role = if one.id == view.judge.id { "judge" } else { &one.role };
         format!("{} ({}): {}", inline(&one.name), inline(role), inline(&one.model))
     });
-    list(&mut page, "Who took part", participants.collect());
-    list(&mut page, "How it went", debate.rounds.iter().map(|round| course(debate, round, &ledger)).collect());
+    list(&mut page, "Participants", participants.collect());
+    list(&mut page, "Course", debate.rounds.iter().map(|round| course(debate, round, &ledger)).collect());
     decided(&mut page, view);
     let open: Vec<&Objection> = ledger.in_order().into_iter().filter(|one| one.open).collect();
     let points = open.iter().map(|one| {
         let (critic, target) = (inline(view.name_of(&one.critic_id)), inline(view.name_of(&one.target_id)));
         format!("[{}] {critic} to {target}: {}", one.point.severity.name(), brief(&one.point.in_words(), ITEM))
     });
-    list(&mut page, "Objections that stayed open", points.collect());
+    list(&mut page, "Open objections", points.collect());
     if let Some(outcome) = &debate.outcome {
-        list(&mut page, "What went wrong", outcome.reasons.iter().map(|reason| inline(reason).into_owned()).collect());
+        list(&mut page, "Failures", outcome.reasons.iter().map(|reason| inline(reason).into_owned()).collect());
     }
     let asked = debate.follow_ups.iter().map(|one| {
         let missing = if one.answer.is_none() { " (not answered)" } else { "" };
         format!("{}{missing}", inline(truncate(&one.question, ITEM)))
     });
-    list(&mut page, "What was asked afterwards", asked.collect());
+    list(&mut page, "Follow-up questions", asked.collect());
     section(&mut page, "Read on", &read_on(debate, &inline(name), !ledger.objections.is_empty()));
     page
 }
@@ -120,7 +120,7 @@ fn course(debate: &Debate, round: &Round, ledger: &Ledger) -> String {
         parts.push(format!("{} {reached}", evaluation.kind.name()));
     }
     if round.timed_out {
-        parts.push("ran into its time limit".to_owned());
+        parts.push("reached its time limit".to_owned());
     }
     format!("Round {}: {}", round.round_number, parts.join("; "))
 }
@@ -134,7 +134,7 @@ fn decided(page: &mut String, view: &View<'_>) {
     let Some(solution) = &debate.final_solution else { return };
     section(page, "The solution begins", &beginning(without_assessment(&solution.description)));
     let items = |texts: &[String]| texts.iter().map(|text| brief(text, ITEM)).collect();
-    list(page, "What was given up", items(&solution.tradeoffs));
+    list(page, "Trade-offs", items(&solution.tradeoffs));
     list(page, "Major requirements not fulfilled", items(&solution.unfulfilled_major_requirements));
     list(page, "Major requirements fulfilled in part", items(&subject::partly_fulfilled(solution)));
     list(page, "Open questions", items(&solution.open_questions));

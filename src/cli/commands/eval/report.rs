@@ -57,7 +57,7 @@ pub(super) fn details(evaluated: &[Evaluated]) -> String {
     let answers = counted(total.answers, "answer");
     let _ = write!(
         text,
-        "\n  in all: {answers}, {}, cost {}",
+        "\n  total: {answers}, {}, cost {}",
         sum_of_tokens(total.tokens, total.silent_calls),
         cost(total.cost)
     );

@@ -71,7 +71,7 @@ impl Diagnostic for ChoiceError {
 }
 
 fn known_of(known: &[String]) -> String {
-    if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) }
+    if known.is_empty() { "it has no names".to_owned() } else { format!("it has {}", known.join(", ")) }
 }
 
 impl TextSelection {

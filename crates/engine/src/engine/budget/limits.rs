@@ -31,7 +31,7 @@ const STEPS: u16 = 16;
 #[derive(Debug, thiserror::Error)]
 pub enum BudgetError {
     /// Some models have no known price.
-    #[error("the cost limit of {limit} cannot be kept: no price is known of {}", models.join(", "))]
+    #[error("the cost limit of {limit} cannot be enforced: no price is known for {}", models.join(", "))]
     Unpriced {
         /// The limit.
         limit: Usd,
@@ -42,8 +42,8 @@ pub enum BudgetError {
     },
     /// The maximum output of a program is unknown.
     #[error(
-        "the cost limit of {limit} cannot be kept: how much {} can write at most is not known, and a program is not \
-         kept to less",
+        "the cost limit of {limit} cannot be enforced: the maximum output of {} is unknown, and a program \
+             cannot be limited",
         models.join(", ")
     )]
     Unbounded {
@@ -53,7 +53,7 @@ pub enum BudgetError {
         models: Vec<String>,
     },
     /// The limit does not cover a debate.
-    #[error("the {} buys no debate: one round and the answer: {}{}", _0.limit, one_round(_0), all_rounds(_0))]
+    #[error("the {} does not cover a debate: one round and the answer: {}{}", _0.limit, one_round(_0), all_rounds(_0))]
     TooLow(Box<Purchase>),
 }
 
@@ -92,23 +92,23 @@ impl Diagnostic for BudgetError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Unpriced { is_found: true, .. } => {
-                "a price that was found and not named does not count for a server that is sent your key: put it into \
-                 your own configuration (docs/configuration.md), or name the one that has it"
+                "a found price does not count for a server that receives your key: put it into your own \
+                     configuration (docs/configuration.md), or name the file that contains it"
                     .to_owned()
             }
             Self::Unpriced { is_found: false, .. } => {
                 "give each model a price under `prices` in the configuration (docs/configuration.md)".to_owned()
             }
             Self::Unbounded { .. } => {
-                "name the model in full, give its `maxOutput` under `models` in the configuration, or limit the number \
-                 of calls instead"
+                "name the model in full, set its `maxOutput` under `models` in the configuration, or \
+                     limit the number of calls instead"
                     .to_owned()
             }
             Self::TooLow(purchase) if purchase.limit.usd.is_some_and(|limit| limit < purchase.one_round.usd) => {
-                "a limit has to cover the most that a round can cost: raise it, take fewer agents, or cheaper models"
+                "a limit must cover the maximum cost of a round: raise it, use fewer agents, or cheaper models"
                     .to_owned()
             }
-            Self::TooLow(_) => "a limit has to cover the calls of a round: raise it, or take fewer agents".to_owned(),
+            Self::TooLow(_) => "a limit must cover the calls of a round: raise it, or use fewer agents".to_owned(),
         })
     }
 

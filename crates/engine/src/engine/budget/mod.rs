@@ -354,7 +354,7 @@ impl Engine {
             return Ok(());
         }
         if let Some(limit) = self.limit() {
-            self.warn(format!("the {limit} has no room for more: the debate closes with what is there"));
+            self.warn(format!("the {limit} has no room for more: the debate closes with its current texts"));
         }
         self.append(Event::Stopping { reason: StopReason::Budget })?;
         Ok(())
@@ -469,7 +469,7 @@ impl Engine {
             return Ok(());
         }
         let limit = budget.limit;
-        self.warn(format!("the {limit} has no room for the check of the answer: it stands as it is"));
+        self.warn(format!("the {limit} has no room for the check of the answer"));
         Ok(self.append(Event::CheckForgone)?)
     }
 
@@ -485,7 +485,7 @@ impl Engine {
             return Ok(());
         }
         if let Some(limit) = self.limit() {
-            self.warn(format!("answers are held to {max_tokens} tokens, so that the debate fits the {limit}"));
+            self.warn(format!("limiting answers to {max_tokens} tokens, so that the debate fits the {limit}"));
         }
         self.record_event(Event::OutputLimited { max_tokens })?;
         Ok(())

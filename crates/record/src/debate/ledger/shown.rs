@@ -172,7 +172,7 @@ impl Counts {
             (self.partly, "accepted in part"),
             (self.rejected, "rejected"),
             (self.unanswered, "unanswered"),
-            (self.final_words, "in reviews that nobody answers"),
+            (self.final_words, "in reviews without answers"),
         ];
         listed(answers)
     }
@@ -202,18 +202,15 @@ impl Counts {
         }
         if self.verified > 0 {
             let count = self.verified;
-            say(format_args!("{count} {} verified: somebody other than the author found it in the text", is(count)));
+            say(format_args!("{count} {} verified: someone other than the author found it in the text", is(count)));
         }
         if self.claimed > 0 {
             let count = self.claimed;
-            say(format_args!(
-                "{count} {} only claimed: nobody but the author says that the text was changed",
-                is(count)
-            ));
+            say(format_args!("{count} {} only claimed: only the author says that the text was changed", is(count)));
         }
         if self.unchecked > 0 {
             let count = self.unchecked;
-            say(format_args!("{count} {} never rechecked: no critic spoke of {} again", was(count), them(count)));
+            say(format_args!("{count} {} never rechecked: no critic mentioned {} again", was(count), them(count)));
         }
         if self.met + self.partly_met + self.unmet + self.dismissed > 0 {
             let rulings = [
@@ -256,9 +253,9 @@ mod tests {
     fn what_is_said_is_counted() {
         let Shown { ledger, is_derived } = Ledger::shown(&argued());
         assert!(!is_derived);
-        insta::assert_snapshot!(Counts::of(&ledger.objections).sentences(), @"The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: nobody but the author says that the text was changed. 5 were never rechecked: no critic spoke of them again. Of those that the judge had to rule on, 1 was upheld and met by the solution, 2 were upheld and not met.");
+        insta::assert_snapshot!(Counts::of(&ledger.objections).sentences(), @"The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of those that the judge had to rule on, 1 was upheld and met by the solution, 2 were upheld and not met.");
         let one = Counts::of(ledger.objections.iter().take(1));
-        insta::assert_snapshot!(one.sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is only claimed: nobody but the author says that the text was changed. 1 was never rechecked: no critic spoke of it again.");
+        insta::assert_snapshot!(one.sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is only claimed: only the author says that the text was changed. 1 was never rechecked: no critic mentioned it again.");
         let verified = ledger.objections.iter().take(1).map(|one| {
             let found = Verification { point: one.id.clone(), found: Found::Verified, section: None, reason: None };
             let mut verified = one.clone();
@@ -266,7 +263,7 @@ mod tests {
             verified
         });
         let verified: Vec<_> = verified.collect();
-        insta::assert_snapshot!(Counts::of(&verified).sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is verified: somebody other than the author found it in the text.");
+        insta::assert_snapshot!(Counts::of(&verified).sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is verified: someone other than the author found it in the text.");
         insta::assert_snapshot!(Counts::default().sentences(), @"The critics raised 0 points. None is open at the end.");
     }
 

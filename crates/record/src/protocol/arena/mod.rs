@@ -66,9 +66,9 @@ mod salt {
 /// Agents propose, criticise and revise until they agree or vote; the judge scores and builds on the winner.
 pub static ARENA: Protocol = Protocol {
     name: "arena",
-    about: "proposals compete: they are revised until they agree or are put to a vote; the judge scores them and builds \
-            on the one that won",
-    suits: "a decision between real alternatives that has to be defended later",
+    about: "proposals compete: they are revised until they agree or are voted on; the judge scores them and \
+         builds on the winner",
+    suits: "a decision between real alternatives that must be defended later",
     calls: "at most n² + 2·n + r·(n + 1) + 3, and n² + 2·n + 3 more for each extension, and 4 for the check",
     check,
     default_rounds: 3,
@@ -232,8 +232,8 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     let fewest = FEWEST_PROPOSALS;
     if let Some(size) = settings.debate.arena.team.size.filter(|size| (*size as usize) < fewest) {
         let problem =
-            format!("a team of the arena has at least {fewest} agents, and `debate.arena.team.size` is {size}");
-        return Err(Unfit::new(problem, format!("set it to {fewest} or more, or leave it out so that all take part")));
+            format!("a team of the arena needs at least {fewest} agents, and `debate.arena.team.size` is {size}");
+        return Err(Unfit::new(problem, format!("set it to {fewest} or more, or remove it so that all take part")));
     }
     Ok(())
 }

@@ -33,7 +33,7 @@ impl JournalReader {
     /// It cannot be read, or is not an event.
     pub fn next_event(&mut self) -> io::Result<Option<Recorded>> {
         if read_line(&mut self.file, &mut self.line)?.is_none() {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "what follows its last line is not a line"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the text after its last line is not a line"));
         }
         if !self.line.ends_with(b"\n") {
             return Ok(None);

@@ -167,7 +167,7 @@ pub(super) fn failures(view: &View<'_>, participants: &Participants<'_>) -> Mark
         @if !causes.is_empty() {
             p.lead {
                 (counted(view.debate.failures.len() as u64, "call"))
-                " failed for good. The debate went on without their results."
+                " failed for good. The debate continued without their results."
             }
         }
         @for (error, failures) in &causes {

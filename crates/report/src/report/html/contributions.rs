@@ -122,7 +122,7 @@ pub(super) fn tools(view: &View<'_>, participants: &Participants<'_>) -> Markup 
                         (verbatim(&call.arguments))
                         h3 { "Answer" }
                         @if let Some(answer) = answer { (verbatim(answer)) }
-                        @else { p.none { "No answer is on record." } }
+                        @else { p.none { "The record has no answer." } }
                     }
                 }
             }
@@ -144,6 +144,6 @@ fn status(answer: &str) -> &'static str {
     match answer.as_ref().and_then(|answer| answer.get("status")?.as_str()) {
         Some("success") => "answered",
         Some("error") => "error",
-        _ => "answer of another form",
+        _ => "answer in another form",
     }
 }

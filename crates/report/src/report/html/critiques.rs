@@ -136,7 +136,7 @@ fn matrix(participants: &Participants<'_>, critiques: &[Critique<'_>], ledger: &
     };
     let names = targets.iter().map(|target| ColumnHeading::words(target.chip()));
     let columns: Vec<ColumnHeading> = [ColumnHeading::words("")].into_iter().chain(names).collect();
-    let caption = "Who wrote about whose text: a row for each critic, a column for each author, with rounds and words";
+    let caption = "Critics as rows, authors as columns, with rounds and words";
     html! {
         (legend(critiques, ledger))
         (table("matrix", caption, &columns, &rows, None))

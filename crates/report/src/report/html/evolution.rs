@@ -28,7 +28,7 @@ pub(super) fn evolution(view: &View<'_>, participants: &Participants<'_>) -> Mar
         @if !agents.is_empty() {
             p.lead {
                 "How each text changed from round to round. " ins { "New words" } " are underlined, "
-                del { "dropped ones" } " struck through. A text that was carried over unchanged is not repeated."
+                del { "dropped ones" } " struck through. Texts that were carried over unchanged are omitted."
             }
         }
         @for (member, versions) in agents {

@@ -60,7 +60,7 @@ fn offline(debate: &Debate) -> Markup {
 fn notices(debate: &Debate) -> Markup {
     let meaning = |kind| match kind {
         OutcomeKind::Full => None,
-        OutcomeKind::Degraded => Some("There is an answer, but part of what it should rest on is missing."),
+        OutcomeKind::Degraded => Some("There is an answer, but part of its basis is missing."),
         OutcomeKind::Stopped => Some("The debate was closed early."),
     };
     let less = debate.outcome.as_ref().and_then(|outcome| Some((meaning(outcome.kind)?, &outcome.reasons)));

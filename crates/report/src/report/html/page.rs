@@ -34,7 +34,7 @@ impl PagePart {
     fn title(self) -> &'static str {
         match self {
             Self::Answer => "The answer",
-            Self::Debate => "How it came to be",
+            Self::Debate => "How it was made",
             Self::Run => "The run",
         }
     }
@@ -127,11 +127,11 @@ fn footer(view: &View<'_>) -> Markup {
     html! {
         footer {
             p {
-                "Made by dialectic " (VERSION) " from the debate " (id) ". To make it again: "
+                "Made by dialectic " (VERSION) " from the debate " (id) ". Recreate it with: "
                 code { "dialectic report -d " (id) " -o report.html" }
             }
             p {
-                "Times are in UTC. The page holds everything that it shows: it loads nothing and runs nothing."
+                "Times are in UTC. The page is self-contained: it loads and executes nothing."
             }
         }
     }

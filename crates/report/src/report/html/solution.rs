@@ -46,7 +46,7 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
         }
         @if let Some(error) = &solution.parse_error {
             div.notice.warn {
-                p { "The judge did not answer in the form that was asked for, so its answer is shown as it came." }
+                p { "The judge did not answer in the requested form, so its answer is shown as received." }
                 p.error dir="auto" { (error) }
             }
         }
@@ -115,11 +115,11 @@ fn origin(debate: &Debate, solution: &Solution, participants: &Participants<'_>)
             html! { "The " (text) " won the vote." }
         }
         (Some(by), Some((base, text))) if by != base => {
-            html! { "Put together by " (chip(by)) ", built on the " (text) "." }
+            html! { "Written by " (chip(by)) ", built on the " (text) "." }
         }
         (Some(_) | None, Some((_, text))) => html! { "The " (text) "." },
         (Some(by), None) => html! { "By " (chip(by)) "." },
-        (None, None) => html! { "Who put it together is not on record." },
+        (None, None) => html! { "The author is not recorded." },
     }
 }
 
@@ -145,17 +145,17 @@ fn card(title: &'static str, class: &'static str, items: &[String]) -> Markup {
 
 fn missing(debate: &Debate) -> Markup {
     let why = match debate.status {
-        Status::Pending | Status::Running => "The debate has not come to an answer yet.",
-        Status::Paused => "The debate was interrupted before it came to an answer.",
-        Status::Completed => "The record holds no answer, although the debate is completed.",
-        Status::Failed => "The debate failed before it came to an answer.",
+        Status::Pending | Status::Running => "The debate has no answer yet.",
+        Status::Paused => "The debate was interrupted before it had an answer.",
+        Status::Completed => "The record contains no answer, although the debate is completed.",
+        Status::Failed => "The debate failed before it had an answer.",
     };
     html! {
         div.notice.warn {
             p {
                 (why)
                 @if debate.settings.is_some() && debate.status != Status::Completed {
-                    " " code { "dialectic resume " (name(debate.id.as_str())) } " goes on with it."
+                    " " code { "dialectic resume " (name(debate.id.as_str())) } " continues it."
                 }
             }
         }

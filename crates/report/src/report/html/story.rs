@@ -170,7 +170,7 @@ fn fought_over<'l>(view: &View<'_>, participants: &Participants<'_>, shown: &'l 
             @if blocking == counts.all { @if blocking == 1 { ", a blocking one" } @else { ", all of them blocking" } }
             ": " (counts.answers()) "."
             @if is_calm && counts.unanswered == 0 { " The authors gave way on each." }
-            @if shown.is_derived { " The points were read out of the texts of an older debate." }
+            @if shown.is_derived { " The points were derived from the texts of an older debate." }
         }
         @if !groups.is_empty() {
             ul { @for group in &groups { li { (contested(group, participants)) } } }
@@ -197,7 +197,7 @@ fn without_points(debate: &Debate) -> Markup {
         p {
             (capitalized(&number(critiques.len()))) " " (plain(&noun, SHORT))
             @if critiques.len() == 1 { " was" } @else { " were" } " written"
-            @if all_none { ", and none raised an objection." } @else { ". They do not list points one by one." }
+            @if all_none { ", and none raised an objection." } @else { ". They do not list individual points." }
         }
     }
 }
@@ -283,7 +283,7 @@ fn moved(polls: &Polls<'_>, participants: &Participants<'_>) -> Markup {
         .filter_map(|(voter, vote)| Some((voter, vote, after.votes.get(voter).filter(|now| *now != vote)?)))
         .collect();
     html! {
-        @if moves.is_empty() { "Nobody in the audience changed sides." }
+        @if moves.is_empty() { "No one in the audience changed sides." }
         @for (voter, from, to) in moves {
             (participants.chip(voter)) " went from " (name(from)) " to " (name(to)) ". "
         }

@@ -41,7 +41,7 @@ struct AgentRow<'c, 'v> {
 pub(super) fn timeline(view: &View<'_>, participants: &Participants<'_>, calls: &[CallEntry<'_>]) -> Markup {
     if calls.is_empty() {
         return html! {
-            p.note { "There is no journal of this debate, so when each call was made is not known." }
+            p.note { "This debate has no journal, so the times of its calls are unknown." }
         };
     }
     let marks = Marks::of(view.debate, calls.iter().map(|call| call.stage));
@@ -55,14 +55,14 @@ pub(super) fn timeline(view: &View<'_>, participants: &Participants<'_>, calls: 
                     (thousands(calls.len() as u64)) " calls, each from its first attempt to its answer."
                     @match time.cuts().count() {
                         0 => {},
-                        1 => " One pause in which no call ran is cut out.",
-                        cut => { " " (cut) " pauses in which no call ran are cut out." },
+                        1 => " One idle period is cut out.",
+                        cut => { " " (cut) " idle periods are cut out." },
                     }
                 }
                 Scale::Order(_) => {
                     (thousands(calls.len() as u64))
                     " calls in the order in which they were made, stage by stage. Together they took less than a second, "
-                    "as far as that is on record: too little to be drawn to scale. The table has the times."
+                    "too little to draw to scale. The table has the times."
                 }
             }
         }
