@@ -27,6 +27,7 @@ pub enum Criterion {
 }
 
 impl Criterion {
+    /// All criteria.
     pub const ALL: [Self; 8] = [
         Self::FunctionalCompleteness,
         Self::PerformanceScalability,

@@ -20,6 +20,7 @@ const PICO_PER_DOLLAR: f64 = 1e12;
 const PICO_PER_SHOWN_DIGIT: u64 = 100_000_000;
 
 impl Usd {
+    /// No money.
     pub const ZERO: Self = Self(0);
     /// The largest amount.
     pub const MAX: Self = Self(u64::MAX);

@@ -25,6 +25,7 @@ pub enum EnvFile {
     Named(PathBuf),
 }
 
+/// Why the environment cannot be captured.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvError {
     /// The file is missing or cannot be read.

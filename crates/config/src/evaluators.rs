@@ -67,6 +67,7 @@ pub struct EvaluatorSettings {
     pub max_tokens: Option<u32>,
 }
 
+/// Why evaluators cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluatorsError {
     /// There is no such file.

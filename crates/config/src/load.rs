@@ -36,6 +36,7 @@ pub enum ConfigPath {
 }
 
 impl ConfigPath {
+    /// The path, as given or by default.
     pub fn as_path(&self) -> &Path {
         match self {
             Self::Default => Path::new(DEFAULT_PATH),
@@ -79,6 +80,7 @@ impl<'a> ConfigFiles<'a> {
         Self { path, environment, project: OnceCell::new(), user: OnceCell::new() }
     }
 
+    /// The project's file.
     pub fn path(&self) -> &ConfigPath {
         &self.path
     }

@@ -27,8 +27,10 @@ pub enum PanelName {
 }
 
 impl PanelName {
+    /// All ready-made panels.
     pub const ALL: [Self; 3] = [Self::Cheap, Self::Strong, Self::Mixed];
 
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cheap => "cheap",

@@ -44,8 +44,10 @@ pub struct Ask {
     pub tools: Option<Tools>,
 }
 
+/// The tools for a question.
 #[derive(Clone)]
 pub struct Tools {
+    /// The agent's tools.
     pub toolbox: Arc<Toolbox>,
     /// The maximum number of replies to tool results; failed calls count.
     pub limit: u32,

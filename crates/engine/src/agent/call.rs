@@ -47,6 +47,7 @@ pub struct SharedPrompt {
 /// A prepared call.
 #[derive(Clone)]
 pub struct Call {
+    /// The protocol's step.
     pub step: Step,
     /// The request to send.
     pub request: Request,

@@ -60,6 +60,7 @@ pub struct Runner {
     services: Services,
 }
 
+/// A new debate.
 #[derive(Debug, Clone)]
 pub struct Spec {
     /// The problem, verbatim.
@@ -375,6 +376,7 @@ impl ResumableDebate {
         self.record.debate()
     }
 
+    /// The debate's settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }

@@ -57,6 +57,7 @@ pub struct Ready {
 }
 
 impl Prepared {
+    /// The agents and the judge.
     pub fn panel(&self) -> &Panel {
         &self.panel
     }
@@ -220,6 +221,7 @@ impl Ready {
         to_come(self.protocol, &self.panel.routed, &self.collector, self.debate().clone(), self.record.events())
     }
 
+    /// The signals of its run.
     pub fn signals(&self) -> &Signals {
         &self.signals
     }

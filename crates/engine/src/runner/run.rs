@@ -77,6 +77,7 @@ impl Run {
         Self { id, journal, signals, controls: Controls { commands, cancel }, waiting, ended }
     }
 
+    /// The debate's id.
     pub fn id(&self) -> &DebateId {
         &self.id
     }
@@ -175,6 +176,7 @@ impl Controls {
         self.cancel.cancel();
     }
 
+    /// Whether the run was interrupted.
     pub fn is_interrupted(&self) -> bool {
         self.cancel.is_cancelled()
     }

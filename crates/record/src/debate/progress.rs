@@ -230,6 +230,7 @@ impl Progress {
         }
     }
 
+    /// The participants.
     pub fn panel(&self) -> &PanelInfo {
         &self.panel
     }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct StageId(&'static str);
 
 impl StageId {
+    /// The stage with that id.
     pub const fn new(id: &'static str) -> Self {
         Self(id)
     }

@@ -121,6 +121,7 @@ impl Directory {
         Self { path: path.into() }
     }
 
+    /// The directory's path.
     pub fn path(&self) -> &Path {
         &self.path
     }

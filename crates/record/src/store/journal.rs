@@ -336,6 +336,7 @@ impl Journal {
         if place::is_removed(&self.file, &self.path) { place::restore(&self.file, &self.path) } else { Ok(()) }
     }
 
+    /// The journal's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
