@@ -341,7 +341,7 @@ export async function debate(main, { subscribe, go, title }, id) {
             const isOpen = isNew(key) ? round.number === last : opened.has(key);
             const score = round.score ? ` · score ${round.score.score ?? "unreadable"}` : "";
             return h("details.round", { "data-key": key, open: isOpen },
-                h("summary", {}, h("span.round-name", {}, round.number ? `Round ${round.number}` : "Before the first round"), h("span.note", {}, `${plural(round.texts.length, "text")}${round.failures.length ? `, ${plural(round.failures.length, "failure")}` : ""}${score}${round.timedOut ? " · ran into its time limit" : ""}`)),
+                h("summary", {}, h("span.round-name", {}, round.number ? `Round ${round.number}` : "Before the first round"), h("span.note", {}, `${plural(round.texts.length, "text")}${round.failures.length ? `, ${plural(round.failures.length, "failure")}` : ""}${score}${round.timedOut ? " · reached its time limit" : ""}`)),
                 round.texts.map(entry),
                 round.failures.map((failure) => h("div.failure", {}, h("strong", {}, `${model.agent(failure.agentId).name}: ${model.words(failure.phase).noun} failed`), h("p", {}, failure.error))));
         });

@@ -99,7 +99,7 @@ export async function api(path, { method = "GET", body } = {}) {
     return value;
 }
 
-/** What went wrong, for the page. */
+/** Shows errors on the page. */
 export function problemBox(problem) {
     return h("div.problem", { role: "alert" },
         h("strong", {}, problem.title ?? "Something went wrong"),

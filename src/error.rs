@@ -1,4 +1,4 @@
-//! Every way in which the program can end without success, and the one mapping to exit codes.
+//! All errors of the program, and their exit codes.
 
 use std::path::PathBuf;
 
@@ -8,29 +8,29 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::{DebateId, ForkPoint};
 use dialectic_record::store::StoreError;
 
-/// Why the program ends without success.
+/// Why the program fails.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What another module says for itself.
+    /// An error of another module.
     #[error(transparent)]
     Diagnosed(Box<dyn Diagnostic>),
-    /// A debate that was run could not be saved any more.
+    /// A debate could not be saved.
     #[error("the debate {id} cannot be saved")]
     NotSaved {
         /// The debate.
         id: DebateId,
-        /// Whether its journal is where it belongs.
+        /// Whether its journal is intact.
         has_journal: bool,
-        /// Why.
+        /// The reason.
         source: StoreError,
     },
-    /// The file that scores are to be appended to holds something else.
+    /// The file for appended scores has other contents.
     #[error("{path} is not a file of evaluations: its first line is another header")]
     OtherTable {
         /// The file.
         path: PathBuf,
     },
-    /// No evaluator gave an answer about these debates.
+    /// No evaluator answered for these debates.
     #[error("no evaluator could evaluate {}", debates.join(", "))]
     NotEvaluated {
         /// Their names.
@@ -39,16 +39,16 @@ pub enum Error {
     /// The evaluation was interrupted.
     #[error("interrupted; nothing was written")]
     EvaluationInterrupted,
-    /// There is nothing yet that a debate could be closed with.
-    #[error("the debate {id} cannot be finished yet: it has no proposal")]
+    /// There is nothing to close the debate with.
+    #[error("the debate {id} cannot be closed yet: it has no proposal")]
     NothingToFinish {
         /// The debate.
         id: DebateId,
     },
-    /// A record is not what it was.
-    #[error("the record of {id} is not whole")]
+    /// A record was changed.
+    #[error("the record of {id} is damaged")]
     NotWhole {
-        /// The debate, by the name of its file.
+        /// The name of the debate's file.
         id: String,
     },
     /// A file cannot be written.
@@ -56,10 +56,10 @@ pub enum Error {
     Output {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
-    /// A file is there already.
+    /// A file already exists.
     #[error("{path} exists already")]
     Exists {
         /// The file.
@@ -71,75 +71,75 @@ pub enum Error {
     /// Answers cannot be read.
     #[error("cannot read the answers from standard input")]
     Stdin(#[source] std::io::Error),
-    /// The event stream is incomplete; it has been said already.
+    /// The event stream is incomplete, which was already reported.
     #[error("the event stream is incomplete")]
     EventsIncomplete,
-    /// The reader of our output has stopped; nothing is said.
+    /// The reader of standard output is gone; nothing is reported.
     #[error("standard output was closed")]
     PipeClosed,
-    /// A run of its own cannot be started.
+    /// A detached run cannot be started.
     #[error("the debate cannot be detached")]
     Detach(#[source] std::io::Error),
-    /// The process that was to run a debate has said itself why it does not.
-    #[error("the debate was not begun")]
+    /// The child process has already reported its error.
+    #[error("the debate did not start")]
     Said {
-        /// What it ended with.
+        /// Its exit code.
         code: u8,
     },
     /// The runtime cannot be started.
     #[error("cannot start")]
     Runtime(#[source] std::io::Error),
-    /// The debate ended without an answer.
+    /// The debate ended without a solution.
     #[error("the debate {id} failed: {reason}")]
     DebateFailed {
         /// The debate.
         id: DebateId,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The debate ended without an answer, and without any.
+    /// All calls failed.
     #[error("all calls failed: {what}{}{}", check_of(check.as_deref()), others_of(*others))]
     AllCallsFailed {
         /// The debate.
         id: DebateId,
-        /// What one of them ended with.
+        /// The error of one of them.
         what: String,
-        /// The variable with the key that was refused.
+        /// The variable with the refused key.
         check: Option<String>,
-        /// How many ended with something else.
+        /// The number of other errors.
         others: usize,
-        /// What the server said to the key.
+        /// The server's message about the key.
         #[source]
         said: Option<ForeignMessage>,
-        /// Whether the debate is on record.
+        /// Whether the debate is recorded.
         is_kept: bool,
     },
-    /// Nothing is left of its cost limit for the judge: attempts that broke off have to count.
+    /// The cost limit has no room for the judge: interrupted attempts count.
     #[error("the debate {id} failed: {reason}")]
     NoRoomToClose {
         /// The debate.
         id: DebateId,
-        /// Why, as the state says it.
+        /// The reason in the state.
         reason: String,
-        /// Where a fork with a higher limit could begin.
+        /// The point for a fork with a higher limit.
         at: ForkPoint,
     },
-    /// The debate did not end `full`, under `--strict`.
+    /// The outcome is not `full`, under `--strict`.
     #[error("the outcome of the debate {id} is not full")]
     NotFull {
         /// The debate.
         id: DebateId,
     },
     /// The demo was interrupted.
-    #[error("interrupted; the recorded debate is there to be read")]
+    #[error("interrupted; the recorded debate is saved for reading")]
     DemoInterrupted {
-        /// Its state file, as it is typed in a shell.
+        /// Its state file as typed in a shell.
         state: String,
     },
     /// A replay was interrupted.
     #[error("interrupted; nothing was changed")]
     ReplayInterrupted,
-    /// The debate had ended and was saved; the user did not wait until all of it was read.
+    /// The debate ended and was saved, but the user did not wait for all output.
     #[error("interrupted; the debate {id} ended and is saved, but some output was not read")]
     InterruptedAtEnd {
         /// The debate.
@@ -154,20 +154,20 @@ pub enum Error {
         /// The debate.
         id: DebateId,
     },
-    /// A server that the debate needs is gone; the debate is saved.
+    /// A required server is unreachable; the debate is saved.
     #[error("server unreachable; the debate {id} is saved as paused")]
     ServerGone {
         /// The debate.
         id: DebateId,
     },
-    /// What a subscription allows is used up; the debate is saved.
+    /// A subscription's limit is reached; the debate is saved.
     #[error("out of usage; the debate {id} is saved as paused")]
     LimitReached {
         /// The debate.
         id: DebateId,
     },
-    /// Nobody runs it any more, and nobody saved it as paused.
-    #[error("interrupted: nobody runs the debate {id} any more")]
+    /// Its process was killed.
+    #[error("interrupted: no process runs the debate {id} any more")]
     Killed {
         /// The debate.
         id: DebateId,
@@ -178,13 +178,13 @@ pub enum Error {
         /// The debate.
         id: DebateId,
     },
-    /// It waits for answers that nobody is there to give.
-    #[error("the debate {id} asks something")]
+    /// It waits for answers.
+    #[error("the debate {id} has questions for you")]
     Asks {
         /// The debate.
         id: DebateId,
     },
-    /// It was not waited for any longer.
+    /// The time limit for waiting was reached.
     #[error("the debate {id} still runs")]
     StillRunning {
         /// The debate.
@@ -198,7 +198,7 @@ pub enum Error {
     },
 }
 
-/// What somebody else said.
+/// A foreign message.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ForeignMessage(pub String);
@@ -219,8 +219,8 @@ impl<E: Diagnostic> From<E> for Error {
 
 impl Error {
     /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under
-    /// `--strict`, 7 the debate asks something, 75 try again later (a server is gone, another process runs the debate, or nobody does), 124 it
-    /// still runs, 130 interrupted
+    /// `--strict`, 7 the debate has questions, 75 try again later (a server is unreachable, or another process or none
+    /// runs the debate), 124 still running, 130 interrupted
     /// (`docs/commands.md`).
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
@@ -263,14 +263,14 @@ impl Error {
         }
     }
 
-    /// What the user can do, where there is something.
+    /// The advice for the user, if any.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Diagnosed(error) => return remedy::hint(error.hint(), error.remedy().as_ref()),
-            Self::OtherTable { .. } => "name another file, or one that `dialectic eval` wrote".to_owned(),
+            Self::OtherTable { .. } => "name another file, or one written by `dialectic eval`".to_owned(),
             Self::Output { .. } => "check permissions and free space, or name another file".to_owned(),
             Self::NotSaved { id, has_journal: false, .. } => {
-                format!("put the debate's files back, then: dialectic resume {id}")
+                format!("restore the debate's files, then: dialectic resume {id}")
             }
             Self::NothingToFinish { id } => format!("continue it: dialectic resume {id}"),
             Self::Exists { .. } => "name another file, or remove this one first".to_owned(),
@@ -279,11 +279,11 @@ impl Error {
             | Self::NotSaved { id, has_journal: true, .. } => {
                 format!("everything said is saved; when the cause is fixed: dialectic resume {id}")
             }
-            Self::NotFull { id } => format!("`dialectic show {id}` says why"),
+            Self::NotFull { id } => format!("`dialectic show {id}` tells why"),
             Self::NoRoomToClose { id, at, .. } => {
                 format!("with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>")
             }
-            Self::LimitReached { id } => format!("when there is more: dialectic resume {id}"),
+            Self::LimitReached { id } => format!("when there is more usage: dialectic resume {id}"),
             Self::ServerGone { id } => format!("when the server is back: dialectic resume {id}"),
             Self::DemoInterrupted { state } => {
                 format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`")
@@ -291,9 +291,9 @@ impl Error {
             Self::Interrupted { id } | Self::Killed { id } | Self::Paused { id } => {
                 format!("continue with: dialectic resume {id}")
             }
-            Self::Asks { id } => format!("answer, and it goes on: dialectic answer {id} q1=\"...\""),
-            Self::StillRunning { id } => format!("wait on: dialectic wait {id}"),
-            Self::QuestionInterrupted { id } => format!("to ask it again: dialectic ask {id}"),
+            Self::Asks { id } => format!("answer to continue: dialectic answer {id} q1=\"...\""),
+            Self::StillRunning { id } => format!("keep waiting: dialectic wait {id}"),
+            Self::QuestionInterrupted { id } => format!("ask it again: dialectic ask {id}"),
             Self::AllCallsFailed { is_kept: false, .. }
             | Self::NotEvaluated { .. }
             | Self::EvaluationInterrupted

@@ -1,18 +1,18 @@
-//! What this build can do, and the error where it is asked for something else.
+//! The features of this build, and the error for a missing one.
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::Settings;
 
-/// A part of the program that a build may be without, by the name of its cargo feature.
+/// An optional part of the program, named after its cargo feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MissingFeature {
-    /// Ratings, and the memory of what was decided.
+    /// Ratings and the memory of decisions.
     #[error("this build has no `archive`")]
     Archive,
     /// Debates for coding agents.
     #[error("this build has no `mcp`")]
     Mcp,
-    /// The debates in a browser.
+    /// The server for browsers.
     #[error("this build has no `serve`")]
     Serve,
     /// Traces.
@@ -38,7 +38,7 @@ impl Diagnostic for MissingFeature {
 }
 
 impl MissingFeature {
-    /// Whether the debate runs all the same: never.
+    /// Whether the debate can run without it: never.
     #[cfg(not(feature = "trace"))]
     pub(crate) fn is_of_no_harm(self) -> bool {
         match self {
@@ -47,10 +47,10 @@ impl MissingFeature {
     }
 }
 
-/// Sees to it that this build can do what the settings of a debate ask for.
+/// Checks that this build supports a debate's settings.
 ///
 /// # Errors
-/// The feature that it lacks.
+/// The missing feature.
 pub fn check(settings: &Settings) -> Result<(), MissingFeature> {
     let debate = &settings.debate;
     if cfg!(not(feature = "archive")) && (debate.memory || debate.arena.team.size.is_some()) {

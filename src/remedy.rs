@@ -1,8 +1,8 @@
-//! How the command line does what errors of the library recommend.
+//! Turns the library's remedies into hints of the command line.
 
 use dialectic_base::diagnostic::Remedy;
 
-/// The hint of an error with what the command line has for it.
+/// The hint of an error, including its remedy on the command line.
 pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
     let Some(remedy) = remedy else { return said };
     let how = match remedy {
@@ -13,15 +13,15 @@ pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
         Remedy::GoOffline => ", or try `--offline`, which needs no key".to_owned(),
         Remedy::LimitQuestion => " with --max-cost".to_owned(),
         Remedy::LimitCallsOfQuestion => " with --max-calls".to_owned(),
-        Remedy::AskAgain => "; to ask it again: dialectic ask <debate>, without a question".to_owned(),
+        Remedy::AskAgain => "; ask it again with: dialectic ask <debate>, without a question".to_owned(),
         Remedy::Set("agents") => ", or with --agents".to_owned(),
         Remedy::Set("debate.rounds") => " (--rounds sets it)".to_owned(),
         Remedy::Set("debate.terminationCondition") => " (--until sets it)".to_owned(),
         Remedy::Set(_) => String::new(),
         Remedy::Resume(id) => format!(": dialectic resume {id}"),
         Remedy::List => "`dialectic list` shows the saved debates".to_owned(),
-        Remedy::Verify => "; `dialectic verify` says what is whole".to_owned(),
-        Remedy::Replay => "; `dialectic replay` shows what was said so far".to_owned(),
+        Remedy::Verify => "; `dialectic verify` tells which parts are intact".to_owned(),
+        Remedy::Replay => "; `dialectic replay` shows the debate so far".to_owned(),
     };
     Some(said.unwrap_or_default() + &how)
 }

@@ -1,4 +1,4 @@
-//! Where a saved debate stands: what `status`, `wait` and the MCP server say of it. All of it is read from the record.
+//! The status of a saved debate for `status`, `wait` and the MCP server, derived from the record.
 
 use std::path::{Path, PathBuf};
 
@@ -10,36 +10,36 @@ use dialectic_engine::runner::Runner;
 use dialectic_record::debate::{CallStatus, Debate, DebateId, Outcome, Settings, StageId, Status, fold};
 use dialectic_record::store::{AccessMode, Entry, SavedDebate, StoreError};
 
-/// What a process says of a debate that still runs when it waits no longer, as `timeout` of coreutils does.
+/// The exit code for a debate that still runs, as in coreutils' `timeout`.
 pub const STILL_RUNS: u8 = 124;
-/// That a debate asks something, and goes on when it is answered.
+/// The exit code for a debate with questions.
 pub const ASKS: u8 = 7;
-/// That it can be gone on with: what BSD's `sysexits.h` calls `EX_TEMPFAIL`.
+/// The exit code for a debate that can be resumed: `EX_TEMPFAIL` of BSD's `sysexits.h`.
 pub const TRY_AGAIN: u8 = 75;
 
-/// A saved debate with all that its journal says: which calls it made is not in the state file.
+/// A saved debate with its whole journal: the state file does not contain its calls.
 ///
 /// # Errors
-/// When it cannot be read.
+/// It cannot be read.
 pub fn load(entry: &Entry) -> Result<Debate, StoreError> {
     let SavedDebate { debate, events, warnings: _ } = entry.load(AccessMode::Events)?;
     let folded = fold(&events).ok().filter(|folded| folded.id == debate.id);
     Ok(folded.unwrap_or(debate))
 }
 
-/// Where a debate is in its life.
+/// The status of a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
     /// A process runs it.
     Running,
-    /// It is saved, and waits for answers.
+    /// It is saved with open questions.
     Asking,
-    /// It is saved, and can be resumed.
+    /// It is saved and can be resumed.
     Paused,
     /// Its process is gone; it can be resumed.
     Interrupted,
-    /// An older program left no journal to resume it from.
+    /// An older program left no journal to resume from.
     Unfinished,
     /// It has an answer.
     Completed,
@@ -47,7 +47,7 @@ pub enum Standing {
     Failed,
 }
 
-/// Whether a process is at a debate.
+/// Whether a process is working on a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Presence {
     is_held: bool,
@@ -55,25 +55,25 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// As it is now.
+    /// The current presence.
     pub fn of(entry: &Entry) -> Self {
         Self { is_held: entry.is_held(), is_detached: entry.is_detached() }
     }
 
-    /// Whether there is one.
+    /// Whether there is a process.
     pub fn is_any(self) -> bool {
         self.is_held || self.is_detached
     }
 }
 
 impl Standing {
-    /// Of a debate as its files say it. Nothing is running for ever: what nobody runs any more is interrupted.
+    /// The status by the debate's files. A running debate without a process is interrupted.
     ///
-    /// `before` is what was seen before the files were read: a process that ended since has written more than was read.
+    /// `before` is the presence before the files were read: a process that has ended since wrote more.
     pub fn of(entry: &Entry, debate: &Debate, before: Presence) -> Self {
         let now = Presence::of(entry);
-        // A run that was just resumed still has its old status on record, and a detached run ends when it pauses. One
-        // that has failed and released its journal only has its report and hooks left.
+        // A resumed run still has its old status on record, and a detached run ends when it pauses. A failed one that
+        // released its journal only has its report and hooks left.
         let may_run = match debate.status {
             Status::Completed => false,
             Status::Failed => now.is_held,
@@ -93,7 +93,7 @@ impl Standing {
         }
     }
 
-    /// The word for it.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -106,7 +106,7 @@ impl Standing {
         }
     }
 
-    /// What a process ends with that waited for it.
+    /// The exit code of a process that waited for it.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Completed => 0,
@@ -118,88 +118,88 @@ impl Standing {
     }
 }
 
-/// A question that has no answer.
+/// An open question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OpenQuestion {
-    /// What an answer calls it: `q1`.
+    /// Its id in answers: `q1`.
     pub id: String,
-    /// Who asks it, as people call them.
+    /// The names of the agents that ask.
     pub from: Vec<String>,
     /// The question.
     pub question: String,
 }
 
-/// The calls of a debate.
+/// The number of a debate's calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CallCount {
-    /// Those that have ended.
+    /// Ended calls.
     pub done: usize,
-    /// Those of them that failed.
+    /// Failed calls among them.
     pub failed: usize,
-    /// All of them, those to come included that are made in any case; absent where that cannot be said.
+    /// All calls, including certain future ones; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planned: Option<usize>,
 }
 
-/// Where the files of a debate are. Those that are not there yet are named all the same.
+/// The paths of a debate's files, including missing ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Paths {
     /// The state.
     pub state: PathBuf,
-    /// The journal; absent of debates of older versions.
+    /// The journal; absent for older debates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<PathBuf>,
     /// The log of its detached runs.
     pub log: PathBuf,
 }
 
-/// Where a debate stands.
+/// The status of a debate.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DebateStatus {
     /// The debate.
     pub id: DebateId,
-    /// What it is about.
+    /// Its title.
     pub title: String,
-    /// Where it is in its life.
+    /// Its status.
     pub status: Standing,
-    /// What `wait` ends with.
+    /// The exit code of `wait`.
     pub exit_code: u8,
-    /// The stage that it is in.
+    /// The current stage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<StageId>,
-    /// The round, 0 before the first.
+    /// The current round; 0 before the first.
     pub round: u32,
-    /// How many there are at most.
+    /// The maximum number of rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,
     /// Its calls.
     pub calls: CallCount,
-    /// What it has cost, in dollars; null where that is unknown.
+    /// The cost in dollars; null if unknown.
     pub cost_usd: Option<f64>,
-    /// What it may cost at most.
+    /// The cost limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,
-    /// What it asks.
+    /// The open questions.
     pub questions: Vec<OpenQuestion>,
-    /// How it went, once it has ended.
+    /// The outcome, once it has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Whether it was told to stop and has not obeyed yet.
+    /// Whether it was told to stop and has not done so yet.
     pub stopping: bool,
     /// Its files.
     pub paths: Paths,
 }
 
-/// The same place for who works in another directory.
+/// The absolute path.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The questions of a debate that have no answer, each once.
+/// The open questions of a debate, each once.
 pub fn open_questions(debate: &Debate) -> Vec<OpenQuestion> {
     let open = debate.questions().into_iter().filter(|question| question.answer.is_empty());
     let shown = open.map(|question| {
@@ -216,10 +216,10 @@ pub fn open_questions(debate: &Debate) -> Vec<OpenQuestion> {
 }
 
 impl DebateStatus {
-    /// Of the debate at `entry`. `runner` works out what is still to come.
+    /// The status of the debate at `entry`. `runner` computes the remaining calls.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// It cannot be read.
     pub fn of(entry: &Entry, runner: &Runner) -> Result<Self, StoreError> {
         let before = Presence::of(entry);
         let debate = load(entry)?;

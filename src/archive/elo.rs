@@ -2,26 +2,26 @@
 
 use std::f64::consts::LN_10;
 
-/// What a model begins with.
+/// The initial rating.
 pub(super) const START: f64 = 1500.0;
-/// How much one debate can move a rating.
+/// The maximum effect of one debate on a rating.
 const K: f64 = 32.0;
-/// Points of difference at which the better one is expected to win ten times as often.
+/// The rating difference at which the better player is expected to win ten times as often.
 const SCALE: f64 = 400.0;
-/// Scores nearer to each other than this are equal: means are not exact.
+/// Scores closer than this are equal, since means are inexact.
 const EQUAL: f64 = 1e-9;
 
-/// What a debate does to a rating.
+/// The effect of a debate on a rating.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Effect {
-    /// What is added to it.
+    /// The change of the rating.
     pub(super) change: f64,
-    /// How much the debate says of it: the Fisher information of its pairs, weighted as the change is.
+    /// The information in the debate: the Fisher information of its pairs, weighted like the change.
     pub(super) information: f64,
 }
 
-/// What a debate does to each rating, with the judge's score of each. All pairs count, every expectation is from the
-/// ratings before the debate, and the sum over the pairs is divided by the number of opponents.
+/// The effect of a debate on each rating, by the judge's scores. All pairs count, expectations use the ratings before
+/// the debate, and the sum over the pairs is divided by the number of opponents.
 pub(super) fn effects(players: &[(f64, f64)]) -> Vec<Effect> {
     let Some(opponents) = players.len().checked_sub(1).filter(|opponents| *opponents > 0) else {
         return vec![Effect::default(); players.len()];
@@ -48,8 +48,7 @@ pub(super) fn effects(players: &[(f64, f64)]) -> Vec<Effect> {
     (0..players.len()).map(effect).collect()
 }
 
-/// The Brier score of a ballot: of how sure its voter was, 0 to 100, that its candidate is the one whom the judge puts
-/// first.
+/// The Brier score of a ballot: its voter's confidence, 0 to 100, that its candidate is the judge's first.
 pub(super) fn brier(confidence: f64, is_right: bool) -> f64 {
     let outcome = if is_right { 1.0 } else { 0.0 };
     (confidence / 100.0 - outcome).powi(2)

@@ -1,4 +1,4 @@
-//! What a new debate is told of past ones.
+//! Past debates as material for new ones.
 
 use std::fmt::Write as _;
 
@@ -9,23 +9,23 @@ use dialectic_record::store::Directory;
 
 use super::{Archive, ArchiveError, Memory, Player, Relevance, is_rehearsal};
 
-/// Past debates that a new one is told of at most.
+/// The maximum number of past debates in a new one.
 const DEBATES: usize = 3;
-/// Characters shown of a decision, of the evidence and of dissent.
+/// The shown characters of a decision, of evidence and of dissent.
 const DECISION: usize = 1800;
 const EVIDENCE: usize = 600;
 const DISSENT: usize = 600;
-/// Characters of a problem.
+/// The shown characters of a problem.
 const PROBLEM: usize = 400;
 
-/// The debates of a directory, as a new one may know them.
+/// The past debates of a directory.
 #[derive(Debug, Clone)]
 pub struct PastDebates {
     directory: Directory,
 }
 
 impl PastDebates {
-    /// Those of a directory.
+    /// The past debates of a directory.
     pub fn of(directory: &Directory) -> Self {
         Self { directory: directory.clone() }
     }
@@ -36,7 +36,7 @@ impl PastDebates {
         Ok(archive)
     }
 
-    /// Whether there can be any. Looking for debates must not make their directory.
+    /// Whether there can be any. Must not create the directory.
     fn is_there(&self) -> bool {
         self.directory.path().is_dir()
     }
@@ -66,7 +66,7 @@ impl PastDebates {
         }
         let archive = self.archive()?;
         let mut material = Vec::new();
-        // What a rehearsal decided is no model's word, and nothing that one should rest on.
+        // A rehearsal's decision is not a model's, and must not be built on.
         for found in archive.search(problem, Relevance::SameSubject, is_rehearsal(settings), DEBATES)? {
             material.extend(archive.recall(&found.debate)?.map(|memory| told(&memory)));
         }
@@ -91,26 +91,26 @@ impl DebateHistory for PastDebates {
     }
 }
 
-/// An error in one line.
+/// An error with its cause on one line.
 fn with_cause(error: &ArchiveError) -> String {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
     format!("{error}{}", cause.unwrap_or_default())
 }
 
-/// A memory as agents read it.
+/// A memory as text for agents.
 fn told(memory: &Memory) -> Material {
     let mut text = String::new();
     let mut cut = false;
     for (title, part, most) in [
-        ("What was asked", &memory.problem, PROBLEM),
-        ("What was decided", &memory.decision, DECISION),
-        ("What turned out right", &memory.evidence, EVIDENCE),
-        ("What was said against it", &memory.dissent, DISSENT),
+        ("Problem", &memory.problem, PROBLEM),
+        ("Decision", &memory.decision, DECISION),
+        ("Confirmed objections", &memory.evidence, EVIDENCE),
+        ("Dissent", &memory.dissent, DISSENT),
     ] {
         let (part, whole) = (truncate(part.trim(), most), part.trim());
         if !part.is_empty() {
             let ellipsis = if part.len() < whole.len() { " …" } else { "" };
-            // Writing to a String cannot fail.
+            // Writing to a string cannot fail.
             let _ = write!(text, "{title}:\n{part}{ellipsis}\n\n");
             cut |= part.len() < whole.len();
         }

@@ -1,4 +1,4 @@
-//! Looking up what was decided before.
+//! Searches past decisions.
 
 use std::collections::HashSet;
 
@@ -9,20 +9,20 @@ use dialectic_base::markdown::single_spaced;
 
 use super::{Archive, ArchiveError};
 
-/// Words of a subject that are looked for, the rarest ones.
+/// The maximum number of search terms, the rarest words of a subject.
 const TERMS: usize = 16;
-/// Words of a subject that are considered at all.
+/// The maximum number of words considered.
 const CONSIDERED: usize = 100;
-/// A word in more than one of this many memories says little about a subject.
+/// A word in more than one of this many memories is too common.
 const COMMON: usize = 5;
-/// In so few memories no word is common.
+/// With fewer memories no word counts as common.
 const FEW: usize = 20;
-/// How many words of a subject a memory has to share to be about it, where there are as many.
+/// The number of shared terms that make a memory relevant, if there are as many.
 const SHARED: usize = 3;
-/// Words of a match that are shown, about.
+/// The approximate number of words in an excerpt.
 const SNIPPET: u32 = 24;
 
-/// English words that every text has. A question in another language finds its rarest words all the same.
+/// Common English words. In other languages the rarest words are found without a list.
 const STOP_WORDS: &str = "a about above after again against all also am an and any are as at be because been before being \
     below between both but by can could did do does doing down during each few for from further had has \
     have having he her here hers him his how i if in into is it its just me more most \
@@ -30,53 +30,52 @@ const STOP_WORDS: &str = "a about above after again against all also am an and a
     some such than that the their them then there these they this those through to too under until up very \
     was we were what when where which while who whom why will with would you your";
 
-/// How near a memory has to be.
+/// The required relevance of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relevance {
-    /// It shares a word.
+    /// Shares a word.
     Any,
-    /// It is probably about the same: it shares several of the words that tell subjects apart.
+    /// Probably the same subject: shares several distinctive words.
     SameSubject,
 }
 
-/// A memory that was found.
+/// A memory that matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryMatch {
     /// The debate's id.
     pub debate: String,
-    /// When it ended.
+    /// The end of the debate.
     pub finished_at: String,
-    /// What was asked.
+    /// The problem.
     pub problem: String,
-    /// The place that fits best, in short.
+    /// The best matching passage.
     pub excerpt: String,
 }
 
-/// All that is remembered of a debate.
+/// The complete memory of a debate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Memory {
     /// The debate's id.
     pub debate: String,
-    /// When it ended.
+    /// The end of the debate.
     pub finished_at: String,
-    /// What was asked.
+    /// The problem.
     pub problem: String,
-    /// What was decided.
+    /// The decision.
     pub decision: String,
-    /// What was found right, as a list in Markdown.
+    /// Confirmed objections, as a Markdown list.
     pub evidence: String,
-    /// What was said against it, as a list in Markdown.
+    /// Dissent, as a Markdown list.
     pub dissent: String,
 }
 
 impl Archive {
-    /// The memories that fit `subject` best, the best first, at most `most`. Memories of rehearsals are left out unless
-    /// asked for.
+    /// The memories most relevant to `subject`, best first, at most `most`. Omits rehearsals unless requested.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn search(
         &self,
         subject: &str,
@@ -93,7 +92,7 @@ impl Archive {
         if terms.is_empty() {
             return Ok(Vec::new());
         }
-        // Only returned results get excerpts: to make one takes longer than to weigh a memory.
+        // Only for returned results: an excerpt takes longer than a ranking.
         let mut select = self.connection.prepare_cached(
             "SELECT files.number, files.debate, files.finished_at
              FROM memories JOIN files ON files.number = memories.rowid
@@ -121,10 +120,10 @@ impl Archive {
         Ok(found)
     }
 
-    /// What is remembered of a debate.
+    /// The memory of a debate.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn recall(&self, debate: &str) -> Result<Option<Memory>, ArchiveError> {
         let mut select = self.connection.prepare_cached(
             "SELECT files.debate, files.finished_at, problem, decision, evidence, dissent
@@ -143,18 +142,18 @@ impl Archive {
         Ok(select.query_row([debate], memory).optional()?)
     }
 
-    /// How many debates are remembered.
+    /// The number of memories.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn memories(&self) -> Result<usize, ArchiveError> {
-        // The index's own table of lengths: a count of the memories themselves would read all their texts.
+        // The index's table of lengths; counting the memories would read all texts.
         let count = "SELECT count(*) FROM memories_docsize";
         let count: i64 = self.connection.query_row(count, [], |row| row.get(0))?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// The words of a subject that tell it from others: the terms in the fewest memories.
+    /// The distinctive words of a subject: the terms in the fewest memories.
     fn telling(&self, words: &[String]) -> Result<Vec<String>, ArchiveError> {
         let too_many = i64::try_from((self.memories()? / COMMON).max(FEW)).unwrap_or(i64::MAX);
         let count = "SELECT count(*) FROM (SELECT 1 FROM memories WHERE memories MATCH ? LIMIT ?)";
@@ -166,12 +165,12 @@ impl Archive {
         known.retain(|(frequency, _)| *frequency > 0);
         known.sort();
         let rare = known.iter().take_while(|(frequency, _)| *frequency < too_many).count();
-        // Where every word is common they are all there is to go by, and each is found nearly everywhere.
+        // If all words are common, a few of them must suffice.
         known.truncate(if rare > 0 { rare.min(TERMS) } else { SHARED });
         Ok(known.into_iter().map(|(_, word)| word.clone()).collect())
     }
 
-    /// How many of the terms a memory holds.
+    /// The number of terms in a memory.
     fn shares(&self, number: i64, terms: &[String]) -> Result<usize, ArchiveError> {
         let holds = "SELECT EXISTS (SELECT 1 FROM memories WHERE memories MATCH ? AND rowid = ?)";
         let mut holds = self.connection.prepare_cached(holds)?;
@@ -190,7 +189,7 @@ fn words(text: &str) -> Vec<String> {
     words.filter(|word| word.chars().count() > 1 && passed_over.insert(word.clone())).collect()
 }
 
-/// A term, quoted for the query language.
+/// A quoted term of the query language.
 fn phrase(term: &str) -> String {
     format!("\"{term}\"")
 }

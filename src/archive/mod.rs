@@ -1,8 +1,8 @@
-//! What past debates have shown: how good models are at their roles, and what was decided on which subject.
+//! Results of past debates: the ratings of models by role, and decisions by subject.
 //!
-//! Both live in one `SQLite` file beside the debates. It is a cache: whatever is in it can be taken from the debates
-//! again, and is, as soon as somebody looks ([`Archive::update`]). So a run that is killed after its debate's last
-//! event loses nothing, and no debate counts twice, however many programs look at once.
+//! Both are in one `SQLite` file beside the debates. It is a cache that is updated from the debates whenever it is used
+//! ([`Archive::update`]). So a run killed after its last event loses nothing, and no debate counts twice, even with
+//! concurrent programs.
 
 mod elo;
 mod known;
@@ -30,38 +30,38 @@ pub use known::PastDebates;
 pub use memory::{Memory, MemoryMatch, Relevance};
 pub use ratings::{Player, Rating, RatingStep};
 
-/// The file's name in the directory of the debates.
+/// The file's name in the debates directory.
 pub const FILE: &str = "archive.sqlite";
-/// The tag of debates that are to be forgotten.
+/// The tag of debates to forget.
 pub const FORGOTTEN: &str = "forgotten";
-/// The version of its tables.
+/// The version of the tables.
 const VERSION: u32 = 2;
-/// How long a directory has to have stayed as it is before it is believed that it still is: file systems count time in
-/// steps of up to so much, and a change within one leaves no trace.
+/// How long a directory must be unchanged to count as unchanged: a change within the resolution of file times leaves no
+/// trace.
 const SETTLED: Duration = Duration::from_secs(2);
-/// How long one program waits while another writes.
+/// The time limit for another program's write.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Debates read before the next write: a bound for what is in memory, and for how long others wait.
+/// The debates read per transaction, which bounds memory and the waiting of others.
 const BATCH: usize = 100;
 
-/// The ratings and the memory of a directory of debates.
+/// The ratings and memories of a debates directory.
 pub struct Archive {
     connection: Connection,
     directory: Directory,
 }
 
-/// Why past debates cannot be looked up.
+/// Why the archive cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// The file cannot be used.
+    /// The file cannot be opened.
     #[error("cannot use {path}")]
     Unusable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: rusqlite::Error,
     },
-    /// Something that was asked of it failed.
+    /// A query failed.
     #[error("cannot look up past debates")]
     Failed(#[from] rusqlite::Error),
     /// A later version of the program wrote it.
@@ -105,18 +105,18 @@ impl Diagnostic for ArchiveError {
     }
 }
 
-/// What looking at the debates brought.
+/// The result of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ArchiveUpdate {
-    /// Files that were read.
+    /// The number of files read.
     pub read: usize,
-    /// Debates that were removed.
+    /// The number of removed debates.
     pub removed: usize,
-    /// Files that hold no debate that can be read.
+    /// The number of unreadable files.
     pub unreadable: usize,
 }
 
-/// A state file as it was when it was read.
+/// A state file at the time of reading.
 struct StateRead {
     file: ListedDebate,
     debate: Option<Box<Debate>>,
@@ -127,7 +127,7 @@ impl Archive {
     /// Opens the archive of a directory; creates its file if it is missing.
     ///
     /// # Errors
-    /// When the file cannot be used.
+    /// The file cannot be used.
     pub fn open(directory: &Directory) -> Result<Self, ArchiveError> {
         directory.create()?;
         let path = directory.path().join(FILE);
@@ -147,7 +147,7 @@ impl Archive {
         if found == VERSION {
             return Ok(());
         }
-        // Another program may make the tables at the same time.
+        // Another program may create the tables concurrently.
         let transaction = write(&mut self.connection).map_err(unusable)?;
         if version(&transaction).map_err(unusable)? < VERSION {
             transaction.execute_batch(include_str!("schema.sql")).map_err(unusable)?;
@@ -156,13 +156,12 @@ impl Archive {
         transaction.commit().map_err(unusable)
     }
 
-    /// Takes in what has changed since it last looked: finished debates are counted once and remembered, removed ones
-    /// are remembered no more.
+    /// Applies changes since the last update: new finished debates are counted and remembered, removed ones forgotten.
     ///
     /// # Errors
-    /// When the directory cannot be read or the file not be written.
+    /// The directory cannot be read, or the file cannot be written.
     pub fn update(&mut self) -> Result<ArchiveUpdate, ArchiveError> {
-        // Debates are saved by replacing files, which the time of their directory shows.
+        // Saving a debate replaces its file, which changes the directory's time.
         let modified = self.directory.modified().map(nanoseconds);
         let now = nanoseconds(SystemTime::now());
         if modified.is_some() && modified == self.looked()? {
@@ -202,15 +201,15 @@ impl Archive {
         Ok(update)
     }
 
-    /// The time of the directory when all debates in it were looked at last; none where that is not known.
+    /// The directory's time at the last complete update; `None` if unknown.
     fn looked(&self) -> Result<Option<i64>, ArchiveError> {
         Ok(self.connection.query_row("SELECT modified FROM looked", [], |row| row.get(0))?)
     }
 
-    /// Forgets everything and reads all debates anew. Ratings of debates that are gone are gone, too.
+    /// Forgets everything and reads all debates again. Ratings of removed debates are lost.
     ///
     /// # Errors
-    /// Like [`update`](Self::update).
+    /// Like those of [`update`](Self::update).
     pub fn rebuild(&mut self) -> Result<ArchiveUpdate, ArchiveError> {
         let transaction = write(&mut self.connection)?;
         transaction.execute_batch(
@@ -237,19 +236,19 @@ impl Archive {
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;
-    // What is lost with the power is taken from the debates again.
+    // Data lost in a power failure is read from the debates again.
     connection.pragma_update(None, "synchronous", "OFF")?;
-    // A journal that comes and goes would change the time of the directory.
+    // Creating and deleting a journal would change the directory's time.
     connection.pragma_update(None, "journal_mode", "TRUNCATE")?;
     Ok(connection)
 }
 
-/// A transaction that has the right to write from its beginning: what it reads stays true until it writes.
+/// A transaction with the write lock from its beginning, so that its reads stay valid.
 fn write(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
-/// Tells whether a file has changed.
+/// Detects changes of a file.
 fn stamp(file: &ListedDebate) -> (i64, i64) {
     (nanoseconds(file.modified), i64::try_from(file.size).unwrap_or(i64::MAX))
 }
@@ -259,7 +258,7 @@ fn nanoseconds(time: SystemTime) -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// Whether nobody who takes part is a model.
+/// Whether no agent or judge is a real model.
 fn is_rehearsal(settings: &Settings) -> bool {
     settings.everybody().all(|agent| agent.provider == OFFLINE)
 }

@@ -1,25 +1,25 @@
-//! What is remembered of a debate.
+//! The memory of a debate.
 
 use dialectic_base::markdown::single_spaced;
 use dialectic_record::debate::{Answered, Debate, Decision, Ledger, Objection};
 
 use super::ratings::ballots;
 
-/// What a later debate on the same subject should know of one.
+/// A debate's decision for later debates on the same subject.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct PastDecision {
-    /// What was asked.
+    /// The problem.
     pub(super) problem: String,
-    /// What was decided, as it was written.
+    /// The decision as written.
     pub(super) decision: String,
-    /// What was found right: objections that were met or upheld, a line each.
+    /// Confirmed objections, met or upheld, a line each.
     pub(super) evidence: String,
-    /// What was said against it, a line each.
+    /// Dissent, a line each.
     pub(super) dissent: String,
 }
 
 impl PastDecision {
-    /// Of a debate with an answer; none where there is no answer.
+    /// The decision of a debate; `None` without an answer.
     pub(super) fn of(debate: &Debate) -> Option<Self> {
         let solution = debate.final_solution.as_ref().filter(|solution| !solution.description.trim().is_empty())?;
         let ledger = Ledger::of(debate);
@@ -41,7 +41,7 @@ impl PastDecision {
     }
 }
 
-/// Whether an objection turned out to be right, and the answer heeds it.
+/// Whether an objection proved right and the answer follows it.
 fn is_evidence(one: &Objection) -> bool {
     match &one.ruling {
         Some(ruling) => ruling.decision != Decision::Dismissed && !ruling.leaves_something(),
@@ -66,7 +66,7 @@ fn with_reason(what: &str, why: Option<&str>) -> String {
     }
 }
 
-/// One line of a list.
+/// A line of a list.
 fn line(text: &str) -> String {
     format!("- {}\n", single_spaced(text))
 }

@@ -11,12 +11,12 @@ use dialectic_record::debate::{AgentId, AgentSettings, Contribution, Debate, Res
 use super::elo::{START, brier, effects};
 use super::{Archive, ArchiveError};
 
-/// Half the width of an interval that holds a figure with a probability of 95 %, in standard errors.
+/// Half the width of a 95 % confidence interval in standard errors.
 const INTERVAL: f64 = 1.96;
-/// The protocol whose debates count.
+/// The rated protocol.
 const RATED: &str = "arena";
 
-/// Who is rated: a model in a role.
+/// A rated player: a model in a role.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Player {
     /// The model.
@@ -26,33 +26,33 @@ pub struct Player {
 }
 
 impl Player {
-    /// Whom an agent is rated as. What an agent without a model does is no merit of the model that it would have had.
+    /// The player of an agent. The offline provider is not credited to the agent's model.
     pub fn of(agent: &AgentSettings) -> Self {
         let model = if agent.provider == OFFLINE { OFFLINE } else { &agent.model };
         Self { model: model.to_owned(), role: agent.role.clone() }
     }
 }
 
-/// What is known of a player.
+/// A player's rating.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rating {
-    /// Who.
+    /// The player.
     #[serde(flatten)]
     pub player: Player,
     /// The Elo rating.
     pub rating: f64,
-    /// How far the rating may be off, either way, at a probability of 95 %; absent while it had no opponent.
+    /// Half the width of the rating's 95 % confidence interval; `None` without an opponent.
     pub rating_interval: Option<f64>,
-    /// How many debates are behind it.
+    /// The number of debates.
     pub debates: u32,
-    /// The mean Brier score of its ballots, 0 to 1, the lower the better calibrated; absent where it cast none.
+    /// The mean Brier score of its ballots, 0 to 1, lower is better; `None` without ballots.
     pub brier: Option<f64>,
-    /// How far the Brier score may be off, either way, at a probability of 95 %; absent below two ballots.
+    /// Half the width of the Brier score's 95 % confidence interval; `None` with fewer than two ballots.
     pub brier_interval: Option<f64>,
-    /// How many ballots are behind the Brier score.
+    /// The number of ballots.
     pub ballots: u32,
-    /// The rating after each debate, the oldest first.
+    /// The rating after each debate, oldest first.
     pub history: Vec<RatingStep>,
 }
 
@@ -62,13 +62,13 @@ pub struct Rating {
 pub struct RatingStep {
     /// The debate's id.
     pub debate: String,
-    /// When it ended.
+    /// The end of the debate.
     pub finished_at: String,
     /// The rating after it.
     pub rating: f64,
 }
 
-/// Counts a debate in which a judge scored proposals. One that was counted before changes nothing.
+/// Counts a debate with scored proposals. Has no effect the second time.
 pub(super) fn count(transaction: &Transaction<'_>, debate: &Debate, at: Timestamp) -> rusqlite::Result<()> {
     let Some(verdict) = &debate.verdict else { return Ok(()) };
     let id = debate.id.as_str();
@@ -92,7 +92,7 @@ pub(super) fn count(transaction: &Transaction<'_>, debate: &Debate, at: Timestam
     Ok(())
 }
 
-/// The Brier scores of each agent's ballots. Where the judge put nobody first there is nothing to have been sure of.
+/// The Brier scores of each agent's ballots. Empty if the judge has no first.
 fn calibration<'d>(debate: &'d Debate, verdict: &Verdict) -> HashMap<&'d AgentId, Vec<f64>> {
     let mut scores: HashMap<&AgentId, Vec<f64>> = HashMap::new();
     let Some(winner) = &verdict.winner else { return scores };
@@ -104,13 +104,13 @@ fn calibration<'d>(debate: &'d Debate, verdict: &Verdict) -> HashMap<&'d AgentId
     scores
 }
 
-/// The ballots on texts of the agents.
+/// The agents' ballots on texts.
 pub(super) fn ballots(debate: &Debate) -> impl Iterator<Item = &Contribution> {
     let said = debate.rounds.iter().flat_map(|round| &round.contributions).map(AsRef::as_ref);
     said.filter(|one| debate.yield_of(one) == Some(ResultKind::Ballot))
 }
 
-/// What an agent of a counted debate got.
+/// An agent's result in a debate.
 struct AgentScore {
     player: Player,
     points: f64,
@@ -119,7 +119,7 @@ struct AgentScore {
     brier_squared: f64,
 }
 
-/// A player's rating so far.
+/// A player's running totals.
 #[derive(Default)]
 struct Sum {
     change: f64,
@@ -131,17 +131,16 @@ struct Sum {
 }
 
 impl Archive {
-    /// Whether debates of that protocol rate their participants: their scores are about the debaters' own solutions,
-    /// and not about sides that were given to them.
+    /// Whether the protocol's debates are rated: their scores must concern the debaters' own solutions, not assigned
+    /// sides.
     pub fn rates(protocol: &str) -> bool {
         protocol == RATED
     }
 
-    /// All ratings, the best first. They follow from the debates in the order in which these ended, whichever was taken
-    /// in first.
+    /// All ratings, best first. They depend on the order in which debates ended, not on the order of reading.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn ratings(&self) -> Result<Vec<Rating>, ArchiveError> {
         let mut select = self.connection.prepare(
             "SELECT debate, finished_at, model, role, score, ballots, brier, brier_squared
@@ -176,17 +175,17 @@ impl Archive {
         Ok(ratings)
     }
 
-    /// How many debates were counted.
+    /// The number of counted debates.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn debates_counted(&self) -> Result<u32, ArchiveError> {
         let count = "SELECT count(DISTINCT debate) FROM scores";
         Ok(self.connection.query_row(count, [], |row| row.get(0))?)
     }
 }
 
-/// Adds what a debate does.
+/// Adds the effects of a debate.
 fn add(sums: &mut BTreeMap<Player, Sum>, debate: &str, finished_at: &str, scores: &[AgentScore]) {
     let before = |player: &Player| START + sums.get(player).map_or(0.0, |sum| sum.change);
     let players: Vec<(f64, f64)> = scores.iter().map(|one| (before(&one.player), one.points)).collect();
@@ -208,7 +207,7 @@ fn add(sums: &mut BTreeMap<Player, Sum>, debate: &str, finished_at: &str, scores
 fn rating(player: Player, sum: Sum) -> Rating {
     let count = f64::from(sum.ballots);
     let mean = sum.brier / count;
-    // The variance of a mean, from the sums; rounding may leave it below nothing.
+    // The variance of a mean from sums; rounding may make it negative.
     let error = ((sum.brier_squared - count * mean * mean) / (count - 1.0) / count).max(0.0).sqrt();
     Rating {
         player,

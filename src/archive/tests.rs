@@ -298,7 +298,7 @@ fn a_new_debate_is_told_how_its_agents_did_and_what_was_decided() {
         past.material("Users complain that sessions get lost. Where should we keep them?", &settings).unwrap();
     let told = &material[0];
     assert!(told.name.contains("sessions of 2026-01-01"), "{told:?}");
-    assert!(told.cut && told.text.contains("What was decided:\nIn Postgres."), "{told:?}");
+    assert!(told.cut && told.text.contains("Decision:\nIn Postgres."), "{told:?}");
     assert!(told.text.contains("Open: How long do they live?"), "{told:?}");
 }
 

@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -35,12 +35,13 @@ pub(super) struct Cli {
     pub(super) command: Command,
 
     /// When to use colour; `auto` also honours `NO_COLOR` [default: auto]
-    // After every command's own options: unset, its place would depend on how many commands there are.
+    // Ordered after every command's own options: without a fixed order its place would depend on the number of
+    // commands.
     #[arg(long, global = true, value_enum, value_name = "WHEN", display_order = 900)]
     pub(super) color: Option<When>,
 }
 
-/// When to use colour, as it is typed.
+/// When to use colour.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum When {
     /// On a terminal.
@@ -73,11 +74,11 @@ pub(super) enum Command {
     Resume(ResumeArgs),
     /// Wait for the end of a debate that runs elsewhere, and exit as it did
     Wait(WaitArgs),
-    /// Say where a debate stands, whoever runs it
+    /// Show the status of a debate, whoever runs it
     Status(StatusArgs),
-    /// Answer what a debate asks; it then goes on
+    /// Answer a debate's questions, so that it continues
     Answer(AnswerArgs),
-    /// Have a debate close with what there is, whoever runs it
+    /// Close a debate early with its current texts, whoever runs it
     Stop(StopArgs),
     /// List the saved debates, newest first
     List(ListArgs),
@@ -97,11 +98,11 @@ pub(super) enum Command {
     Report(ReportArgs),
     /// Have evaluators score the solutions of saved debates
     Eval(EvalArgs),
-    /// Show a past debate again, as it was seen
+    /// Replay a past debate
     Replay(ReplayArgs),
-    /// Make a new debate from a past one: change something and go on from there
+    /// Fork a past debate: change something and continue from there
     Fork(Box<ForkArgs>),
-    /// Check that the record of a debate is whole
+    /// Verify that a debate's record is intact
     Verify(VerifyArgs),
     /// Show, start and steer debates in a browser, or through an HTTP API
     Serve(ServeArgs),
@@ -126,7 +127,7 @@ pub(super) enum Command {
 }
 
 impl Command {
-    /// The word for a command that runs a debate, and how it runs it.
+    /// The name and options of a command that runs a debate.
     pub(super) fn run_args(&self) -> Option<(&'static str, &RunArgs)> {
         match self {
             Self::Debate(args) => Some(("debate", &args.run)),
@@ -197,7 +198,7 @@ pub(super) struct DebateArgs {
     #[arg(help_heading = "Debate", long, value_name = "NAME")]
     pub(super) protocol: Option<String>,
 
-    /// How many checkers read the answer before you get it, from 0 to 3 [default: the configuration's, else 3]
+    /// The number of checkers that read the answer before you get it, from 0 to 3 [default: the configuration's, else 3]
     #[arg(help_heading = "Debate", long, value_name = "N", value_parser = lenses, allow_negative_numbers = true)]
     pub(super) check: Option<u32>,
 
@@ -240,7 +241,7 @@ pub(super) struct DebateArgs {
     pub(super) run: RunArgs,
 }
 
-/// Which models are asked.
+/// Selects the models.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Who debates")]
 pub(super) struct ModelArgs {
@@ -257,7 +258,7 @@ pub(super) struct ModelArgs {
     pub(super) provider: Option<String>,
 }
 
-/// What a run takes, new or resumed.
+/// Options of a run, new or resumed.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are what can be typed")]
 #[command(next_help_heading = "Output")]
@@ -290,7 +291,7 @@ pub(super) struct RunArgs {
     #[arg(long)]
     pub(super) detach: bool,
 
-    /// This is the process that runs by itself.
+    /// Set in the detached process.
     #[arg(long, hide = true, requires = "detach")]
     pub(super) detached: bool,
 
@@ -298,7 +299,7 @@ pub(super) struct RunArgs {
     pub(super) watch: WatchArgs,
 }
 
-/// How a debate is watched.
+/// Options for watching a debate.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(super) struct WatchArgs {
@@ -315,7 +316,7 @@ pub(super) struct WatchArgs {
     pub(super) no_pager: bool,
 }
 
-/// How much of a debate is shown.
+/// The shown part of a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Watch {
     /// A line for each finished call, with its first sentence
@@ -327,13 +328,13 @@ pub(super) enum Watch {
 }
 
 impl WatchArgs {
-    /// How much is shown.
+    /// The shown part.
     pub(super) fn watch(&self) -> Watch {
         if self.quiet { Watch::Quiet } else { self.watch }
     }
 }
 
-/// What the user vouches for of a record that may be somebody else's.
+/// Permissions for a record that may come from someone else.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Trust")]
 pub(super) struct VouchArgs {
@@ -386,7 +387,7 @@ pub(super) struct EvalArgs {
     #[arg(value_name = "PATH-OR-ID")]
     debates: Vec<String>,
 
-    /// The same, as an option
+    /// The debates as an option
     #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", num_args = 1.., required_unless_present = "debates")]
     named: Vec<String>,
 
@@ -412,7 +413,7 @@ pub(super) struct EvalArgs {
 }
 
 impl EvalArgs {
-    /// Which debates, in the order in which they are written.
+    /// The debates in the given order.
     pub(super) fn debates(&self) -> impl Iterator<Item = &str> {
         self.debates.iter().chain(&self.named).map(String::as_str)
     }
@@ -492,7 +493,7 @@ pub(super) struct ReportArgs {
     #[arg(value_name = "PATH-OR-ID")]
     debate: Option<String>,
 
-    /// The same, as an option
+    /// The debate as an option
     #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", conflicts_with = "debate")]
     named: Option<String>,
 
@@ -519,7 +520,7 @@ pub(super) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// Which debate, where one is named.
+    /// The name of the debate, if given.
     pub(super) fn name(&self) -> Option<&str> {
         self.debate.as_deref().or(self.named.as_deref())
     }
@@ -707,7 +708,7 @@ pub(super) struct ManArgs {
     pub(super) dir: Option<PathBuf>,
 }
 
-/// Reads an amount of dollars.
+/// Parses an amount of dollars.
 fn dollars(text: &str) -> Result<Usd, String> {
     match text.strip_prefix('$').unwrap_or(text).parse() {
         Ok(dollars) if f64::is_finite(dollars) && dollars > 0.0 => Ok(Usd::from_dollars(dollars)),
@@ -715,7 +716,7 @@ fn dollars(text: &str) -> Result<Usd, String> {
     }
 }
 
-/// How many requests may be sent.
+/// Limits of requests.
 #[derive(Debug, Args)]
 pub(super) struct CallsArgs {
     /// Never make more than this many calls of models, repeated ones included
@@ -727,7 +728,7 @@ pub(super) struct CallsArgs {
     pub(super) max_calls_per_day: Option<u32>,
 }
 
-/// When a debate ends before its last round.
+/// When a debate ends early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Until {
     /// Never
@@ -751,7 +752,7 @@ impl From<Until> for TerminationKind {
     }
 }
 
-/// Reads a number of rounds.
+/// Parses a number of rounds.
 fn rounds(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(rounds) if (1..=DebateSettings::MOST_ROUNDS).contains(&rounds) => Ok(rounds),
@@ -759,16 +760,16 @@ fn rounds(text: &str) -> Result<u32, String> {
     }
 }
 
-/// Reads a number of checkers.
+/// Parses a number of checkers.
 fn lenses(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|number| (0..=DebateSettings::DEFAULT_CHECK).contains(number));
     number.ok_or_else(|| format!("expected a whole number from 0 to {}", DebateSettings::DEFAULT_CHECK))
 }
 
-/// Repetitions at most: each is paid for, and more of them tell nothing that these do not.
+/// The maximum number of repetitions: each is paid, and more give no further information.
 const MOST_REPETITIONS: u32 = 100;
 
-/// Reads a number of repetitions.
+/// Parses a number of repetitions.
 fn repeat(text: &str) -> Result<NonZeroU32, String> {
     let number = text.parse().ok().filter(|number: &NonZeroU32| number.get() <= MOST_REPETITIONS);
     number.ok_or_else(|| format!("expected a whole number from 1 to {MOST_REPETITIONS}"))

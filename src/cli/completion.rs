@@ -1,6 +1,6 @@
-//! What shells complete: commands and options, and what only this program knows: debates, roles, protocols, stages.
+//! Shell completions of commands, options, debates, roles, protocols and stages.
 //!
-//! A shell asks the program each time, with a variable of the environment that its script sets.
+//! A shell asks the program each time, with an environment variable that its script sets.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -22,19 +22,19 @@ use super::session::debates as directory;
 
 /// The variable by which a shell asks for completions.
 pub(super) const VARIABLE: &str = "DIALECTIC_COMPLETE";
-/// Debates whose problem is shown beside their id: reading more would be felt.
+/// The maximum number of debates shown with their problem: reading more would be slow.
 const DESCRIBED: usize = 50;
-/// Characters of a problem.
+/// The shown characters of a problem.
 const PROBLEM: usize = 60;
-/// Rounds offered for `fork` if their number is unknown.
+/// The rounds offered for `fork` if their number is unknown.
 const ROUNDS: u32 = 3;
 
-/// Answers a shell that asks what can be typed, and ends the program then.
+/// Answers a shell's request for completions, and ends the program then.
 pub(super) fn answer() {
     CompleteEnv::with_factory(|| completing(Cli::command())).var(VARIABLE).complete();
 }
 
-/// The command line, with who knows what each argument can be.
+/// The command line with completers for its arguments.
 fn completing(command: Command) -> Command {
     command.mut_subcommands(|command| {
         command.mut_args(|arg| match arg.get_id().as_str() {
@@ -49,12 +49,12 @@ fn completing(command: Command) -> Command {
     })
 }
 
-/// Whether a shell can show it as it is, and the user would not have to quote it.
+/// Whether a shell can show the text unquoted.
 fn is_plain(text: &str) -> bool {
     sanitize(text) == text && !text.contains(|c: char| c.is_whitespace() || "'\"\\$`*?[]".contains(c))
 }
 
-/// Debates by what a person types for them, newest first; by their whole id once that is begun; and files.
+/// Debates by short name, newest first; by id once it is begun; and files.
 fn debates(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = current.to_string_lossy();
     if typed.contains(std::path::MAIN_SEPARATOR) || typed.starts_with('.') {
@@ -76,7 +76,7 @@ fn debates(current: &OsStr) -> Vec<CompletionCandidate> {
     all.filter(|one| one.get_value().to_string_lossy().starts_with(&*typed)).collect()
 }
 
-/// Roles: the built-in ones and those of the user's beside the configuration.
+/// Roles: the built-in ones and the user's beside the configuration.
 fn roles() -> Vec<CompletionCandidate> {
     let own = std::fs::read_dir("prompts/roles").into_iter().flatten().flatten();
     let own = own.filter_map(|file| Some(file.file_name().to_str()?.strip_suffix(".md")?.to_owned()));
@@ -90,14 +90,14 @@ fn protocols() -> Vec<CompletionCandidate> {
     named.collect()
 }
 
-/// The debate that is named on the command line after `command`, where it can be found.
+/// The debate named after `command`, if found.
 fn named_debate(command: &str) -> Option<Debate> {
     let typed = std::env::args().skip_while(|word| word != "--").skip_while(|word| word != command).nth(1)?;
     let entry: Entry = directory().ok()?.find(&typed).ok()?;
     Some(entry.load(AccessMode::State).ok()?.debate)
 }
 
-/// Where a debate can be forked: `start`, and before each stage of each round that makes calls.
+/// The fork points: `start`, and before each stage with calls in each round.
 fn places(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = current.to_string_lossy();
     let debate = named_debate("fork");
@@ -114,7 +114,7 @@ fn places(current: &OsStr) -> Vec<CompletionCandidate> {
     places.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// Rounds, agents or stages of the debate, whichever is wanted.
+/// The rounds, agents or stages of the debate, as required.
 fn parts() -> Vec<CompletionCandidate> {
     let Some(debate) = named_debate("show") else { return Vec::new() };
     let part = std::env::args().skip_while(|word| word != "--").skip_while(|word| word != "show").nth(2);
@@ -133,7 +133,7 @@ fn parts() -> Vec<CompletionCandidate> {
     names.into_iter().filter(|name| is_plain(name)).map(CompletionCandidate::new).collect()
 }
 
-/// Who can be asked about the debate that is named, or about the newest.
+/// The agents of the named or newest debate.
 fn asked() -> Vec<CompletionCandidate> {
     let newest = || Some(directory().ok()?.find("latest").ok()?.load(AccessMode::State).ok()?.debate);
     let Some(debate) = named_debate("ask").or_else(newest) else { return Vec::new() };
@@ -143,7 +143,7 @@ fn asked() -> Vec<CompletionCandidate> {
     named.map(|agent| CompletionCandidate::new(agent.id.as_str()).help(Some(one_line(&agent.name).into()))).collect()
 }
 
-/// The program as a shell calls it: by its name where it was found by that, else by its path.
+/// The program's name if the shell found it by that, else its path.
 pub(super) fn program() -> String {
     let called = std::env::args_os().next().unwrap_or_default();
     let is_path = Path::new(&called).components().count() > 1;

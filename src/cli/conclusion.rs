@@ -1,4 +1,4 @@
-//! The end of a run: what is said of it, printed and written.
+//! The end of a run: its messages, output and files.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -19,22 +19,22 @@ use super::session::{Over, debates};
 use super::terminal::Terminal;
 use super::watchers::Waited;
 
-/// The kind of a failure for which a key is to be looked at.
+/// The kind of failure for which to check the key.
 const REFUSED_KEY: &str = "unauthorized";
 
-/// Where a run leaves what lasts.
+/// The files of a run.
 pub(super) struct Files<'a> {
     /// The state file.
     pub(super) saved_to: &'a Path,
-    /// Where the report goes, if there is to be one.
+    /// The path of the report, if wanted.
     pub(super) report: Option<&'a Path>,
-    /// How long the run took.
+    /// The duration of the run.
     pub(super) took: Duration,
-    /// Whether this is the first debate of the directory: who has never seen a result is not put into a pager.
+    /// Whether this is the directory's first debate: new users get no pager.
     pub(super) is_first: bool,
 }
 
-/// Says where the debate is kept, writes the report, and says how it went.
+/// Reports where the debate is saved, writes the report, and prints the outcome.
 pub(super) fn conclude(
     Over { debate, ending, is_kept, stream, waited, on_questions }: Over,
     files: &Files<'_>,
@@ -58,7 +58,7 @@ pub(super) fn conclude(
         return Err(Error::Asks { id: debate.id });
     }
     let reported = match (files.report, ending) {
-        // Of a failed debate, too: what happened is what one wants to know then. A paused one goes on.
+        // Failed debates get one too, since the user wants to know the reason; paused ones will continue.
         (Some(path), RunEnding::Completed | RunEnding::Failed) => {
             write_report(&Entry::of_state(files.saved_to), None, Some(path), detail(args.verbose), None, terminal)
         }
@@ -78,7 +78,7 @@ pub(super) fn conclude(
     }
 }
 
-/// Prints the result, and says everything that kept the debate from being full.
+/// Prints the result, and the reasons for a lesser outcome.
 fn finish(
     debate: &Debate,
     ending: RunEnding,
@@ -107,7 +107,7 @@ fn finish(
     if args.strict && !is_full { Err(Error::NotFull { id: id() }) } else { printed }
 }
 
-/// How a saved debate ended, as the command ended or would have ended that ran it; or why it has not ended.
+/// How a saved debate ended, as the exit of its command; or why it has not.
 pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_strict: bool) -> Result<(), Error> {
     let id = debate.id.clone();
     match Standing::of(entry, debate, before) {
@@ -123,7 +123,7 @@ pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_stric
     }
 }
 
-/// Why a debate on record failed.
+/// Why a recorded debate failed.
 fn failure(debate: &Debate) -> Error {
     match without_room_to_close(debate) {
         Some(at) => Error::NoRoomToClose { id: debate.id.clone(), reason: reason(debate), at },
@@ -131,7 +131,7 @@ fn failure(debate: &Debate) -> Error {
     }
 }
 
-/// What is printed of a solution: what the texts of a quick debate come to stands above it.
+/// The printed solution, preceded by the brief of a quick debate.
 pub(super) fn with_brief<'a>(debate: &Debate, solution: &'a str) -> Cow<'a, str> {
     let brief = debate.final_solution.as_ref().and_then(|solution| solution.brief.as_ref());
     let lines = brief.map(Brief::lines).unwrap_or_default();
@@ -142,7 +142,7 @@ fn reason(debate: &Debate) -> String {
     debate.error.clone().unwrap_or_else(|| "for an unknown reason".to_owned())
 }
 
-/// Why a debate failed: the error of its calls, if they are the cause.
+/// The failure of a debate, with the error of its calls if that is the cause.
 fn failed(debate: &Debate, is_kept: bool) -> Error {
     let id = debate.id.clone();
     let of_round = debate.failures.iter().rfind(|failure| failure.key.round == debate.current_round);
@@ -159,7 +159,7 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
         let agent = settings.everybody().find(|agent| agent.id == failure.key.agent_id)?;
         key_variable(&agent.provider, &settings.providers)
     });
-    // After the status stands what the server says.
+    // The server's message follows the status.
     let (what, said) = match (failure.error.split_once("): "), &variable) {
         (Some((what, said)), Some(_)) => (format!("{what})"), Some(ForeignMessage(said.to_owned()))),
         _ => (failure.error.clone(), None),
@@ -169,7 +169,7 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
     Error::AllCallsFailed { id, what, check: variable.map(str::to_owned), others, said, is_kept }
 }
 
-/// Says everything that kept a finished debate from being a full one.
+/// Prints the reasons why a finished debate is not full.
 pub(super) fn tell_outcome(debate: &Debate, took: Duration, watch: Watch, terminal: &mut Terminal) {
     let name =
         debates().map_or_else(|_| debate.id.to_string(), |directory| directory.short_name(&debate.id).to_owned());
@@ -192,8 +192,7 @@ pub(super) fn tell_outcome(debate: &Debate, took: Duration, watch: Watch, termin
     }
 }
 
-/// Where a fork could be closed, if the cost limit kept the judge from being asked: to resume the debate would change
-/// nothing.
+/// The point for a fork with a higher limit, if the cost limit prevented the judge's answer: resuming would not help.
 fn without_room_to_close(debate: &Debate) -> Option<ForkPoint> {
     let closing = debate.stages.last()?.id;
     let was_asked = debate.failures.iter().any(|failure| failure.key.stage == closing);

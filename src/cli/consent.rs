@@ -1,4 +1,5 @@
-//! What a debate, a question or an evaluation may cost: said before anything is paid, and asked about where it is much or unknown.
+//! Reports the cost of a debate, a question or an evaluation before anything is paid, and asks for confirmation if it
+//! is high or unknown.
 
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
@@ -12,8 +13,8 @@ use super::dialogue::{Dialogue, NotAsked};
 use super::terminal::Terminal;
 use crate::error::Error;
 
-/// Says what the debate takes and asks a person whether it may, where no limit holds and it may cost more than the user
-/// wants to be asked about. Returns what was foreseen; nothing of a debate that calls no model.
+/// Reports the cost of a debate and asks for confirmation if no limit applies and it may exceed the user's threshold.
+/// Returns the forecast; `None` if no model is called.
 pub(super) fn agreed(
     prepared: &Prepared,
     settings: &Settings,
@@ -34,53 +35,52 @@ pub(super) fn agreed(
     if agree(&offer, "Begin?", terminal)? { Ok(forecast) } else { Err(NotAsked::Declined.into()) }
 }
 
-/// What is about to be paid for.
+/// The offered work.
 #[derive(Clone, Copy)]
 pub(super) struct Offer<'a> {
-    /// Its calls; absent where they cannot be worked out.
+    /// Its calls; `None` if they could not be computed.
     pub(super) forecast: Option<&'a Forecast>,
-    /// What it may cost, if that is limited.
+    /// Its limit, if any.
     pub(super) limit: Option<Usd>,
-    /// Whether somebody may call tools, which take calls that no figure counts.
+    /// Whether agents may call tools, which no figure includes.
     pub(super) tools: bool,
 }
 
 impl Offer<'_> {
-    /// What it can cost at most; nothing where that is unknown.
+    /// Its maximum cost; `None` if unknown.
     pub(super) fn most(&self) -> Option<Usd> {
         self.forecast.and_then(Forecast::most).filter(|most| !self.tools || *most == Usd::ZERO)
     }
 }
 
-/// Says what something takes, and asks a person `question` where no limit holds and it may cost more than the user wants
-/// to be asked about, or nobody knows what. Returns
-/// whether it may go on.
+/// Reports the cost and asks `question` if no limit applies and it may exceed the user's threshold, or is unknown.
+/// Returns whether to proceed.
 pub(super) fn agree(offer: &Offer<'_>, question: &str, terminal: &mut Terminal) -> Result<bool, Error> {
     tell(offer, terminal);
-    // A file that was found has no say in it: what it sets is not in the process's environment.
+    // Found files cannot influence this: only the process's environment counts.
     let environment = process_environment();
     let above = confirm_above(&environment)?;
     if offer.limit.is_some() || is_automated(&environment) || offer.most().is_some_and(|most| most <= above) {
         return Ok(true);
     }
-    // Nobody is there to ask: then it goes on, as it always did.
+    // Without a terminal it proceeds, as always.
     let Ok(mut dialogue) = Dialogue::begin("this command") else { return Ok(true) };
     dialogue.confirm(question, false)
 }
 
-/// Says what something takes.
+/// Reports the cost.
 pub(super) fn tell(offer: &Offer<'_>, terminal: &mut Terminal) {
     if let Some(forecast) = offer.forecast {
         terminal.notice(&price_tag(forecast, offer.limit, offer.tools));
     }
 }
 
-/// Whether an agent may call tools.
+/// Whether any agent may call tools.
 pub(super) fn has_tools(settings: &Settings) -> bool {
     settings.agents.iter().any(|agent| !agent.tools.is_empty())
 }
 
-/// Whether it is a machine's terminal.
+/// Whether the terminal belongs to an automated system.
 pub(super) fn is_automated(environment: &Environment) -> bool {
     environment.get("CI").is_some_and(|value| !matches!(value, "" | "0" | "false"))
 }

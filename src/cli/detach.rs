@@ -1,5 +1,5 @@
-//! A run without a terminal: the program starts itself once more, and that process goes on by itself when its debate is on
-//! record. Nothing ties it to anybody but the record.
+//! Detached runs: the program starts itself again, and that process continues alone once its debate is recorded. Only
+//! the record connects it to others.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader};
@@ -12,7 +12,7 @@ use dialectic_engine::runner::Ready;
 
 use super::terminal::Terminal;
 
-/// How often the log is tried to be locked, and how long after each other.
+/// The number of attempts to lock the log, and the delay between them.
 #[cfg(unix)]
 const LOCK_ATTEMPTS: u32 = 20;
 #[cfg(unix)]
@@ -21,10 +21,10 @@ const LOCK_PAUSE: Duration = Duration::from_millis(10);
 /// The flag that tells the program that it is the detached process.
 const DETACHED: &str = "--detached";
 
-/// Starts the program with the same arguments, and comes back when its debate has begun: then the id is printed. What it
-/// has to say until then, it says itself, and an error of it is the error of this process.
+/// Starts the program with the same arguments, and returns when its debate has begun and the id is printed. The child
+/// prints its own messages until then, and its error is the error of this process.
 ///
-/// `command` is the word for what it does.
+/// `command` names the action.
 pub(super) fn start(command: &str, terminal: &mut Terminal) -> Result<(), Error> {
     let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let place = arguments.iter().position(|word| word == command).map_or(0, |place| place + 1);
@@ -43,8 +43,8 @@ pub(super) fn start(command: &str, terminal: &mut Terminal) -> Result<(), Error>
     terminal.text(id.trim())
 }
 
-/// Says that the debate has begun, and leaves the terminal: from here on the process is a session of its own, reads nothing
-/// and writes to the log beside the record. The log is locked until the process ends.
+/// Reports that the debate has begun, and detaches: the process becomes a session, reads nothing and writes to the log
+/// beside the record, which stays locked until it ends.
 #[cfg(unix)]
 pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error> {
     use std::fs::{File, OpenOptions};
@@ -55,17 +55,16 @@ pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error>
     use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
     let path = Entry::of_state(ready.state_path()).log_path();
-    // A link that somebody laid there would lead what models say into another file.
+    // A planted link could redirect models' text into another file.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let open = || {
         let file = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(flags).open(&path)?;
         let is_file = file.metadata()?.is_file();
-        if is_file { Ok(file) } else { Err(io::Error::other("it is no file")) }
+        if is_file { Ok(file) } else { Err(io::Error::other("it is not a file")) }
     };
     let failed = |source| Error::Output { path: path.clone(), source };
     let (log, lock) = (open().map_err(failed)?, open().map_err(failed)?);
-    // Somebody may be looking whether it is locked; an earlier run may still be at what comes after its debate, and is not
-    // waited for.
+    // Another process may be testing the lock, or an earlier run finishing; neither is waited for long.
     for _ in 0..LOCK_ATTEMPTS {
         if lock.try_lock().is_ok() {
             break;
@@ -74,7 +73,7 @@ pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error>
     }
     let nothing = File::open("/dev/null").map_err(Error::Detach)?;
     terminal.text(ready.debate().id.as_str())?;
-    // It fails only where this is a session already.
+    // Fails only if this is already a session.
     let _ = rustix::process::setsid();
     let redirected = dup2_stdin(&nothing).and_then(|()| dup2_stdout(&log)).and_then(|()| dup2_stderr(&log));
     redirected.map_err(|error| Error::Detach(error.into()))?;
@@ -82,7 +81,7 @@ pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error>
     Ok(())
 }
 
-/// Elsewhere nobody has tried it.
+/// Not supported on other systems.
 #[cfg(not(unix))]
 pub(super) fn leave(_: &Ready, _: &mut Terminal) -> Result<(), Error> {
     Err(Error::Detach(io::ErrorKind::Unsupported.into()))

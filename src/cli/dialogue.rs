@@ -1,4 +1,4 @@
-//! Questions to the user at the terminal.
+//! Questions to the user on the terminal.
 
 use std::io::{self, ErrorKind, IsTerminal};
 
@@ -10,17 +10,17 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use super::line::{LineReader, Typed};
 use super::terminal::Terminal;
 
-/// A question that cannot be put.
+/// Why a question could not be asked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotAsked {
-    /// Nobody is there.
-    #[error("{what} needs a terminal to ask questions")]
+    /// There is no terminal.
+    #[error("{what} needs a terminal for its questions")]
     Nobody {
-        /// What wants to ask.
+        /// The command that asks.
         what: &'static str,
     },
-    /// The user wants no more.
-    #[error("nothing was done")]
+    /// The user declined.
+    #[error("nothing was changed")]
     Declined,
 }
 
@@ -34,19 +34,19 @@ impl Diagnostic for NotAsked {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Nobody { .. } => Some("use --yes to answer without questions".to_owned()),
+            Self::Nobody { .. } => Some("use --yes to accept the defaults".to_owned()),
             Self::Declined => None,
         }
     }
 }
 
-/// Somebody at the terminal.
+/// A dialogue with the user.
 pub(super) struct Dialogue {
     lines: LineReader,
 }
 
 impl Dialogue {
-    /// Begins to ask for `what`.
+    /// Begins a dialogue for `what`.
     pub(super) fn begin(what: &'static str) -> Result<Self, NotAsked> {
         if io::stdin().is_terminal() && io::stderr().is_terminal() {
             Ok(Self { lines: LineReader::default() })
@@ -55,15 +55,15 @@ impl Dialogue {
         }
     }
 
-    /// The answer to `question`, or `proposal` where it is empty. Ctrl-D and Ctrl-C end the program's work.
+    /// The answer to `question`, or `proposal` if it is empty. Ctrl-D and Ctrl-C end the program.
     pub(super) fn ask(&mut self, question: &str, proposal: &str) -> Result<String, Error> {
         let shown = if proposal.is_empty() { String::new() } else { format!(" [{proposal}]") };
         let answer = self.line(&format!("{question}{shown}: "))?.ok_or(NotAsked::Declined)?;
         Ok(if answer.is_empty() { proposal.to_owned() } else { answer })
     }
 
-    /// Whether the answer to `question` is yes; it is asked until it is a yes or a no. No answer at all is `proposal`,
-    /// and Ctrl-D and Ctrl-C are a no.
+    /// Whether the answer to `question` is yes; repeats it until the answer is clear. An empty answer is `proposal`;
+    /// Ctrl-D and Ctrl-C mean no.
     pub(super) fn confirm(&mut self, question: &str, proposal: bool) -> Result<bool, Error> {
         let prompt = format!("{question} [{}] ", if proposal { "Y/n" } else { "y/N" });
         loop {
@@ -77,7 +77,7 @@ impl Dialogue {
         }
     }
 
-    /// A line, without the spaces around it; none at Ctrl-D and Ctrl-C.
+    /// A trimmed line; `None` at Ctrl-D and Ctrl-C.
     fn line(&mut self, prompt: &str) -> Result<Option<String>, Error> {
         match self.lines.read(prompt) {
             Ok(Typed::Line(line) | Typed::Editor(line)) => Ok(Some(line.trim().to_owned())),
@@ -108,7 +108,7 @@ impl Dialogue {
         }
     }
 
-    /// A text that is not shown while it is typed.
+    /// A text that is typed without echo.
     #[expect(clippy::unused_self, reason = "only who has begun a dialogue may ask")]
     pub(super) fn secret(&mut self, question: &str, terminal: &mut Terminal) -> Result<String, Error> {
         terminal.notice(question);

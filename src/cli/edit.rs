@@ -1,4 +1,4 @@
-//! Texts that are written in the user's editor.
+//! Texts written in the user's editor.
 
 use std::io::{self, Write};
 use std::process::{Command, ExitStatus, Stdio};
@@ -6,29 +6,29 @@ use std::process::{Command, ExitStatus, Stdio};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_config::process_environment;
 
-/// What is below this line is not part of the text. Lines that begin with `#` are: in Markdown they are headings.
+/// Text below this line is ignored. Lines that begin with `#` are kept, since they are Markdown headings.
 const SCISSORS: &str = "------------------------ >8 ------------------------";
 
 /// Why there is no text.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EditError {
-    /// It could not be started, or its file not be written or read.
+    /// It could not be started, or its file could not be written or read.
     #[error("cannot start the editor `{editor}`")]
     Failed {
         /// The command.
         editor: String,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// It ended otherwise than well.
+    /// It failed.
     #[error("the editor `{editor}` failed ({status})")]
     GaveUp {
         /// The command.
         editor: String,
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
     },
-    /// What it saved is no text.
+    /// Its file is not UTF-8.
     #[error("the text that the editor `{editor}` saved is not UTF-8")]
     NotUtf8 {
         /// The command.
@@ -46,26 +46,26 @@ impl Diagnostic for EditError {
     }
 }
 
-/// Has the user write a text, beginning with `text`. `note` stands below it and is not part of it.
+/// Lets the user edit `text`. `note` follows it and is not part of it.
 pub(super) fn edit(text: &str, note: &str) -> Result<String, EditError> {
     let environment = process_environment();
     let usual = if cfg!(windows) { "notepad" } else { "vi" };
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| environment.get(name)).unwrap_or(usual).to_owned();
     let failed = |source| EditError::Failed { editor: editor.clone(), source };
-    // The ending has editors show Markdown.
+    // The extension selects the editor's Markdown mode.
     let mut file = tempfile::Builder::new().prefix("dialectic-").suffix(".md").tempfile().map_err(failed)?;
     write!(file, "{text}\n\n{SCISSORS}\n{note}\n").and_then(|()| file.flush()).map_err(failed)?;
-    // Editors replace the file: what is open here would be the old one.
+    // Editors replace the file, so an open handle would show the old one.
     let path = file.into_temp_path();
     let mut command = if cfg!(unix) {
         let mut command = Command::new("sh");
-        // It may come with options of its own.
+        // The variable may contain options.
         command.args(["-c", &format!("{editor} \"$@\""), "editor"]);
         command
     } else {
         Command::new(&editor)
     };
-    // Standard output is for the result, and may go elsewhere.
+    // Standard output is for the result, and may be redirected.
     let status = command.arg(&path).stdout(Stdio::from(io::stderr())).status().map_err(failed)?;
     if !status.success() {
         return Err(EditError::GaveUp { editor, status });

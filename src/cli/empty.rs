@@ -1,4 +1,4 @@
-//! Empty paths, as scripts produce them from unset variables: `--output "$OUT"`.
+//! Ignores empty paths, which scripts produce from unset variables: `--output "$OUT"`.
 
 use std::any::TypeId;
 use std::ffi::OsString;
@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Command};
 
-/// The arguments of a command line without the options that name an empty path: it counts as absent. An empty limit or
-/// an empty list of roles stays, and is an error: its author wanted something else than none.
+/// The arguments without options that have an empty path, which count as absent. An empty limit or list of roles is
+/// kept and causes an error, since it was intended to set something.
 pub(super) fn without_empty(command: &Command, arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut command = command;
     let mut arguments = arguments.into_iter();
@@ -37,7 +37,7 @@ pub(super) fn without_empty(command: &Command, arguments: impl IntoIterator<Item
     kept
 }
 
-/// Whether `option` is an option of the command's, by itself, that takes one path.
+/// Whether `option` is one of the command's options, on its own, that takes one path.
 fn takes_path(command: &Command, option: &str) -> bool {
     let is_named = |argument: &Arg| match option.strip_prefix("--") {
         Some(long) => {

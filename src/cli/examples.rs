@@ -1,8 +1,8 @@
-//! Help as it is shown: examples at the end of each command, and nothing in it that every command says.
+//! The final help: adds examples to each command, and removes the common options.
 
 use clap::Command;
 
-/// What people type, by the command: its words without the program's name.
+/// Examples by command, without the program's name.
 const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "",
@@ -96,10 +96,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("man", &["dialectic man | man -l -", "dialectic man --dir ./man"]),
 ];
 
-/// Options that every command has: the program's own help says what they do.
+/// Common options, described in the program's own help.
 const COMMON: [&str; 2] = ["color", "version"];
 
-/// The command and all below it with their examples, and without what all of them have.
+/// The command and its subcommands with examples and without common options.
 pub(super) fn finished(command: Command) -> Command {
     with_examples(command, "").mut_subcommands(|below| rest(below, ""))
 }
@@ -128,7 +128,7 @@ fn with_examples(command: Command, path: &str) -> Command {
 mod tests {
     use super::*;
 
-    /// The arguments of a line as a shell would pass them, up to the first pipe or redirection after the program.
+    /// The arguments of an example as a shell would split them, up to the first pipe or redirection.
     fn arguments(line: &str) -> Vec<String> {
         let line = line.rsplit_once("| dialectic").map_or(line.to_owned(), |(_, rest)| format!("dialectic{rest}"));
         let (mut all, mut word, mut quote) = (Vec::new(), String::new(), None);

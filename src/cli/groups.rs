@@ -1,11 +1,11 @@
-//! The commands in the program's own help, in groups.
+//! Groups the commands in the program's help.
 
 use std::fmt::Write;
 
 use clap::Command;
 use clap::builder::Styles;
 
-/// Each group's commands, in the order in which they are shown.
+/// The commands of each group in display order.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Debate", &["debate", "resume", "ask", "fork", "serve"]),
     ("Without a terminal", &["wait", "status", "answer", "stop"]),
@@ -16,10 +16,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("For programs", &["mcp", "skill", "completions", "man"]),
 ];
 
-/// The widest that help is.
+/// The maximum width of the help.
 const WIDTH: usize = 100;
 
-/// The command with its commands in groups.
+/// The command with its subcommands in groups.
 pub(super) fn grouped(command: Command) -> Command {
     let columns = console::Term::stdout().size_checked().map_or(WIDTH, |(_, columns)| usize::from(columns).min(WIDTH));
     let text = listed(&command, columns);
@@ -35,7 +35,7 @@ fn listed(command: &Command, columns: usize) -> String {
         command.get_subcommands().filter(|one| !one.is_hide_set() && one.get_name() != "help").collect();
     let indent = shown.iter().map(|one| one.get_name().len()).max().unwrap_or_default() + 4;
     let mut text = String::new();
-    // Writing to a String cannot fail.
+    // Writing to a string cannot fail.
     let named = |name: &&str| shown.iter().find(|one| one.get_name() == *name).copied();
     let known = |name: &str| GROUPS.iter().any(|(_, names)| names.contains(&name));
     let groups = GROUPS.iter().map(|(title, names)| (*title, names.iter().filter_map(named).collect::<Vec<_>>()));
@@ -52,7 +52,7 @@ fn listed(command: &Command, columns: usize) -> String {
     text + &format!("\n{header}Options:{header:#}")
 }
 
-/// A sentence in lines that end between words.
+/// Wraps a sentence between words.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

@@ -10,18 +10,18 @@ use dialectic_report::display::LiveView;
 
 use super::{modes, pager};
 
-/// How long the block may take to leave the screen, when the user interrupts twice.
+/// The time limit for removing the block after a second interrupt.
 const TO_LEAVE: Duration = Duration::from_millis(200);
-/// How long, after an interrupt, may be taken for what is left to say: the last traces have three seconds of it.
+/// The time limit for everything after an interrupt; the last traces may use three seconds of it.
 const TO_END: Duration = Duration::from_secs(4);
 
-/// The first interrupt pauses the debate, the second ends the program at once, without its block on the screen.
+/// The first interrupt pauses the debate, the second ends the program at once, without its block.
 pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationToken, mut view: LiveView) {
     interrupts.next().await;
     cancel.cancel();
     interrupts.next().await;
     view.leave();
-    // A terminal that is stopped keeps its block.
+    // A stopped terminal keeps its block.
     drop(timeout(TO_LEAVE, view.ended()).await);
     modes::restore();
     end_all();
@@ -29,53 +29,51 @@ pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationTo
     std::process::exit(130);
 }
 
-/// From here on an interrupt ends the program: the debate is saved, and what is left to do may hang.
+/// Makes an interrupt end the program: the debate is saved, and the rest may hang.
 pub(super) fn end_on_interrupt() {
     std::thread::spawn(|| {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
             let mut interrupts = Interrupts::listen();
             interrupts.next().await;
-            // That one was meant for the pager.
+            // That interrupt was for the pager.
             while pager::is_open() {
                 interrupts.next().await;
             }
         });
         modes::restore();
         end_all();
-        #[expect(clippy::exit, reason = "the user asked; the main thread may be blocked by the reader of its output")]
+        #[expect(clippy::exit, reason = "the user asked; the main thread may be blocked by a stalled reader")]
         std::process::exit(130);
     });
 }
 
-/// From here on a write beyond the limit of file sizes (`ulimit -f`) fails like one on a full disk; without a handler,
-/// the signal that comes with it would end the program in the middle of what it writes. Programs that are started get
-/// the signal's own way back.
+/// Makes a write beyond the file size limit (`ulimit -f`) fail like one on a full disk; without a handler, its signal
+/// would end the program. Child processes keep the default.
 #[cfg(unix)]
 pub(super) fn survive_file_limit() {
     use tokio::signal::unix::{SignalKind, signal};
-    // The handler stays for good, whatever becomes of the runtime. Where the system refuses one, the signal ends the
-    // program as it would have.
+    // The handler outlives the runtime. If it cannot be set, the signal ends the program as before.
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
     let _in_runtime = runtime.enter();
     drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())));
 }
 
-/// Elsewhere no signal comes with it.
+/// Other systems send no such signal.
 #[cfg(not(unix))]
 pub(super) fn survive_file_limit() {}
 
-/// The program was interrupted and is about to end: a reader that ignores its last lines does not keep it.
+/// Ends the program soon after an interrupt, even if a reader ignores its last lines.
 pub(super) fn end_soon() {
     std::thread::spawn(|| {
         std::thread::sleep(TO_END);
         end_all();
-        #[expect(clippy::exit, reason = "the user asked; the main thread is blocked by the reader of its output")]
+        #[expect(clippy::exit, reason = "the user asked; the main thread is blocked by a stalled reader")]
         std::process::exit(130);
     });
 }
 
-/// Ctrl-C, and where there is one the signal to terminate.
+/// Ctrl-C and, where it exists, the signal to terminate.
 pub(super) struct Interrupts {
     #[cfg(unix)]
     interrupt: Option<tokio::signal::unix::Signal>,
@@ -84,8 +82,7 @@ pub(super) struct Interrupts {
 }
 
 impl Interrupts {
-    /// From now on none of them ends the program by itself. To be called before anything is on the screen that would
-    /// stay there.
+    /// Takes over both signals. Call it before anything is on the screen.
     pub(super) fn listen() -> Self {
         #[cfg(unix)]
         use tokio::signal::unix::{SignalKind, signal};
@@ -97,7 +94,7 @@ impl Interrupts {
         }
     }
 
-    /// Waits for the next of them.
+    /// Waits for the next one.
     #[cfg(unix)]
     pub(super) async fn next(&mut self) {
         async fn received(signal: &mut Option<tokio::signal::unix::Signal>) {
@@ -112,7 +109,7 @@ impl Interrupts {
         }
     }
 
-    /// Waits for the next of them.
+    /// Waits for the next one.
     #[cfg(not(unix))]
     pub(super) async fn next(&mut self) {
         drop(tokio::signal::ctrl_c().await);

@@ -1,8 +1,7 @@
-//! The keys that do something while a debate runs, and the terminal that they are typed on.
+//! The keys during a debate, and their terminal.
 //!
-//! A thread reads them. It gives the terminal back whenever somebody else needs it: for questions, while the program is
-//! suspended, at the end. Where keys cannot be read, because standard input is no terminal or the program runs in the
-//! background, the debate runs without them.
+//! A thread reads them. It releases the terminal for questions, while the program is suspended, and at the end. Without
+//! a terminal on standard input, or in the background, the debate runs without keys.
 
 use std::io::{IsTerminal, stdin};
 use std::sync::Arc;
@@ -13,34 +12,34 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::modes;
 
-/// A key that does something.
+/// A key with a meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
-    /// Pause, or go on.
+    /// Pause or continue.
     Pause,
     /// Stop and close.
     Stop,
-    /// Whole texts, or first sentences.
+    /// Toggle whole texts and first sentences.
     MoreOrLess,
-    /// Which keys there are.
+    /// Toggle the list of keys.
     Help,
     /// Leave.
     Quit,
 }
 
-/// The keyboard, while keys are heard.
+/// The keyboard while keys are read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Keyboard(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// How many want the terminal for themselves.
+    /// The number of other users of the terminal.
     off: AtomicUsize,
-    /// Held while a key is waited for: at most a tenth of a second.
+    /// Held while waiting for a key: at most a tenth of a second.
     reading: Mutex<()>,
 }
 
-/// Somebody has the terminal for themselves. Dropped, keys are heard again.
+/// Reserves the terminal; dropping it resumes the keys.
 #[derive(Debug)]
 pub(super) struct Off(Keyboard);
 
@@ -56,7 +55,7 @@ impl Key {
         }
     }
 
-    /// What was typed. What other keys send begins with an escape and may have letters in it.
+    /// Parses typed bytes. Other keys send escape sequences, which may contain letters.
     fn typed(bytes: &[u8]) -> impl Iterator<Item = Self> {
         let plain = bytes.iter().take_while(|byte| **byte != 0x1b);
         plain.filter_map(|byte| Self::of(*byte))
@@ -64,7 +63,7 @@ impl Key {
 }
 
 impl Keyboard {
-    /// Hears keys from now on and sends them to `keys`; nothing where standard input is no terminal.
+    /// Reads keys and sends them to `keys`; `None` if standard input is not a terminal.
     pub(super) fn listen(keys: UnboundedSender<Key>) -> Option<Self> {
         if !cfg!(unix) || !stdin().is_terminal() {
             return None;
@@ -75,10 +74,10 @@ impl Keyboard {
         Some(keyboard)
     }
 
-    /// Leaves the terminal to somebody else, in the modes that it was found in.
+    /// Releases the terminal in its original modes.
     pub(super) fn off(&self) -> Off {
         self.0.off.fetch_add(1, Ordering::SeqCst);
-        // Nobody reads any more when this is free.
+        // Once this is acquired, no one is reading.
         drop(self.0.reading.lock().unwrap_or_else(PoisonError::into_inner));
         modes::restore();
         Off(self.clone())
@@ -88,7 +87,7 @@ impl Keyboard {
     fn hear(&self, keys: &UnboundedSender<Key>) {
         use std::time::{Duration, Instant};
 
-        /// Between two looks at whether the terminal is ours again.
+        /// The polling interval for the terminal.
         const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
         let mut typed = [0; 64];
@@ -106,10 +105,10 @@ impl Keyboard {
                 let _ = keys.send(key);
             }
             if count == 0 && begun.elapsed() < LOOK_AGAIN {
-                // The terminal has gone, or somebody has changed its modes: it does not wait any more.
+                // The terminal is gone or its modes were changed, so the read did not block.
                 std::thread::sleep(LOOK_AGAIN);
             }
-            // A part that wants the terminal gets it before the next key.
+            // Lets other users of the terminal go first.
             std::thread::yield_now();
         }
     }

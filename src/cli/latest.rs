@@ -19,7 +19,7 @@ const LATEST: &str = "latest";
 
 /// Nobody said which debate to pay for, and nobody is there to see which one it would be.
 #[derive(Debug, thiserror::Error)]
-#[error("which debate to {what}? None is named, and this is no terminal")]
+#[error("which debate to {what}? None is named, and there is no terminal")]
 struct Unnamed {
     what: &'static str,
 }

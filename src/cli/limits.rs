@@ -1,10 +1,10 @@
-//! Which limits a command needs that starts debates for others.
+//! Required limits of commands that start debates for others.
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_engine::access::is_program;
 use dialectic_record::debate::Settings;
 
-/// A limit is missing without which others could spend as they like.
+/// A limit is missing, so that others could spend freely.
 #[derive(Debug, thiserror::Error)]
 #[error("{command} needs {option}: {reason}")]
 pub(in crate::cli) struct MissingLimit {
@@ -23,13 +23,13 @@ impl Diagnostic for MissingLimit {
     }
 }
 
-/// A program that an agent or the judge is called through.
+/// A program used by an agent or the judge.
 fn called(settings: &Settings) -> Option<&str> {
     settings.everybody().map(|agent| agent.provider.as_str()).find(|name| is_program(name, &settings.providers))
 }
 
-/// Sees to it that there are limits of calls where a program is configured: a subscription has no price, so that a cost
-/// limit does not hold it.
+/// Checks that limits of calls are set if a program is used: a subscription has no price, so a cost limit does not
+/// apply.
 pub(in crate::cli) fn check_calls(command: &'static str, settings: &Settings) -> Result<(), MissingLimit> {
     let configured =
         || settings.providers.keys().map(String::as_str).find(|name| is_program(name, &settings.providers));
@@ -43,8 +43,7 @@ pub(in crate::cli) fn check_calls(command: &'static str, settings: &Settings) ->
     })
 }
 
-/// Sees to it that there are limits of the cost. Where a program is called, which may refuse one, those of calls stand in
-/// their place.
+/// Checks that cost limits are set. With programs, which may not allow them, limits of calls suffice.
 #[cfg(feature = "mcp")]
 pub(in crate::cli) fn check_cost(
     command: &'static str,

@@ -1,4 +1,4 @@
-//! A line of input on a terminal, which can be edited while it is typed.
+//! A line editor for terminals.
 
 #![expect(clippy::disallowed_methods, reason = "prompt and typed text go there, and the prompt is this program's")]
 
@@ -6,35 +6,35 @@ use std::io;
 
 use console::{Key, Term, measure_text_width};
 
-/// What a person typed.
+/// The user's input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Typed {
     /// A line.
     Line(String),
-    /// Ctrl-G: what was typed so far is to be gone on with in an editor.
+    /// Ctrl-G: continue the text in an editor.
     Editor(String),
-    /// Ctrl-D on an empty line: there will be no further one.
+    /// Ctrl-D on an empty line: the end of input.
     End,
 }
 
-/// Reads lines, with the earlier ones behind the arrow keys.
+/// Reads lines, with a history on the arrow keys.
 #[derive(Default)]
 pub(super) struct LineReader {
-    /// The oldest first.
+    /// Oldest first.
     earlier: Vec<String>,
 }
 
-/// The line that is being typed.
+/// The line being edited.
 #[derive(Debug, Default)]
 struct EditedLine {
     text: Vec<char>,
-    /// Before which character the cursor stands.
+    /// The index of the character at the cursor.
     cursor: usize,
-    /// How many lines back the shown one is; 0 is the new one.
+    /// The position in the history; 0 is the new line.
     back: usize,
 }
 
-/// What a key did.
+/// The effect of a key.
 #[derive(Debug, PartialEq, Eq)]
 enum Pressed {
     Edited,
@@ -47,8 +47,7 @@ impl LineReader {
     /// Reads a line after `prompt`, key by key, on standard error and from the terminal.
     ///
     /// # Errors
-    /// When the terminal cannot be read or written; of the kind `Interrupted` at Ctrl-C, which is also raised as a
-    /// signal.
+    /// The terminal cannot be read or written; of the kind `Interrupted` at Ctrl-C, which is also raised as a signal.
     pub(super) fn read(&mut self, prompt: &str) -> io::Result<Typed> {
         let term = Term::stderr();
         let mut line = EditedLine::default();
@@ -106,13 +105,13 @@ impl EditedLine {
             Key::End => self.cursor = self.text.len(),
             Key::ArrowUp if self.back < earlier.len() => self.show(self.back + 1, earlier),
             Key::ArrowDown if self.back > 0 => self.show(self.back - 1, earlier),
-            // Keys without a meaning here.
+            // Other keys are ignored.
             _ => {}
         }
         Pressed::Edited
     }
 
-    /// The beginning of the word before the cursor.
+    /// The start of the word before the cursor.
     fn word_before(&self) -> usize {
         let before = &self.text[..self.cursor];
         let end = before.iter().rposition(|c| !c.is_whitespace()).map_or(0, |last| last + 1);
@@ -125,8 +124,7 @@ impl EditedLine {
         (self.back, self.cursor) = (back, self.text.len());
     }
 
-    /// Draws prompt and line where they were drawn before, with the cursor in that row of it. Returns in which row it
-    /// is now.
+    /// Redraws prompt and line, whose cursor was in that row. Returns the cursor's new row.
     fn draw(&self, term: &Term, prompt: &str, cursor_row: usize) -> io::Result<usize> {
         let (drawn, row) = self.drawn(prompt, cursor_row, usize::from(term.size().1).max(2));
         term.write_str(&drawn)?;
@@ -139,7 +137,7 @@ impl EditedLine {
         let (row, column) = place(&format!("{prompt}{before}"), columns);
         let (last_row, last_column) = place(&format!("{prompt}{before}{behind}"), columns);
         let back = up(cursor_row);
-        // A line that fills its row leaves the cursor there, until something follows.
+        // After a full row the cursor stays there until something follows.
         let wrap = if last_column == 0 && last_row > 0 { " \r\x1b[K" } else { "" };
         let (to_cursor, right) =
             (up(last_row - row), if column > 0 { format!("\x1b[{column}C") } else { String::new() });
@@ -151,7 +149,7 @@ fn up(rows: usize) -> String {
     if rows > 0 { format!("\x1b[{rows}A") } else { String::new() }
 }
 
-/// In which row and column the cursor stands after `text`.
+/// The row and column of the cursor after `text`.
 fn place(text: &str, columns: usize) -> (usize, usize) {
     let (mut row, mut column) = (0, 0);
     for c in text.chars() {

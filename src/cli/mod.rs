@@ -1,4 +1,5 @@
-//! The command line: arguments to calls of the library, results to streams and exit codes. No logic of debates.
+//! The command line: turns arguments into calls of the library, and results into streams and exit codes. Contains no
+//! logic of debates.
 
 #![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
 
@@ -45,7 +46,7 @@ use terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::sanitize::sanitize;
 
-/// Runs the program with the process's arguments. Returns its exit code.
+/// Runs the program with the process's arguments, and returns its exit code.
 pub fn main() -> ExitCode {
     interrupt::survive_file_limit();
     completion::answer();
@@ -69,47 +70,46 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Says what is wrong with the arguments, or what help was asked for. Arguments may be names of files that others made.
+/// Prints an error of the arguments, or the help. Arguments may be foreign file names.
 fn refused(mut error: clap::Error) -> ExitCode {
     suggest_debate(&mut error);
     let text = error.render().to_string();
     if sanitize(&text) == text {
         error.exit();
     }
-    // Nobody reading standard error is no reason to fail twice.
+    // A closed standard error is no reason to fail twice.
     drop(io::stderr().write_all(sanitize(&text).as_bytes()));
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// Who writes a problem where a command belongs wants it debated.
+/// Suggests `debate` if the user wrote a problem instead of a command.
 fn suggest_debate(error: &mut clap::Error) {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return };
     if typed.split_whitespace().count() > 1 {
         let tip = StyledStr::from("to debate a problem, use the command `debate`: dialectic debate \"...\"");
-        // What is near another command is so by chance.
+        // A similarity to another command is a coincidence.
         error.remove(ContextKind::SuggestedSubcommand);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
 }
 
-/// What a user sees of a defect of the program: one line and no backtrace. The panicking thread does not wait for a
-/// stopped terminal.
+/// Reports a defect in one line without a backtrace. The panicking thread does not wait for a stopped terminal.
 fn report_defect(defect: &PanicHookInfo<'_>) {
     let place = defect.location().map_or_else(String::new, |place| format!(" ({}:{})", place.file(), place.line()));
     modes::restore();
     let (said, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        // Nobody reading standard error is no reason to fail twice, and nobody may wait any more.
+        // A closed standard error is no reason to fail twice.
         drop(writeln!(io::stderr(), "error: the program failed{place}; please report this bug"));
         let _ = said.send(());
     });
     let _ = told.recv_timeout(Duration::from_millis(500));
 }
 
-/// The whole command line, for completions, the manual and the documentation.
+/// The complete command line, for completions, the manual and the documentation.
 pub fn command() -> clap::Command {
     let mut command = Cli::command();
-    // Aliases and the options that all commands have are in their places only then.
+    // Completes aliases and common options.
     command.build();
     groups::grouped(examples::finished(command))
 }

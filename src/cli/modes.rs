@@ -1,7 +1,7 @@
-//! The modes of the user's terminal: whether it echoes, waits for whole lines, turns keys into signals.
+//! The modes of the user's terminal: echo, line buffering, signal keys.
 //!
-//! There is one terminal, and its modes belong to the whole program: a defect anywhere, or a signal, sets them back.
-//! Nothing is touched while the program runs in the background: setting modes would stop it.
+//! The terminal and its modes belong to the whole program: a panic or a signal restores them. They are not changed in
+//! the background, which would stop the program.
 
 #[cfg(unix)]
 pub(super) use unix::{is_in_foreground, one_by_one, remember, restore};
@@ -14,25 +14,25 @@ mod unix {
     use rustix::process::getpgrp;
     use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
-    /// The modes that were found, where they are or may be changed.
+    /// The original modes, once they may have been changed.
     static FOUND: Mutex<Option<Termios>> = Mutex::new(None);
 
-    /// How long a read waits for a key, in tenths of a second.
+    /// The time limit of a read in tenths of a second.
     const PATIENCE: u8 = 1;
 
-    /// Whether the terminal is this program's to read and to set.
+    /// Whether the program may use the terminal.
     pub(in crate::cli) fn is_in_foreground() -> bool {
         tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp())
     }
 
-    /// Remembers the modes, for somebody who is about to change them.
+    /// Saves the modes before a change.
     pub(in crate::cli) fn remember() {
         if let Ok(found) = tcgetattr(stdin()) {
             FOUND.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(found);
         }
     }
 
-    /// Has keys read one by one, without an echo; keys that raise signals still do so. Says whether they are.
+    /// Reads keys one by one without echo; signal keys still work. Returns whether this succeeded.
     pub(in crate::cli) fn one_by_one() -> bool {
         let Ok(found) = tcgetattr(stdin()) else { return false };
         let mut modes = found.clone();
@@ -44,32 +44,32 @@ mod unix {
             return true;
         }
         let mut kept = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-        // The program that had the terminal meanwhile may have left it in other modes.
+        // Another program may have changed the modes meanwhile.
         *kept = Some(found);
         tcsetattr(stdin(), OptionalActions::Now, &modes).is_ok()
     }
 
-    /// Sets the terminal back to what was found, if anybody has changed it.
+    /// Restores the original modes if they were changed.
     pub(in crate::cli) fn restore() {
         let mut kept = match FOUND.try_lock() {
             Ok(kept) => kept,
             Err(TryLockError::Poisoned(kept)) => kept.into_inner(),
-            // Its holder was stopped in the middle by a defect: it is on its way here.
+            // A panic interrupted the holder, which will restore them.
             Err(TryLockError::WouldBlock) => return,
         };
         if is_in_foreground()
             && let Some(found) = kept.take()
         {
-            // Fails when the terminal has gone, and then nobody needs it.
+            // Fails if the terminal is gone, which is harmless.
             let _ = tcsetattr(stdin(), OptionalActions::Now, &found);
         }
     }
 }
 
-/// Remembers the modes, for somebody who is about to change them.
+/// Saves the modes before a change.
 #[cfg(not(unix))]
 pub(super) fn remember() {}
 
-/// Sets the terminal back to what was found, if anybody has changed it.
+/// Restores the original modes if they were changed.
 #[cfg(not(unix))]
 pub(super) fn restore() {}

@@ -1,4 +1,4 @@
-//! The files that results and reports are written to.
+//! The files of results and reports.
 
 use std::fs;
 use std::io::Write;
@@ -18,7 +18,7 @@ use dialectic_report::report::{ReportDetail, View, decision_record, html, markdo
 use super::target::OutputTarget;
 use super::terminal::Terminal;
 
-/// The form of a report.
+/// The format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ReportFormatArg {
     /// Everything that was said
@@ -34,7 +34,7 @@ pub(super) enum ReportFormatArg {
     State,
 }
 
-/// What reports end in, and the form that each means.
+/// The file extensions of reports and their formats.
 const ENDINGS: [(&str, ReportFormatArg); 6] = [
     ("md", ReportFormatArg::Markdown),
     ("markdown", ReportFormatArg::Markdown),
@@ -45,10 +45,10 @@ const ENDINGS: [(&str, ReportFormatArg); 6] = [
 ];
 
 impl ReportFormatArg {
-    /// The form that a path asks for by its ending; Markdown where it has none.
+    /// The format for a path's extension; Markdown without one.
     ///
     /// # Errors
-    /// When the ending means nothing. `option` is what the path was given by.
+    /// The extension is unknown. `option` names the argument.
     pub(super) fn of(option: &'static str, path: &Path) -> Result<Self, Error> {
         if path.extension().is_none() {
             return Ok(Self::Markdown);
@@ -68,7 +68,7 @@ fn has_extension(path: &Path, wanted: &str) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(wanted))
 }
 
-/// Writes the whole state to a `.json` file, the solution's text to any other.
+/// Writes the whole state to a `.json` file, or the solution's text to any other.
 pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Result<(), Error> {
     let json = has_extension(path, "json");
     OutputTarget::find(path)?.write(|out| {
@@ -81,8 +81,8 @@ pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Resu
     })
 }
 
-/// Writes the report of a saved debate: to `path`, in the form that its ending says, or to standard output.
-/// Participants come from `configured`, if given; `format` goes before the path's ending.
+/// Writes a report to `path`, in the format of its extension, or to standard output. Participants come from
+/// `configured`, if given; `format` overrides the extension.
 pub(super) fn write_report(
     entry: &Entry,
     configured: Option<&Settings>,
@@ -122,13 +122,12 @@ pub(super) fn write_report(
     Ok(())
 }
 
-/// How much a report says, by `--verbose`.
+/// The detail of a report by `--verbose`.
 pub(super) fn detail(verbose: bool) -> ReportDetail {
     if verbose { ReportDetail::Verbose } else { ReportDetail::Plain }
 }
 
-/// Where `--report` writes to: a path with another ending than a report's, or without one, gets `.md` after it, as it
-/// always did.
+/// The destination of `--report`: a path with an unknown extension, or none, gets `.md` added, as always.
 pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> PathBuf {
     if ENDINGS.iter().any(|(ending, _)| *ending != "txt" && has_extension(path, ending)) {
         return path.to_owned();
@@ -141,7 +140,7 @@ pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> PathBuf {
     named
 }
 
-/// Opens a page in the user's browser. If that fails, it says so, and where the page is.
+/// Opens a page in the user's browser. On failure, prints the page's path.
 pub(super) fn open_page(path: &Path, environment: &Environment, terminal: &mut Terminal) {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let has_display =
@@ -162,7 +161,7 @@ pub(super) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-") || OutputTarget::find(path).is_ok_and(|target| target.is_stdout())
 }
 
-/// Makes the directory that a file is to be in.
+/// Creates the directory of a file.
 pub(super) fn make_parent(path: &Path) -> Result<(), Error> {
     match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         Some(parent) => fs::create_dir_all(parent).map_err(|source| Error::Output { path: parent.to_owned(), source }),

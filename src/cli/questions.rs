@@ -1,4 +1,4 @@
-//! Puts the agents' questions to the user: on standard error, answered on a terminal or from a pipe.
+//! Asks the agents' questions on standard error, answered on a terminal or through a pipe.
 
 #![expect(clippy::disallowed_methods, reason = "it is asked whether it is a terminal")]
 
@@ -21,7 +21,7 @@ use super::edit::{EditError, edit};
 use super::line::{LineReader, Typed};
 use super::modes;
 
-/// How asking ended.
+/// The end of asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AskOutcome {
     /// Every question has an answer.
@@ -30,38 +30,38 @@ pub(super) enum AskOutcome {
     Interrupted,
 }
 
-/// What is done where a debate asks something.
+/// The reaction to a debate's questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnQuestions {
-    /// The user is asked, on a terminal or through a pipe.
+    /// Ask the user on a terminal or through a pipe.
     Ask,
-    /// The run ends; somebody answers later.
+    /// End the run; the answers come later.
     Leave,
 }
 
-/// An answer that was given before the debate goes on.
+/// An answer given before the debate continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GivenAnswer {
-    /// Who asked.
+    /// The agent that asked.
     pub(super) agent: AgentId,
-    /// Which of its questions.
+    /// The id of its question.
     pub(super) item: String,
-    /// What is said.
+    /// The answer.
     pub(super) text: String,
 }
 
-/// The answers to what a saved debate asks.
+/// The answers to a saved debate's questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Given {
     pub(super) answers: Vec<GivenAnswer>,
-    /// Whether all else is skipped, and nothing asked any more.
+    /// Whether to skip all others and ask no more.
     pub(super) ends: bool,
-    /// Who answers in the user's place, where somebody does.
+    /// The program that answers for the user, if any.
     pub(super) by: Option<Answerer>,
 }
 
 impl Given {
-    /// Tells them. Returns the debate as it is then.
+    /// Sends them to the run. Returns the resulting debate.
     pub(super) fn tell(self, run: &Run, debate: &Debate) -> Arc<Debate> {
         let mut debate = debate.clone();
         for GivenAnswer { agent, item, text } in self.answers {
@@ -86,35 +86,35 @@ impl Given {
     }
 }
 
-/// The questions as they are listed, a paragraph each.
+/// The list of questions, a paragraph each.
 pub(super) fn listed(questions: &[OpenQuestion]) -> String {
     let shown = questions.iter().map(|one| format!("\n{}, from {}:\n{}\n", one.id, list(&one.from), one.question));
     shown.collect()
 }
 
-/// A question on its way to the user.
+/// A question to show.
 struct ShownQuestion {
     /// Its number among all questions of the debate.
     number: usize,
-    /// Whom the answer goes to: several agents may ask the same.
+    /// The recipients of the answer: several agents may ask the same.
     items: Vec<(AgentId, String)>,
-    /// Who asks, as people call them.
+    /// The names of the agents that ask.
     from: Vec<String>,
     text: String,
 }
 
-/// What came back.
+/// An input.
 enum ReadLine {
     Text(String),
-    /// End of input: there will be no further answer.
+    /// The end of input.
     End,
     Interrupted,
-    /// The editor did not bring back a text.
+    /// The editor returned no text.
     Unwritten(EditError),
 }
 
-/// Asks every open question; each answer is recorded as soon as it is given. An empty answer is `NA`, and at the end
-/// of input so are all that are left; then nobody is asked any more. An interrupt sets the terminal's modes back.
+/// Asks every open question and records each answer at once. An empty answer is `NA`, as are all remaining ones at the
+/// end of input, after which no agent asks again. An interrupt restores the terminal's modes.
 pub(super) async fn ask(
     run: &Run,
     debate: &Debate,
@@ -155,8 +155,8 @@ pub(super) async fn ask(
             let text = sanitize(&question.text).into_owned();
             let reading = async {
                 if let Some(said) = said.filter(|_| on_terminal) {
-                    // The view draws nothing now, and what is typed comes after the question. A pipe is read whether
-                    // or not anybody reads the questions.
+                    // The view has stopped drawing, so typed text follows the question. A pipe is read even if no one
+                    // sees the questions.
                     said.await;
                 }
                 spawn_blocking(move || {
@@ -178,7 +178,7 @@ pub(super) async fn ask(
                     break 'questions;
                 }
                 ReadLine::Interrupted => return Ok(leave()),
-                // It can be typed all the same.
+                // It can still be typed.
                 ReadLine::Unwritten(error) => shown = Some(messages.say(&format!("{error}\n"))),
             }
         };
@@ -206,7 +206,7 @@ fn questions(debate: &Debate) -> Vec<ShownQuestion> {
     open.map(question).collect()
 }
 
-/// Which pass of questions this is, when it is not the first: `second pass, 2 of at most 3`.
+/// The pass of questions unless it is the first: `second pass, 2 of at most 3`.
 fn pass(debate: &Debate) -> Option<String> {
     let number = debate.clarification_iterations.filter(|number| *number > 1)?;
     let most = debate.settings.as_ref()?.debate.clarifications_max_iterations;
@@ -220,11 +220,11 @@ fn pass(debate: &Debate) -> Option<String> {
     Some(format!("{ordinal}, {number} of at most {most}"))
 }
 
-/// Where answers come from.
+/// The source of answers.
 enum Source {
-    /// A person.
+    /// A terminal.
     Terminal(LineReader),
-    /// Anything else: a line an answer.
+    /// Other input: one answer per line.
     Pipe,
 }
 

@@ -1,4 +1,4 @@
-//! A run of a debate on a terminal: what it writes beside the debate, who watches it, and how it ends.
+//! A run of a debate on a terminal: its files, its watchers, and its end.
 
 use std::path::{Path, PathBuf};
 #[cfg(feature = "archive")]
@@ -38,17 +38,17 @@ use super::terminal::Terminal;
 use super::watchers::{Log, Seen, Waited, Watchers};
 use super::{modes, questions};
 
-/// Where debates are kept.
+/// The debates directory.
 pub(super) fn debates() -> Result<Directory, Error> {
     Ok(Directory::at(debates_directory(&process_environment())?))
 }
 
-/// Whether no debate has been held here yet.
+/// Whether there are no debates yet.
 pub(super) fn is_first_debate() -> bool {
     debates().and_then(|directory| Ok(directory.entries()?)).is_ok_and(|entries| entries.is_empty())
 }
 
-/// What a run writes besides the debate itself.
+/// The additional outputs of a run.
 pub(super) struct Session<'a> {
     args: &'a RunArgs,
     report: Option<PathBuf>,
@@ -61,24 +61,24 @@ pub(super) struct Session<'a> {
     on_questions: OnQuestions,
 }
 
-/// Which environment file was asked for.
+/// The requested environment file.
 pub(super) fn env_file(path: Option<&PathBuf>) -> EnvFile {
     path.map_or(EnvFile::Default, |path| EnvFile::Named(path.clone()))
 }
 
-/// The configuration files that a run goes by: what `--config` names, and the user's own.
+/// The configuration files of a run: that of `--config`, and the user's own.
 pub(super) fn config_files<'a>(named: Option<&PathBuf>, environment: &'a Environment) -> ConfigFiles<'a> {
     let path = named.map_or(ConfigPath::Default, |path| ConfigPath::Named(path.clone()));
     ConfigFiles::new(path, environment)
 }
 
-/// What the user vouches for with options, beside what the settings may do by their own word.
+/// Adds the user's options to the permissions of the settings.
 pub(super) fn vouched(provenance: Trust, args: &VouchArgs, files: &ConfigFiles) -> Result<Trust, Error> {
     let provenance = files.vouch(provenance)?;
     Ok(args.context.iter().fold(provenance, |provenance, path| provenance.and_directory(path)))
 }
 
-/// Where the event stream goes: nowhere, to standard output (`-`), or to a file.
+/// The destination of the event stream: none, standard output (`-`), or a file.
 pub(super) fn event_sink(path: Option<&Path>) -> Result<Option<EventSink>, Error> {
     match path {
         None => Ok(None),
@@ -92,7 +92,7 @@ pub(super) fn event_sink(path: Option<&Path>) -> Result<Option<EventSink>, Error
 }
 
 impl<'a> Session<'a> {
-    /// Checks and opens what the run writes to, so that nothing is paid for that could not be kept.
+    /// Checks and opens the outputs, so that nothing is paid that cannot be saved.
     pub(super) fn open(
         args: &'a RunArgs,
         settings: &Settings,
@@ -149,17 +149,17 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// With a server that lets the debate be watched and steered in a browser, until the user interrupts.
+    /// Adds a server for watching and controlling the debate until the user interrupts.
     pub(super) fn watched_by(self, server: Option<Server>) -> Self {
         Self { server, ..self }
     }
 
-    /// With answers to what is asked first, and what is done about what is asked then.
+    /// Adds answers to the first questions, and the reaction to later ones.
     pub(super) fn answering(self, given: Option<Given>, on_questions: OnQuestions) -> Self {
         Self { given, on_questions, ..self }
     }
 
-    /// Runs the debate, shows it and says how it ended. `foreseen` is what is known already of what it takes.
+    /// Runs and shows the debate, and reports its end. `foreseen` is an existing forecast.
     pub(super) fn run(self, ready: Ready, foreseen: Option<Forecast>, terminal: &mut Terminal) -> Result<(), Error> {
         let Self { args, report, events, trace, after, server, is_first, given, on_questions } = self;
         let ready = if args.detach {
@@ -217,20 +217,20 @@ impl<'a> Session<'a> {
             let run = ready.run();
             let watched = served.as_ref().map(|served| served.show(&run, signals));
             let ended = run_while_shown(run, watchers, &cancel, user, &saved_to, watched).await;
-            // From here on the terminal belongs to what comes next.
+            // From here on the terminal is not ours.
             if let Some(keyboard) = &keyboard {
                 std::mem::forget(keyboard.off());
             }
             watch.abort();
             ended
         });
-        // A thread that waits for a line of standard input must not keep the program.
+        // A thread blocked on standard input must not delay the end.
         runtime.shutdown_background();
         if served.is_none() {
             end_on_interrupt();
         }
         if cancel.is_cancelled() {
-            // What is left to say is said, or somebody does not read it.
+            // Everything was written, or its reader has stalled.
             end_soon();
         }
         let took = begun.elapsed();
@@ -240,14 +240,14 @@ impl<'a> Session<'a> {
         if is_over && !matches!(result, Err(Error::PipeClosed)) {
             do_behind(after, &saved_to, terminal);
         }
-        // Last, so that nobody waits for a result because a collector is slow.
+        // Last, so that a slow collector does not delay the result.
         if let Some(Err(undelivered)) = tracer.map(Tracer::finish)
             && !matches!(result, Err(Error::PipeClosed))
         {
             terminal.warning(&undelivered.to_string());
         }
         if matches!(result, Err(Error::Interrupted { .. })) {
-            // Once more: an interrupt that comes with the question finds the modes not yet changed.
+            // Again, since an interrupt may occur just after a question.
             modes::restore();
         }
         match served {
@@ -257,7 +257,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Does what is to be done after a debate, when its result is out.
+/// Runs the steps after a debate, once its result is printed.
 fn do_behind(after: After, state: &Path, terminal: &mut Terminal) {
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
@@ -269,7 +269,7 @@ fn do_behind(after: After, state: &Path, terminal: &mut Terminal) {
     }
 }
 
-/// The runner of the debates of this directory.
+/// The runner of this directory's debates.
 pub(super) fn runner(environment: Environment) -> Result<Runner, Error> {
     let directory = debates()?;
     let services = Services::new(environment);
@@ -278,42 +278,42 @@ pub(super) fn runner(environment: Environment) -> Result<Runner, Error> {
     Ok(Runner::new(directory, services))
 }
 
-/// How a run went, before anything is said of it.
+/// A finished run before its report.
 pub(super) struct Over {
-    /// The debate as it is saved.
+    /// The saved debate.
     pub(super) debate: Debate,
     /// How it ended.
     pub(super) ending: RunEnding,
-    /// Whether it is on record.
+    /// Whether it is recorded.
     pub(super) is_kept: bool,
     /// How the event stream ended.
     pub(super) stream: StreamEnd,
-    /// Whether the user waited until all was shown.
+    /// Whether the user waited for all output.
     pub(super) waited: Waited,
-    /// What is done where it asks something.
+    /// The reaction to questions.
     pub(super) on_questions: OnQuestions,
 }
 
 impl Over {
-    /// Whether the debate is on record and nothing more comes of it by itself.
+    /// Whether the debate is recorded and will not continue by itself.
     fn is_over(&self) -> bool {
         self.is_kept && matches!(self.ending, RunEnding::Completed | RunEnding::Failed)
     }
 }
 
-/// How the user takes part: with keys, where there are some.
+/// The user's participation, with keys if available.
 struct User<'a> {
     keys: &'a mut UnboundedReceiver<Key>,
     keyboard: Option<&'a Keyboard>,
-    /// What is answered to what is asked first.
+    /// The answers to the first questions.
     given: Option<Given>,
     on_questions: OnQuestions,
 }
 
-/// Has the dry run of the debate worked out and shown, on a thread that nobody waits for.
+/// Computes and shows the forecast on a separate thread.
 fn foresee(forecast: impl FnOnce() -> Result<Forecast, ForecastError> + Send + 'static, messages: Messages) {
     let foreseen = move || {
-        // Without it the debate is shown all the same.
+        // The debate is shown without it, too.
         if let Ok(forecast) = forecast() {
             messages.expect(forecast);
         }
@@ -321,7 +321,7 @@ fn foresee(forecast: impl FnOnce() -> Result<Forecast, ForecastError> + Send + '
     drop(thread::Builder::new().name("forecast".to_owned()).spawn(foreseen));
 }
 
-/// Does what a key stands for.
+/// Handles a key.
 fn press(key: Key, run: &Run, messages: &Messages, is_held: &mut bool) {
     match key {
         Key::Pause => {
@@ -342,13 +342,13 @@ fn press(key: Key, run: &Run, messages: &Messages, is_held: &mut bool) {
         }
         Key::MoreOrLess => messages.key(KeysMeaning::MoreOrLess),
         Key::Help => messages.key(KeysMeaning::Help),
-        // A debate that is paid for is not left by a slip: Ctrl-C leaves it.
+        // A paid debate is not left by accident: Ctrl-C leaves it.
         Key::Quit => {}
     }
 }
 
-/// Lets everybody watch a run, and asks the user where it waits for answers. The tracer comes back when it has taken in
-/// everything.
+/// Lets all watchers follow a run, and asks the user when it waits for answers. Returns the tracer after its last
+/// signal.
 async fn run_while_shown(
     mut run: Run,
     mut watchers: Watchers,
@@ -374,12 +374,12 @@ async fn run_while_shown(
                     continue;
                 }
                 if watched.is_some() {
-                    // Nobody is asked twice.
+                    // The browser asks them instead.
                     drop(messages.say("The agents have questions. Answer them in the browser.\n"));
                     continue;
                 }
                 let keyboard = user.keyboard.cloned();
-                // The keyboard may have to be waited for, and not by the debate.
+                // Waiting for the keyboard must not block the debate.
                 let off = spawn_blocking(move || keyboard.map(|keyboard| keyboard.off())).await.ok();
                 let asked = questions::ask(&run, &debate, cancel, &messages).await;
                 drop(off);
@@ -393,9 +393,9 @@ async fn run_while_shown(
                 }
             }
             Some(key) = user.keys.recv() => press(key, &run, &messages, &mut is_held),
-            // The view says that the debate is interrupted; the run pauses.
+            // The view reports the interrupt; the run pauses.
             () = cancel.cancelled(), if !run.is_interrupted() => run.interrupt(),
-            // Nobody pays for what nobody reads.
+            // Output without a reader is not paid for.
             () = watchers.reader_gone() => {
                 run.interrupt();
                 break Ok(());
@@ -403,7 +403,7 @@ async fn run_while_shown(
         }
     };
     let ended = run.wait().await;
-    // Watchers find the end when nobody has the run any more.
+    // Watchers end when no one holds the run any more.
     drop(watched);
     let Seen { stream, tracer, waited } = watchers.finish(cancel).await;
     let ended = asked.and(ended.map_err(|Failed { debate, source }| match source {

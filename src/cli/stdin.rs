@@ -1,4 +1,4 @@
-//! Texts on standard input: whether there may be one, and reading it without leaving anybody in the dark.
+//! Reads texts from standard input, and detects whether there may be one.
 
 use std::io::{self, BufRead, IsTerminal, Read};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use super::terminal::Terminal;
 
-/// How long a pipe may be silent before it is said what is waited for.
+/// How long a pipe may be silent before a notice.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// Whether standard input is something that a text is sent through: a pipe, a file or a socket. A terminal does not
-/// count, and neither does a device such as `/dev/null`.
+/// Whether standard input is a pipe, a file or a socket, and not a terminal or a device such as `/dev/null`.
 #[cfg(unix)]
 pub(super) fn may_have_text() -> bool {
     use rustix::fs::FileType;
@@ -24,7 +23,7 @@ pub(super) fn may_have_text() -> bool {
     !io::stdin().is_terminal()
 }
 
-/// Whether a text lies on standard input: in a file, or in a pipe already. It waits for none.
+/// Whether standard input already has a text: in a file, or in a pipe. Does not wait.
 #[cfg(unix)]
 pub(super) fn has_text() -> bool {
     may_have_text() && rustix::io::ioctl_fionread(io::stdin()).is_ok_and(|bytes| bytes > 0)
@@ -32,11 +31,11 @@ pub(super) fn has_text() -> bool {
 
 #[cfg(not(unix))]
 pub(super) fn has_text() -> bool {
-    // There is no portable way to look without waiting.
+    // There is no portable non-blocking check.
     false
 }
 
-/// Reads at most `limit` bytes of standard input. After a while without input, it says that it waits for `what`.
+/// Reads at most `limit` bytes from standard input. After a silence it reports that it waits for `what`.
 pub(super) fn read(what: &str, limit: u64, terminal: &mut Terminal) -> io::Result<Vec<u8>> {
     if io::stdin().is_terminal() {
         terminal.notice(&format!("Type {what}; press Ctrl-D on an empty line to end it."));
@@ -44,7 +43,7 @@ pub(super) fn read(what: &str, limit: u64, terminal: &mut Terminal) -> io::Resul
     let (begun, has_begun) = channel();
     let reading = thread::spawn(move || {
         let mut stdin = io::stdin().lock();
-        // Whatever is wrong, reading on says it.
+        // A further read reports any error.
         let _ = begun.send(stdin.fill_buf().is_ok());
         let mut bytes = Vec::new();
         stdin.take(limit).read_to_end(&mut bytes).map(|_| bytes)

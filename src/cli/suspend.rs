@@ -1,12 +1,12 @@
-//! Ctrl-Z: the terminal is the shell's while the program is suspended, and nothing of the debate is on it.
+//! Ctrl-Z: releases the terminal while the program is suspended.
 
 use dialectic_llm::command::end_all;
 use dialectic_report::display::Messages;
 
 use super::keys::Keyboard;
 
-/// From now on a suspended debate leaves the terminal as it was found, and takes it again when it goes on; a signal to
-/// quit leaves it so too.
+/// Makes a suspended program restore the terminal, and take it again when it continues; also restores it on a quit
+/// signal.
 #[cfg(unix)]
 pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
     use std::time::Duration;
@@ -15,9 +15,9 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
     use tokio::signal::unix::{SignalKind, signal};
     use tokio::time::timeout;
 
-    /// How long the block may take to leave the screen: a terminal may be stopped.
+    /// The time limit for removing the block, since a terminal may be stopped.
     const TO_LEAVE: Duration = Duration::from_millis(200);
-    /// What the system reports of a program that was told to quit.
+    /// The exit code of a program that was told to quit.
     const QUIT: i32 = 131;
 
     std::thread::spawn(move || {
@@ -37,14 +37,14 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
                         std::process::exit(QUIT);
                     }
                 }
-                // Without somebody who could take it up again it would hang: then the signal means nothing.
+                // Without a shell to continue it, the program would hang, so the signal is ignored.
                 if !has_shell() {
                     continue;
                 }
                 let off = keyboard.as_ref().map(Keyboard::off);
                 drop(timeout(TO_LEAVE, messages.hide(true)).await);
                 let _ = kill_process(getpid(), Signal::STOP);
-                // It goes on.
+                // It was continued.
                 drop(off);
                 drop(messages.hide(false));
             }
@@ -52,7 +52,7 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
     });
 }
 
-/// Whether the program was started by a shell that lets programs go on that were suspended.
+/// Whether a shell with job control started the program.
 #[cfg(unix)]
 fn has_shell() -> bool {
     use rustix::process::{getpgid, getpgrp, getppid, getsid};

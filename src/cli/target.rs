@@ -1,4 +1,4 @@
-//! Where a result is written to: found out before anything is paid for, in the way in which it will be written.
+//! The destination of a result, checked before anything is paid in the way in which it is written later.
 
 #![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
 
@@ -12,35 +12,33 @@ use dialectic_record::store::{Readers, StoreError, write_atomically};
 
 use super::output::make_parent;
 
-/// No chain of links is longer.
+/// The maximum number of links.
 const MOST_LINKS: usize = 40;
 
-/// A file, device, pipe or stream that a result goes to.
+/// A file, device, pipe or stream for a result.
 #[derive(Debug)]
 pub(super) struct OutputTarget {
-    /// As the user wrote it, for messages.
+    /// As the user wrote it.
     given: PathBuf,
     way: Way,
 }
 
-/// How a target is written to.
+/// How to write a target.
 #[derive(Debug, PartialEq, Eq)]
 enum Way {
-    /// It is what standard output goes to (`/dev/stdout`): replacing that file would cut off the process that
-    /// redirected it.
+    /// The same as standard output (`/dev/stdout`): replacing its file would detach the process that redirected it.
     Stdout,
-    /// A device, a pipe or a socket: put in its place, a file would take it away from everybody.
+    /// A device, a pipe or a socket, which must not be replaced by a file.
     Special(PathBuf),
     /// A file, with all links followed.
     File(PathBuf),
 }
 
 impl OutputTarget {
-    /// The target at `path`, once it is sure that it can be written. Directories on the way are created; of the file
-    /// itself nothing is changed.
+    /// The target at `path`, checked to be writable. Creates missing directories; does not change the file.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// It cannot be written.
     pub(super) fn prepare(path: &Path) -> Result<Self, Error> {
         make_parent(path)?;
         let target = Self::find(path)?;
@@ -48,10 +46,10 @@ impl OutputTarget {
         Ok(target)
     }
 
-    /// The target at `path` as it stands.
+    /// The target at `path`, unchecked.
     ///
     /// # Errors
-    /// When its links lead nowhere, or in a circle.
+    /// Its links lead nowhere, or form a loop.
     pub(super) fn find(path: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Output { path: path.to_owned(), source };
         let way = match path.metadata() {
@@ -62,12 +60,12 @@ impl OutputTarget {
         Ok(Self { given: path.to_owned(), way })
     }
 
-    /// Whether both are written to the same place.
+    /// Whether both write to the same place.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.way == other.way || identity(&self.given).is_some_and(|id| identity(&other.given) == Some(id))
     }
 
-    /// Whether it is what standard output goes to.
+    /// Whether it is standard output.
     pub(super) fn is_stdout(&self) -> bool {
         self.way == Way::Stdout
     }
@@ -80,18 +78,19 @@ impl OutputTarget {
         match &self.way {
             Way::Stdout => Ok(()),
             Way::Special(path) => check_special(path),
-            // An existing file is opened, because a file that may not be written is not to be replaced either, and
-            // because it can be written in place where its directory takes no new file.
+            // An existing file is opened, because a read-only file must not be replaced, and because a file in a
+            // read-only directory can be written in place.
             Way::File(path) if path.exists() => OpenOptions::new().append(true).open(path).map(drop),
             Way::File(path) => tempfile::Builder::new().prefix(".dialectic-").tempfile_in(directory_of(path)).map(drop),
         }
     }
 
-    /// Writes what `write` writes: a file is replaced as a whole, keeping its mode, if possible; otherwise it is
-    /// written in place, and `write` is called again.
+    /// Writes the output of `write`: replaces a file atomically, keeping its mode, if possible; otherwise writes in
+    /// place
+    /// and calls `write` again.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// It cannot be written.
     pub(super) fn write(&self, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
         let failed = |source| self.unwritable(source);
         match &self.way {
@@ -110,8 +109,8 @@ impl OutputTarget {
                     write_atomically(path, Readers::All, &write).map_err(Some)
                 };
                 let Err(refused) = replaced else { return Ok(()) };
-                // A file that is a mount point or in a directory that takes no new file is written in place. One
-                // that did not exist has no place yet: then the reason is the first one.
+                // A mount point, or a file in a read-only directory, is written in place. For a new file the first
+                // error is reported.
                 match (OpenOptions::new().write(true).truncate(true).open(path), refused) {
                     (Ok(out), _) => {
                         let mut out = BufWriter::new(out);
@@ -124,7 +123,7 @@ impl OutputTarget {
     }
 }
 
-/// Writes to what may be a terminal: then nothing that could steer it.
+/// Writes without control characters, since the target may be a terminal.
 fn write_to(
     out: &mut (impl Write + IsTerminal),
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -143,8 +142,8 @@ fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The path with all links followed. The file itself need not exist; links that lead to one that does not are followed
-/// too, as every program does that writes through them.
+/// The path with all links followed. The file need not exist; dangling links are followed too, as in every program that
+/// writes through them.
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -162,7 +161,7 @@ fn resolved(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links"))
 }
 
-/// Whether the file has other names: replaced, they would keep the old content.
+/// Whether the file has other names, which would keep the old content.
 #[cfg(unix)]
 fn is_shared(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -174,7 +173,7 @@ fn is_shared(_: &Path) -> bool {
     false
 }
 
-/// What tells an existing file apart from all others.
+/// The identity of an existing file.
 #[cfg(unix)]
 fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
@@ -186,7 +185,7 @@ fn identity(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
-/// Whether `found` is what standard output goes to.
+/// Whether `found` is standard output.
 #[cfg(unix)]
 fn is_stdout(found: &fs::Metadata) -> bool {
     use std::os::fd::AsFd;
@@ -200,7 +199,7 @@ fn is_stdout(_: &fs::Metadata) -> bool {
     false
 }
 
-/// Asks for the permission only: opened, a pipe waits for its reader, and a device may do something.
+/// Checks only the permission: opening a pipe would wait for its reader, and a device may act.
 #[cfg(unix)]
 fn check_special(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK)?)
@@ -217,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_file_whose_directory_takes_no_new_file_is_written_in_place() {
-        // The kernel's file of this program's name: it can be written, and nothing can be put beside it.
+        // A kernel file that can be written, but not replaced.
         let path = Path::new("/proc/self/comm");
         let target = OutputTarget::prepare(path).unwrap();
         target.write(|out| out.write_all(b"renamed")).unwrap();

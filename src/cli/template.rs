@@ -1,4 +1,4 @@
-//! Problems to fill in: headings that make a good one.
+//! Templates for problems.
 
 use clap::ValueEnum;
 
@@ -16,7 +16,7 @@ pub(super) enum ProblemTemplate {
 }
 
 impl ProblemTemplate {
-    /// The text to begin with.
+    /// The initial text.
     pub(super) fn text(self) -> &'static str {
         match self {
             Self::Adr => include_str!("templates/adr.md"),
@@ -26,8 +26,8 @@ impl ProblemTemplate {
         }
     }
 
-    /// What was written, without what was left as it was, and without headings that have nothing below them. Lists that
-    /// are good as they are stay, as long as anything was written.
+    /// The written text without unchanged lines and empty headings. Useful default lists are kept if anything was
+    /// written.
     pub(super) fn filled(self, text: &str) -> String {
         let stubs: Vec<&str> = self.text().lines().filter(|line| !line.starts_with("## ") && is_stub(line)).collect();
         let written = text.lines().map(str::trim_end).filter(|line| !stubs.contains(line));
@@ -46,12 +46,12 @@ impl ProblemTemplate {
     }
 }
 
-/// Whether a line of a template has to be filled in: it has a gap, or says what belongs there.
+/// Whether a template's line must be filled in: it has a gap, or describes its content.
 fn is_stub(line: &str) -> bool {
     !line.is_empty() && (line.contains('…') || !line.starts_with('-'))
 }
 
-/// Takes off a heading at the end that has nothing below it.
+/// Removes an empty heading at the end.
 fn drop_empty_section(lines: &mut Vec<&str>) {
     while lines.last().is_some_and(|line| line.is_empty()) {
         lines.pop();

@@ -1,4 +1,4 @@
-//! The streams of the process: what is a terminal, and how results, notices and errors are written to them.
+//! The streams of the process: detects terminals, and writes results, notices and errors.
 
 #![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
 
@@ -19,10 +19,10 @@ use dialectic_report::display::{
 use super::args::{Watch, When};
 use super::pager;
 
-/// The width of rendered Markdown where the terminal does not say, and the most that reads well.
+/// The maximum width of rendered Markdown, and its default.
 const TEXT_WIDTH: usize = 100;
 
-/// Bytes that are gathered before they are written to standard output.
+/// The size of the buffer for standard output.
 const BUFFER: usize = 64 * 1024;
 
 /// The streams of the process.
@@ -49,7 +49,7 @@ impl Terminal {
         self.color
     }
 
-    /// How a debate is shown: as a live block where a person watches, as lines elsewhere.
+    /// The display of a debate: a live block on a terminal, otherwise lines.
     pub(super) fn display(&self, watch: Watch) -> DisplayOptions {
         let progress = match watch {
             Watch::Quiet => ProgressMode::Quiet,
@@ -60,36 +60,35 @@ impl Terminal {
         DisplayOptions { progress, detail, color: self.color }
     }
 
-    /// Whether a person can see a debate run.
+    /// Whether a person can watch a debate.
     #[expect(clippy::unused_self, reason = "the terminal is asked, though it asks the process's stream")]
     pub(super) fn shows(&self, watch: Watch) -> bool {
         watch != Watch::Quiet && io::stderr().is_terminal()
     }
 
-    /// Whether standard error is a terminal that understands escape codes.
+    /// Whether standard error is a terminal with escape codes.
     fn is_watched(&self) -> bool {
         io::stderr().is_terminal() && !self.dumb
     }
 
-    /// Writes text for people as the result, without anything in it that could steer a terminal. Whoever stops reading
-    /// it early ends the program quietly.
+    /// Writes text for people as the result, without control characters. A closed output ends the program quietly.
     pub(super) fn text(&self, text: &str) -> Result<(), Error> {
         self.result(&sanitize(text))
     }
 
-    /// Writes a value for programs as the result: JSON, in which everything that could steer a terminal is escaped.
+    /// Writes a value for programs as the result: JSON with control characters escaped.
     pub(super) fn json(&self, value: &impl Serialize) -> Result<(), Error> {
         let json = serde_json::to_string_pretty(value).map_err(|error| Error::Stdout(error.into()))?;
         self.result(&escaped_json(json))
     }
 
-    /// Writes what is clean already, or goes to no terminal.
+    /// Writes text that is clean, or does not go to a terminal.
     fn result(&self, text: &str) -> Result<(), Error> {
         let newline = if text.ends_with('\n') { "" } else { "\n" };
         self.result_from(|out| out.write_all(text.as_bytes()).and_then(|()| out.write_all(newline.as_bytes())))
     }
 
-    /// [`Self::result`] of what `write` writes.
+    /// [`Self::result`] for the output of `write`.
     #[expect(
         clippy::unused_self,
         reason = "what is written goes through here, whether or not it depends on the terminal"
@@ -98,7 +97,7 @@ impl Terminal {
         let mut out = io::BufWriter::with_capacity(BUFFER, io::stdout().lock());
         match write(&mut out).and_then(|()| out.flush()) {
             Err(error) => {
-                // What is left would be written once more when the buffer goes.
+                // The rest would be written again when the buffer is dropped.
                 drop(out.into_parts());
                 if error.kind() == ErrorKind::BrokenPipe { Err(Error::PipeClosed) } else { Err(Error::Stdout(error)) }
             }
@@ -106,30 +105,29 @@ impl Terminal {
         }
     }
 
-    /// The width of the terminal that results go to; nothing when it is none.
+    /// The width of the terminal for results; `None` if there is none.
     #[expect(clippy::unused_self, reason = "the terminal is asked, though it asks the process's stream")]
     pub(super) fn columns(&self) -> Option<usize> {
         console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
     }
 
-    /// How a result is laid out that is made for people: to the width of the terminal, with colours where they are
-    /// wanted. In a pipe or a file its lines are as long as they are.
+    /// The layout of results for people: the terminal's width, with colours if wanted. Pipes and files have no width.
     pub(super) fn layout(&self) -> Layout {
         let color = self.color.choice(&io::stdout()) == ColorChoice::Always;
         Layout { width: self.columns().map(|columns| columns.min(TEXT_WIDTH)), color }
     }
 
-    /// [`Self::layout`] of what may be as wide as the terminal is: tables.
+    /// [`Self::layout`] with the whole width of the terminal: for tables.
     pub(super) fn screen(&self) -> Layout {
         Layout { width: self.columns(), ..self.layout() }
     }
 
-    /// Writes as the result what was laid out for a terminal and is clean already.
+    /// Writes formatted, clean text as the result.
     pub(super) fn clean(&self, text: &str) -> Result<(), Error> {
         self.result(text)
     }
 
-    /// Writes Markdown as the result: rendered on a terminal, raw elsewhere.
+    /// Writes Markdown as the result: rendered on a terminal, otherwise raw.
     #[cfg(feature = "archive")]
     pub(super) fn markdown(&self, text: &str) -> Result<(), Error> {
         if !io::stdout().is_terminal() {
@@ -154,8 +152,8 @@ impl Terminal {
         self.pages(&String::from_utf8_lossy(&text), true)
     }
 
-    /// Writes the solution of a debate as the result, with a blank line before it on a terminal; in a pager where it is
-    /// longer than the screen and `may_page`.
+    /// Writes the solution of a debate as the result, after a blank line on a terminal; in a pager if it is longer than
+    /// the screen and `may_page`.
     pub(super) fn solution(&self, text: &str, may_page: bool) -> Result<(), Error> {
         if !io::stdout().is_terminal() {
             return self.result(text);
@@ -164,22 +162,20 @@ impl Terminal {
         if may_page && self.is_paged(&rendered) { Ok(()) } else { self.result(&format!("\n{rendered}")) }
     }
 
-    /// Writes Markdown as the result, as [`Self::markdown`] does; in a pager where it is longer than the screen and
+    /// Writes Markdown as the result like [`Self::markdown`]; in a pager if it is longer than the screen and
     /// `may_page`.
     pub(super) fn pages(&self, text: &str, may_page: bool) -> Result<(), Error> {
         let is_rendered = io::stdout().is_terminal();
         self.clean_pages(&if is_rendered { self.rendered(text) } else { text.to_owned() }, may_page)
     }
 
-    /// Writes as the result what was laid out for a terminal and is clean already; in a pager where it is longer than
-    /// the screen and `may_page`.
+    /// Writes formatted, clean text as the result; in a pager if it is longer than the screen and `may_page`.
     pub(super) fn clean_pages(&self, text: &str, may_page: bool) -> Result<(), Error> {
         let is_paged = may_page && io::stdout().is_terminal() && self.is_paged(text);
         if is_paged { Ok(()) } else { self.result(text) }
     }
 
-    /// Shows a text in a pager, where it is longer than the screen and there is a pager and somebody to turn pages.
-    /// Says whether it did.
+    /// Shows a text in a pager if it is longer than the screen and there is a pager. Returns whether it did.
     fn is_paged(&self, text: &str) -> bool {
         let rows = console::Term::stdout().size_checked().map_or(usize::MAX, |(rows, _)| usize::from(rows));
         let environment = process_environment();
@@ -187,24 +183,24 @@ impl Terminal {
         pager.is_some_and(|pager| text.lines().count() >= rows && pager::page(&pager, text, &environment))
     }
 
-    /// Says on a terminal how a debate ended, and in three lines what came of it. `name` is what a person types for it.
+    /// Prints the end of a debate on a terminal, with its result in three lines. `name` is its short name.
     pub(super) fn footer(&mut self, ended: Ended<'_>, name: &str) {
         let columns = console::Term::stderr().size_checked().map_or(TEXT_WIDTH, |(_, columns)| usize::from(columns));
         let columns = columns.saturating_sub(1);
         let text = format!("{}\n\n{}", footer(ended, columns), gist(ended.debate, name, Some(columns.min(TEXT_WIDTH))));
         let mut out = AutoStream::new(io::stderr().lock(), self.color.choice(&io::stderr()));
-        // Nobody reading standard error is no reason to fail.
+        // A closed standard error is no reason to fail.
         drop(writeln!(out, "\n{text}").and_then(|()| out.flush()));
     }
 
-    /// Whether a person sees how a debate ends: there the last lines say it, elsewhere notices do.
+    /// Whether the footer is shown; otherwise notices replace it.
     pub(super) fn shows_footer(&self, watch: Watch) -> bool {
         watch != Watch::Quiet && self.is_watched()
     }
 
-    /// Tells something that users and scripts rely on.
+    /// Prints a notice that users and scripts rely on.
     pub(super) fn notice(&mut self, text: &str) {
-        // Nobody reading standard error is no reason to fail.
+        // A closed standard error is no reason to fail.
         drop(self.notices().notice(text));
     }
 

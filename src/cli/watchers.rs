@@ -1,5 +1,5 @@
-//! Who watches a run: the user, a program that reads the event stream, a collector of traces. Each has a thread of its
-//! own, and none of them holds up the debate.
+//! The watchers of a run: the user, the reader of the event stream, a trace collector. Each has its own thread, and
+//! none delays the debate.
 
 use std::io;
 use std::path::Path;
@@ -15,45 +15,45 @@ use dialectic_record::signals::{Followed, Follower, Signals, Words};
 use dialectic_record::store::JournalReader;
 use dialectic_report::display::{DisplayOptions, EventSink, EventStream, LiveView, Messages, ProgressMode, StreamEnd};
 
-/// How long, after an interrupt, watchers may take for what is still to be shown.
+/// The time limit for watchers after an interrupt.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// What reads the signals of a run.
+/// The consumers of a run's signals.
 pub(super) struct Watchers {
     view: LiveView,
     stream: Option<EventStream>,
     tracer: Option<oneshot::Receiver<Tracer>>,
 }
 
-/// What is left when the run is over.
+/// The remains of a finished run.
 pub(super) struct Seen {
-    /// How the event stream ended; complete where there is none.
+    /// How the event stream ended; complete if there is none.
     pub(super) stream: StreamEnd,
-    /// The tracer, with all signals taken in.
+    /// The tracer after all signals.
     pub(super) tracer: Option<Tracer>,
-    /// Whether the user waited until all was shown.
+    /// Whether the user waited for all output.
     pub(super) waited: Waited,
 }
 
-/// Whether the user waited for the reader of the program's output.
+/// Whether the user waited for the output's reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waited {
-    /// Everything is shown.
+    /// Everything was shown.
     ToTheEnd,
-    /// The user interrupted, and something is still unread.
+    /// The user interrupted with output still unread.
     NotToTheEnd,
 }
 
-/// From where events are read again that somebody was too slow for.
+/// The source of events that a watcher missed.
 pub(super) struct Log<'a> {
     /// The journal.
     pub(super) journal: &'a Path,
-    /// How many events there are before those that are published.
+    /// The number of events before the published ones.
     pub(super) before: u64,
 }
 
 impl Watchers {
-    /// Subscribes everybody. Nobody who subscribes later would hear what was published before.
+    /// Subscribes all watchers; later subscribers would miss signals.
     pub(super) fn start(
         signals: &Signals,
         log: &Log<'_>,
@@ -76,17 +76,17 @@ impl Watchers {
         Ok(Self { view, stream: stream.transpose()?, tracer: tracer.transpose()? })
     }
 
-    /// What the user sees.
+    /// The user's view.
     pub(super) fn view(&self) -> &LiveView {
         &self.view
     }
 
-    /// Where something can be said to the user.
+    /// A sender of messages to the user.
     pub(super) fn messages(&self) -> Messages {
         self.view.messages()
     }
 
-    /// Waits until the reader of the event stream on standard output has gone.
+    /// Waits until the reader of the event stream on standard output is gone.
     pub(super) async fn reader_gone(&mut self) {
         match &mut self.stream {
             Some(stream) => stream.reader_gone().await,
@@ -94,8 +94,7 @@ impl Watchers {
         }
     }
 
-    /// Waits until everybody has taken in everything, once nothing more is published. They may never: from an interrupt
-    /// on they have a second.
+    /// Waits until all watchers have finished after the last signal. After an interrupt they have one second.
     pub(super) async fn finish(mut self, cancel: &CancellationToken) -> Seen {
         let (mut stream, mut traced) = (None, None);
         let all = async {
@@ -120,13 +119,13 @@ impl Watchers {
     }
 }
 
-/// Has a tracer take in what `follower` is told.
+/// Feeds a tracer with the items of `follower`.
 fn trace(mut tracer: Tracer, mut follower: Follower) -> io::Result<oneshot::Receiver<Tracer>> {
     let (sender, ended) = oneshot::channel();
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     thread::Builder::new().name("trace".to_owned()).spawn(move || {
         runtime.block_on(async {
-            // Events that cannot be read again end the trace there: it is no reason to disturb anybody.
+            // Unreadable events end the trace; no one needs to be told.
             while let Ok(Some(told)) = follower.next().await {
                 match told {
                     Followed::Signal(signal) => tracer.see(&signal),

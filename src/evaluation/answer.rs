@@ -1,4 +1,4 @@
-//! What an evaluator returned, and the scores in it that can be used.
+//! Reads an evaluator's answer and its usable scores.
 
 use std::fmt;
 
@@ -16,31 +16,31 @@ const HIGHEST: f64 = 10.0;
 /// An evaluator's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvaluatorAnswer {
-    /// The JSON, as it came.
+    /// The JSON as received.
     pub returned: Value,
-    /// The scores in it, each from 1 to 10; absent where there was none.
+    /// Its scores from 1 to 10; missing ones are absent.
     pub scores: Scores,
-    /// What was changed or left out on the way from the one to the other.
+    /// The values that were changed or omitted.
     pub ignored: Vec<Ignored>,
 }
 
-/// A value that was not taken as it stood.
+/// A value that was not used as given.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ignored {
-    /// Outside 1 to 10: the nearest bound counts.
+    /// Outside 1 to 10: replaced by the nearest bound.
     Clamped {
-        /// Of what.
+        /// The criterion.
         criterion: Criterion,
-        /// What was given, as JSON.
+        /// The given value as JSON.
         given: String,
-        /// What counts.
+        /// The counted score.
         counted: f64,
     },
-    /// Not a number: nothing counts.
+    /// Not a number: omitted.
     NotANumber {
-        /// Of what.
+        /// The criterion.
         criterion: Criterion,
-        /// The kind of value that was given.
+        /// The type of the given value.
         found: &'static str,
     },
 }
@@ -58,8 +58,7 @@ impl fmt::Display for Ignored {
     }
 }
 
-/// A JSON object that has at least one of the two parts of an evaluation, so that braces in the prose around it are not
-/// taken for one.
+/// A JSON object with at least one part of an evaluation, to skip braces in surrounding prose.
 struct EvaluationObject(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for EvaluationObject {
@@ -70,23 +69,23 @@ impl<'de> Deserialize<'de> for EvaluationObject {
         if is_evaluation {
             Ok(Self(object))
         } else {
-            Err(D::Error::custom("it has neither `evaluation` nor `overall_summary`"))
+            Err(D::Error::custom("it contains neither `evaluation` nor `overall_summary`"))
         }
     }
 }
 
 impl EvaluatorAnswer {
-    /// Reads what an evaluator wrote, whatever surrounds the JSON.
+    /// Reads an evaluator's text, with anything around the JSON.
     ///
     /// # Errors
-    /// There is no JSON object in it that is an evaluation.
+    /// It contains no evaluation as a JSON object.
     pub fn read(text: &str) -> Result<Self, AnswerError> {
         let EvaluationObject(object) = read_json(text)?;
         let returned = Value::Object(object);
         let (mut scores, mut ignored) = (Scores::new(), Vec::new());
         for criterion in Criterion::ALL {
             match given(&returned, criterion) {
-                // Null says the same as nothing: there is no score.
+                // Null means that there is no score.
                 None | Some(Value::Null) => {}
                 Some(value) => match value.as_f64() {
                     None => ignored.push(Ignored::NotANumber { criterion, found: kind(value) }),
@@ -104,7 +103,7 @@ impl EvaluatorAnswer {
     }
 }
 
-/// The value that stands where the score of `criterion` belongs.
+/// The value in the place of a criterion's score.
 fn given(returned: &Value, criterion: Criterion) -> Option<&Value> {
     let evaluation = returned.get("evaluation");
     let entry = match criterion {
@@ -117,7 +116,7 @@ fn given(returned: &Value, criterion: Criterion) -> Option<&Value> {
         | Criterion::Testability
         | Criterion::RequirementsFulfillment => evaluation?.get("non_functional")?.get(criterion.key())?,
     };
-    // What stands in place of the object with score and reasoning is taken for the score.
+    // A value instead of the object with score and reasoning counts as the score.
     if entry.is_object() { entry.get("score") } else { Some(entry) }
 }
 
@@ -170,7 +169,7 @@ mod tests {
         let said: Vec<String> = answer.ignored.iter().map(ToString::to_string).collect();
         assert_eq!(said.len(), 7, "{said:?}");
         assert_eq!(said[0], "`functional_completeness` is 0, outside 1 to 10, and counts as 1");
-        // Not with three hundred digits.
+        // Without three hundred digits.
         assert!(
             said[5].starts_with("`requirements_fulfillment` is -1e") && said[5].ends_with("counts as 1"),
             "{}",

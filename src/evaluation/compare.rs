@@ -1,10 +1,10 @@
-//! Whether the evaluations of two debates can be told apart.
+//! Whether the evaluations of two debates differ significantly.
 
 use super::Evaluated;
 use super::statistics::{rounded, two_decimals};
 
-/// For each pair of debates the criteria in which their means lie closer together than the larger of their standard
-/// deviations, a text each: there the order of the two may be chance. Nothing without repetitions.
+/// For each pair of debates, the criteria whose means differ by less than the larger standard deviation, a text each:
+/// their order may be chance. Empty without repetitions.
 pub fn indistinct(evaluated: &[Evaluated]) -> Vec<String> {
     let pairs =
         evaluated.iter().enumerate().flat_map(|(at, one)| evaluated.iter().skip(at + 1).map(move |other| (one, other)));
@@ -17,7 +17,7 @@ fn text(one: &Evaluated, other: &Evaluated) -> Option<String> {
         let other = others.get(&criterion)?;
         let spread = [figure.deviation, other.deviation].into_iter().flatten().fold(0.0, f64::max);
         let difference = rounded(figure.mean) - rounded(other.mean);
-        // Rounded before comparing, so that recomputing from what is shown gives the same result.
+        // Rounded first, so that recomputing from shown values gives the same result.
         let (difference, spread) = (rounded(difference.abs()), rounded(spread));
         (spread > difference).then(|| {
             let (difference, spread) = (two_decimals(difference), two_decimals(spread));
@@ -27,6 +27,6 @@ fn text(one: &Evaluated, other: &Evaluated) -> Option<String> {
     let blurred: String = blurred.collect();
     (!blurred.is_empty()).then(|| {
         let (one, other) = (&one.subject.name, &other.subject.name);
-        format!("{one} and {other} differ by less than the scores spread:{blurred}")
+        format!("{one} and {other} differ by less than the standard deviations:{blurred}")
     })
 }

@@ -1,11 +1,11 @@
-//! What is scored.
+//! The criteria.
 
 use std::collections::BTreeMap;
 
-/// Scores by criterion; one that was not scored is absent.
+/// Scores by criterion; missing ones are absent.
 pub type Scores = BTreeMap<Criterion, f64>;
 
-/// What is scored, in the order of all outputs.
+/// The criteria in the order of all outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Criterion {
     /// Does it do what the problem asks for?
@@ -22,12 +22,12 @@ pub enum Criterion {
     Testability,
     /// The major requirements.
     RequirementsFulfillment,
-    /// The solution as a whole; the evaluators' own figure, not an average of the others.
+    /// The solution as a whole: the evaluators' own score, not an average.
     Overall,
 }
 
 impl Criterion {
-    /// All of them.
+    /// All criteria.
     pub const ALL: [Self; 8] = [
         Self::FunctionalCompleteness,
         Self::PerformanceScalability,
@@ -39,7 +39,7 @@ impl Criterion {
         Self::Overall,
     ];
 
-    /// Those that evaluators give below `non_functional`.
+    /// The criteria below `non_functional`.
     pub const NON_FUNCTIONAL: [Self; 6] = [
         Self::PerformanceScalability,
         Self::Security,

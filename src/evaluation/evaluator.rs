@@ -1,4 +1,4 @@
-//! Who evaluates: a model, the prompts it is given, and its question.
+//! Evaluators: a model, its prompts, and its question.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use dialectic_record::protocol::follow_up_info;
 use super::Subject;
 use super::schema::EVALUATION;
 
-/// An evaluator that can be asked.
+/// An evaluator that can be called.
 pub struct Evaluator {
     /// As configured.
     pub settings: EvaluatorSettings,
@@ -25,17 +25,17 @@ pub struct Evaluator {
     pub(super) caller: Caller,
 }
 
-/// A prompt and where it came from.
+/// A prompt and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptText {
     /// The text.
     pub text: Arc<str>,
-    /// The user's file; absent for the built-in one.
+    /// The user's file; `None` for the built-in text.
     pub file: Option<PathBuf>,
 }
 
 impl PromptText {
-    /// The user's file where there is one that can be used; else, with a warning if there is one, the built-in text.
+    /// The user's file if it can be used; otherwise the built-in text, with a warning if there is a file.
     fn read(owner: &EvaluatorSettings, file: Option<&PathBuf>, built_in: &str, warnings: &mut Vec<String>) -> Self {
         match file.map(|path| (path, read_whole_prompt(path))) {
             Some((path, Ok(text))) => Self { text: text.into(), file: Some(path.clone()) },
@@ -57,8 +57,7 @@ impl PromptText {
     }
 }
 
-/// Builds the evaluators of a configuration; `caller` makes the model of one. Returns them with what the user should
-/// know of their prompts.
+/// Builds the evaluators of a configuration; `caller` creates a model. Also returns warnings about their prompts.
 pub fn evaluators(
     settings: &[EvaluatorSettings],
     caller: impl Fn(&EvaluatorSettings) -> Caller,
@@ -79,19 +78,19 @@ pub fn evaluators(
 }
 
 impl Evaluator {
-    /// The call that its question about `subject` is, with its tokens and its cost.
+    /// The call for its question about `subject`, with tokens and cost.
     pub fn planned(&self, subject: &Subject) -> PlannedCall {
         let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.settings;
-        // It belongs to no stage of a debate, as little as a follow-up does.
+        // Belongs to no stage, like a follow-up.
         let key = CallKey::new(0, follow_up_info().id, id);
         let bytes = request_bytes(&self.request(subject));
         planned_call(key, (provider, model), *max_tokens, self.caller.price, bytes)
     }
 
-    /// Its question about `subject`. A schema would forbid the keys that a user's own prompt asks for besides ours, so it
-    /// goes only with the built-in prompts.
+    /// Its question about `subject`. Only the built-in prompts have a schema, since it would forbid additional keys
+    /// that a user's prompt may request.
     pub fn request(&self, subject: &Subject) -> Request {
-        // Its rules find texts by our fences, and what to answer in the schema.
+        // The offline provider finds texts by our fences, and its answer in the schema.
         let is_offline = self.settings.provider == OFFLINE;
         let filled = |prompt: &PromptText| {
             let values = if prompt.is_built_in() || is_offline { &subject.fenced } else { &subject.plain };

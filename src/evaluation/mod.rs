@@ -1,8 +1,8 @@
-//! Scores for the solutions of saved debates, given by evaluators: models that took no part in them.
+//! Scores the solutions of saved debates with evaluators: models that took no part in them.
 //!
-//! An [`Evaluator`] scores a [`Subject`]. [`evaluate`] asks all of them at once and hands back what each said or why it
-//! said nothing; [`output`] turns that into a table, JSON or CSV. Nothing here prints: what the user should know comes
-//! back as data. `docs/evaluation.md` describes it all from outside.
+//! An [`Evaluator`] scores a [`Subject`]. [`evaluate`] calls all of them concurrently and returns each answer or
+//! failure; [`output`] turns these into a table, JSON or CSV. Nothing here prints: warnings are returned as data.
+//! `docs/evaluation.md` describes the use.
 
 mod answer;
 mod compare;

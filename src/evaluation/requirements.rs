@@ -1,4 +1,4 @@
-//! What can be told of requirements without a model: what the problem says of them, and what the debate said.
+//! Facts about requirements that need no model: from the problem, and from the debate.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,23 +11,23 @@ use dialectic_record::debate::{AgentId, Contribution, Debate, ResultKind};
 /// The heading of the coverage section, in lower case.
 const COVERAGE: &str = "requirements coverage";
 
-/// What the prompt says about requirements, as JSON.
+/// The requirements in the prompt, as JSON.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Requirements {
     /// Lines of the problem that state a major requirement.
     pub major_requirements: Vec<String>,
-    /// Those that the judge called unfulfilled.
+    /// Requirements that the judge called unfulfilled.
     pub judge_unfulfilled_requirements: Vec<String>,
-    /// The coverage stated by each agent's latest own solution, in the order of first statements. Agents without such a
+    /// The coverage stated by each agent's latest solution, in the order of first statements. Agents without the
     /// section are absent.
     pub agent_requirements_coverage: Vec<Coverage>,
-    /// Agents whose latest text lacks the section, with its round.
+    /// Agents whose latest text lacks the section, and its round.
     #[serde(skip)]
     pub uncovered: Vec<(AgentId, u32)>,
 }
 
-/// What an agent says that its solution covers.
+/// An agent's statement of coverage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
@@ -40,7 +40,7 @@ pub struct Coverage {
 }
 
 impl Requirements {
-    /// Of a finished debate.
+    /// The requirements of a finished debate.
     pub fn of(debate: &Debate) -> Self {
         let own = own_solutions(debate);
         let latest = latest(debate, &own);
@@ -67,22 +67,22 @@ impl Requirements {
     }
 }
 
-/// The solutions that agents wrote of their own, with their rounds, in the order of the record.
+/// The agents' own solutions with their rounds, in recorded order.
 fn own_solutions(debate: &Debate) -> Vec<(u32, &Contribution)> {
     let texts = debate.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)));
     let own = texts.filter(|(_, one)| debate.yield_of(one) == Some(ResultKind::Proposal));
     own.map(|(round, one)| (round, one.as_ref())).collect()
 }
 
-/// Each agent's latest solution of its own, with its round; within a round that of the later stage.
+/// Each agent's latest solution and its round; within a round the later stage wins.
 fn latest<'a>(debate: &Debate, own: &[(u32, &'a Contribution)]) -> BTreeMap<&'a AgentId, (u32, &'a Contribution)> {
     let mut own = own.to_vec();
     own.sort_by_key(|(round, one)| (*round, debate.stage_rank(one.stage)));
     own.into_iter().map(|(round, one)| (&one.agent_id, (round, one))).collect()
 }
 
-/// What stands under the last heading that names the requirements coverage, up to the next heading of its level or a
-/// higher one. Nothing when there is no such heading, or nothing under it.
+/// The section under the last heading about coverage, up to the next heading of its level or higher. `None` if it is
+/// missing or empty.
 fn section(text: &str) -> Option<String> {
     let mut open_fence: Option<&str> = None;
     let mut found: Option<(usize, Vec<&str>)> = None;
@@ -108,7 +108,7 @@ fn section(text: &str) -> Option<String> {
     (!body.is_empty()).then_some(body)
 }
 
-/// The fence that is open after `line`, where `open` was open before it.
+/// The open fence after `line`, given the `open` one before it.
 fn after_line<'a>(open: Option<&'a str>, line: &'a str) -> Option<&'a str> {
     let line = line.trim_start();
     let mark = ['`', '~'].into_iter().find(|mark| line.starts_with(&mark.to_string().repeat(3)));

@@ -1,4 +1,4 @@
-//! Asking all evaluators about all subjects, and what came of it.
+//! Runs all evaluators on all subjects.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -17,48 +17,48 @@ use dialectic_llm::FailedCall;
 use super::statistics::mean;
 use super::{Criterion, Evaluator, EvaluatorAnswer, Figure, Scores, Subject};
 
-/// Evaluations in flight at most, where there are not more evaluators than that.
+/// The maximum evaluations in flight, unless there are more evaluators.
 const IN_FLIGHT: usize = 16;
 
-/// What came of one subject.
+/// The evaluations of one subject.
 pub struct Evaluated<'a> {
     /// The subject.
     pub subject: &'a Subject,
-    /// Every repetition, in order.
+    /// All repetitions in order.
     pub runs: Vec<EvaluationRun<'a>>,
 }
 
-/// One answer, or none, of every evaluator.
+/// One attempt by every evaluator.
 pub struct EvaluationRun<'a> {
     /// In the order of the configuration.
     pub attempts: Vec<Attempt<'a>>,
 }
 
-/// One evaluator on one subject, once.
+/// One attempt of an evaluator on a subject.
 pub struct Attempt<'a> {
-    /// Who was asked.
+    /// The evaluator.
     pub evaluator: &'a Evaluator,
-    /// What it said.
+    /// Its result.
     pub outcome: Result<EvaluatorAnswer, Skipped>,
-    /// From the first attempt to the end, the second chance included.
+    /// The time from the first attempt to the end, including a second request.
     pub latency: Duration,
-    /// What it took, as far as the provider told.
+    /// Its usage, as far as reported.
     pub usage: Usage,
 }
 
-/// Why an evaluator counts for nothing.
+/// Why an evaluator does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Skipped {
     /// Its call failed for good.
     #[error("{failed}{}", after(failed.attempts))]
     Failed {
-        /// How.
+        /// The failure.
         failed: FailedCall,
     },
-    /// Its answers held no evaluation.
-    #[error("no JSON evaluation came back, asked twice: {error}")]
+    /// Its answers contained no evaluation.
+    #[error("two answers contained no JSON evaluation: {error}")]
     Unreadable {
-        /// Why the last one could not be read.
+        /// The error of the last one.
         error: AnswerError,
     },
 }
@@ -67,24 +67,24 @@ fn after(attempts: u32) -> String {
     if attempts > 1 { format!(" (after {attempts} attempts)") } else { String::new() }
 }
 
-/// What calls took.
+/// The usage of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// Answers that came back, unreadable ones included.
+    /// The answers received, including unreadable ones.
     pub answers: u64,
-    /// Tokens, as far as the server reported them.
+    /// The reported tokens.
     pub tokens: u64,
     /// Calls without reported tokens.
     pub silent_calls: u64,
-    /// What they cost; absent as soon as that of one is unknown.
+    /// The cost; `None` if any is unknown.
     pub cost: Option<Usd>,
 }
 
 impl Usage {
-    /// Of nothing.
+    /// No usage.
     pub const NONE: Self = Self { answers: 0, tokens: 0, silent_calls: 0, cost: Some(Usd::ZERO) };
 
-    /// Together with another.
+    /// The sum.
     pub fn and(self, other: Self) -> Self {
         Self {
             answers: self.answers + other.answers,
@@ -99,8 +99,7 @@ impl Usage {
         Self { answers: 1, tokens: tokens.map_or(0, Tokens::total), silent_calls, cost }
     }
 
-    /// Of a call without an answer. An attempt that broke off after it was taken may be on the bill: what it cost is
-    /// unknown then, and not nothing.
+    /// The usage of a call without an answer. Its cost is unknown, not zero, if an attempt may have been billed.
     fn of_failure(failed: &FailedCall) -> Self {
         match failed.spent.as_deref() {
             Some(spent) => {
@@ -112,8 +111,8 @@ impl Usage {
     }
 }
 
-/// Asks every evaluator about every subject, `repeat` times each, all at once but for a bound of calls in flight. What
-/// is handed back is in the order of the arguments, not of the answers.
+/// Asks every evaluator about every subject `repeat` times, concurrently within a limit. Results are in the order of
+/// the arguments.
 pub async fn evaluate<'a>(
     evaluators: &'a [Evaluator],
     subjects: &'a [Subject],
@@ -131,9 +130,9 @@ pub async fn evaluate<'a>(
     .await
 }
 
-/// Asks once, with the second chance after an answer that could not be read.
+/// Asks once, with a second request after an unreadable answer.
 async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, in_flight: &Semaphore) -> Attempt<'a> {
-    // The semaphore is never closed; were it, asking without a permit would still be right.
+    // The semaphore is never closed; proceeding without a permit would still be correct.
     let _permit = in_flight.acquire().await;
     let started = Instant::now();
     let before = Arc::new(Mutex::new(Usage::NONE));
@@ -164,12 +163,12 @@ async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, in_flight: &Se
 }
 
 impl<'a> EvaluationRun<'a> {
-    /// The answers that came.
+    /// The successful answers.
     pub fn answers(&self) -> impl Iterator<Item = (&'a Evaluator, &EvaluatorAnswer)> {
         self.attempts.iter().filter_map(|attempt| Some((attempt.evaluator, attempt.outcome.as_ref().ok()?)))
     }
 
-    /// The averages over the evaluators that gave a score, not rounded.
+    /// The averages over the evaluators that gave a score, unrounded.
     pub fn averages(&self) -> Scores {
         let average = |criterion| {
             let given: Vec<f64> =
@@ -181,12 +180,12 @@ impl<'a> EvaluationRun<'a> {
 }
 
 impl<'a> Evaluated<'a> {
-    /// The runs in which at least one evaluator gave an answer: those that count.
+    /// The runs with at least one answer, which count.
     pub fn counted(&self) -> impl Iterator<Item = &EvaluationRun<'a>> {
         self.runs.iter().filter(|run| run.answers().next().is_some())
     }
 
-    /// For each criterion the mean over the runs that count, and their spread.
+    /// Each criterion's mean over the counted runs, and its deviation.
     pub fn figures(&self) -> BTreeMap<Criterion, Figure> {
         let averages: Vec<Scores> = self.counted().map(EvaluationRun::averages).collect();
         let figure = |criterion| {

@@ -1,4 +1,4 @@
-//! The JSON that evaluators are asked for, for providers that take a schema.
+//! The JSON schema of an evaluation, for providers that accept one.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,12 +8,12 @@ use dialectic_llm::{AnswerSchema, strict_object};
 
 use super::Criterion;
 
-/// The schema of an evaluation. It is made of the criteria: what is read of an answer has no type of its own, since
-/// each score counts whatever the others are.
+/// The schema of an evaluation. It is built from the criteria: answers have no type of their own, since each score
+/// counts independently.
 pub(super) static EVALUATION: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
     let score = json!({ "type": "number", "minimum": 1, "maximum": 10 });
     let texts = json!({ "type": "array", "items": { "type": "string", "maxLength": 600 }, "maxItems": 12 });
-    // Earlier fields influence later ones: the reasons come before the figure that they are for.
+    // Earlier fields influence later ones, so the reasons precede the score.
     let reasoning = json!({ "type": "string", "maxLength": 1500 });
     let criterion = strict_object([("reasoning", reasoning), ("score", score.clone())]);
     let non_functional = strict_object(Criterion::NON_FUNCTIONAL.map(|one| (one.key(), criterion.clone())));

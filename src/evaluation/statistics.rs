@@ -1,16 +1,16 @@
-//! Means, spreads, and the one rounding of figures that are shown.
+//! Means, deviations, and the rounding of shown figures.
 
-/// The mean of several values and how far they lie apart.
+/// The mean and deviation of several values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure {
-    /// The arithmetic mean, not rounded.
+    /// The arithmetic mean, unrounded.
     pub mean: f64,
-    /// The sample standard deviation, not rounded; absent for a single value, which has none.
+    /// The sample standard deviation, unrounded; `None` for a single value.
     pub deviation: Option<f64>,
 }
 
 impl Figure {
-    /// Of these values; nothing when there are none.
+    /// The figure of these values; `None` without any.
     pub fn of(values: &[f64]) -> Option<Self> {
         let mean = mean(values)?;
         let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
@@ -19,17 +19,17 @@ impl Figure {
     }
 }
 
-/// The arithmetic mean; nothing when there are no values.
+/// The arithmetic mean; `None` without values.
 pub(super) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / count(values.len()))
 }
 
-/// To two decimals, halves away from zero: 7.125 becomes 7.13.
+/// Rounds to two decimals, halves away from zero: 7.125 becomes 7.13.
 pub(super) fn rounded(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-/// The same as text, always with two decimals.
+/// The rounded value as text with two decimals.
 pub(super) fn two_decimals(value: f64) -> String {
     format!("{:.2}", rounded(value))
 }

@@ -1,4 +1,4 @@
-//! What is evaluated: a saved debate that has a solution, as evaluators are shown it.
+//! The subject of an evaluation: a saved debate with a solution, as shown to evaluators.
 
 use std::path::{Path, PathBuf};
 
@@ -11,50 +11,50 @@ use dialectic_record::prompt::{
 
 use super::Requirements;
 
-/// What stands for an answer that the user did not give.
+/// Shown for a missing answer.
 const NO_ANSWER: &str = "NA";
-/// Where a debate's file has the text of its solution.
+/// The key of the solution's text in a debate's file.
 const SOLUTION: &str = "finalSolution.description";
 
-/// A solution with the problem that it is for.
+/// A solution and its problem.
 #[derive(Debug, Clone)]
 pub struct Subject {
     /// The name of the debate's file without `.json`.
     pub name: String,
-    /// What stands for the placeholders of the built-in prompts: each text in a fence.
+    /// The values for the built-in prompts: each text in a fence.
     pub fenced: EvaluatorValues,
-    /// What stands for those of the user's own prompts: each text alone.
+    /// The values for the user's own prompts: bare texts.
     pub plain: EvaluatorValues,
-    /// Agents whose latest text has no section on the requirements' coverage, and the round of that text.
+    /// Agents whose latest text lacks a section on coverage, and its round.
     pub uncovered: Vec<(AgentId, u32)>,
 }
 
 /// Why a debate cannot be evaluated.
 #[derive(Debug, thiserror::Error)]
 pub enum SubjectError {
-    /// What has to be there is missing or blank.
+    /// A required field is missing or blank.
     #[error("the debate {path} cannot be evaluated: `{field}` is {fault}")]
     Lacks {
         /// The debate's file.
         path: PathBuf,
-        /// What is not there.
+        /// The field.
         field: &'static str,
-        /// How.
+        /// The fault.
         fault: &'static str,
     },
     /// None of several debates has a solution.
     #[error("none of the {debates} debates has a solution")]
     NoneFinished {
-        /// How many there are.
+        /// The number of debates.
         debates: usize,
     },
-    /// A defect of a template.
+    /// A defective template.
     #[error(transparent)]
     Prompt(#[from] PromptError),
 }
 
 impl SubjectError {
-    /// Whether the debate has no solution, as it has not ended with one.
+    /// Whether the debate has no solution because it did not finish.
     pub fn is_unfinished(&self) -> bool {
         matches!(self, Self::Lacks { field: SOLUTION, .. })
     }
@@ -74,7 +74,7 @@ impl Diagnostic for SubjectError {
 }
 
 impl Subject {
-    /// Makes a subject of the debate in the file at `path`.
+    /// Builds the subject for the debate in the file at `path`.
     ///
     /// # Errors
     /// The debate has no problem or no solution.
@@ -90,7 +90,7 @@ impl Subject {
             return Err(lacks(SOLUTION, "empty"));
         }
         let requirements = Requirements::of(debate);
-        // Names, texts and numbers in structs always have a JSON form.
+        // These structs always have a JSON form.
         let as_json = serde_json::to_string_pretty(&requirements).unwrap_or_default();
         let questions = debate.questions();
         let clarifications: Vec<_> = questions
@@ -126,13 +126,13 @@ impl Subject {
     }
 }
 
-/// The file's name without `.json`; any other ending is part of the name.
+/// The file's name without `.json`; other extensions belong to the name.
 fn name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.strip_suffix(".json").unwrap_or(&name).to_owned()
 }
 
-/// The agents that asked something.
+/// The agents that asked questions.
 fn askers(debate: &Debate) -> impl Iterator<Item = &AgentClarifications> {
     debate.clarifications.iter().flatten().filter(|group| !group.items.is_empty())
 }

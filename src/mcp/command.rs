@@ -1,4 +1,4 @@
-//! The program itself, started for one command.
+//! Runs the program itself for one command.
 
 use std::ffi::OsString;
 use std::io;
@@ -8,11 +8,11 @@ use std::process::Stdio;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
-/// How the program is started.
+/// The path of the program.
 #[derive(Debug, Clone)]
 pub(super) struct Program(PathBuf);
 
-/// What a command left.
+/// The result of a command.
 #[derive(Debug)]
 pub(super) struct Done {
     pub(super) code: i32,
@@ -25,8 +25,8 @@ impl Program {
         std::env::current_exe().map(Self)
     }
 
-    /// Runs a command to its end, with a text on its standard input. It ends when nobody waits for it any more; a run that it
-    /// detached goes on.
+    /// Runs a command to its end, with text on its standard input. Dropping the future ends it; a run that it detached
+    /// continues.
     pub(super) async fn run(&self, arguments: Vec<OsString>, input: &str) -> io::Result<Done> {
         let mut command = Command::new(&self.0);
         command.args(["--color", "never"]).args(arguments).kill_on_drop(true);
@@ -35,7 +35,7 @@ impl Program {
         let stdin = child.stdin.take();
         let write = async {
             if let Some(mut stdin) = stdin {
-                // One that does not read it says itself why.
+                // A program that does not read its input reports the reason itself.
                 drop(stdin.write_all(input.as_bytes()).await);
             }
         };

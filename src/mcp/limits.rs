@@ -1,5 +1,5 @@
-//! The cost limit of a debate that is started here: what the server's limits leave after all programs that spend in the
-//! same directory.
+//! The cost limit of a debate started here: the rest of the server's limits after all programs that spend in the
+//! directory.
 
 use std::ffi::OsString;
 
@@ -8,16 +8,16 @@ use dialectic_engine::runner::{SpendingError, SpendingLock, spent_by, spent_toda
 use dialectic_record::debate::Debate;
 use dialectic_record::store::{Directory, Entry};
 
-/// The limits of the server.
+/// The server's limits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// Of a debate.
+    /// Per debate.
     pub(super) debate: Option<Usd>,
-    /// Of a day (UTC), all debates of the directory together.
+    /// Per day (UTC), for all debates of the directory.
     pub(super) day: Option<Usd>,
 }
 
-/// Why nothing more may be spent.
+/// Why no money may be spent.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LimitError {
     #[error("today's cost limit of {0} is used up")]
@@ -26,15 +26,15 @@ pub(super) enum LimitError {
     Debate { most: Usd, spent: Usd },
     #[error("a debate may cost at most {0} here")]
     TooMuch(Usd),
-    #[error("`maxCost` has to be an amount of dollars above 0")]
+    #[error("`maxCost` must be an amount of dollars above 0")]
     NoAmount,
-    #[error("it cannot be told what was spent today: {0}")]
+    #[error("today's spending is unknown: {0}")]
     Unknown(#[from] SpendingError),
 }
 
-/// What may be spent. While it is held, nobody else who keeps to the limit of the day begins anything.
+/// A permission to spend. While it is held, no one else with the daily limit begins anything.
 pub(super) struct Leave {
-    /// Dollars, where they are limited.
+    /// The limit in dollars, if any.
     most: Option<Usd>,
     lock: SpendingLock,
 }
@@ -46,8 +46,7 @@ impl Limits {
         if left == Usd::ZERO { Err(LimitError::Day(day)) } else { Ok(Some(left)) }
     }
 
-    /// Leave for a new debate, or for a question about one. It takes until nobody else is beginning something: it is for a
-    /// thread that may wait.
+    /// Permission for a new debate, or a question about one. Blocks until no one else holds one.
     pub(super) fn leave(&self, directory: &Directory, asked: Option<f64>) -> Result<Leave, LimitError> {
         let asked = asked.map(amount).transpose()?;
         if let Some((_, most)) = asked.zip(self.debate).filter(|(asked, most)| asked > most) {
@@ -58,8 +57,7 @@ impl Limits {
         Ok(Leave { most, lock })
     }
 
-    /// Leave for a debate to go on: what it may cost in all. It is noted where others see it who keep to the limit of the
-    /// day.
+    /// Permission to continue a debate: its total limit, which is recorded for others with the daily limit.
     pub(super) fn leave_to_go_on(
         &self,
         directory: &Directory,
@@ -82,13 +80,13 @@ impl Limits {
 }
 
 impl Leave {
-    /// The limit as an option says it.
+    /// The limit as an option.
     pub(super) fn options(&self) -> impl Iterator<Item = OsString> + use<> {
         let option = |most: Usd| [OsString::from("--max-cost"), most.dollars().to_string().into()];
         self.most.into_iter().flat_map(option)
     }
 
-    /// Lets the next waiting call proceed: the debate that was begun now counts by its record.
+    /// Releases the permission: the debate now counts by its record.
     pub(super) fn end(self) {
         drop(self.lock);
     }

@@ -1,17 +1,16 @@
 //! Debates for coding agents and other programs that speak the Model Context Protocol, over standard input and output.
 //!
-//! The server holds nothing. Each debate is a run of its own, which the program starts as `debate --detach` does and which
-//! goes on when the server ends; what is told of it is read from its record. What a tool does is done by the command of that
-//! name, in a process of its own, so that each check holds that holds on the command line.
+//! The server keeps no state. Each debate is a detached run that continues when the server ends; its status is read
+//! from its record. Each tool runs the command of that name in a separate process, with all checks of the command line.
 //!
 //! | file | what it does |
 //! | --- | --- |
-//! | `server.rs` | what a client asks for |
-//! | `tools.rs` | the tools: what each takes |
-//! | `command.rs` | the program, started for one command |
-//! | `limits.rs` | what a debate may cost |
-//! | `questions.rs` | what a debate asks, put to the user of the client |
-//! | `words.rs` | what is said in the words of models, and marked as that |
+//! | `server.rs` | handles a client's requests |
+//! | `tools.rs` | the tools and their parameters |
+//! | `command.rs` | runs the program for one command |
+//! | `limits.rs` | the limits of a debate |
+//! | `questions.rs` | shows a debate's questions to the client's user |
+//! | `words.rs` | marks the words of models |
 
 mod command;
 mod limits;

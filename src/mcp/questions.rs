@@ -1,4 +1,4 @@
-//! What a debate asks, as a form for the user of the client, and what comes back.
+//! Shows a debate's questions as a form to the client's user, and reads the answers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,19 +11,19 @@ use serde_json::Value;
 
 use crate::status::OpenQuestion;
 
-/// What the form is called among the requests of a result.
+/// The name of the form among a result's requests.
 const FORM: &str = "answers";
 
-/// Answers by the questions' ids; none skips.
+/// Answers by the questions' ids; `None` skips.
 pub(super) type Answers = BTreeMap<String, Option<String>>;
 
-/// The form: a line for each question.
+/// The form with a line for each question.
 pub(super) fn form(questions: &[OpenQuestion]) -> ElicitRequestParams {
     let mut message =
-        "Language models that are about to debate ask you this. What you leave empty is skipped.\n".to_owned();
+        "Language models ask you these questions before their debate. Empty answers skip a question.\n".to_owned();
     let mut properties = BTreeMap::new();
     for OpenQuestion { id, from, question } in questions {
-        // Writing to a String cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(message, "\n{id}, from {}: {question}", from.join(", "));
         let schema = StringSchema::new().title(id.clone()).description(question.clone());
         properties.insert(id.clone(), PrimitiveSchemaDefinition::String(schema));
@@ -35,12 +35,12 @@ pub(super) fn form(questions: &[OpenQuestion]) -> ElicitRequestParams {
     }
 }
 
-/// The same, as a result asks for it.
+/// The form as a request in a result.
 pub(super) fn requests(questions: &[OpenQuestion]) -> InputRequests {
     [(FORM.to_owned(), InputRequest::Elicitation(ElicitRequest::new(form(questions))))].into()
 }
 
-/// What came back to that.
+/// The answers in the client's responses.
 pub(super) fn answers_in(responses: &InputResponses, questions: &[OpenQuestion]) -> Option<Answers> {
     let result: ElicitResult = serde_json::from_value(responses.get(FORM)?.clone()).ok()?;
     answers(&result, questions)
@@ -52,7 +52,7 @@ pub(super) fn is_declined(responses: &InputResponses) -> bool {
     result.is_some_and(|result| result.action == ElicitationAction::Decline)
 }
 
-/// The user's answers; nothing where the user does not want to answer.
+/// The user's answers; `None` if the user declined.
 pub(super) fn answers(result: &ElicitResult, questions: &[OpenQuestion]) -> Option<Answers> {
     if result.action != ElicitationAction::Accept {
         return None;

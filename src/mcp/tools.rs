@@ -1,4 +1,4 @@
-//! The tools: what each takes. A key that is not listed is refused.
+//! The tools and their parameters. Unknown keys are refused.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use dialectic_record::protocol::PROTOCOLS;
 
-/// A debate that is to be held.
+/// A debate to start.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct NewDebate {
@@ -28,7 +28,7 @@ pub(super) struct NewDebate {
     pub(super) max_cost: Option<f64>,
 }
 
-/// Which debate.
+/// A debate.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Which {
@@ -81,9 +81,9 @@ pub(super) struct List {
     pub(super) text: Option<String>,
 }
 
-/// Seconds that a call of `wait` takes at most: clients give up soon after.
+/// The maximum seconds of a `wait` call, since clients time out soon after.
 pub(super) const MOST_SECONDS: u64 = 45;
-/// Debates that a list shows at most, and where nothing is said.
+/// The maximum and default number of listed debates.
 pub(super) const MOST_LISTED: u32 = 100;
 pub(super) const LISTED: u32 = 20;
 
@@ -101,9 +101,9 @@ fn of_debate() -> Value {
     json!({
         "problem": {"type": "string", "minLength": 1, "description": "The whole problem: what is to be decided, its context, constraints, options, and what a good answer contains. The agents know nothing else."},
         "files": {"type": "array", "items": {"type": "string"}, "maxItems": 20, "description": "Text files that everybody reads, by paths below the server's --context directory"},
-        "protocol": {"type": "string", "enum": protocols, "description": "How they debate; `council` is a good first choice"},
+        "protocol": {"type": "string", "enum": protocols, "description": "The protocol; `council` is a good first choice"},
         "rounds": {"type": "integer", "minimum": 1, "maximum": 100},
-        "check": {"type": "integer", "minimum": 0, "maximum": 3, "description": "How many checkers read the answer"},
+        "check": {"type": "integer", "minimum": 0, "maximum": 3, "description": "The number of checkers that read the answer"},
         "quick": {"type": "boolean", "description": "Two agents, one checker, short answers: 7 calls at most"},
         "clarify": {"type": "boolean", "description": "Let the agents ask questions before they begin"},
         "offline": {"type": "boolean", "description": "A rehearsal that calls no model and costs nothing"},
@@ -111,12 +111,11 @@ fn of_debate() -> Value {
     })
 }
 
-/// Which debate, as every tool says it.
+/// The parameter for a debate's id.
 fn id() -> Value {
     json!({"type": "string", "description": "The debate's id, such as deb-20260101-120000-vhkp"})
 }
 
-/// All of them.
 pub(super) fn all() -> Vec<Tool> {
     let reads = || ToolAnnotations::new().read_only(true).open_world(false);
     let pays = || ToolAnnotations::new().read_only(false).destructive(false).open_world(true);
@@ -126,29 +125,29 @@ pub(super) fn all() -> Vec<Tool> {
     vec![
         tool(
             "plan",
-            "What a debate would take: its calls, tokens and cost. Calls no model.",
+            "Forecast a debate: its calls, tokens and cost. Calls no model.",
             schema(of_debate(), &["problem"]),
             reads(),
         ),
         tool(
             "debate",
-            "Start a debate of language models about a hard decision. It costs money, takes minutes and runs by itself: \
-             call `wait` with the id that comes back, until it is over.",
+            "Start a debate of language models about a hard decision. It costs money, takes minutes and \
+                 runs by itself: call `wait` with the returned id until it is over.",
             schema(of_debate(), &["problem"]),
             pays(),
         ),
         tool(
             "wait",
-            "Wait up to 45 seconds for a debate's end. Returns its answer, its questions, or that it still runs: then \
-             call it again.",
+            "Wait up to 45 seconds for a debate's end. Returns its answer or its questions; if it is \
+                 still running, call it again.",
             schema(json!({"id": id(), "seconds": {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS}}), &["id"]),
             reads(),
         ),
-        tool("status", "Where a debate stands, at once.", schema(json!({"id": id()}), &["id"]), reads()),
+        tool("status", "The current status of a debate.", schema(json!({"id": id()}), &["id"]), reads()),
         tool(
             "answer",
-            "Answer what a debate asks, where you know it or the user told you; it then goes on. The record says that an \
-             agent answered.",
+            "Answer a debate's questions, if you know the answers or the user told you; the debate then \
+                 continues. The record notes that an agent answered.",
             schema(
                 json!({
                     "id": id(),
@@ -161,13 +160,13 @@ pub(super) fn all() -> Vec<Tool> {
         ),
         tool(
             "stop",
-            "Have a debate close early, with what there is.",
+            "Close a debate early with its current texts.",
             schema(json!({"id": id()}), &["id"]),
             ToolAnnotations::new().read_only(false).destructive(false).idempotent(true).open_world(false),
         ),
         tool(
             "points",
-            "Every objection that was raised in a debate, and what became of it, as JSON.",
+            "All objections of a debate and their outcomes, as JSON.",
             schema(json!({"id": id()}), &["id"]),
             reads(),
         ),
@@ -186,7 +185,7 @@ pub(super) fn all() -> Vec<Tool> {
         ),
         tool(
             "report",
-            "The report of a debate: everything that was said (markdown), or a decision record (adr).",
+            "The report of a debate: the whole debate (markdown), or a decision record (adr).",
             schema(json!({"id": id(), "format": {"type": "string", "enum": ["markdown", "adr"]}}), &["id"]),
             reads(),
         ),

@@ -1,5 +1,5 @@
-//! Who gets in: which hosts and origins are ours, the address with its one-time token, the cookie that it becomes, and
-//! the token of programs.
+//! Access control: allowed hosts and origins, the address with its one-time token, its cookie, and the token for API
+//! clients.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
@@ -16,16 +16,16 @@ use super::listen::Seat;
 use super::problem::{Kind, ProblemDetails};
 use super::server::App;
 
-/// The header that a change must carry: no form can send it, and no script of another site may.
+/// The header that changes require: forms cannot send it, and scripts of other sites must not.
 pub(super) const OWN_HEADER: &str = "x-dialectic";
-/// Characters of a token at least: shorter ones can be guessed.
+/// The minimum length of a token, since short ones can be guessed.
 pub(super) const LEAST_TOKEN: usize = 16;
-/// What a page may do: run and look like what the server sends, and ask the server.
+/// The page's policy: scripts, styles and requests only from this server.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                            worker-src 'self'; frame-src 'self'; form-action 'none'; base-uri 'none'; \
                            frame-ancestors 'none'";
 
-/// A secret that others are compared with, as its digest: how long a comparison takes tells nothing of the secret.
+/// A secret stored as a digest, so that comparison times reveal nothing.
 #[derive(Clone, PartialEq, Eq)]
 struct Secret([u8; 32]);
 
@@ -35,32 +35,32 @@ impl Secret {
     }
 }
 
-/// Who gets in.
+/// The access rules.
 pub(super) struct Access {
-    /// Authorities that requests may be sent to, in lower case.
+    /// Accepted hosts, in lower case.
     hosts: Vec<String>,
-    /// Origins that scripts may ask from, in lower case.
+    /// Accepted origins of scripts, in lower case.
     origins: Vec<String>,
-    /// The token in the address that is printed, until it is used.
+    /// The token in the printed address, until it is used.
     one_time: Mutex<Option<Secret>>,
     token: Secret,
     cookie: Secret,
-    /// Name and value, ready to be set.
+    /// Name and value of the cookie header.
     set_cookie: String,
     cookie_name: String,
     is_https: bool,
 }
 
-/// What the user who starts the server is told.
+/// The keys shown to the user who starts the server.
 pub(super) struct Keys {
-    /// For the address.
+    /// The token in the address.
     pub(super) one_time: String,
-    /// For programs.
+    /// The token for API clients.
     pub(super) token: String,
 }
 
 impl Access {
-    /// To a server at that address, which is reached as `host`, and by these origins where something stands before it.
+    /// The rules for a server at that address, reachable as `host`, and from these origins behind a proxy.
     pub(super) fn new(at: SocketAddr, host: &str, origins: &[String], token: Option<&str>) -> (Self, Keys) {
         let mut hosts: Vec<String> =
             [host, "localhost", "127.0.0.1", "[::1]"].iter().map(|host| authority(host, at.port())).collect();
@@ -71,9 +71,9 @@ impl Access {
         }
         let one_time = random();
         let token = token.map_or_else(random, str::to_owned);
-        // From the token, so that a browser stays signed in over a restart with the same one.
+        // Derived from the token, so that a browser stays signed in after a restart with the same one.
         let value = hexadecimal(&Sha256::digest(format!("the cookie of {token}").as_bytes()));
-        // Cookies know no ports.
+        // Cookies do not distinguish ports.
         let cookie_name = format!("dialectic-{}", at.port());
         let access = Self {
             hosts,
@@ -88,7 +88,7 @@ impl Access {
         (access, Keys { one_time, token })
     }
 
-    /// Uses the one-time token up, if this is it.
+    /// Uses up the one-time token if it matches.
     pub(super) fn redeem(&self, given: &str) -> bool {
         let mut one_time = self.one_time.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = one_time.as_ref() == Some(&Secret::of(given));
@@ -98,24 +98,24 @@ impl Access {
         fits
     }
 
-    /// Whether that is the token of programs.
+    /// Whether it is the token for API clients.
     pub(super) fn is_token(&self, given: &str) -> bool {
         Secret::of(given) == self.token
     }
 
-    /// What lets a browser in from now on.
+    /// The header that signs a browser in.
     pub(super) fn set_cookie(&self) -> String {
         format!("{}{}", self.set_cookie, if self.is_https { "; Secure" } else { "" })
     }
 
-    /// Whether the request comes from a browser that was let in.
+    /// Whether the request has a valid cookie.
     pub(super) fn has_cookie(&self, headers: &HeaderMap) -> bool {
         let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut cookies = all.flat_map(|value| value.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
         cookies.any(|(name, value)| name == self.cookie_name && Secret::of(value) == self.cookie)
     }
 
-    /// Whether the request carries the token, or the cookie that it becomes.
+    /// Whether the request has the token or a valid cookie.
     fn is_known(&self, headers: &HeaderMap) -> bool {
         self.has_token(headers) || self.has_cookie(headers)
     }
@@ -126,7 +126,7 @@ impl Access {
         given.is_some_and(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && self.is_token(token.trim()))
     }
 
-    /// Sees to it that the request was meant for this server, and comes from nobody else's page.
+    /// Checks that the request is meant for this server and does not come from another site.
     fn check_sender(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), ProblemDetails> {
         let host =
             headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(uri.authority().map(Authority::as_str));
@@ -139,20 +139,20 @@ impl Access {
         let is_own =
             |origin: &HeaderValue| origin.to_str().is_ok_and(|origin| self.origins.contains(&origin.to_lowercase()));
         if origin.is_some_and(|origin| !is_own(origin)) {
-            return Err(refused("the request comes from the page of another site"));
+            return Err(refused("the request comes from another site's page"));
         }
         let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
         let is_foreign = site.is_some_and(|site| !matches!(site, "same-origin" | "none"));
         if is_foreign && uri.path().starts_with("/api/") {
-            return Err(refused("the request comes from the page of another site"));
+            return Err(refused("the request comes from another site's page"));
         }
         Ok(())
     }
 
-    /// Checks that the client may ask.
+    /// Checks the client's permission.
     fn check_asker(&self, method: &Method, headers: &HeaderMap, path: &str) -> Result<(), ProblemDetails> {
         let changes = !matches!(*method, Method::GET | Method::HEAD);
-        // The token is a header that no form can send.
+        // Forms cannot send the token's header.
         if self.has_token(headers) {
             return Ok(());
         }
@@ -167,16 +167,16 @@ impl Access {
     }
 }
 
-/// What of the API everybody may ask for: a description without secrets, and being let in.
+/// The public part of the API: its description, and signing in.
 const PUBLIC: [&str; 2] = ["/api/v1/openapi.json", "/api/v1/session"];
 
 fn refused(detail: &str) -> ProblemDetails {
     ProblemDetails::new(StatusCode::FORBIDDEN, Kind::Access, detail)
 }
 
-/// Lets only those through who may, and has every answer say what pages may do.
+/// Rejects unauthorized requests, and adds the page's policy to every answer.
 pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
-    // A health check of containers asks by any name.
+    // Container health checks use any host name.
     if request.uri().path() == "/healthz" {
         return next.run(request).await;
     }
@@ -204,7 +204,7 @@ pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) 
     response
 }
 
-/// Gives the connection a place among those of clients that are known.
+/// Moves the connection to the known clients.
 fn seat(request: &Request) -> Result<(), ProblemDetails> {
     let seat = request.extensions().get::<Seat>();
     let seated = seat.is_some_and(Seat::take_place);
@@ -220,7 +220,7 @@ pub(super) fn authority(host: &str, port: u16) -> String {
     if port == 80 { host } else { format!("{host}:{port}") }
 }
 
-/// 128 bits that nobody can guess.
+/// 128 random bits.
 fn random() -> String {
     hexadecimal(&rand::rng().random::<[u8; 16]>())
 }

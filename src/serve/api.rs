@@ -1,4 +1,4 @@
-//! What requests to the API do. Each is a step of the runner's, or a look at the record.
+//! Handles the requests of the API. Each is a call of the runner, or reads the record.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -33,21 +33,21 @@ use super::server::App;
 use super::settings::{Admission, ForecastBody, Setup};
 use super::stream::{StreamFormat, of_debate, of_several};
 
-/// Bytes of a request's body at most.
+/// The maximum size of a request's body.
 const MOST_BYTES: usize = 1024 * 1024;
-/// How long a body may take to come.
+/// The time limit for receiving a body.
 const TO_SEND: Duration = Duration::from_secs(30);
-/// Rows of the list where a request does not say.
+/// The default number of rows in a list.
 const PAGE: u32 = 50;
-/// Rows of the list at most.
+/// The maximum number of rows in a list.
 const MOST_ROWS: u32 = 1000;
-/// Debates that one stream follows at most.
+/// The maximum number of debates per stream.
 const MOST_FOLLOWED: usize = 20;
-/// What a report may do: it is shown in a page of ours, and runs nothing.
+/// The policy of a report shown in our page: it executes nothing.
 const REPORT_POLICY: &str = "sandbox allow-same-origin allow-popups allow-popups-to-escape-sandbox; default-src 'none'; \
                              style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/// The body of a request, of a size that is within bounds.
+/// A request's body of limited size.
 pub(super) struct RequestBody(Bytes);
 
 impl FromRequest<App> for RequestBody {
@@ -68,14 +68,14 @@ impl FromRequest<App> for RequestBody {
             return Err(ProblemDetails::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Kind::Validation, detail));
         }
         let Ok(body) = timeout(TO_SEND, to_bytes(request.into_body(), MOST_BYTES)).await else {
-            let detail = format!("the body of a request must be there within {} seconds", TO_SEND.as_secs());
+            let detail = format!("the body of a request must arrive within {} seconds", TO_SEND.as_secs());
             return Err(ProblemDetails::new(StatusCode::REQUEST_TIMEOUT, Kind::Validation, detail));
         };
         body.map(Self).map_err(|_| too_large())
     }
 }
 
-/// What the query of a request says.
+/// A request's query parameters.
 pub(super) struct QueryParams<T>(T);
 
 impl<T: DeserializeOwned> FromRequestParts<App> for QueryParams<T> {
@@ -88,7 +88,7 @@ impl<T: DeserializeOwned> FromRequestParts<App> for QueryParams<T> {
     }
 }
 
-/// JSON in which nothing steers a terminal.
+/// JSON without control characters.
 struct Json<T>(StatusCode, T);
 
 impl<T: Serialize> IntoResponse for Json<T> {
@@ -104,29 +104,29 @@ fn ok<T: Serialize>(value: T) -> Response {
     Json(StatusCode::OK, value).into_response()
 }
 
-/// Which debates of the list are wanted.
+/// Filters of the list.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Filter {
-    /// Words that the title or the id holds, whatever their case.
+    /// Words in the title or the id, in any case.
     search: Option<String>,
-    /// Where the debate stands.
+    /// The status of the debate.
     status: Option<Standing>,
     /// The protocol.
     protocol: Option<String>,
-    /// How many debates at most: 50 unless said otherwise, and 1000 at most.
+    /// The maximum number of debates: 50 by default, at most 1000.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<u32>,
     /// How many matches to skip.
     skip: Option<u32>,
 }
 
-/// A part of the list.
+/// A page of the list.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct DebateListPage {
-    /// The debates, the newest first.
+    /// The debates, newest first.
     debates: Vec<DebateRow>,
-    /// How many fit in all.
+    /// The total number of matches.
     total: usize,
 }
 
@@ -135,22 +135,22 @@ pub(super) struct DebateListPage {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Debate")]
 pub(super) struct DebateBody {
-    /// What the list says of it.
+    /// Its row in the list.
     summary: DebateRow,
-    /// Questions that wait for an answer.
+    /// Open questions.
     questions: Vec<OpenQuestion>,
-    /// On which side each agent is, where there are sides.
+    /// The side of each agent, if there are sides.
     sides: BTreeMap<String, &'static str>,
-    /// Why it failed, if it did.
+    /// The failure, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<ProblemDetails>,
-    /// What is wrong with its files.
+    /// Warnings about its files.
     warnings: Vec<String>,
-    /// Its state, as its file holds it: see `docs/state-format.md`.
+    /// Its state as in its file: see `docs/state-format.md`.
     state: Value,
 }
 
-/// A question that waits for an answer.
+/// An open question.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OpenQuestion {
@@ -160,26 +160,26 @@ pub(super) struct OpenQuestion {
     question: String,
 }
 
-/// A debate that was put on record.
+/// A recorded debate.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Started {
     /// Its id.
     id: String,
-    /// Whether it runs, or waits for a place.
+    /// Whether it runs or waits for a slot.
     status: Standing,
-    /// What should be known of it.
+    /// Warnings.
     warnings: Vec<String>,
 }
 
-/// Which form of a report is wanted.
+/// The format of a report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ReportFormat {
-    /// All that was said, as Markdown.
+    /// The whole debate as Markdown.
     #[default]
     Markdown,
-    /// A page of its own.
+    /// A separate page.
     Html,
     /// A decision record, as Markdown.
     Adr,
@@ -190,16 +190,16 @@ pub(super) enum ReportFormat {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct ReportQuery {
-    /// The form.
+    /// The format.
     format: ReportFormat,
-    /// Whether it is to be kept as a file.
+    /// Whether to download it as a file.
     download: bool,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct AfterQuery {
-    /// The number of the last event that is known: only later ones are sent. The header `Last-Event-ID` goes before it.
+    /// The number of the last known event: only later ones are sent. The header `Last-Event-ID` overrides it.
     #[schemars(range(max = 9_007_199_254_740_991_u64))]
     after: u64,
 }
@@ -207,9 +207,9 @@ pub(super) struct AfterQuery {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct Several {
-    /// Ids of debates, each with `:` and the number of the last event that is known, separated by commas.
+    /// Ids of debates, each with `:` and the number of its last known event, separated by commas.
     debates: String,
-    /// Whether changes of the list are told.
+    /// Whether to include changes of the list.
     list: bool,
 }
 
@@ -292,8 +292,8 @@ fn created(started: Started) -> Response {
     response
 }
 
-/// Makes a debate ready and lets it run, or wait for a place: one at a time, also beside other servers of the same
-/// directory, so that no two are paid from the same money.
+/// Prepares a debate and starts or queues it: one at a time, including other servers of the directory, so that no two
+/// use the same money.
 async fn admit(
     app: &App,
     make: impl FnOnce(&App, &SpendingLock) -> Result<Admission, ProblemDetails> + Send + 'static,
@@ -312,7 +312,7 @@ async fn admit(
     .await?
 }
 
-/// What the list says of a debate. Reads its files.
+/// The list's row for a debate. Reads its files.
 pub(super) fn summary(app: &App, entry: &Entry) -> Result<DebateRow, ProblemDetails> {
     Ok(row_of(&entry.load(AccessMode::State)?.debate, entry, &app.hall))
 }
@@ -349,7 +349,7 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
     Ok(ok(shown.await??))
 }
 
-/// A debate that is on record, or why it is not any more.
+/// A recorded debate, or why it is gone.
 fn found(app: &App, id: &str) -> Result<Entry, ProblemDetails> {
     entry_of(&app.workplace.directory, id).map_err(|missing| {
         let lost = app.hall.lost(&DebateId::new(id));
@@ -381,7 +381,7 @@ pub(super) async fn all_events(
     let known = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(positions).unwrap_or_default();
     let wanted = positions(&query.debates);
     if wanted.is_empty() && !query.list {
-        return Err(ProblemDetails::key("debates", "the stream would be empty: name debates, or ask for the list"));
+        return Err(ProblemDetails::key("debates", "the stream is empty: name debates, or request the list"));
     }
     if wanted.len() > MOST_FOLLOWED {
         return Err(ProblemDetails::key("debates", format!("a stream follows at most {MOST_FOLLOWED} debates")));
@@ -390,7 +390,7 @@ pub(super) async fn all_events(
         let (mut debates, mut missing) = (Vec::new(), Vec::new());
         for (id, after) in wanted {
             let told = known.iter().find(|(known, _)| *known == id).map_or(after, |(_, seq)| *seq);
-            // A removed debate does not end the stream for the others who share it.
+            // A removed debate does not end the stream of the others.
             match found(app, &id) {
                 Ok(entry) => debates.push((entry, told)),
                 Err(_) => missing.push(id),
@@ -403,7 +403,7 @@ pub(super) async fn all_events(
     Ok(of_several(app, debates, missing, query.list, place))
 }
 
-/// Debates with the number of the last event that is known of each.
+/// Debates with their last known event numbers.
 fn positions(text: &str) -> Vec<(String, u64)> {
     let all = text.split(',').map(str::trim).filter(|one| !one.is_empty());
     all.map(|one| match one.rsplit_once(':') {
@@ -448,8 +448,7 @@ pub(super) async fn answer(
     Ok(accepted())
 }
 
-/// Whose questions `one` answers: its own, and the open ones of other agents that are shown together with it and have no
-/// answer of their own among `answers`.
+/// The agents whose questions `one` answers: its own, and similar open ones without a separate answer in `answers`.
 fn alike(debate: &Debate, answers: &[QuestionAnswer], one: &QuestionAnswer) -> Vec<(AgentId, String)> {
     let is_answered_by = |answer: &QuestionAnswer, agent: &AgentId, id: &str| {
         answer.agent_id == agent.as_str() && answer.question_id == id
@@ -494,7 +493,7 @@ pub(super) async fn stop(State(app): State<App>, Path(id): Path<String>) -> Resu
     Ok(accepted())
 }
 
-/// Ends a debate that does not run and has nothing that it could be closed with: nobody is called. Says whether it did.
+/// Ends a debate that is not running and has nothing to close with, without a call. Returns whether it did.
 fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails> {
     let entry = entry_of(&app.workplace.directory, id.as_str())?;
     let (mut has_nothing, mut has_ended) = (false, false);
@@ -512,7 +511,7 @@ fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails
 pub(super) async fn resume(State(app): State<App>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
     let id = known_id(&app, id).await?;
     match app.hall.whereabouts(&id) {
-        // One that is about to pause goes on.
+        // A debate that is about to pause continues.
         Whereabouts::Running => app.hall.tell(&id, Controls::go_on)?,
         Whereabouts::Waiting(_) => {}
         Whereabouts::Elsewhere => drop(resumed(&app, id, false).await?),
@@ -535,7 +534,7 @@ pub(super) async fn acknowledge(State(app): State<App>, Path(id): Path<String>) 
         match app.hall.whereabouts(&id) {
             Whereabouts::Running => app.hall.tell(&id, Controls::acknowledge),
             Whereabouts::Waiting(_) => {
-                Err(ProblemDetails::conflict("the debate waits for a place; acknowledge it when it runs"))
+                Err(ProblemDetails::conflict("the debate waits for a slot; acknowledge it when it runs"))
             }
             Whereabouts::Elsewhere => {
                 let is_open = |debate: &Debate| {

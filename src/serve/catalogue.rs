@@ -1,4 +1,4 @@
-//! The list of the saved debates. What was read once is not read again until it changes.
+//! The list of saved debates. Cached until files change.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,74 +15,74 @@ use dialectic_record::store::{AccessMode, Directory, Entry, StateFileError, Stor
 use super::problem::ProblemDetails;
 use super::registry::{RunRegistry, Whereabouts};
 
-/// The status of a debate, for somebody who may act on it.
+/// The status of a debate, for users who may act on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Standing {
-    /// It waits for a place on this server.
+    /// It waits for a slot on this server.
     Waiting,
     /// It runs.
     Running,
     /// It runs, and waits for answers.
     Asking,
-    /// It was paused, or waits for answers that nobody can give while it does not run.
+    /// It is paused, or not running with open questions.
     Paused,
-    /// Its program ended while it ran.
+    /// Its process ended while it ran.
     Interrupted,
-    /// The same, and an older program left no journal to resume it from.
+    /// Interrupted, and an older program left no journal to resume from.
     Unfinished,
-    /// It has ended with an answer.
+    /// It has an answer.
     Completed,
-    /// It has ended without one.
+    /// It ended without one.
     Failed,
     /// Its files cannot be read.
     Unreadable,
 }
 
-/// A debate of the list.
+/// A row of the list.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Summary")]
 pub(super) struct DebateRow {
     /// Its id.
     pub(super) id: String,
-    /// What it is called: the judge's title, else the first sentence of its problem.
+    /// Its title: the judge's, else the first sentence of its problem.
     pub(super) title: String,
-    /// Where it stands.
+    /// Its status.
     pub(super) status: Standing,
-    /// Whether it can be steered from this server now.
+    /// Whether this server can control it now.
     pub(super) here: bool,
-    /// How many debates wait before it, where it waits.
+    /// The number of debates before it in the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<usize>,
     /// The protocol.
     pub(super) protocol: Option<String>,
-    /// How it went: `full`, `degraded`, …; absent while it has not ended.
+    /// Its outcome: `full`, `degraded`, …; absent while it has not ended.
     pub(super) outcome: Option<&'static str>,
     /// The rounds so far.
     pub(super) rounds: usize,
-    /// How sure the judge is of the answer, 0 to 100.
+    /// The judge's confidence, 0 to 100.
     pub(super) confidence: Option<f64>,
-    /// What it has cost in US dollars; absent where that is unknown.
+    /// Its cost in US dollars; absent if unknown.
     pub(super) cost_usd: Option<f64>,
     /// The cost limit in US dollars.
     pub(super) limit_usd: Option<f64>,
-    /// Whether all answers come from the rehearsal, and no model was called.
+    /// Whether the offline provider wrote all answers.
     pub(super) offline: bool,
-    /// Who won, where somebody can.
+    /// The winner, if there can be one.
     pub(super) winner: Option<String>,
-    /// When it began.
+    /// Its start.
     #[schemars(with = "Option<String>")]
     pub(super) created_at: Option<Timestamp>,
-    /// When it last changed.
+    /// Its last change.
     #[schemars(with = "Option<String>")]
     pub(super) updated_at: Option<Timestamp>,
 }
 
-/// What tells whether a file is another one than before.
+/// Identifies a version of a file.
 type Stamp = Option<(SystemTime, u64)>;
 
-/// What is known of the debates of a directory.
+/// The cache of a directory's debates.
 pub(super) struct Catalogue {
     directory: Directory,
     known: Mutex<HashMap<String, (Stamp, Stamp, DebateRow)>>,
@@ -98,7 +98,7 @@ impl Catalogue {
         Self { directory, known: Mutex::default() }
     }
 
-    /// All debates, the newest first. Reads files.
+    /// All debates, newest first. Reads files.
     pub(super) fn rows(&self, registry: &RunRegistry) -> Result<Vec<DebateRow>, StoreError> {
         let entries = self.directory.entries()?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,7 +107,7 @@ impl Catalogue {
         for entry in entries {
             let id = entry.id();
             let state = stamp(&entry.state);
-            // The state is saved after each stage; that is often enough for a list.
+            // The state is saved after each stage, which is sufficient for a list.
             let journal = if state.is_some() { None } else { entry.journal.as_deref().and_then(stamp) };
             let row = match before.remove(&id) {
                 Some((of_state, of_journal, row)) if (of_state, of_journal) == (state, journal) => row,
@@ -122,7 +122,7 @@ impl Catalogue {
     }
 }
 
-/// The row of a debate that was read.
+/// The row of a loaded debate.
 pub(super) fn row_of(debate: &Debate, entry: &Entry, registry: &RunRegistry) -> DebateRow {
     now(of_debate(&entry.id(), debate), entry, registry)
 }
@@ -157,13 +157,13 @@ fn read_row(entry: &Entry) -> DebateRow {
 
 fn of_debate(id: &str, debate: &Debate) -> DebateRow {
     let settings = debate.settings.as_ref();
-    // Older debates did not keep what they cost.
+    // Older debates did not record costs.
     let cost = if debate.usage.is_empty() { None } else { debate.total_cost() };
     DebateRow {
         id: id.to_owned(),
         title: one_line(&debate.title()),
         status: match debate.status {
-            // Whether it still does is asked anew each time.
+            // Whether it is still running is checked each time.
             Status::Pending | Status::Running => Standing::Interrupted,
             Status::Paused => Standing::Paused,
             Status::Completed => Standing::Completed,
@@ -186,7 +186,7 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
     }
 }
 
-/// The row with the current status.
+/// The row with its current status.
 fn now(mut row: DebateRow, entry: &Entry, registry: &RunRegistry) -> DebateRow {
     let id = DebateId::new(row.id.as_str());
     let is_paused = row.status == Standing::Paused;
@@ -214,7 +214,7 @@ fn now(mut row: DebateRow, entry: &Entry, registry: &RunRegistry) -> DebateRow {
     row
 }
 
-/// The place of the debate with that id, if it is here. An id is a name, and no path.
+/// The entry with that id in this directory. An id is a name, not a path.
 pub(super) fn entry_of(directory: &Directory, id: &str) -> Result<Entry, ProblemDetails> {
     let is_name = !id.is_empty()
         && id.len() <= 128

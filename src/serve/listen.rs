@@ -1,10 +1,9 @@
-//! Connections: how many there are at once, and how long each may be silent.
+//! Limits connections and their idle times.
 //!
-//! A connection on which nobody has shown the token yet, or the cookie that it becomes, has its place in a room of its
-//! own. When that room is full, one of its connections is closed: the oldest silent one, else the oldest. Each has a
-//! moment to show the token before it can be closed; until one has had that, others wait to be accepted. So clients
-//! with the token get in however many others connect, and however fast. The first request with the token moves its
-//! connection to the places of known clients, where no stranger can displace it.
+//! A connection without the token or its cookie has a slot among strangers. When those are full, one of them is closed:
+//! the oldest silent one, else the oldest. Each has a moment to show the token first; others wait to be accepted
+//! meanwhile. So clients with the token always get in. The first request with the token moves its connection to the
+//! known clients, which strangers cannot displace.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,42 +20,42 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
-/// Connections of known clients at most. A browser opens six, and each takes some tens of kilobytes.
+/// The maximum connections of known clients. A browser opens six, each with some tens of kilobytes.
 const MOST: usize = 384;
-/// Connections at most on which nobody has shown the token yet.
+/// The maximum connections of strangers.
 const MOST_STRANGERS: usize = 128;
-/// How long a connection keeps its place among those at least: a client sends what it asks as soon as it is connected.
+/// The minimum time of a stranger: a client sends its request right after connecting.
 const TO_BEGIN: Duration = Duration::from_millis(100);
-/// How long a connection may take to send the head of a request, or stay open without one.
+/// The time limit for a request's head, and for an idle connection.
 const TO_ASK: Duration = Duration::from_secs(30);
-/// Bytes that wait in a connection to be sent, about.
+/// The approximate size of a connection's send buffer.
 const BUFFER: usize = 32 * 1024;
-/// How long no connection is taken where the system has no room for one.
+/// The pause after the system refused a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The connections that there are.
+/// The current connections.
 #[derive(Default)]
 struct Room {
-    /// Those of strangers, the oldest first.
+    /// The strangers, oldest first.
     strangers: VecDeque<Stranger>,
-    /// How many known clients there are.
+    /// The number of known clients.
     known: usize,
-    /// How many connections there have been.
+    /// The number of connections so far.
     count: u64,
 }
 
-/// A connection on which nobody has shown the token yet.
+/// A connection without the token.
 struct Stranger {
     number: u64,
     since: Instant,
-    /// Whether anything has come in on it.
+    /// Whether anything was received on it.
     has_begun: bool,
     sends_away: CancellationToken,
 }
 
 impl Room {
-    /// Makes a place for another stranger. The oldest silent one gives way, or the oldest of all if none is silent. If
-    /// even that one has not had its moment, returns since when it waits.
+    /// Makes room for another stranger by closing the oldest silent one, or the oldest. If even that one has not had
+    /// its moment, returns since when it waits.
     fn make_place(&mut self) -> Result<(), Instant> {
         if self.strangers.len() < MOST_STRANGERS {
             return Ok(());
@@ -72,7 +71,7 @@ impl Room {
     }
 }
 
-/// The place of a connection. Clones are the same.
+/// The slot of a connection. Clones share it.
 #[derive(Clone)]
 pub(super) struct Seat(Arc<ConnectionSlot>);
 
@@ -87,7 +86,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Seat {
-    /// A place among the strangers, as soon as there is one, and what says that it is needed for somebody else.
+    /// A slot among strangers once available, and a token that signals its loss.
     async fn of_stranger(room: &Arc<Mutex<Room>>) -> (Self, CancellationToken) {
         let sends_away = CancellationToken::new();
         loop {
@@ -109,7 +108,7 @@ impl Seat {
         }
     }
 
-    /// Something has come in on the connection.
+    /// Something was received on the connection.
     fn begins(&self) {
         let mut room = locked(&self.0.room);
         if let Some(stranger) = room.strangers.iter_mut().find(|one| one.number == self.0.number) {
@@ -117,13 +116,13 @@ impl Seat {
         }
     }
 
-    /// Takes a place among those of known clients. Says whether there is one.
+    /// Moves it to the known clients. Returns whether there was room.
     pub(super) fn take_place(&self) -> bool {
         let mut is_known = locked(&self.0.is_known);
         if !*is_known {
             let mut room = locked(&self.0.room);
             let place = room.strangers.iter().position(|one| one.number == self.0.number);
-            // One that was sent away meanwhile is closed whatever it asked.
+            // A connection that lost its slot is closed, whatever its request.
             if let Some(place) = place.filter(|_| room.known < MOST) {
                 room.strangers.remove(place);
                 room.known += 1;
@@ -146,11 +145,11 @@ impl Drop for ConnectionSlot {
     }
 }
 
-/// Answers requests until the runtime ends. Disconnects a client that reads nothing for `client_timeout`.
+/// Serves requests until the runtime ends. Disconnects a client that reads nothing for `client_timeout`.
 pub(super) async fn listen(listener: TcpListener, router: Router, client_timeout: Duration) {
     let room = Arc::new(Mutex::new(Room::default()));
     loop {
-        // A connection may be gone already, and none can be accepted without a free file descriptor.
+        // The connection may be gone, or file descriptors may have run out.
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(PAUSE).await;
             continue;
@@ -163,13 +162,13 @@ pub(super) async fn listen(listener: TcpListener, router: Router, client_timeout
                 () = sent_away.cancelled() => {}
             }
         });
-        // Those that were sent away close before others come.
+        // Closed connections end before new ones begin.
         tokio::task::yield_now().await;
     }
 }
 
 async fn converse(stream: TcpStream, router: Router, seat: Seat, client_timeout: Duration) {
-    // What is sent is sent at once; if it cannot be set, the connection is gone.
+    // Sends without delay; a failure means that the connection is gone.
     drop(stream.set_nodelay(true));
     if !matches!(timeout(TO_ASK, stream.peek(&mut [0])).await, Ok(Ok(1))) {
         return;
@@ -184,7 +183,7 @@ async fn converse(stream: TcpStream, router: Router, seat: Seat, client_timeout:
         request.extensions_mut().insert(seat.clone());
         router.call(request)
     });
-    // A client that breaks off is nobody's fault.
+    // A disconnecting client is normal.
     drop(server.serve_connection(TokioIo::new(Box::pin(stream)), with_seat).await);
 }
 
@@ -192,8 +191,7 @@ async fn converse(stream: TcpStream, router: Router, seat: Seat, client_timeout:
 mod tests {
     use super::*;
 
-    /// How many places known clients have, and strangers. Both from under one lock: a second one would wait for the
-    /// first.
+    /// The numbers of known clients and strangers, under a single lock to avoid a deadlock.
     fn taken(room: &Mutex<Room>) -> (usize, usize) {
         let room = locked(room);
         (room.known, room.strangers.len())
@@ -211,10 +209,10 @@ mod tests {
         }
         assert!(!of_first.is_cancelled());
         let (_last, _) = Seat::of_stranger(&room).await;
-        // The oldest is gone, also if it brings the token too late.
+        // The oldest is gone, even if its token arrives later.
         assert!(of_first.is_cancelled() && !first.take_place());
         assert!(!sent_away.is_cancelled() && others.iter().all(|(_, token)| !token.is_cancelled()));
-        // A stranger gets in among the known, and gives the place back.
+        // A stranger becomes known, and frees its slot.
         let (second, _) = &others[0];
         assert!(second.take_place());
         assert_eq!(taken(&room), (2, MOST_STRANGERS - 1));
@@ -235,14 +233,14 @@ mod tests {
             }
         }
         assert!(begun.elapsed() >= TO_BEGIN && of_client.is_cancelled() && !client.take_place());
-        // A connection that is sending a request is not closed in favour of silent ones.
+        // A connection that has sent something outlasts silent ones.
         let (client, of_client) = Seat::of_stranger(&room).await;
         client.begins();
         for _ in 0..10 * MOST_STRANGERS {
             flood.push(Seat::of_stranger(&room).await);
         }
         assert!(!of_client.is_cancelled() && client.take_place());
-        // Where all have begun, the oldest goes.
+        // If all have sent something, the oldest goes.
         flood.clear();
         let (oldest, of_oldest) = Seat::of_stranger(&room).await;
         oldest.begins();

@@ -1,21 +1,21 @@
 //! Debates in a browser, and the same for programs: an HTTP server over the [runner](dialectic_engine::runner).
 //!
-//! The server is a client of the runner as the command line is. What a request asks for is laid over the server's own
-//! configuration and goes the same way to a debate, with the same checks; what is shown comes from the journal and from
-//! the signals of the runs. Nothing is kept here that the record does not say.
+//! The server is a client of the runner, like the command line. Requests are applied to the server's own configuration
+//! with the same checks; displayed data come from the journal and the runs' signals. The server keeps nothing that is
+//! not in the record.
 //!
 //! | file | what it does |
 //! | --- | --- |
-//! | `access.rs` | who gets in |
-//! | `listen.rs` | connections: how many, and how long each may be silent |
-//! | `operations.rs` | the API as a table, of which the router and the OpenAPI document are made |
-//! | `api.rs` | what requests do |
-//! | `request.rs`, `settings.rs` | what a request may say, and how that becomes a debate within the server's limits |
-//! | `hall.rs` | the debates that run here, and those that wait for a place |
+//! | `access.rs` | access control |
+//! | `listen.rs` | limits connections and their idle times |
+//! | `operations.rs` | the table of operations, for the router and the OpenAPI document |
+//! | `api.rs` | handles requests |
+//! | `request.rs`, `settings.rs` | the contents of requests, and debates within the server's limits |
+//! | `hall.rs` | the running and queued debates |
 //! | `catalogue.rs` | the list of the saved debates |
-//! | `stream.rs` | events on their way to watchers |
+//! | `stream.rs` | streams events |
 //! | `page.rs` | the page; its script and its styles are in `assets/` |
-//! | `problem.rs` | what is said of a request that is not carried out |
+//! | `problem.rs` | errors of requests |
 
 mod access;
 mod api;

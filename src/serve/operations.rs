@@ -1,5 +1,5 @@
-//! The API as a table: each operation with its path, what it takes and gives, and who answers it. The router and the
-//! `OpenAPI` document are both made of it, so neither can say what the other does not.
+//! The table of the API's operations: path, input, output and handler. The router and the
+//! `OpenAPI` document are both generated from it, so they always match.
 
 use axum::Router;
 use axum::response::IntoResponse as _;
@@ -29,12 +29,12 @@ struct Operation {
     query: Option<SchemaOf>,
     body: Option<SchemaOf>,
     gives: Gives,
-    /// The statuses of problems that it can answer with beside those of every operation.
+    /// Additional error statuses of the operation.
     problems: &'static [u16],
     handler: fn() -> MethodRouter<App>,
 }
 
-/// What an operation answers with when all is well.
+/// The successful answer of an operation.
 #[derive(Clone, Copy)]
 enum Gives {
     Json(u16, &'static str, SchemaOf),
@@ -51,11 +51,11 @@ const OPERATIONS: &[Operation] = &[
         method: "get",
         path: "/api/v1/setup",
         id: "getSetup",
-        summary: "What can be started here",
-        description: "Protocols, roles and models that a request may name, what holds where it names none, and limits.",
+        summary: "The options for new debates",
+        description: "The allowed protocols, roles and models, the defaults, and the limits.",
         query: None,
         body: None,
-        gives: Gives::Json(200, "What can be started.", of::<Setup>),
+        gives: Gives::Json(200, "The options.", of::<Setup>),
         problems: &[],
         handler: || get(api::setup),
     },
@@ -63,12 +63,12 @@ const OPERATIONS: &[Operation] = &[
         method: "post",
         path: "/api/v1/forecast",
         id: "forecastDebate",
-        summary: "What a debate would take",
-        description: "Takes the body of a debate to be started, and says its calls, tokens and cost. Nothing is called, \
-                      kept or paid for.",
+        summary: "The forecast of a debate",
+        description: "Takes the body of a new debate, and returns its calls, tokens and cost. Calls nothing, saves \
+             nothing and costs nothing.",
         query: None,
         body: Some(of::<NewDebate>),
-        gives: Gives::Json(200, "What it would take.", of::<ForecastBody>),
+        gives: Gives::Json(200, "The forecast.", of::<ForecastBody>),
         problems: &[408, 413, 415, 422],
         handler: || post(api::forecast),
     },
@@ -80,7 +80,7 @@ const OPERATIONS: &[Operation] = &[
         description: "",
         query: Some(of::<Filter>),
         body: None,
-        gives: Gives::Json(200, "A part of the list.", of::<DebateListPage>),
+        gives: Gives::Json(200, "A page of the list.", of::<DebateListPage>),
         problems: &[422],
         handler: || get(api::list).post(api::start),
     },
@@ -89,10 +89,10 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/debates",
         id: "startDebate",
         summary: "Start a debate",
-        description: "It runs at once, or waits until one of those that run has ended.",
+        description: "It starts at once, or when a running debate has ended.",
         query: None,
         body: Some(of::<NewDebate>),
-        gives: Gives::Json(201, "It is on record, at the path in `Location`.", of::<Started>),
+        gives: Gives::Json(201, "It is recorded, at the path in `Location`.", of::<Started>),
         problems: &[408, 413, 415, 422],
         handler: MethodRouter::new,
     },
@@ -100,7 +100,7 @@ const OPERATIONS: &[Operation] = &[
         method: "get",
         path: "/api/v1/debates/{id}",
         id: "getDebate",
-        summary: "A debate as it stands",
+        summary: "The current state of a debate",
         description: "",
         query: None,
         body: None,
@@ -112,12 +112,12 @@ const OPERATIONS: &[Operation] = &[
         method: "get",
         path: "/api/v1/debates/{id}/events",
         id: "followDebate",
-        summary: "What happens in a debate, from its first event on",
-        description: "Server-sent events, or with `Accept: application/x-ndjson` a line of JSON each. An event of the \
-                      journal (`\"signal\":\"recorded\"`) carries its number as `id` and as `seq`; whoever comes again \
-                      with `Last-Event-ID` is told every later one, once. What is not recorded, such as the words of \
-                      answers on their way, carries no id and may be lost. The stream ends when the debate does not run \
-                      any more; server-sent events say so by the event `end`.",
+        summary: "The events of a debate from the first one on",
+        description: "Server-sent events, or a line of JSON each with `Accept: application/x-ndjson`. An event of the \
+             journal (`\"signal\":\"recorded\"`) carries its number as `id` and as `seq`; a client that \
+             reconnects with `Last-Event-ID` receives every later one exactly once. Unrecorded messages, such \
+             as streamed words, have no id and may be lost. The stream ends when the debate stops running; \
+             server-sent events then include the event `end`.",
         query: Some(of::<AfterQuery>),
         body: None,
         gives: Gives::Texts("The events.", &["text/event-stream", "application/x-ndjson"]),
@@ -128,10 +128,10 @@ const OPERATIONS: &[Operation] = &[
         method: "get",
         path: "/api/v1/events",
         id: "followSeveral",
-        summary: "What happens in several debates, and in the list, as one stream",
-        description: "Server-sent events that do not end. Each says its debate under `debate`; its `id` names the last \
-                      number of each debate. Changes of the list come as events `list`, and a debate that is not on record \
-                      as the event `gone`.",
+        summary: "The events of several debates, and changes of the list, in one stream",
+        description: "An endless stream of server-sent events. Each names its debate in `debate`; its `id` contains \
+             the last number of each debate. Changes of the list are events `list`, and a debate without a \
+             record is the event `gone`.",
         query: Some(of::<Several>),
         body: None,
         gives: Gives::Texts("The events.", &["text/event-stream"]),
@@ -142,11 +142,11 @@ const OPERATIONS: &[Operation] = &[
         method: "post",
         path: "/api/v1/debates/{id}/answers",
         id: "answerQuestions",
-        summary: "Answer what agents asked",
-        description: "The debate goes on when no question is open.",
+        summary: "Answer the agents' questions",
+        description: "The debate continues when no question is open.",
         query: None,
         body: Some(of::<AnswersBody>),
-        gives: Gives::Nothing(202, "The answers are on their way to the debate."),
+        gives: Gives::Nothing(202, "The answers were sent to the debate."),
         problems: &[404, 409, 410, 408, 413, 415, 422],
         handler: || post(api::answer),
     },
@@ -155,11 +155,10 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/debates/{id}/pause",
         id: "pauseDebate",
         summary: "Pause a debate",
-        description: "Nothing new starts; what is in flight and paid for is waited for. One that waits for a place is \
-                      taken back.",
+        description: "Starts nothing new, and waits for paid calls in flight. Removes a queued debate from the queue.",
         query: None,
         body: None,
-        gives: Gives::Nothing(202, "The debate is told."),
+        gives: Gives::Nothing(202, "The debate was told."),
         problems: &[404, 409, 410],
         handler: || post(api::pause),
     },
@@ -167,13 +166,13 @@ const OPERATIONS: &[Operation] = &[
         method: "post",
         path: "/api/v1/debates/{id}/stop",
         id: "stopDebate",
-        summary: "Stop a debate and close it with what there is",
-        description: "Nothing new starts, and the judge writes the answer. One that is paused is taken up for that, within \
-                      what is left of its cost limit. One that is paused, waits for answers or waits for a place and has \
-                      nothing to be closed with ends without an answer.",
+        summary: "Close a debate early with its current texts",
+        description: "Starts nothing new, and the judge writes the answer. A paused debate is resumed for this, within \
+             the rest of its cost limit. A paused, waiting or queued debate with nothing to close with ends \
+             without an answer.",
         query: None,
         body: None,
-        gives: Gives::Nothing(202, "The debate is told."),
+        gives: Gives::Nothing(202, "The debate was told."),
         problems: &[404, 409, 410, 422],
         handler: || post(api::stop),
     },
@@ -181,11 +180,11 @@ const OPERATIONS: &[Operation] = &[
         method: "post",
         path: "/api/v1/debates/{id}/resume",
         id: "resumeDebate",
-        summary: "Carry a debate on from its last finished call",
-        description: "It may cost what is left of its own limit, and no more than the server allows a debate and a day.",
+        summary: "Resume a debate after its last finished call",
+        description: "It may cost the rest of its own limit, but no more than the server's limits per debate and day.",
         query: None,
         body: None,
-        gives: Gives::Nothing(202, "The debate goes on, or waits for a place."),
+        gives: Gives::Nothing(202, "The debate continues, or waits for a slot."),
         problems: &[404, 409, 410, 422],
         handler: || post(api::resume),
     },
@@ -193,11 +192,11 @@ const OPERATIONS: &[Operation] = &[
         method: "post",
         path: "/api/v1/debates/{id}/fork",
         id: "forkDebate",
-        summary: "Branch a debate off at a point, and go on from there with something changed",
+        summary: "Fork a debate at a point, with changes",
         description: "",
         query: None,
         body: Some(of::<Fork>),
-        gives: Gives::Json(201, "The branch is on record, at the path in `Location`.", of::<Started>),
+        gives: Gives::Json(201, "The fork is recorded, at the path in `Location`.", of::<Started>),
         problems: &[404, 409, 410, 408, 413, 415, 422],
         handler: || post(api::fork),
     },
@@ -205,11 +204,11 @@ const OPERATIONS: &[Operation] = &[
         method: "post",
         path: "/api/v1/debates/{id}/acknowledge",
         id: "acknowledgeCost",
-        summary: "Take notice of the warning that a debate has reached `debate.budget.warnCostUsd`",
-        description: "It is put on record, and watchers are told.",
+        summary: "Acknowledge the warning that a debate has reached `debate.budget.warnCostUsd`",
+        description: "It is recorded, and watchers are notified.",
         query: None,
         body: None,
-        gives: Gives::Nothing(202, "It is on record, or about to be."),
+        gives: Gives::Nothing(202, "It is recorded, or soon will be."),
         problems: &[404, 409, 410],
         handler: || post(api::acknowledge),
     },
@@ -217,11 +216,11 @@ const OPERATIONS: &[Operation] = &[
         method: "post",
         path: "/api/v1/debates/{id}/feedback",
         id: "rateDebate",
-        summary: "Rate a debate that has ended",
-        description: "A later rating takes the place of an earlier one.",
+        summary: "Rate a finished debate",
+        description: "A later rating replaces an earlier one.",
         query: None,
         body: Some(of::<Feedback>),
-        gives: Gives::Nothing(204, "The rating is on record."),
+        gives: Gives::Nothing(204, "The rating is recorded."),
         problems: &[404, 409, 410, 408, 413, 415, 422],
         handler: || post(api::rate),
     },
@@ -229,7 +228,7 @@ const OPERATIONS: &[Operation] = &[
         method: "get",
         path: "/api/v1/debates/{id}/report",
         id: "reportDebate",
-        summary: "A report of a debate",
+        summary: "The report of a debate",
         description: "",
         query: Some(of::<ReportQuery>),
         body: None,
@@ -241,11 +240,11 @@ const OPERATIONS: &[Operation] = &[
         method: "post",
         path: "/api/v1/session",
         id: "signIn",
-        summary: "Let a browser in",
-        description: "Sets the cookie that a browser has in place of the token.",
+        summary: "Sign a browser in",
+        description: "Sets the cookie that replaces the token in a browser.",
         query: None,
         body: Some(of::<SignIn>),
-        gives: Gives::Nothing(204, "The browser is let in."),
+        gives: Gives::Nothing(204, "The browser is signed in."),
         problems: &[408, 413, 415, 422],
         handler: || post(api::session),
     },
@@ -273,7 +272,7 @@ pub fn openapi() -> Value {
     let problem = of::<ProblemDetails>(&mut generator);
     let said = |description: &str| json!({ "description": description, "content": { "application/problem+json": { "schema": problem } } });
     let responses = json!({
-        "Problem": said("It was not done, and why."),
+        "Problem": said("The request failed; this is the reason."),
     });
     let mut schemas = generator.take_definitions(true);
     for schema in schemas.values_mut().filter_map(|schema| <&mut Schema>::try_from(schema).ok()) {
@@ -284,10 +283,10 @@ pub fn openapi() -> Value {
         "info": {
             "title": "dialectic",
             "version": env!("CARGO_PKG_VERSION"),
-            "summary": "Debates of language-model agents: start, follow and steer them",
+            "summary": "Debates of language-model agents: start, follow and control them",
             "description": format!(
-                "Programs send `Authorization: Bearer` with the token of the server. A browser has a cookie, and each of \
-                 its changes carries the header `{OWN_HEADER}`."
+                "Programs send `Authorization: Bearer` with the server's token. A browser has a cookie, \
+                     and sends the header `{OWN_HEADER}` with each change."
             ),
             "license": { "name": "MIT", "identifier": "MIT" },
         },
@@ -305,7 +304,7 @@ pub fn openapi() -> Value {
     })
 }
 
-/// Says in words that all tools understand what some do not take from a type or its format.
+/// Replaces types and formats that some tools do not support.
 fn in_common_words(schema: &mut Schema) {
     as_enumeration(schema);
     if schema.get("format").and_then(Value::as_str) == Some("uint32") && schema.get("maximum").is_none() {
@@ -313,8 +312,7 @@ fn in_common_words(schema: &mut Schema) {
     }
 }
 
-/// Makes one list of names of a choice between names that are described one by one: tools that make clients take the
-/// choice for one between types.
+/// Merges individually described names into one enum, since client generators read alternatives as types.
 fn as_enumeration(schema: &mut Schema) {
     let Some(choices) = schema.get("oneOf").and_then(Value::as_array) else { return };
     let one_by_one = choices.iter().map(|choice| {
@@ -388,7 +386,7 @@ impl Operation {
         let query = self.query.map(|query| {
             let reference = query(generator);
             let name = reference.get("$ref").and_then(Value::as_str).and_then(|place| place.rsplit('/').next());
-            // What is asked in a query is no part of the document by itself.
+            // Query parameters are not part of the document's schemas.
             name.and_then(|name| generator.definitions_mut().shift_remove(name)).unwrap_or_default()
         });
         let properties = query.as_ref().and_then(|query| query["properties"].as_object());
@@ -405,7 +403,7 @@ impl Operation {
         if self.id.starts_with("follow") {
             parameters.push(json!({
                 "name": "Last-Event-ID", "in": "header", "schema": { "type": "string" },
-                "description": "The `id` of the last event that was received.",
+                "description": "The `id` of the last received event.",
             }));
         }
         parameters

@@ -1,5 +1,5 @@
-//! The page: a frame that says where script and styles are, which are compiled in. All that is shown of debates is put
-//! there by the script, as text; no markup is made of anything that a model or a user wrote.
+//! The page: a frame that refers to compiled-in script and styles. The script inserts all data of debates as text;
+//! markup is never built from text of models or users.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use super::access::hexadecimal;
 use super::server::App;
 
-/// The files of the page: name, type and text. They name each other by their names alone.
+/// The page's files: name, type and text. They refer to each other by name.
 const ASSETS: [(&str, &str, &str); 14] = [
     ("page.css", CSS, include_str!("../../assets/page.css")),
     ("page.js", SCRIPT, include_str!("../../assets/page.js")),
@@ -35,7 +35,7 @@ const ASSETS: [(&str, &str, &str); 14] = [
 const CSS: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// Says which files these are: those of another version have other addresses, so that browsers may keep them.
+/// The version of the files, part of their addresses so that browsers can cache them.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let digest = ASSETS.iter().fold(Sha256::new(), |digest, (_, _, text)| digest.chain_update(text)).finalize();
     hexadecimal(&digest[..6])
@@ -71,12 +71,11 @@ async fn page(State(app): State<App>, headers: HeaderMap, uri: Uri, Query(ticket
     let is_in = app.access.has_cookie(&headers);
     match ticket.token {
         None if is_in => shell().into_response(),
-        // The address is not to stay in the history with a token.
+        // The token must not stay in the history.
         Some(_) if is_in => Redirect::to(&here).into_response(),
         Some(token) if app.access.redeem(&token) => {
             let cookie = [(header::SET_COOKIE, app.access.set_cookie())];
-            // A browser that comes from a page on disk sends no strict cookie with what it is redirected to, but with
-            // what a page from here leads to.
+            // After a redirect from a page on disk, a browser sends strict cookies only for a link from our own page.
             let is_from_elsewhere = headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
             if is_from_elsewhere {
                 (cookie, Html(onward(&here).into_string())).into_response()
@@ -88,7 +87,7 @@ async fn page(State(app): State<App>, headers: HeaderMap, uri: Uri, Query(ticket
     }
 }
 
-/// A page that leads on.
+/// A page that redirects.
 fn onward(path: &str) -> Markup {
     html! {
         (DOCTYPE)
@@ -98,13 +97,13 @@ fn onward(path: &str) -> Markup {
     }
 }
 
-/// What is said of a path that there is not.
+/// The answer for an unknown path.
 pub(super) fn missing() -> Response {
     let page = frame(
         "Not found",
         &html! {},
         &html! {
-            main.plain { h1 { "There is no such page" } p { a href="/" { "To the debates" } } }
+            main.plain { h1 { "This page does not exist" } p { a href="/" { "To the debates" } } }
         },
     );
     (StatusCode::NOT_FOUND, page).into_response()
@@ -129,7 +128,7 @@ fn frame(title: &str, scripts: &Markup, body: &Markup) -> Html<String> {
     Html(page.into_string())
 }
 
-/// The page that the script fills.
+/// The frame that the script fills.
 fn shell() -> Html<String> {
     frame(
         "dialectic",
@@ -153,7 +152,7 @@ fn shell() -> Html<String> {
     )
 }
 
-/// What somebody sees whom the server does not know.
+/// The page for unknown users.
 fn sign_in(is_used: bool) -> Html<String> {
     frame(
         "Sign in · dialectic",
@@ -162,9 +161,9 @@ fn sign_in(is_used: bool) -> Html<String> {
             main.plain {
                 h1 { "Sign in to dialectic" }
                 @if is_used {
-                    p { "The address that you opened lets one browser in, once, and was used already." }
+                    p { "The address that you opened lets one browser in, once, and was already used." }
                 } @else {
-                    p { "Open the address that the server printed when it was started: it lets one browser in." }
+                    p { "Open the address that the server printed at its start: it lets one browser in." }
                 }
                 p {
                     "For another browser enter the server's token: " code { "DIALECTIC_TOKEN" } " of its environment, \

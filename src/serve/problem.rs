@@ -1,4 +1,4 @@
-//! Errors for refused requests: RFC 9457.
+//! Errors of refused requests: RFC 9457.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -12,73 +12,73 @@ use dialectic_engine::runner::{RunnerError, ServicesError, SpendingError};
 use dialectic_record::debate::{Debate, Failure, StopReason};
 use dialectic_record::store::{JournalError, StoreError};
 
-/// What kind of thing went wrong.
+/// The kind of error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
-    /// A model refused, or answered with something that is no answer.
+    /// A model refused, or its answer was unusable.
     ModelError,
-    /// A model was silent for too long.
+    /// A model was idle for too long.
     Timeout,
-    /// A cost limit would be exceeded, or cannot be kept.
+    /// A cost limit would be exceeded, or cannot be enforced.
     CostLimit,
-    /// The request says something that cannot be used.
+    /// The request contains an invalid value.
     Validation,
-    /// A model's server was not reached.
+    /// A model's server could not be reached.
     Network,
-    /// The client may not.
+    /// The client has no permission.
     Access,
     /// Not found.
     NotFound,
-    /// The debate is not in a state for it.
+    /// The debate's status does not allow it.
     Conflict,
-    /// There are too many at once.
+    /// Too many at once.
     Busy,
-    /// The server cannot do what it should.
+    /// The server failed.
     Internal,
 }
 
-/// Why something was not done, as `application/problem+json`.
+/// An error as `application/problem+json`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
 pub(super) struct ProblemDetails {
-    /// What kind of thing went wrong.
+    /// The kind of error.
     #[serde(rename = "type")]
     pub(super) kind: Kind,
-    /// The same in words.
+    /// The kind in words.
     pub(super) title: &'static str,
     /// The status of the answer.
     pub(super) status: u16,
-    /// What exactly went wrong.
+    /// The exact error.
     pub(super) detail: String,
-    /// What can be done.
+    /// The advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hint: Option<String>,
-    /// The key of the request that it is about.
+    /// The request's key that caused it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) key: Option<String>,
-    /// Whether the same may succeed later.
+    /// Whether a retry may succeed later.
     pub(super) retryable: bool,
 }
 
 impl Kind {
-    /// In words, and whether the same may succeed later.
+    /// The words, and whether a retry may succeed later.
     fn meaning(self) -> (&'static str, bool) {
         match self {
-            Self::ModelError => ("A model gave no answer, or cannot be asked", false),
+            Self::ModelError => ("A model gave no answer, or cannot be called", false),
             Self::Timeout => ("A model was silent for too long", true),
             Self::CostLimit => ("A cost limit forbids it", false),
             Self::Validation => ("The request is invalid", false),
-            Self::Network => ("A model's server was not reached", true),
+            Self::Network => ("A model's server could not be reached", true),
             Self::Access => ("Access is refused", false),
             Self::NotFound => ("Not found", false),
-            Self::Conflict => ("The debate's state does not allow that", false),
+            Self::Conflict => ("The debate's status does not allow this", false),
             Self::Busy => ("The server is busy", true),
-            Self::Internal => ("The server cannot do that", false),
+            Self::Internal => ("The server failed", false),
         }
     }
 
-    /// Of a call that failed, by the kind that the record names.
+    /// The kind for a failed call, by the recorded kind.
     fn of_failure(kind: Option<&str>) -> (Self, bool) {
         match kind {
             Some("unreachable" | "broken") => (Self::Network, true),
@@ -100,7 +100,7 @@ impl ProblemDetails {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// The value of that key makes the request invalid.
+    /// An invalid value at that key.
     pub(super) fn key(key: impl Into<String>, detail: impl Into<String>) -> Self {
         let key = Some(key.into());
         Self { key, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, Kind::Validation, detail) }
@@ -130,14 +130,14 @@ impl ProblemDetails {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, Kind::Internal, detail)
     }
 
-    /// Why a debate failed; nothing where it has not.
+    /// Why a debate failed; `None` if it did not.
     pub(super) fn of_debate(debate: &Debate) -> Option<Self> {
         let detail = debate.error.clone()?;
         let of_round = |failure: &&Failure| failure.key.round == debate.current_round;
         let failure = debate.failures.iter().rfind(of_round).or(debate.failures.last());
         let (kind, retryable) = match (debate.stop_reason, failure) {
             (Some(StopReason::Budget), _) => (Kind::CostLimit, false),
-            // No call failed: the user stopped it before there was a proposal.
+            // No call failed: the user stopped it before a proposal.
             (None, None) => (Kind::Conflict, false),
             (_, failure) => Kind::of_failure(failure.and_then(|failure| failure.kind.as_deref())),
         };
@@ -146,7 +146,7 @@ impl ProblemDetails {
         Some(Self { retryable, ..Self::new(StatusCode::BAD_GATEWAY, kind, detail) })
     }
 
-    /// [`Self::validation`] or worse, as the error's blame says, with its causes.
+    /// [`Self::validation`] or a server error, by the error's blame, with its causes.
     fn diagnosed(error: &dyn Diagnostic) -> Self {
         let mut detail = error.to_string();
         let mut cause = error.source();
@@ -165,7 +165,7 @@ impl ProblemDetails {
     }
 }
 
-/// Hints of the configuration's errors name the command line, which a client of the server cannot use.
+/// Drops hints about the command line, which clients of the server cannot use.
 impl From<ConfigError> for ProblemDetails {
     fn from(error: ConfigError) -> Self {
         match error {

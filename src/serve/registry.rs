@@ -1,7 +1,7 @@
-//! The debates that run here, and those that wait for a place.
+//! The running and queued debates.
 //!
-//! They run on a thread of their own, on which no request is answered: watchers take no time from them. What can
-//! be said to them goes through `runner::Controls`, as from anywhere.
+//! Debates run on a separate thread that answers no requests, so watchers cost them no time. They are controlled
+//! through `runner::Controls`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -22,30 +22,30 @@ use dialectic_record::signals::Signals;
 use super::problem::ProblemDetails;
 use super::settings::Admission;
 
-/// Debates that wait for a place, at most.
+/// The maximum number of queued debates.
 const MOST_WAITING: usize = 20;
-/// Debates that left no record and are still remembered, at most.
+/// The maximum number of remembered debates without a record.
 const MOST_LOST: usize = 50;
-/// How long those that run may take to be saved when the server ends.
+/// The time limit for saving debates when the server ends.
 const TO_SAVE: Duration = Duration::from_secs(10);
-/// How long what runs after debates may take to be gone once it is given up.
+/// The time limit for aborted steps after debates.
 const TO_GO: Duration = Duration::from_secs(1);
 
-/// The debates of this server. Clones are the same.
+/// The debates of this server. Clones share them.
 #[derive(Clone)]
 pub(super) struct RunRegistry(Arc<Inner>);
 
 struct Inner {
     state: Mutex<RegistryState>,
-    /// How many run at once.
+    /// The maximum number of running debates.
     places: usize,
-    /// Counts changes of what runs or waits.
+    /// Counts changes of the running and queued debates.
     changes: watch::Sender<u64>,
-    /// Where a debate runs.
+    /// The runtime of the debates.
     engine: Handle,
-    /// What the user is told.
+    /// Notices for the user.
     notices: mpsc::UnboundedSender<String>,
-    /// Ends what still runs after debates.
+    /// Aborts the steps after debates.
     given_up: CancellationToken,
 }
 
@@ -53,9 +53,9 @@ struct Inner {
 struct RegistryState {
     running: BTreeMap<DebateId, RunSlot>,
     waiting: VecDeque<WaitingRun>,
-    /// Debates that failed before anything of them was worth keeping, and why.
+    /// Debates that failed before they were recorded, and why.
     lost: VecDeque<(DebateId, ProblemDetails)>,
-    /// Debates that have ended, and after which something is still done.
+    /// The number of ended debates with unfinished steps.
     behind: usize,
     is_closed: bool,
 }
@@ -70,19 +70,19 @@ struct WaitingRun {
     after: After,
 }
 
-/// Where a debate is.
+/// The location of a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whereabouts {
     /// It runs here.
     Running,
-    /// It waits here for a place: how many others are before it.
+    /// It is queued here; the number of debates before it.
     Waiting(usize),
     /// It does not run here.
     Elsewhere,
 }
 
 impl RunRegistry {
-    /// With so many places.
+    /// A registry with that many slots.
     pub(super) fn open(places: usize, notices: mpsc::UnboundedSender<String>) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let engine = runtime.handle().clone();
@@ -100,10 +100,10 @@ impl RunRegistry {
         })))
     }
 
-    /// Lets a debate run as soon as there is a place.
+    /// Starts a debate as soon as a slot is free.
     ///
     /// # Errors
-    /// When too many wait already, or the server is shutting down.
+    /// Too many are queued, or the server is shutting down.
     pub(super) fn admit(&self, admission: Admission) -> Result<(), ProblemDetails> {
         let Admission { ready, after, warnings: _ } = admission;
         let admitted = WaitingRun { ready, after };
@@ -121,10 +121,10 @@ impl RunRegistry {
         Ok(())
     }
 
-    /// Sees to it that one more debate may be put on record.
+    /// Checks that another debate may be recorded.
     ///
     /// # Errors
-    /// When too many wait already.
+    /// Too many are queued.
     pub(super) fn check_room(&self) -> Result<(), ProblemDetails> {
         let state = self.state();
         let is_full = state.running.len() >= self.0.places && state.waiting.len() >= MOST_WAITING;
@@ -134,14 +134,14 @@ impl RunRegistry {
         Ok(())
     }
 
-    /// Lets a debate be watched and steered from here that somebody else runs.
+    /// Lets a debate that runs elsewhere be watched and controlled here.
     pub(super) fn watch(&self, run: &Run, signals: Signals) {
         let place = RunSlot { signals, controls: run.controls() };
         self.state().running.insert(run.id().clone(), place);
         self.changed();
     }
 
-    /// That debate is over.
+    /// Removes a debate that is over.
     pub(super) fn leave(&self, id: &DebateId) {
         self.state().running.remove(id);
         self.changed();
@@ -150,7 +150,7 @@ impl RunRegistry {
     fn run(&self, state: &mut RegistryState, WaitingRun { ready, after }: WaitingRun) {
         let (id, signals) = (ready.debate().id.clone(), ready.signals().clone());
         let saved_to = ready.state_path().to_owned();
-        // What the run spawns belongs to the thread of the debates.
+        // Tasks of the run belong to the debates' runtime.
         let entered = self.0.engine.enter();
         let run = ready.run();
         drop(entered);
@@ -165,8 +165,8 @@ impl RunRegistry {
         });
     }
 
-    /// Takes notice of the end of a run, and lets the next debate run. Says whether it is the end of the debate, too:
-    /// then something is to be done after it.
+    /// Handles the end of a run, and starts the next debate. Returns whether the debate is over, so that its final
+    /// steps run.
     fn ended(&self, id: &DebateId, ended: Result<Finished, Failed>) -> bool {
         let is_over = |ending: &RunEnding| matches!(ending, RunEnding::Completed | RunEnding::Failed);
         let is_over = matches!(&ended, Ok(Finished { ending, is_kept: true, .. }) if is_over(ending));
@@ -195,12 +195,12 @@ impl RunRegistry {
         is_over
     }
 
-    /// Does what is to be done after a debate. Nobody waits for it but the end of the server.
+    /// Runs the steps after a debate. Only the server's end waits for them.
     async fn do_behind(&self, after: After, saved_to: PathBuf) {
         let warnings = tokio::select! {
             warnings = after.run(&saved_to) => warnings,
             () = self.0.given_up.cancelled() => {
-                vec![format!("the hooks of the debate {} were ended with the server", saved_to.display())]
+                vec![format!("the server ended the server ended the hooks of the debate {}", saved_to.display())]
             }
         };
         for warning in warnings {
@@ -210,7 +210,7 @@ impl RunRegistry {
         self.changed();
     }
 
-    /// Where a debate is.
+    /// The location of a debate.
     pub(super) fn whereabouts(&self, id: &DebateId) -> Whereabouts {
         let state = self.state();
         if state.running.contains_key(id) {
@@ -220,8 +220,7 @@ impl RunRegistry {
         before.map_or(Whereabouts::Elsewhere, Whereabouts::Waiting)
     }
 
-    /// What a debate that runs or waits here shows of itself. Not to be kept: a run has ended when nobody has it any
-    /// more.
+    /// The signals of a running or queued debate. Do not keep them: a run ends when no one holds them.
     pub(super) fn signals(&self, id: &DebateId) -> Option<Signals> {
         let state = self.state();
         let waiting = || state.waiting.iter().map(|waiting| &waiting.ready).find(|ready| ready.debate().id == *id);
@@ -233,22 +232,21 @@ impl RunRegistry {
         self.state().running.get(id).is_some_and(|place| !place.signals.is_running())
     }
 
-    /// Says something to a debate that runs here.
+    /// Sends a command to a running debate.
     ///
     /// # Errors
-    /// When it does not.
+    /// It is not running here.
     pub(super) fn tell(&self, id: &DebateId, what: impl FnOnce(&Controls)) -> Result<(), ProblemDetails> {
         let state = self.state();
         let place = state.running.get(id).ok_or_else(|| {
             ProblemDetails::conflict("this server does not run the debate")
-                .hint("resume it first, or steer it where it runs")
+                .hint("resume it first, or control it where it runs")
         })?;
         what(&place.controls);
         Ok(())
     }
 
-    /// Has a debate that waits for a place close with what there is when it gets one. Says whether it waited, and has
-    /// anything to close with.
+    /// Makes a queued debate close when it gets a slot. Returns whether it was queued and has something to close with.
     pub(super) fn close_waiting(&self, id: &DebateId) -> bool {
         let mut state = self.state();
         let is_meant = |waiting: &WaitingRun| {
@@ -262,7 +260,7 @@ impl RunRegistry {
         true
     }
 
-    /// Takes a debate that waits for a place back. It stays on record. Says whether it waited.
+    /// Removes a debate from the queue but not from the record. Returns whether it was queued.
     pub(super) fn withdraw(&self, id: &DebateId) -> bool {
         let mut state = self.state();
         let place = state.waiting.iter().position(|waiting| waiting.ready.debate().id == *id);
@@ -274,18 +272,18 @@ impl RunRegistry {
         withdrawn
     }
 
-    /// Why a debate left no record.
+    /// Why a debate has no record.
     pub(super) fn lost(&self, id: &DebateId) -> Option<ProblemDetails> {
         self.state().lost.iter().find(|(lost, _)| lost == id).map(|(_, problem)| problem.clone())
     }
 
-    /// Told of each change of what runs or waits.
+    /// Notifies of changes of the running and queued debates.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.0.changes.subscribe()
     }
 
-    /// Pauses what runs and takes nothing more. Returns when all is saved and nothing runs after a debate, or each has
-    /// had its time, or `hurry` is there; then the ids of the debates that were running.
+    /// Pauses running debates and accepts no more. Returns their ids when all is saved and all steps are done, or their
+    /// time is up, or `hurry` resolves.
     pub(super) async fn close(&self, hurry: impl Future<Output = ()>) -> Vec<DebateId> {
         let ids = {
             let mut state = self.state();
@@ -309,7 +307,7 @@ impl RunRegistry {
         ids
     }
 
-    /// Waits until that is so, but no longer than `most`.
+    /// Waits until the condition holds, at most for `most`.
     async fn comes_to(&self, most: Duration, is_so: impl Fn(&RegistryState) -> bool) {
         let mut changes = self.changes();
         let waited = async { while !is_so(&self.state()) && changes.changed().await.is_ok() {} };

@@ -1,8 +1,7 @@
-//! What a request may say of a debate, and how that becomes settings.
+//! The contents of requests, and their settings.
 //!
-//! These types are the list of what may be said: keys with commands, paths, addresses or tools are not in the list, and
-//! everything outside the list is refused. What is said is laid over the server's configuration as a change of it, so
-//! that each check of a configuration holds.
+//! These types list the allowed keys; commands, paths, addresses and tools are not among them, and unknown keys are
+//! refused. The contents are applied as a change of the server's configuration, with all its checks.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,16 +19,16 @@ use dialectic_record::debate::{AgentSettings, Attachment, Settings};
 
 use super::problem::ProblemDetails;
 
-/// Agents at most.
+/// The maximum number of agents.
 pub(super) const MOST_AGENTS: usize = 8;
-/// Files at most.
+/// The maximum number of files.
 const MOST_FILES: usize = 20;
-/// Characters of a file's name at most.
+/// The maximum characters of a file's name.
 const LONGEST_NAME: usize = 255;
-/// Keys of an agent that a request may set, and of the judge.
+/// The keys of an agent or the judge that a request may set.
 const OF_AGENT: [&str; 9] =
     ["id", "name", "role", "model", "provider", "temperature", "maxTokens", "position", "criteria"];
-/// Keys of `debate` that a request may set.
+/// The keys of `debate` that a request may set.
 const OF_DEBATE: [&str; 21] = [
     "protocol",
     "rounds",
@@ -53,7 +52,7 @@ const OF_DEBATE: [&str; 21] = [
     "onAgentFailure",
     "budget",
 ];
-/// Keys of `debate.summarization` that a request may set: no request names a file.
+/// The keys of `debate.summarization` that a request may set: none of them names a file.
 const OF_SUMMARIZATION: [&str; 3] = ["enabled", "threshold", "maxLength"];
 /// The limits of a request.
 const MOST: [(&str, u32); 7] = [
@@ -66,15 +65,15 @@ const MOST: [(&str, u32); 7] = [
     ("maxRetries", 10),
 ];
 
-/// A debate to be started.
+/// A debate to start.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct NewDebate {
-    /// The problem, as Markdown or plain text.
+    /// The problem in Markdown or plain text.
     #[schemars(length(min = 1))]
     pub(super) problem: String,
-    /// Texts that belong to the problem: everybody is shown them, and the record keeps them. Their names are no paths:
-    /// nothing is read from the server's disk.
+    /// Texts attached to the problem: everybody sees them, and the record keeps them. Their names are not paths: the
+    /// server reads no files.
     #[serde(default)]
     #[schemars(length(max = 20))]
     pub(super) files: Vec<TextFile>,
@@ -82,55 +81,54 @@ pub(super) struct NewDebate {
     pub(super) choices: Choices,
 }
 
-/// A debate that branches off another one.
+/// A fork of a debate.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Fork {
-    /// The first stage that is repeated, such as `2.critique`; `start` takes over nothing.
+    /// The first repeated stage, such as `2.critique`; `start` keeps nothing.
     #[schemars(regex(pattern = r"^(start|[0-9]+\..+)$"))]
     pub(super) at: String,
     #[serde(flatten)]
     pub(super) choices: Choices,
 }
 
-/// What may be chosen of a debate. What is left out is as the server is configured, or as the debate was that is
-/// forked.
+/// The choices for a debate. Missing ones have the server's values, or those of the forked debate.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Choices {
     /// The protocol.
     pub(super) protocol: Option<String>,
-    /// Rounds at most.
+    /// The maximum number of rounds.
     #[schemars(range(min = 1, max = 100))]
     pub(super) rounds: Option<u32>,
-    /// The agents, in place of all that there would be. An agent with the id and role of a configured one takes the
-    /// rest from it.
+    /// The agents, which replace all others. An agent with the id and role of a configured one inherits its other
+    /// values.
     #[schemars(length(min = 1, max = 8))]
     pub(super) agents: Option<Vec<Member>>,
     /// The judge.
     pub(super) judge: Option<Member>,
     /// How the debate runs.
     pub(super) debate: Option<DebateRules>,
-    /// What it may cost at most, in US dollars.
+    /// The cost limit in US dollars.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub(super) max_cost: Option<f64>,
-    /// Whether all answers come from the embedded rehearsal: no model is called, and nothing is paid.
+    /// Whether to use the offline provider, which calls no model and costs nothing.
     #[serde(default)]
     pub(super) offline: bool,
 }
 
-/// A text that belongs to the problem.
+/// An attached text.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct TextFile {
-    /// What it is called.
+    /// Its name.
     #[schemars(length(max = 255))]
     pub(super) name: String,
-    /// What is in it; not nothing.
+    /// Its content; not empty.
     pub(super) text: String,
 }
 
-/// An agent, or the judge: keys of a configuration's, as they were checked.
+/// An agent or the judge: keys of a configuration's, checked.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Member(Map<String, Value>);
@@ -141,13 +139,13 @@ impl JsonSchema for Member {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let about = "An agent, or the judge. What is left out of the judge is as it was; the id and the name of an agent \
-                     follow from its role. Role and model are of those in `GET /api/v1/setup`.";
+        let about = "An agent, or the judge. Missing keys of the judge keep their values; an agent's id and name \
+             follow from its role. Role and model must be listed in `GET /api/v1/setup`.";
         closed(part_of("Agent", &OF_AGENT), about)
     }
 }
 
-/// How a debate runs: keys of the configuration's `debate`, as they were checked.
+/// Rules of a debate: keys of the configuration's `debate`, checked.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct DebateRules(Map<String, Value>);
@@ -173,7 +171,7 @@ impl JsonSchema for DebateRules {
     }
 }
 
-/// A schema that allows no other keys.
+/// A schema without other keys.
 fn closed(mut part: Value, about: &str) -> Schema {
     part["description"] = about.into();
     part["additionalProperties"] = false.into();
@@ -181,7 +179,7 @@ fn closed(mut part: Value, about: &str) -> Schema {
 }
 
 impl Member {
-    /// What is said at a key.
+    /// The value of a key.
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         self.0.get(key)?.as_str()
     }
@@ -193,7 +191,7 @@ impl DebateRules {
     }
 }
 
-/// Answers to what agents asked.
+/// Answers to agents' questions.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Answers")]
@@ -201,7 +199,7 @@ pub(super) struct AnswersBody {
     /// The answers.
     #[serde(default)]
     pub(super) answers: Vec<QuestionAnswer>,
-    /// Whether no further answers are given: open questions count as unanswered, and no more are asked.
+    /// Whether to end the questions: open ones count as unanswered, and no agent asks again.
     #[serde(default)]
     pub(super) end: bool,
 }
@@ -211,7 +209,7 @@ pub(super) struct AnswersBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Answer")]
 pub(super) struct QuestionAnswer {
-    /// Who asked.
+    /// The agent that asked.
     pub(super) agent_id: String,
     /// The question's id.
     pub(super) question_id: String,
@@ -219,18 +217,18 @@ pub(super) struct QuestionAnswer {
     pub(super) answer: String,
 }
 
-/// What the user makes of a debate.
+/// The user's rating of a debate.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Feedback {
     /// 1 for good, -1 for bad.
     #[schemars(extend("enum" = [1, -1]))]
     pub(super) rating: i8,
-    /// Why.
+    /// The reason.
     pub(super) note: Option<String>,
 }
 
-/// What lets a browser in.
+/// Signs a browser in.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct SignIn {
@@ -238,10 +236,10 @@ pub(super) struct SignIn {
     pub(super) token: String,
 }
 
-/// Reads a request's body.
+/// Parses a request's body.
 ///
 /// # Errors
-/// It is not JSON, or says something that may not be said, which is named.
+/// It is not JSON, or contains a forbidden value, which is named.
 pub(super) fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, ProblemDetails> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     let fault = |error| ProblemDetails::validation(format!("the body is not a JSON object: {error}"));
@@ -255,7 +253,7 @@ pub(super) fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, 
     }
     if let Some((path, fault)) = checked.problems.first() {
         let path = path.to_string();
-        // The short form of a key of the configuration.
+        // The short form of a configuration key.
         let path = if path == "rounds" { "debate.rounds".to_owned() } else { path };
         return Err(ProblemDetails::key(&path, format!("{path} {fault}")));
     }
@@ -279,7 +277,7 @@ impl NewDebate {
         Ok(self.problem.as_str().into())
     }
 
-    /// Its files, by the rules that hold for files of the command line.
+    /// Its files, checked like those of the command line.
     pub(super) fn attachments(
         &self,
         settings: &Settings,
@@ -306,7 +304,7 @@ impl NewDebate {
 }
 
 impl Choices {
-    /// Sees to it that there are neither too few nor too many agents.
+    /// Checks the number of agents.
     pub(super) fn check(&self) -> Result<(), ProblemDetails> {
         if self.agents.as_ref().is_some_and(|agents| agents.is_empty() || agents.len() > MOST_AGENTS) {
             return Err(ProblemDetails::key("agents", format!("there must be 1 to {MOST_AGENTS} agents")));
@@ -314,7 +312,7 @@ impl Choices {
         Ok(())
     }
 
-    /// What it may cost, as asked for.
+    /// The requested cost limit.
     pub(super) fn limit(&self) -> Result<Option<f64>, ProblemDetails> {
         let of_budget = self.debate.as_ref().and_then(|rules| rules.at("budget")["maxCostUsd"].as_f64());
         for (limit, key) in [(self.max_cost, "maxCost"), (of_budget, "debate.budget.maxCostUsd")] {
@@ -325,12 +323,12 @@ impl Choices {
         Ok(self.max_cost.or(of_budget))
     }
 
-    /// The protocol that is asked for.
+    /// The requested protocol.
     pub(super) fn protocol(&self) -> Option<String> {
         self.protocol.clone().or_else(|| self.debate.as_ref()?.at("protocol").as_str().map(str::to_owned))
     }
 
-    /// What is chosen as changes of these settings, but for limits of the cost.
+    /// The choices as changes of these settings, except cost limits.
     pub(super) fn changes(&self, settings: &Settings) -> Result<Vec<SettingChange>, ProblemDetails> {
         let mut changes = Vec::new();
         let mut set = |key: &str, value: &Value| -> Result<(), ProblemDetails> {
@@ -362,7 +360,7 @@ impl Choices {
 }
 
 impl Member {
-    /// The agent as a configuration says it: one of the settings with what is said laid over it, or a new one.
+    /// The agent as in a configuration: an existing one with the changes applied, or a new one.
     fn in_full(&self, place: usize, all: &[Self], settings: &Settings) -> Value {
         let is_it = |agent: &&AgentSettings| {
             self.text("id") == Some(agent.id.as_str()) && self.text("role").is_none_or(|role| role == agent.role)
@@ -373,7 +371,7 @@ impl Member {
         full.into()
     }
 
-    /// Defaults for a new agent: an id and a name from its role, and the model of the first agent.
+    /// Defaults for a new agent: an id and a name from its role, and the first agent's model.
     fn introduced(&self, place: usize, all: &[Self], settings: &Settings) -> Map<String, Value> {
         let role = self.text("role").unwrap_or("agent");
         let is_repeated = all.iter().filter(|other| other.text("role") == self.text("role")).count() > 1;
@@ -391,7 +389,7 @@ impl Member {
     }
 }
 
-/// An agent of the settings as a configuration says it: what it has from the debate stays the debate's.
+/// An agent of the settings as in a configuration, without values inherited from the debate.
 fn of_debate(agent: &AgentSettings, settings: &Settings) -> Map<String, Value> {
     let inherited = serde_json::to_value(&settings.debate.summarization).unwrap_or_default();
     let mut agent = serde_json::to_value(agent).unwrap_or_default();

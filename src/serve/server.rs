@@ -1,4 +1,4 @@
-//! The server as a whole: what it is started with, its parts, and its end.
+//! The server as a whole: its options, its parts, and its end.
 
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
 use std::ops::Deref;
@@ -27,54 +27,54 @@ use super::problem::{Kind, ProblemDetails};
 use super::registry::{Closing, RunRegistry};
 use super::settings::Workplace;
 
-/// Streams of events at most. A browser has one for all its tabs.
+/// The maximum number of event streams. A browser shares one among its tabs.
 const MOST_CLIENTS: usize = 100;
-/// Bytes on their way to a client, which the system holds.
+/// The system's send buffer per client.
 #[cfg(unix)]
 const SEND_BUFFER: usize = 128 * 1024;
 
-/// What a server is started with.
+/// The options of a server.
 pub struct Options {
-    /// The address that it listens at.
+    /// The address to listen at.
     pub host: String,
-    /// The port; 0 for one that is free.
+    /// The port; 0 for a free one.
     pub port: u16,
-    /// Origins under which it is reached, such as `https://debates.example` behind a proxy.
+    /// Additional origins, such as `https://debates.example` behind a proxy.
     pub origins: Vec<String>,
-    /// The token of programs; a random one by default.
+    /// The token for API clients; random by default.
     pub token: Option<String>,
-    /// How many debates run at once.
+    /// The maximum number of running debates.
     pub places: usize,
-    /// Disconnects a client that reads nothing for so long.
+    /// Disconnects a client that reads nothing for this time.
     pub client_timeout: Duration,
-    /// What its debates are made with.
+    /// The inputs of its debates.
     pub workplace: Workplace,
 }
 
-/// Why a server cannot be started.
+/// Why a server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The host is no address.
+    /// The host is not an address.
     #[error("--host must be an IP address or localhost, not `{host}`")]
     Host {
         /// As given.
         host: String,
     },
-    /// An origin is none.
+    /// An origin is invalid.
     #[error("--origin must be an origin such as https://debates.example, not `{origin}`")]
     Origin {
         /// As given.
         origin: String,
     },
-    /// The token can be guessed.
+    /// The token is too short.
     #[error("the token in DIALECTIC_TOKEN is too short: it needs at least {LEAST_TOKEN} characters")]
     ShortToken,
-    /// Others can reach it, and something is missing that keeps them in bounds.
+    /// Others can reach it, and a required limit is missing.
     #[error("{host} is reachable from other machines, but {missing} is missing")]
     Unbounded {
         /// The address.
         host: String,
-        /// What is missing.
+        /// The missing option.
         missing: &'static str,
     },
     /// The address cannot be used.
@@ -82,7 +82,7 @@ pub enum ServeError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// A thread cannot be started.
@@ -104,7 +104,7 @@ impl Diagnostic for ServeError {
         let hint = match self {
             Self::ShortToken => "make one with: openssl rand -hex 16",
             Self::Unbounded { .. } => {
-                "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: anybody who gets in spends your money"
+                "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: everybody with access can spend your money"
             }
             Self::Listen { .. } => "name another port with --port; 0 takes a free one",
             Self::Host { .. } | Self::Origin { .. } | Self::Start(_) => return None,
@@ -113,7 +113,7 @@ impl Diagnostic for ServeError {
     }
 }
 
-/// What requests are answered with. Clones are the same.
+/// The state shared by request handlers. Clones share it.
 #[derive(Clone)]
 pub(super) struct App(Arc<Parts>);
 
@@ -123,7 +123,7 @@ pub(super) struct Parts {
     pub(super) catalogue: Catalogue,
     pub(super) workplace: Workplace,
     pub(super) closing: Closing,
-    /// Held while a debate is admitted, so that no two are paid from the same money.
+    /// Held while a debate is admitted, so that no two use the same money.
     pub(super) door: Mutex<()>,
     clients: Arc<Semaphore>,
 }
@@ -137,7 +137,7 @@ impl Deref for App {
 }
 
 impl App {
-    /// Does something that reads files or works for a while where nobody waits for the thread.
+    /// Runs blocking work on another thread.
     pub(super) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> T + Send + 'static,
@@ -147,20 +147,20 @@ impl App {
         done.map_err(|_| ProblemDetails::internal("the program has a defect; please report it"))
     }
 
-    /// A place for somebody who watches.
+    /// A slot for a watcher.
     pub(super) fn client(&self) -> Result<OwnedSemaphorePermit, ProblemDetails> {
         let place = Arc::clone(&self.clients).try_acquire_owned();
         place.map_err(|_| ProblemDetails::busy(format!("{MOST_CLIENTS} clients are already watching")))
     }
 
-    /// What debates may still cost today; nothing where that is not limited.
+    /// The rest of today's limit; `None` without one.
     pub(super) fn left_today(&self) -> Result<Option<Usd>, ProblemDetails> {
         let Some(limit) = self.workplace.max_cost_per_day else { return Ok(None) };
         Ok(Some(limit.saturating_sub(spent_today(&self.workplace.directory)?)))
     }
 }
 
-/// A server that has its address.
+/// A server with a bound address.
 pub struct Server {
     app: App,
     listener: StdListener,
@@ -170,10 +170,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the address and makes ready. `notices` is what the user is told while it runs.
+    /// Binds the address and prepares the server. `notices` receives messages for the user.
     ///
     /// # Errors
-    /// When the address cannot be used, or others could use it without bounds.
+    /// The address cannot be used, or others could spend without limits.
     pub fn bind(options: Options, notices: mpsc::UnboundedSender<String>) -> Result<Self, ServeError> {
         let Options { host, port, origins, token, places, client_timeout, workplace } = options;
         let ip = if host == "localhost" { Ok(IpAddr::from([127, 0, 0, 1])) } else { host.parse::<IpAddr>() };
@@ -199,8 +199,8 @@ impl Server {
                 return Err(ServeError::Unbounded { host, missing });
             }
             if origins.iter().all(|origin| !origin.starts_with("https://")) {
-                let warning = "nothing encrypts what is sent: put a proxy with TLS before this server, and name it with \
-                               --origin https://…";
+                let warning = "the traffic is not encrypted: put a TLS proxy before this server, and name it with \
+                     --origin https://…";
                 drop(notices.send(warning.to_owned()));
             }
         }
@@ -226,12 +226,12 @@ impl Server {
         Ok(Self { app, listener, keys, url, client_timeout })
     }
 
-    /// Where it is, with the token that lets one browser in.
+    /// Its address with the one-time token.
     pub fn address(&self) -> String {
         self.address_of("/")
     }
 
-    /// The same of one debate.
+    /// The address of one debate.
     pub fn address_of_debate(&self, id: &DebateId) -> String {
         self.address_of(&format!("/debates/{id}"))
     }
@@ -240,21 +240,21 @@ impl Server {
         format!("{}{path}?token={}", self.url, self.keys.one_time)
     }
 
-    /// The token of programs.
+    /// The token for API clients.
     pub fn token(&self) -> &str {
         &self.keys.token
     }
 
-    /// The directory of debates that other processes run.
+    /// The host for debates of other processes.
     pub fn stage(&self) -> ServerHost {
         ServerHost(self.app.hall.clone())
     }
 
-    /// Answers requests until `until` is there, then pauses what runs and saves it, and lets what runs after debates
-    /// come to its end; that is given up when `hurry` is there. Returns the debates that were running.
+    /// Serves requests until `until` resolves, then pauses and saves running debates, and finishes their last steps;
+    /// aborted when `hurry` resolves. Returns the debates that were running.
     ///
     /// # Errors
-    /// When the runtime cannot take the address over.
+    /// The runtime cannot take over the address.
     pub async fn run(
         self,
         until: impl Future<Output = ()>,
@@ -273,18 +273,18 @@ impl Server {
     }
 }
 
-/// The directory of debates that other processes run.
+/// The host for debates of other processes.
 pub struct ServerHost(RunRegistry);
 
 impl ServerHost {
-    /// Lets a debate be watched and steered through the server, until what is returned is dropped.
+    /// Lets a debate be watched and controlled through the server until the result is dropped.
     pub fn show(&self, run: &Run, signals: Signals) -> Watched {
         self.0.watch(run, signals);
         Watched { hall: self.0.clone(), id: run.id().clone() }
     }
 }
 
-/// A debate that is watched through a server, and run elsewhere.
+/// A debate that runs elsewhere and is watched through a server.
 pub struct Watched {
     hall: RunRegistry,
     id: DebateId,
@@ -296,8 +296,8 @@ impl Drop for Watched {
     }
 }
 
-/// Has the system hold less for a client that does not read: megabytes, else, and for each of them. Connections have it
-/// from the listener; where it cannot be set there are larger ones.
+/// Limits the system's buffer for a client that does not read, which is otherwise megabytes each. Connections inherit
+/// it from the listener; it stays larger where it cannot be set.
 fn bound_buffers(listener: &StdListener) {
     #[cfg(unix)]
     let _ = rustix::net::sockopt::set_socket_send_buffer_size(listener, SEND_BUFFER);
@@ -317,7 +317,7 @@ fn router(app: &App) -> Router {
 
 async fn missing(request: Request) -> Response {
     if request.uri().path().starts_with("/api/") {
-        return ProblemDetails::new(StatusCode::NOT_FOUND, Kind::NotFound, "there is no such path").into_response();
+        return ProblemDetails::new(StatusCode::NOT_FOUND, Kind::NotFound, "this path does not exist").into_response();
     }
     page::missing()
 }

@@ -1,4 +1,4 @@
-//! From a request to a debate that is ready, within the limits of the server.
+//! Turns a request into a prepared debate within the server's limits.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,67 +24,67 @@ use dialectic_record::store::{Directory, Entry};
 use super::problem::ProblemDetails;
 use super::request::{Choices, Fork, MOST_AGENTS, NewDebate};
 
-/// What the server's debates are made with.
+/// The inputs of the server's debates.
 #[derive(Clone)]
 pub struct Workplace {
-    /// Where debates are kept.
+    /// The debates directory.
     pub directory: Directory,
     /// The configuration.
     pub config: ConfigPath,
     /// The environment with the keys.
     pub environment: Environment,
-    /// What one debate may cost at most.
+    /// The cost limit per debate.
     pub max_cost: Option<Usd>,
-    /// What all debates of a day may cost at most.
+    /// The cost limit per day for all debates.
     pub max_cost_per_day: Option<Usd>,
-    /// How many calls of models one debate may make at most.
+    /// The limit of calls per debate.
     pub max_calls: Option<u32>,
-    /// How many calls all debates of a day may make at most.
+    /// The limit of calls per day for all debates.
     pub max_calls_per_day: Option<u32>,
 }
 
-/// A debate that can be put to run.
+/// A debate that is ready to run.
 pub(super) struct Admission {
     pub(super) ready: Ready,
-    /// What is to be done after it.
+    /// The steps after it.
     pub(super) after: After,
     pub(super) warnings: Vec<String>,
 }
 
-/// What a debate would take.
+/// The forecast of a debate.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Forecast")]
 pub(super) struct ForecastBody {
-    /// Calls at least.
+    /// The minimum number of calls.
     calls: usize,
-    /// Calls at most, where answers are long and voters ask for more.
+    /// The maximum number of calls, with long answers and additional votes.
     calls_most: usize,
-    /// Input and output tokens, from the least to the most.
+    /// The minimum and maximum of input and output tokens.
     tokens: [u64; 2],
-    /// The cost in US dollars, from the least to the most; absent where a price is unknown.
+    /// The minimum and maximum cost in US dollars; absent if a price is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<[f64; 2]>,
-    /// What it is likely to cost in US dollars; absent where a price is unknown.
+    /// The likely cost in US dollars; absent if a price is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     likely_usd: Option<f64>,
-    /// The cost limit in US dollars, as it would hold.
+    /// The effective cost limit in US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit_usd: Option<f64>,
-    /// Rounds at most.
+    /// The maximum number of rounds.
     rounds: u32,
-    /// How many of them the limit buys at list prices.
+    /// The number of rounds that the limit covers at list prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     rounds_bought: Option<u32>,
-    /// What the debate can do without and the limit does not buy, in words.
+    /// The dispensable parts that the limit does not cover, in words.
     left_out: Vec<String>,
-    /// What the figures assume.
+    /// The assumptions of the figures.
     assumptions: Vec<String>,
-    /// What should be known before it is begun.
+    /// Warnings before the start.
     warnings: Vec<String>,
 }
 
-/// What can be started here.
+/// The options for new debates.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Setup {
@@ -96,23 +96,23 @@ pub(super) struct Setup {
     roles: Vec<String>,
     /// The models, each with its provider.
     models: Vec<ModelInfo>,
-    /// The agents that take part by default.
+    /// The default agents.
     agents: Vec<MemberInfo>,
-    /// The judge where a request names none.
+    /// The default judge.
     judge: MemberInfo,
-    /// The protocol where a request names none.
+    /// The default protocol.
     protocol: String,
-    /// The rounds where a request names none.
+    /// The default rounds.
     rounds: u32,
-    /// Agents at most.
+    /// The maximum number of agents.
     most_agents: usize,
-    /// What a debate may cost at most, in US dollars; absent without a limit.
+    /// The cost limit per debate in US dollars; absent without one.
     max_cost: Option<f64>,
-    /// What all debates of a day may cost at most, in US dollars; absent without a limit.
+    /// The cost limit per day for all debates in US dollars; absent without one.
     max_cost_per_day: Option<f64>,
-    /// What is left of that today.
+    /// The rest of today's limit.
     left_today: Option<f64>,
-    /// What is wrong or noteworthy of the configuration.
+    /// Warnings about the configuration.
     warnings: Vec<String>,
 }
 
@@ -122,7 +122,7 @@ struct ProtocolInfo {
     name: &'static str,
     about: &'static str,
     suits: &'static str,
-    /// How many calls it makes, as a formula for `n` agents and `r` rounds.
+    /// The number of its calls as a formula for `n` agents and `r` rounds.
     calls: &'static str,
     rounds: u32,
 }
@@ -140,12 +140,12 @@ struct MemberInfo {
     role: String,
     model: String,
     provider: String,
-    /// Its side where a motion is debated.
+    /// Its side in a debate on a motion.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<Position>,
 }
 
-/// Whether nobody of these is a model.
+/// Whether none of these is a real model.
 pub(super) fn is_offline(settings: &Settings) -> bool {
     settings.everybody().all(|agent| agent.provider == OFFLINE)
 }
@@ -155,7 +155,7 @@ fn member(agent: &dialectic_record::debate::AgentSettings) -> MemberInfo {
     MemberInfo { id: id.to_string(), name, role, model, provider, position }
 }
 
-/// The models that requests may name: those of the configuration, and the rehearsal.
+/// The models that requests may name: the configured ones, and the offline provider's.
 fn models(settings: &Settings) -> Vec<ModelInfo> {
     let everybody = || settings.agents.iter().chain([&settings.judge]);
     let named = everybody().map(|agent| (agent.provider.clone(), agent.model.clone()));
@@ -169,7 +169,7 @@ fn models(settings: &Settings) -> Vec<ModelInfo> {
     all.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The roles that requests may name: the built-in ones, those of the configuration's agents, and files beside it.
+/// The roles that requests may name: the built-in ones, those of configured agents, and files.
 fn roles(settings: &Settings) -> Vec<String> {
     let mut roles: Vec<String> = dialectic_config::role_names(settings.base_dir.as_deref());
     for agent in settings.agents.iter().chain([&settings.judge]) {
@@ -188,7 +188,7 @@ impl Workplace {
         )
     }
 
-    /// The configuration as it is now.
+    /// The current configuration.
     fn files(&self) -> ConfigFiles<'_> {
         ConfigFiles::new(self.config.clone(), &self.environment)
     }
@@ -202,7 +202,7 @@ impl Workplace {
         Ok(self.files().load(&overrides)?)
     }
 
-    /// What can be started here. `left_today` is what is left of the limit of the day.
+    /// The options for new debates. `left_today` is the rest of the daily limit.
     pub(super) fn setup(&self, left_today: Option<Usd>) -> Result<Setup, ProblemDetails> {
         let Loaded { settings, warnings, choice, provenance, .. } = self.load(&Choices::default())?;
         let protocols = PROTOCOLS.iter().map(|protocol| {
@@ -228,7 +228,7 @@ impl Workplace {
         })
     }
 
-    /// The settings with what is chosen laid over them. Models and roles are those of `known`.
+    /// The settings with the choices applied. Models and roles must be `known`.
     fn chosen(
         &self,
         settings: &Settings,
@@ -263,18 +263,18 @@ impl Workplace {
         Ok((settings, changed.warnings))
     }
 
-    /// The limits of calls of the server's command line.
+    /// The limits of calls from the server's command line.
     fn of_calls(&self) -> BudgetSettings {
         let (max_calls, max_calls_per_day) = (self.max_calls, self.max_calls_per_day);
         BudgetSettings { max_calls, max_calls_per_day, ..BudgetSettings::default() }
     }
 
-    /// What a debate may cost at most: by the server's command line, else by the user's standing limit.
+    /// The cost limit of a debate: the server's, else the user's default.
     fn most(&self, provenance: &Trust) -> Option<Usd> {
         self.max_cost.or(provenance.standing_limit())
     }
 
-    /// Sees to it that a debate may cost as much as it is asked for.
+    /// Checks that the limits allow the requested cost.
     fn check_limit(asked: Option<Usd>, most: Option<Usd>, left_today: Option<Usd>) -> Result<(), ProblemDetails> {
         let refused =
             |detail: String| Err(ProblemDetails { key: Some("maxCost".to_owned()), ..ProblemDetails::cost(detail) });
@@ -292,7 +292,7 @@ impl Workplace {
         }
     }
 
-    /// What a debate that has spent so much may cost in all by the limits of the server; nothing where it has none.
+    /// The total limit for a debate that has spent so much, by the server's limits; `None` without any.
     fn most_in_all(&self, spent: Usd, left_today: Option<Usd>) -> Result<Option<Usd>, ProblemDetails> {
         if left_today == Some(Usd::ZERO) {
             return Err(ProblemDetails::cost("today's cost limit is used up"));
@@ -312,7 +312,7 @@ impl Workplace {
         for (place, member) in agents.chain(choices.judge.iter().map(|judge| ("judge".to_owned(), judge))) {
             if let Some(role) = member.text("role").filter(|role| !roles.contains(*role)) {
                 let roles: Vec<String> = roles.into_iter().collect();
-                let detail = format!("`{role}` is not a role here; there are {}", roles.join(", "));
+                let detail = format!("`{role}` is not a role here; the roles are {}", roles.join(", "));
                 return Err(ProblemDetails::key(format!("{place}.role"), detail));
             }
             let named = |of: &ModelInfo| {
@@ -350,7 +350,7 @@ impl Workplace {
         Ok((spec, warnings, loaded))
     }
 
-    /// What a debate would take, without a call and without a key.
+    /// Forecasts a debate without a call or a key.
     pub(super) fn forecast(
         &self,
         request: &NewDebate,
@@ -387,7 +387,7 @@ impl Workplace {
         })
     }
 
-    /// Puts a new debate on record.
+    /// Records a new debate.
     pub(super) fn begin(&self, request: &NewDebate, left_today: Option<Usd>) -> Result<Admission, ProblemDetails> {
         let (spec, mut warnings, loaded) = self.spec(request, left_today)?;
         if let Some(choice) = loaded.choice.as_ref().filter(|_| !is_offline(&spec.settings)) {
@@ -409,8 +409,8 @@ impl Workplace {
         Ok(Admission { ready: prepared.begin()?, after, warnings })
     }
 
-    /// Takes a saved debate up again, within what is left of its own limit, of the server's and of the day's. `closes`
-    /// has it close with what there is. What it may spend is noted where other servers see it.
+    /// Resumes a saved debate within its own limit, the server's and the day's. `closes` makes it close. The amount is
+    /// recorded for other servers.
     pub(super) fn resume(
         &self,
         entry: &Entry,
@@ -440,7 +440,7 @@ impl Workplace {
         Ok(Admission { ready: if closes { ready.closing() } else { ready }, after, warnings })
     }
 
-    /// Puts a branch of a saved debate on record.
+    /// Records a fork of a saved debate.
     pub(super) fn fork(
         &self,
         entry: &Entry,

@@ -1,9 +1,8 @@
-//! Events on their way to watchers: server-sent events, or a line of JSON each.
+//! Streams events to watchers: server-sent events, or lines of JSON.
 //!
-//! The journal is the buffer. A client says which event it has seen last, and is told every one after it, in order and
-//! once: earlier ones from the journal, those of a debate that runs here as they happen, with the words between them. A
-//! client that does not read is waited for by nobody but its own task; when its connection takes nothing for a while it
-//! is closed (`listen.rs`), and it goes on from the journal when it comes back.
+//! The journal is the buffer. A client names its last event and receives every later one, in order and once: earlier
+//! ones from the journal, live ones with the words between them. Only its own task waits for a slow client; its
+//! connection is eventually closed (`listen.rs`), and it continues from the journal later.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,43 +24,42 @@ use dialectic_report::display::{event_line, gap_line};
 use super::catalogue::{DebateRow, Standing};
 use super::server::App;
 
-/// Frames that wait for a client. Nobody but its own task waits when they are that many; each may be a whole answer, so
-/// that many clients with many of them would be much.
+/// The queued frames per client. Each may be a whole answer, so many clients with many frames would need much memory.
 const FRAMES: usize = 2;
-/// How often a debate that runs in another process, or none, is looked at.
+/// The polling interval for a debate in another process.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
-/// How often the list is looked at.
+/// The polling interval for the list.
 const LIST_AGAIN: Duration = Duration::from_secs(2);
-/// How often something is sent, so that dead connections are noticed.
+/// The interval of keep-alives, which detect dead connections.
 const STILL_THERE: Duration = Duration::from_secs(15);
 
-/// How events are written.
+/// The format of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamFormat {
     /// Server-sent events.
     Sse,
-    /// A line of JSON each.
+    /// Lines of JSON.
     Lines,
 }
 
-/// Something for a client.
+/// A message for a client.
 enum Frame {
-    /// Of a debate: an event of the journal has its number.
+    /// For a debate: a journal event has its number.
     Of { debate: Arc<str>, seq: Option<u64>, line: String },
-    /// Of the list.
+    /// For the list.
     List(String),
-    /// A debate is no more on record.
+    /// A debate was removed.
     Gone(String),
-    /// The stream of one debate ends here.
+    /// The stream of one debate ends.
     End(String),
-    /// Nothing happened.
+    /// A keep-alive.
     Still,
 }
 
-/// What ends the task of a client.
+/// Ends a client's task.
 struct Gone;
 
-/// The events of one debate after number `told`, until it does not run any more.
+/// The events of one debate after number `told`, until it stops running.
 pub(super) fn of_debate(
     app: App,
     entry: Entry,
@@ -88,8 +86,8 @@ pub(super) fn of_debate(
     respond(waiting, writer)
 }
 
-/// The events of several debates, each after the number that is told, and changes of the list where they are wanted,
-/// until the client goes. `missing` are asked for, and not on record.
+/// The events of several debates, each after its number, and changes of the list if wanted, until the client
+/// disconnects. `missing` ones were requested but are not recorded.
 pub(super) fn of_several(
     app: App,
     debates: Vec<(Entry, u64)>,
@@ -106,7 +104,7 @@ pub(super) fn of_several(
             let _ = frames.send(Frame::Gone(id)).await;
         }
         let followed = debates.iter().map(|(entry, told)| follow(&app, entry, *told, Extent::Endless, &frames));
-        // It outlives the debates: another page may ask for others on the same connection.
+        // Outlives the debates: another page may request others on this connection.
         let all = async {
             let _ = futures_util::future::join_all(followed).await;
             std::future::pending::<()>().await;
@@ -125,12 +123,12 @@ pub(super) fn of_several(
     respond(waiting, writer)
 }
 
-/// How long a debate is followed.
+/// How long to follow a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// Until it does not run any more.
+    /// Until it stops running.
     Run,
-    /// Whatever becomes of it.
+    /// Forever.
     Endless,
 }
 
@@ -170,7 +168,7 @@ async fn follow(
                 };
                 let Ok(line) = line else { continue };
                 if let Some(seq) = seq {
-                    // What a branch took over is in its journal, and nobody says it again.
+                    // Events that a fork kept are only in its journal.
                     if seq > told + 1
                         && let Ok(mut journal) = JournalReader::open(path)
                     {
@@ -185,7 +183,7 @@ async fn follow(
             }
         } else {
             let Ok(mut reader) = past.take().map_or_else(|| JournalReader::open(path), Ok) else { return gone().await };
-            // Whether it runs is asked first: what it writes until then is read in any case.
+            // Checked first, so that everything written until then is read.
             let is_held = entry.is_held();
             told = tell_past(&mut reader, told, &name, frames).await?;
             if extent == Extent::Run && !is_held && app.hall.signals(&id).is_none() {
@@ -212,14 +210,14 @@ fn in_flight(progress: &Progress) -> Vec<Signal> {
     progress.busy().iter().flat_map(|busy| busy.calls.iter().flat_map(of)).collect()
 }
 
-/// Tells what is in the journal after number `told`. Returns the number of the last event.
+/// Sends the journal's events after number `told`. Returns the number of the last one.
 async fn tell_past(
     reader: &mut JournalReader,
     mut told: u64,
     name: &Arc<str>,
     frames: &mpsc::Sender<Frame>,
 ) -> Result<u64, Gone> {
-    // What cannot be read ends it as the end of the journal does: what is after would be told without what is missing.
+    // An unreadable event ends this like the journal's end, to avoid a gap.
     while let Ok(Some(event)) = reader.next_event() {
         if event.seq <= told {
             continue;
@@ -233,7 +231,7 @@ async fn tell_past(
     Ok(told)
 }
 
-/// Tells which rows of the list have changed since the beginning.
+/// Sends changed rows of the list.
 async fn list(app: &App, frames: &mpsc::Sender<Frame>) -> Result<(), Gone> {
     let mut known: Option<BTreeMap<String, DebateRow>> = None;
     let mut changes = app.hall.changes();
@@ -260,7 +258,7 @@ async fn list(app: &App, frames: &mpsc::Sender<Frame>) -> Result<(), Gone> {
     }
 }
 
-/// Says now and then that the connection is alive. Ends when the client has gone.
+/// Sends keep-alives. Ends when the client is gone.
 async fn still(frames: &mpsc::Sender<Frame>) {
     let mut times = interval(STILL_THERE);
     times.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -268,7 +266,7 @@ async fn still(frames: &mpsc::Sender<Frame>) {
         tokio::select! {
             () = frames.closed() => return,
             _ = times.tick() => {
-                // Where frames wait the client hears enough.
+                // Queued frames make it unnecessary.
                 if matches!(frames.try_send(Frame::Still), Err(mpsc::error::TrySendError::Closed(_))) {
                     return;
                 }
@@ -281,17 +279,17 @@ async fn send(frames: &mpsc::Sender<Frame>, frame: Frame) -> Result<(), Gone> {
     frames.send(frame).await.map_err(|_| Gone)
 }
 
-/// Where a debate stands.
+/// The status of a debate.
 async fn standing(app: &App, entry: &Entry) -> Standing {
     let entry = entry.clone();
     let row = app.blocking(move |app| super::api::summary(app, &entry)).await;
     row.ok().and_then(Result::ok).map_or(Standing::Unreadable, |row| row.status)
 }
 
-/// Frames as they are sent.
+/// Writes frames.
 struct Writer {
     form: StreamFormat,
-    /// Of several debates: the number of the last event that was written of each.
+    /// For several debates: the last written event of each.
     positions: Option<BTreeMap<Arc<str>, u64>>,
 }
 

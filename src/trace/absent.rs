@@ -1,4 +1,4 @@
-//! In place of the traces in a build without them.
+//! Replaces traces in a build without them.
 
 #![expect(clippy::needless_pass_by_value, reason = "the signatures are those of the traces")]
 
@@ -10,11 +10,11 @@ use crate::features::MissingFeature;
 use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Debate, Signal, TraceTarget};
 
-/// Where traces go: there is no such place.
+/// The destination of traces, which does not exist.
 pub enum TraceDestination {}
 
 impl TraceDestination {
-    /// Refuses to send any.
+    /// Refuses any destination.
     ///
     /// # Errors
     /// Always.
@@ -28,7 +28,7 @@ impl TraceDestination {
     }
 }
 
-/// The trace of a run: there is none.
+/// The trace of a run, which does not exist.
 pub enum Tracer {}
 
 impl Drop for Tracer {
@@ -38,7 +38,7 @@ impl Drop for Tracer {
 }
 
 impl Tracer {
-    /// Begins one.
+    /// Starts a trace.
     ///
     /// # Errors
     /// Never.
@@ -46,12 +46,12 @@ impl Tracer {
         match to {}
     }
 
-    /// Takes in a signal.
+    /// Adds a signal.
     pub fn see(&mut self, _: &Signal) {
         match *self {}
     }
 
-    /// Ends it.
+    /// Ends the trace.
     pub fn close(&mut self) {
         match *self {}
     }

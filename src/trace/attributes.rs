@@ -1,8 +1,8 @@
-//! The names under which things are sent, and how they are put.
+//! The names and values of attributes.
 //!
 //! Four vocabularies: the OpenTelemetry conventions for generative AI (`gen_ai.*`), Langfuse's own (`langfuse.*`,
-//! `session.id`), OpenInference's names of contents (`input.*`, `output.*`), and ours (`dialectic.*`) where none has a
-//! word.
+//! `session.id`), OpenInference's names of contents (`input.*`, `output.*`), and our own (`dialectic.*`) for everything
+//! else.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use dialectic_base::call::Tokens;
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{AgentId, AgentSettings, Debate, Event, Settings};
 
-/// Of the root span, and of the trace.
+/// The name of the root span and the trace.
 pub(super) const TRACE_NAME: &str = "dialectic debate";
 
 pub(super) const OPERATION: &str = "gen_ai.operation.name";
@@ -37,14 +37,14 @@ pub(super) const LEVEL: &str = "langfuse.observation.level";
 pub(super) const STATUS_MESSAGE: &str = "langfuse.observation.status_message";
 pub(super) const MODEL: &str = "langfuse.observation.model.name";
 
-/// OpenInference's names of what a span was given: the text, and its MIME type.
+/// OpenInference's names for a span's input: the text, and its MIME type.
 pub(super) const INPUT_VALUE: [&str; 2] = ["input.value", "input.mime_type"];
-/// OpenInference's names of what a span returned: the text, and its MIME type.
+/// OpenInference's names for a span's output: the text, and its MIME type.
 pub(super) const OUTPUT_VALUE: [&str; 2] = ["output.value", "output.mime_type"];
 
-/// The type of an error that has no name of its own, as the OpenTelemetry conventions have it.
+/// The OpenTelemetry type of an unnamed error.
 pub(super) const OTHER_ERROR: &str = "_OTHER";
-/// The type of the error that ends a call which was in flight when the debate ended.
+/// The error type of a call in flight when the debate ended.
 pub(super) const ABANDONED: &str = "abandoned";
 
 pub(super) const NODE: &str = "dialectic.node";
@@ -56,7 +56,7 @@ pub(super) const PASS: &str = "dialectic.call.pass";
 pub(super) const ATTEMPTS: &str = "dialectic.call.attempts";
 pub(super) const TRUNCATED: &str = "dialectic.call.truncated";
 
-/// What every span carries: Langfuse treats spans one by one and does not look it up in the root.
+/// Attributes of every span: Langfuse handles spans separately and does not consult the root.
 pub(super) fn of_every_span(debate: &Debate) -> [KeyValue; 3] {
     let id = debate.id.as_str();
     [
@@ -66,7 +66,7 @@ pub(super) fn of_every_span(debate: &Debate) -> [KeyValue; 3] {
     ]
 }
 
-/// What is known of a debate when it begins, or is taken up again.
+/// Attributes of a debate at its start or resumption.
 pub(super) fn of_start(debate: &Debate) -> Vec<KeyValue> {
     let problem = debate.problem.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let mut attributes = vec![
@@ -86,7 +86,7 @@ pub(super) fn of_start(debate: &Debate) -> Vec<KeyValue> {
     attributes
 }
 
-/// What the run was set to, and tags to find it by: the protocol and the models that take part.
+/// The run's settings, and tags: the protocol and the models.
 fn of_settings(settings: &Settings) -> [KeyValue; 2] {
     let everybody = || settings.agents.iter().chain([&settings.judge]);
     let mut tags = vec![settings.debate.protocol.clone()];
@@ -102,7 +102,7 @@ fn of_settings(settings: &Settings) -> [KeyValue; 2] {
             "temperature": agent.temperature, "maxTokens": agent.max_tokens,
         })
     };
-    // Not the providers: their addresses and headers may hold secrets.
+    // Without providers, whose addresses and headers may contain secrets.
     let shown = json!({
         "agents": settings.agents.iter().map(participant).collect::<Vec<_>>(),
         "judge": participant(&settings.judge),
@@ -119,7 +119,7 @@ pub(super) fn strings(texts: impl IntoIterator<Item = String>) -> Value {
     Value::Array(Array::String(texts.into_iter().map(StringValue::from).collect()))
 }
 
-/// How a debate stands at the end. Tokens and cost are those of the whole debate, earlier runs of it included.
+/// Attributes of a debate at its end. Tokens and cost include earlier runs.
 pub(super) fn of_end(debate: &Debate) -> Vec<KeyValue> {
     let mut attributes = vec![
         KeyValue::new("dialectic.debate.status", debate.status.name()),
@@ -147,19 +147,19 @@ pub(super) fn of_end(debate: &Debate) -> Vec<KeyValue> {
     attributes
 }
 
-/// Whether the user wants what is asked and answered in the trace.
+/// Whether the trace may contain prompts and answers.
 fn is_content_sent(debate: &Debate) -> bool {
     debate.settings.as_ref().is_some_and(|settings| settings.debate.trace_content)
 }
 
-/// A text under OpenInference's names, with its MIME type: JSON for an object or a list, else plain text.
+/// A text under OpenInference's names: JSON for an object or a list, else plain text.
 pub(super) fn of_content([value, mime_type]: [&'static str; 2], text: String) -> [KeyValue; 2] {
     let is_json = text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(&text).is_ok();
     let kind = if is_json { "application/json" } else { "text/plain" };
     [KeyValue::new(value, text), KeyValue::new(mime_type, kind)]
 }
 
-/// Whom or what a call decided for. Why is content, and goes where content goes.
+/// The choices of a call. Reasons are content, and are only included with content.
 pub(super) fn of_choices(event: &Event) -> Vec<KeyValue> {
     match event {
         Event::Contributed { contribution, .. } => {
@@ -172,14 +172,14 @@ pub(super) fn of_choices(event: &Event) -> Vec<KeyValue> {
     }
 }
 
-/// Without a winner the attribute is left out.
+/// Omits the attribute without a winner.
 fn of_winner(of: &str, winner: Option<&AgentId>, scores: &BTreeMap<AgentId, f64>) -> Vec<KeyValue> {
     let mut attributes = vec![KeyValue::new(format!("dialectic.{of}.scores"), json!(scores).to_string())];
     attributes.extend(winner.map(|winner| KeyValue::new(format!("dialectic.{of}.winner"), winner.to_string())));
     attributes
 }
 
-/// Cached input is part of the input for OpenTelemetry, and beside it for Langfuse, which adds up what it is given.
+/// Cached input is part of the input for OpenTelemetry, but separate for Langfuse, which adds both.
 pub(super) fn of_tokens(tokens: Tokens) -> Vec<KeyValue> {
     let Tokens { input_tokens, cached_input_tokens, cache_write_tokens, cache_write_hour_tokens: _, output_tokens } =
         tokens;
@@ -205,7 +205,7 @@ pub(super) fn of_cost(cost: Usd) -> [KeyValue; 2] {
     ]
 }
 
-/// Not `langfuse.observation.prompt.version`: that is the number of a prompt kept in Langfuse, and a whole one.
+/// Not `langfuse.observation.prompt.version`, which is the number of a prompt stored in Langfuse.
 pub(super) fn of_prompts(version: &str) -> [KeyValue; 3] {
     let version = version.to_owned();
     [
@@ -215,7 +215,7 @@ pub(super) fn of_prompts(version: &str) -> [KeyValue; 3] {
     ]
 }
 
-/// OpenTelemetry has signed numbers only.
+/// OpenTelemetry only has signed numbers.
 pub(super) fn whole<N: TryInto<i64>>(number: N) -> i64 {
     number.try_into().unwrap_or(i64::MAX)
 }

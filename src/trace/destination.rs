@@ -1,4 +1,4 @@
-//! Where traces go, from the environment.
+//! The destination of traces from the environment.
 
 use std::fmt;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const LANGFUSE_SECRET_KEY: &str = "LANGFUSE_SECRET_KEY";
 /// Langfuse's own cloud, as in its SDKs.
 const LANGFUSE_DEFAULT: &str = "https://cloud.langfuse.com";
 const LANGFUSE_PATH: &str = "/api/public/otel/v1/traces";
-/// With it Langfuse shows spans at once; without it, after minutes.
+/// With this header Langfuse shows spans at once instead of after minutes.
 const LANGFUSE_INGESTION: (&str, &str) = ("x-langfuse-ingestion-version", "4");
 
 const OTLP_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
@@ -33,10 +33,10 @@ const OTLP_PATH: &str = "/v1/traces";
 const SERVICE_NAME: &str = "OTEL_SERVICE_NAME";
 const DEFAULT_SERVICE_NAME: &str = "dialectic";
 
-/// The time-out of a request that the OTLP specification sets.
+/// The default time limit of the OTLP specification.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where traces go.
+/// The destination of traces.
 #[derive(Clone)]
 pub struct TraceDestination {
     pub(super) url: Url,
@@ -46,41 +46,41 @@ pub struct TraceDestination {
     pub(super) service_name: String,
 }
 
-/// For HTTP's basic authentication.
+/// Credentials for HTTP basic authentication.
 #[derive(Clone)]
 pub(super) struct Credentials {
     pub(super) user: SecretString,
     pub(super) password: SecretString,
 }
 
-/// Traces that could not be sent as configured. The values are never quoted: they may hold keys.
+/// Traces cannot be sent as configured. Values are never quoted, since they may be keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TraceConfigError {
-    /// Variables that Langfuse needs are unset: the debate runs without a trace.
+    /// Variables for Langfuse are missing: the debate runs without a trace.
     #[error(
         "no trace is sent: `debate.trace` is `langfuse`, which needs the environment variable{} {}",
         plural(variables),
         variables.join(", ")
     )]
     Missing {
-        /// All of them, at least one.
+        /// The variables, at least one.
         variables: Vec<&'static str>,
     },
-    /// A variable holds something that cannot be used.
+    /// A variable's value is invalid.
     #[error("the environment variable {variable} {fault}")]
     Invalid {
         /// The variable.
         variable: &'static str,
-        /// What is wrong with its value.
+        /// The fault.
         fault: &'static str,
     },
-    /// The destination was found, and would be sent keys that are not its own.
+    /// A found destination would receive keys of somebody else.
     #[error(transparent)]
     Stranger(#[from] TrustError),
 }
 
 impl TraceConfigError {
-    /// Whether the debate runs all the same, without a trace.
+    /// Whether the debate can run without a trace.
     pub fn is_of_no_harm(&self) -> bool {
         match self {
             Self::Missing { .. } => true,
@@ -101,7 +101,7 @@ impl Diagnostic for TraceConfigError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Missing { variables } => format!(
-                "put {}=... into the environment or a `.env` file, or take `trace` out of the configuration",
+                "put {}=... into the environment or a `.env` file, or remove `trace` from the configuration",
                 variables.join("=... and ")
             ),
             Self::Stranger(error) => return error.hint(),
@@ -118,12 +118,12 @@ impl Diagnostic for TraceConfigError {
 }
 
 impl TraceDestination {
-    /// The full address of what takes them.
+    /// The complete URL.
     pub fn url(&self) -> &Url {
         &self.url
     }
 
-    /// Where traces for `target` go.
+    /// The destination for `target`.
     ///
     /// # Errors
     /// A required variable is unset or invalid.
@@ -154,8 +154,8 @@ impl TraceDestination {
         })
     }
 
-    /// As the OTLP exporter specification has it: a variable for traces wins over the general one, and holds the whole
-    /// URL where the general one holds its base.
+    /// Follows the OTLP exporter specification: a variable for traces overrides the general one, and contains the whole
+    /// URL instead of its base.
     fn otlp(environment: &Environment) -> Result<Self, TraceConfigError> {
         let (said_by, endpoint) =
             first(environment, [OTLP_TRACES_ENDPOINT, OTLP_ENDPOINT]).unwrap_or((OTLP_ENDPOINT, OTLP_DEFAULT));
@@ -172,7 +172,7 @@ impl TraceDestination {
         Ok(Self { url, credentials: None, headers, timeout, service_name: service_name(environment) })
     }
 
-    /// The address without what may be secret in it.
+    /// The address without secrets.
     pub(super) fn shown(&self) -> String {
         let Self { url, .. } = self;
         let host = url.host_str().unwrap_or_default();
@@ -181,7 +181,7 @@ impl TraceDestination {
     }
 }
 
-/// The keys stay out.
+/// Omits the keys.
 impl fmt::Debug for TraceDestination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Destination").field("url", &self.shown()).finish_non_exhaustive()

@@ -1,7 +1,7 @@
-//! OTLP over HTTP: spans as protobuf, posted to the destination.
+//! OTLP over HTTP: posts spans as protobuf to the destination.
 //!
-//! Our own, because the exporter of `opentelemetry-otlp` takes headers from the process's environment whatever it is
-//! told: keys meant for one collector would go to another, and those of the `.env` file would be missed.
+//! Custom, because the exporter of `opentelemetry-otlp` always reads headers from the process's environment: keys for
+//! one collector would go to another, and those of the `.env` file would be missing.
 
 use std::error::Error as _;
 use std::fmt;
@@ -22,40 +22,40 @@ use tokio::runtime::Runtime;
 
 use super::destination::TraceDestination;
 
-/// The waits before a batch is sent again.
+/// The delays before retries of a batch.
 const WAITS: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(1)];
 
-/// What became of a batch.
+/// The result of a batch.
 pub(super) enum ExportReport {
-    /// An attempt failed; another follows.
+    /// An attempt failed and is retried.
     Trouble(String),
-    /// It was given up.
+    /// The batch was dropped.
     Lost(String),
 }
 
-/// A batch that was not taken.
+/// A batch was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SendError {
-    /// No answer came.
+    /// There was no answer.
     #[error("{}", innermost(.0))]
     NoAnswer(reqwest::Error),
     /// The answer was an error.
     #[error("the server answered {0}")]
     Refused(StatusCode),
-    /// Some spans were not taken.
+    /// Some spans were rejected.
     #[error("the server rejected {0} spans")]
     Partly(i64),
 }
 
 impl SendError {
-    /// Whether the protocol lets the same batch be sent again.
+    /// Whether the protocol allows a retry.
     fn is_transient(&self) -> bool {
         matches!(self, Self::Refused(status) if matches!(status.as_u16(), 429 | 502 | 503 | 504))
     }
 }
 
-/// What is at the bottom of an error, such as `Connection refused`: the rest is the client's own doing, and the
-/// address, which may hold a key, is in it.
+/// The root cause of an error, such as `Connection refused`: the rest is redundant, and contains the address, which may
+/// hold a key.
 fn innermost(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "no answer in time".to_owned();
@@ -67,7 +67,7 @@ fn innermost(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// Sends batches. The SDK calls it from a thread of its own, where it may block.
+/// Sends batches. The SDK calls it from its own thread, where it may block.
 pub(super) struct Exporter {
     destination: TraceDestination,
     http: Client,
@@ -78,14 +78,13 @@ pub(super) struct Exporter {
 
 impl Exporter {
     /// # Errors
-    /// The system refuses what a runtime needs.
+    /// The system cannot provide a runtime.
     pub(super) fn new(
         destination: TraceDestination,
         http: Client,
         reports: Sender<ExportReport>,
     ) -> std::io::Result<Self> {
-        // The client needs a runtime, and the debate's own is busy with the debate, and gone when the last batch is
-        // sent.
+        // A separate runtime, because the debate's is busy, and gone when the last batch is sent.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Self { destination, http, runtime, resource: ResourceAttributesWithSchema::default(), reports })
     }
@@ -104,7 +103,7 @@ impl Exporter {
     }
 
     fn report(&self, report: ExportReport) {
-        // The one who asked may have stopped waiting.
+        // The caller may have stopped waiting.
         drop(self.reports.send(report));
     }
 
@@ -125,7 +124,7 @@ impl Exporter {
             return Err(SendError::Refused(response.status()));
         }
         let answer = response.bytes().await.map_err(SendError::NoAnswer)?;
-        // Servers answer with JSON or nothing too: what is not the protocol's message says nothing about spans.
+        // Servers may answer with JSON or nothing: other content says nothing about spans.
         let answer = ExportTraceServiceResponse::decode(answer).unwrap_or_default();
         match answer.partial_success {
             Some(partly) if partly.rejected_spans > 0 => Err(SendError::Partly(partly.rejected_spans)),

@@ -1,4 +1,4 @@
-//! One call of a model, while it is in flight and when it is over.
+//! A call of a model during and after its flight.
 
 use std::time::{Duration, SystemTime};
 
@@ -14,32 +14,32 @@ use dialectic_record::debate::{
 
 use super::attributes as names;
 
-/// A call in flight. It becomes a span when it is over, as it has no children.
+/// A call in flight. It becomes a span at its end, since it has no children.
 pub(super) struct Generation {
     pub(super) key: CallKey,
     model: String,
     started: SystemTime,
     retries: Vec<Event>,
-    /// What the record says it took.
+    /// The recorded usage.
     record: Option<CallRecord>,
     output: Option<String>,
-    /// Whom or what it decided for.
+    /// Its choices.
     choices: Vec<KeyValue>,
-    /// The conversation up to this call; absent where the trace carries no content.
+    /// The conversation before this call; `None` without content.
     asked: Option<Vec<Value>>,
-    /// Whether its result is on record as one that could not be read.
+    /// Whether its result was recorded as unreadable.
     is_unreadable: bool,
 }
 
-/// How a call came back.
+/// The end of a call.
 pub(super) enum CallEnd<'a> {
-    /// With what the signal says.
+    /// With the values of the signal.
     Back { latency_ms: u64, tokens: Option<Tokens>, cost: Option<Usd>, error: Option<&'a str> },
-    /// With a reply that is no result yet; the same key is called again.
+    /// With a reply that is not yet a result; the same key is called again.
     Replied { reply: &'a StoredReply, call: &'a CallRecord },
-    /// Failed for good, as recorded. `call` is what an answer took that could not be read.
+    /// Failed for good, as recorded. `call` is the usage of an unreadable answer.
     Failed { failure: &'a Failure, call: Option<&'a CallRecord> },
-    /// Not at all: the debate was over first.
+    /// Abandoned at the debate's end.
     Abandoned,
 }
 
@@ -61,7 +61,7 @@ impl Generation {
         }
     }
 
-    /// The call that follows a reply of this one.
+    /// The next call after this one's reply.
     pub(super) fn next(&self, reply: &StoredReply, now: SystemTime) -> Self {
         let asked = self.asked.clone().map(|mut asked| {
             asked.push(json!({"role": "assistant", "content": reply.text, "tool_calls": reply.tool_calls}));
@@ -72,12 +72,12 @@ impl Generation {
         Self { asked, ..Self::new(self.key.clone(), self.model.clone(), None, now) }
     }
 
-    /// Whether what is asked and answered goes into the trace.
+    /// Whether the trace contains prompts and answers.
     pub(super) fn has_content(&self) -> bool {
         self.asked.is_some()
     }
 
-    /// When the reply came that is known of at `now`: tools may have run since.
+    /// The time of the reply known at `now`: tools may have run since.
     pub(super) fn replied_at(&self, call: &CallRecord, now: SystemTime) -> SystemTime {
         now.min(self.started + Duration::from_millis(call.latency_ms))
     }
@@ -91,7 +91,7 @@ impl Generation {
         self.retries.push(Event::new("retry", now, attributes, 0));
     }
 
-    /// Takes in its result, which is recorded just before the call is said to be back.
+    /// Adds its result, which is recorded just before its end.
     pub(super) fn record(&mut self, event: &DebateEvent) {
         self.record = event.call().cloned();
         self.output = output(event);
@@ -99,7 +99,7 @@ impl Generation {
         self.is_unreadable = event.settles().is_some_and(|(_, settled)| settled == CallStatus::Failed);
     }
 
-    /// Whether nothing was called: the result was put together from replies of an earlier run.
+    /// Whether no call was made: the result consists of replies from an earlier run.
     pub(super) fn is_void(&self, ended: &CallEnd<'_>) -> bool {
         match ended {
             CallEnd::Back { latency_ms, tokens, cost, error } => {
@@ -109,7 +109,7 @@ impl Generation {
         }
     }
 
-    /// The span and its status, but for what all spans carry.
+    /// The span and its status, without the common attributes.
     pub(super) fn span(self, ended: &CallEnd<'_>, debate: &Debate) -> (SpanBuilder, Status) {
         let Self { key, model, started, retries, mut record, mut output, choices, asked, is_unreadable } = self;
         let name = match &key.target_agent_id {
@@ -200,7 +200,7 @@ impl Generation {
     }
 }
 
-/// Why an answer ended, in the words of the OpenTelemetry conventions.
+/// The finish reason in OpenTelemetry's terms.
 fn finish_reason(call: &CallRecord, called_tools: bool) -> &str {
     if let Some(word) = &call.finish_reason {
         word
@@ -217,7 +217,7 @@ fn finish_reason(call: &CallRecord, called_tools: bool) -> &str {
     }
 }
 
-/// The text of the result that an event holds; nothing where it holds none.
+/// The text of an event's result, if any.
 fn output(event: &DebateEvent) -> Option<String> {
     match event {
         DebateEvent::QuestionsAsked { questions, .. } => {

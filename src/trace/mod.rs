@@ -1,12 +1,11 @@
-//! A trace of a running debate, sent to Langfuse or any other collector that takes OTLP over HTTP.
+//! A trace of a running debate for Langfuse or any other OTLP collector over HTTP.
 //!
-//! A consumer of the same [`Signal`](dialectic_record::debate::Signal)s as the display: [`Tracer::see`] turns them into
-//! spans, a thread of the OpenTelemetry SDK sends those in batches, and [`Tracer::finish`] waits a bounded time for the
-//! last of them. Nothing here can slow a debate down or make it fail: spans wait in a queue that never blocks, and what
-//! could not be delivered is one [`Undelivered`] at the end. Where traces go is decided by a [`TraceDestination`],
-//! which is built, and found faulty, before anything is paid for.
+//! It consumes the same [`Signal`](dialectic_record::debate::Signal)s as the display: [`Tracer::see`] turns them into
+//! spans, a thread of the OpenTelemetry SDK sends these in batches, and [`Tracer::finish`] waits a limited time for the
+//! last ones. It cannot delay a debate or make it fail: spans wait in a non-blocking queue, and failures are one
+//! [`Undelivered`] at the end. A [`TraceDestination`] is built and checked before anything is paid.
 //!
-//! Knows `debate`, and the environment that is handed to it. What is sent, and under which names: `docs/tracing.md`.
+//! Depends on `debate` and the given environment. `docs/tracing.md` lists the attributes.
 
 mod attributes;
 mod destination;

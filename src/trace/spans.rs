@@ -1,7 +1,7 @@
-//! From signals to spans: the debate, the stages it enters, the agents called in each, and their calls.
+//! Turns signals into spans: the debate, its stages, the agents in each, and their calls.
 //!
-//! Calls outlive stages, as critiques begin while proposals are still written. A call belongs to the stage in which it
-//! began; its agent's span there stays open until it is back.
+//! Calls may outlive stages, since critiques begin while proposals are still being written. A call belongs to the stage
+//! in which it began; its agent's span there stays open until its end.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -19,27 +19,27 @@ use dialectic_record::debate::{
 use super::attributes as names;
 use super::generation::{CallEnd, Generation};
 
-/// The spans of one run of a debate that are open.
+/// The open spans of a run.
 pub(super) struct Spans {
     tracer: SdkTracer,
     debate: Debate,
     prompts: String,
     root: Span,
     stage: Option<Span>,
-    /// How many stages were entered.
+    /// The number of stages entered.
     entered: usize,
     agents: Vec<AgentSpan>,
     calls: Vec<CallSpan>,
 }
 
-/// An agent at work in a stage.
+/// An agent's span in a stage.
 struct AgentSpan {
     id: AgentId,
-    /// The stage, by its place among those entered.
+    /// The stage's index.
     stage: usize,
     span: Span,
     in_flight: usize,
-    /// When its last call came back.
+    /// The end of its last call.
     quiet_since: SystemTime,
 }
 
@@ -50,7 +50,7 @@ struct CallSpan {
 }
 
 impl Spans {
-    /// Begins the trace of a debate that is about to be run, or run on, from `debate`.
+    /// Starts the trace of a debate that starts or resumes from `debate`.
     pub(super) fn new(tracer: SdkTracer, debate: Debate, prompts: String, now: SystemTime) -> Self {
         let attributes = names::of_start(&debate).into_iter().chain(names::of_every_span(&debate));
         let root = SpanBuilder::from_name(names::TRACE_NAME).with_start_time(now).with_attributes(attributes);
@@ -58,7 +58,7 @@ impl Spans {
         Self { tracer, debate, prompts, root, stage: None, entered: 0, agents: Vec::new(), calls: Vec::new() }
     }
 
-    /// Takes in what happened at `now`.
+    /// Adds a signal at `now`.
     pub(super) fn see(&mut self, signal: &Signal, now: SystemTime) {
         match signal {
             Signal::Recorded(recorded) => self.recorded(recorded, now),
@@ -82,7 +82,7 @@ impl Spans {
         }
     }
 
-    /// Ends everything that is open.
+    /// Ends all open spans.
     pub(super) fn close(mut self, now: SystemTime) {
         while let Some(call) = self.calls.first() {
             let key = call.generation.key.clone();
@@ -98,7 +98,7 @@ impl Spans {
     }
 
     fn recorded(&mut self, recorded: &Recorded, now: SystemTime) {
-        // The one event that does not fit is the creation, which the debate that we began with has behind it.
+        // Only the creation does not apply, which `debate` already contains.
         drop(self.debate.apply(recorded));
         let settled = recorded.event.settles().filter(|_| !matches!(recorded.event, Event::CallFailed { .. }));
         if let Some((key, _)) = settled
@@ -119,7 +119,7 @@ impl Spans {
                 self.leave_stage(now);
             }
             Event::Suspended { .. } | Event::Paused | Event::Completed { .. } => self.leave_stage(now),
-            // What else is recorded begins and ends no span.
+            // Other events begin and end no span.
             _ => {}
         }
     }
@@ -170,7 +170,7 @@ impl Spans {
         self.start(id.as_str().to_owned(), attributes, &parent(self.stage.as_ref().unwrap_or(&self.root)), now)
     }
 
-    /// One call is over; the next of the same key begins.
+    /// Ends a call and begins the next one with the same key.
     fn replied(&mut self, key: &CallKey, ended: &CallEnd<'_>, now: SystemTime) {
         let CallEnd::Replied { reply, call } = ended else { return };
         let Some(place) = self.calls.iter().position(|call| call.generation.key == *key) else { return };
@@ -185,7 +185,7 @@ impl Spans {
         }
     }
 
-    /// What a tool did for an agent. What it read is content like any prompt.
+    /// Emits a tool's span. Its arguments and result are content.
     fn emit_tool(
         &self,
         call: &ToolCall,
@@ -213,7 +213,7 @@ impl Spans {
         span.end_with_timestamp(ran.end);
     }
 
-    /// A call that failed is told of twice, by its record and as an end; the second time it is not open any more.
+    /// Ends a call. A failed call ends twice, by its record and its signal; the second time it is not open any more.
     fn call_ended(&mut self, key: &CallKey, ended: &CallEnd<'_>, now: SystemTime) {
         let Some(place) = self.calls.iter().position(|call| call.generation.key == *key) else { return };
         let CallSpan { generation, stage } = self.calls.remove(place);
@@ -243,7 +243,7 @@ impl Spans {
         parent(agent.map_or(&self.root, |agent| &agent.span))
     }
 
-    /// Ends the spans of agents whose stage is left and whose calls are back.
+    /// Ends the spans of agents without open calls whose stage has ended.
     fn end_quiet_agents(&mut self) {
         let current = self.stage.as_ref().map(|_| self.entered);
         self.agents.retain_mut(|agent| {

@@ -1,4 +1,4 @@
-//! The tracer: spans on one side, their delivery on the other.
+//! The tracer connects spans and their delivery.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, SystemTime};
@@ -14,24 +14,24 @@ use super::destination::TraceDestination;
 use super::exporter::{ExportReport, Exporter};
 use super::spans::Spans;
 
-/// How long the end of the program may wait for the last spans.
+/// The time limit for the last spans.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(3);
-/// Spans that wait to be sent at most: more than the longest debate has. Beyond it they are dropped.
+/// The maximum queued spans, more than the longest debate has. Further ones are dropped.
 const QUEUE: usize = 1 << 16;
-/// Spans in a request. They carry whole contributions, twice, and collectors take only so many megabytes.
+/// The maximum spans per request. They contain whole texts twice, and collectors limit sizes.
 const BATCH: usize = 64;
 
-/// Traces that did not arrive. No reason for anything but a warning.
+/// Undelivered traces, which only cause a warning.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("traces could not be delivered to {to}: {reason}")]
 pub struct Undelivered {
-    /// The address, without what may be secret in it.
+    /// The address without secrets.
     pub to: String,
-    /// What went wrong.
+    /// The reason.
     pub reason: String,
 }
 
-/// The trace of one run of a debate.
+/// The trace of a run.
 pub struct Tracer {
     spans: Option<Spans>,
     provider: SdkTracerProvider,
@@ -40,11 +40,11 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Begins a trace of `debate`, which is about to be run or run on. `prompts` is the version of the prompts; `http`
-    /// sends the spans, from a thread of its own.
+    /// Starts the trace of `debate`. `prompts` is the version of the prompts; `http` sends the spans from a separate
+    /// thread.
     ///
     /// # Errors
-    /// The system refuses what a thread needs.
+    /// The system cannot start a thread.
     pub fn start(
         destination: TraceDestination,
         http: reqwest::Client,
@@ -75,25 +75,24 @@ impl Tracer {
         Ok(Self { spans: Some(spans), provider, reports, to })
     }
 
-    /// Takes in a signal, which happened now. Never blocks.
+    /// Adds a signal at the current time. Never blocks.
     pub fn see(&mut self, signal: &Signal) {
         if let Some(spans) = &mut self.spans {
             spans.see(signal, SystemTime::now());
         }
     }
 
-    /// Ends the trace. Its last spans are not sent yet; nothing more is taken in.
+    /// Ends the trace without sending its last spans.
     pub fn close(&mut self) {
         if let Some(spans) = self.spans.take() {
             spans.close(SystemTime::now());
         }
     }
 
-    /// Ends the trace and waits for its last spans, three seconds at most. Blocks the thread: not for asynchronous
-    /// code.
+    /// Ends the trace and waits at most three seconds for its last spans. Blocks the thread: not for asynchronous code.
     ///
     /// # Errors
-    /// Spans were lost, or are still on their way.
+    /// Spans were lost, or are not sent yet.
     pub fn finish(mut self) -> Result<(), Undelivered> {
         self.close();
         let ended = self.provider.shutdown_with_timeout(FINISH_TIMEOUT);

@@ -36,7 +36,7 @@ pub(crate) struct Terms {
     pub(crate) has_responses: bool,
     /// Whether it is reached through a proxy: who serves on this machine, and states a cost of 0, bills nothing.
     pub(crate) is_elsewhere: bool,
-    /// Whether it sends streams where they are asked for.
+    /// Whether it sends requested streams.
     pub(crate) streams: bool,
     /// Whether the output limit is `max_tokens` alone.
     pub(crate) is_old: bool,

@@ -20,7 +20,7 @@ pub(crate) struct Sandbox {
 
 /// How a run ended.
 pub(crate) struct Ended {
-    /// Nothing where a signal ended it.
+    /// `None` if it was killed by a signal.
     pub(crate) code: Option<i32>,
     pub(crate) stderr: String,
 }

@@ -42,7 +42,7 @@ fn a_debate_is_remembered_until_it_is_forgotten_or_removed() {
     assert!(!is_remembered());
     sandbox.run(["memory", "rebuild"]).expect_code(0);
     assert!(!is_remembered(), "what is to be forgotten stays so");
-    assert!(sandbox.run(["memory", "show", "latest"]).expect_code(0).stderr.contains("The memory has nothing of"));
+    assert!(sandbox.run(["memory", "show", "latest"]).expect_code(0).stderr.contains("The memory does not contain"));
     sandbox.run(["tag", "latest", "--remove", "forgotten"]).expect_code(0);
     assert!(is_remembered());
     sandbox.run(["verify", "latest"]).expect_code(0);

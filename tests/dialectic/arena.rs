@@ -235,12 +235,15 @@ fn a_dry_run_says_who_decides_on_its_calls() {
     };
     let whole = planned(&json!({"trickster": true, "extendedRounds": 2}));
     assert!(whole.contains("is made only when the agreements and the judgements ask for it)"), "{whole}");
-    assert!(whole.contains("1 to 5 rounds are run, as the agreements and the judgements decide, and"), "{whole}");
-    assert!(whole.contains("at the most the judgements find something missing and add 2 rounds"), "{whole}");
-    assert!(whole.contains("at the most the challenges send back every agreement that they may"), "{whole}");
+    assert!(
+        whole.contains("1 to 5 rounds are run, depending on the agreements and the judgements, and"),
+        "{whole}"
+    );
+    assert!(whole.contains("maximum: the judgements find something missing and add 2 rounds"), "{whole}");
+    assert!(whole.contains("maximum: the challenges send back every agreement that they may"), "{whole}");
     let plain = planned(&json!({"extendedRounds": 0}));
     assert!(plain.contains("is made only when the agreements ask for it)"), "{plain}");
-    assert!(plain.contains("1 to 3 rounds are run, as the agreements decide, and"), "{plain}");
+    assert!(plain.contains("1 to 3 rounds are run, depending on the agreements, and"), "{plain}");
     assert!(!plain.contains("at the most"), "{plain}");
     assert!(server.requests().is_empty());
 }
@@ -417,7 +420,7 @@ fn keys_that_the_protocol_takes_no_notice_of_are_warned_of() {
     let settings = json!({"debate": {"rounds": 1, "memory": true, "arena": {"observer": true}}});
     let sandbox = Sandbox::new().config(&settings);
     let warned = sandbox.run(["debate", "--offline", "--dry-run", PROBLEM]).expect_code(0).stderr;
-    assert!(warned.contains("`debate.memory` has no effect: in the protocol `dialectic`"), "{warned}");
+    assert!(warned.contains("`debate.memory` has no effect: the protocol `dialectic` does not use past debates"), "{warned}");
     assert!(warned.contains("`debate.arena` has no effect: the protocol is `dialectic`"), "{warned}");
     let checked = sandbox.run(["config", "check"]);
     assert!(checked.stderr.contains("`debate.memory` has no effect"), "{checked}");
@@ -617,8 +620,7 @@ fn it_runs_without_a_model_and_its_reports_say_how_it_went() {
     for heading in ["### Team", "### Agreement", "### Kinds of argument"] {
         assert!(markdown.contains(heading), "{heading}\n{markdown}");
     }
-    for caption in
-        ["Agreement and stability over the rounds", "Kinds of argument that an observer found", "Who could be chosen"]
+    for caption in ["Agreement and stability over the rounds", "Kinds of argument that an observer found", "Candidates"]
     {
         assert!(page.contains(caption), "{caption}");
     }

@@ -95,7 +95,7 @@ fn reports_show_what_was_asked_and_are_as_before_without() {
     let page = sandbox.read("page.html");
     assert!(page.contains("id=\"follow-ups\"") && page.contains("<strong>Half of it</strong>"), "{page}");
     let overview = sandbox.run(["show", &id]).expect_code(0).stdout;
-    assert!(overview.contains("## What was asked afterwards"), "{overview}");
+    assert!(overview.contains("## Follow-up questions"), "{overview}");
     // What was done later is no part of how it went.
     sandbox.run(["replay", &id, "--speed", "max"]).expect_code(0);
     sandbox.run(["resume", &id]).expect_code(0);
@@ -110,7 +110,7 @@ fn a_limit_of_its_own_holds_and_is_in_the_journal_before_anything_is_sent() {
     let made = server.requests().len();
     let files = sandbox.files();
     let refused = sandbox.run(["ask", &id, QUESTION, "--max-cost", "0.0001"]).expect_code(2);
-    assert!(refused.stderr.contains("the cost limit has room for $0.0001, and an answer can cost $"), "{refused}");
+    assert!(refused.stderr.contains("the cost limit leaves $0.0001, and an answer can cost $"), "{refused}");
     assert_eq!(server.requests().len(), made);
     assert!(sandbox.files() == files, "something was written");
     sandbox.run(["ask", &id, QUESTION, "--max-cost", "0.2"]).expect_code(0);
@@ -154,7 +154,7 @@ fn the_limit_of_the_debate_holds_for_questions_without_their_own() {
         assert!(killed < 60, "the limit of 0.90 dollars never held");
     };
     assert_eq!(refused.code, Some(2), "{refused}");
-    assert!(killed > 0 && refused.stderr.contains("the cost limit has room for"), "{refused}");
+    assert!(killed > 0 && refused.stderr.contains("the cost limit leaves"), "{refused}");
     server.set_script(reply);
     sandbox.run(["ask", &id, "--max-cost", "0.2"]).expect_code(0);
     let state = sandbox.state(&id);
@@ -397,7 +397,7 @@ fn what_a_question_costs_is_said_and_asked_about_as_for_a_debate() {
     terminal.wait_for("Ask it? [y/N]");
     terminal.type_line("n");
     let (code, output, _) = terminal.finish();
-    assert_eq!((code, output.contains("nothing was done")), (1, true), "{output}");
+    assert_eq!((code, output.contains("nothing was changed")), (1, true), "{output}");
     assert_eq!(server.requests().len(), made);
     assert_eq!(sandbox.state(&id)["followUps"], Value::Null, "it is not on record either");
     // Elsewhere it is said, and goes on. In a conversation one agrees once.

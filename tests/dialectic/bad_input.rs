@@ -132,8 +132,8 @@ fn keys() {
     --- stdout
 
     --- stderr
-    error: no API key is set, and nothing says which model to ask
-    hint: put one of OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY, OPENROUTER_API_KEY into the environment or a `.env` file; or try `--offline`, which needs no key; or answer the questions of `dialectic init`. Where you have the program `claude` or `codex`, `-m claude` and `-m codex` need no key, too
+    error: no API key is set, and no model is configured
+    hint: put one of OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY, OPENROUTER_API_KEY into the environment or a `.env` file; or try `--offline`, which needs no key; or answer the questions of `dialectic init`. With the program `claude` or `codex`, `-m claude` and `-m codex` need no key either
     ");
     // An empty one is none, and every provider in use is looked at.
     let mut settings = config(&["architect", "kiss"], &json!({}));

@@ -45,7 +45,7 @@ fn a_debate_closes_before_it_costs_more_than_its_limit() {
     // All of it fits only with the shortest answers, and that is said.
     assert!(asked.contains(&Some(1024)), "{asked:?}");
     assert_eq!(state["outputLimit"], 1024);
-    assert!(finished.stderr.contains("answers are held to 1024 tokens, so that the debate fits"), "{finished}");
+    assert!(finished.stderr.contains("limiting answers to 1024 tokens, so that the debate fits"), "{finished}");
     assert!(!state["outcome"]["reasons"].to_string().contains("answers were held"), "none was cut: {state}");
     sandbox.assert_state_is_the_fold(&sandbox.only_debate());
     server.assert_clean();
@@ -91,7 +91,7 @@ fn answers_that_may_be_shorter_and_are_not_cut_leave_a_debate_full() {
     let dry = sandbox.run(["debate", "--max-cost", "0.0001", "Design a queue"]).expect_code(2);
     let least: String = dry.stderr.split("at most $").nth(1).unwrap().chars().take(6).collect();
     let finished = sandbox.run(["debate", "--max-cost", &least, "--strict", "Design a queue"]).expect_code(0);
-    assert!(finished.stderr.contains("answers are held to 1024 tokens"), "{finished}");
+    assert!(finished.stderr.contains("limiting answers to 1024 tokens"), "{finished}");
     let state = sandbox.state(&sandbox.only_debate());
     assert_eq!((&state["outputLimit"], &state["outcome"]), (&json!(1024), &json!({"kind": "full", "reasons": []})));
 }
@@ -196,7 +196,7 @@ fn a_limit_that_cannot_be_kept_is_refused_before_anything_is_paid() {
     let server = MockServer::start();
     let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({})));
     let too_low = sandbox.run(["debate", "--max-cost", "0.0001", "Design a queue"]).expect_code(2);
-    assert!(too_low.stderr.contains("buys no debate: one round and the answer: likely $0."), "{too_low}");
+    assert!(too_low.stderr.contains("does not cover a debate: one round and the answer: likely $0."), "{too_low}");
     let dry = sandbox.run(["debate", "--dry-run", "--max-cost", "0.0001", "Design a queue"]).expect_code(2);
     assert!(dry.stdout.contains("synthesis") && dry.stderr.contains("buys no debate"), "{dry}");
     let many = sandbox.run(["debate", "--dry-run", "-r", "1000000", "Design a queue"]).expect_code(2);
@@ -249,7 +249,7 @@ fn a_fork_counts_what_is_new_and_is_held_to_its_own_limit() {
     let before = server.requests().len();
     let set = |limit| format!("debate.budget.maxCostUsd={limit}");
     let too_low = sandbox.run(["fork", &parent, "--at", "1.synthesis", "--set", &set("0.0001")]).expect_code(2);
-    assert!(too_low.stderr.contains("buys no debate: one round and the answer: likely $0."), "{too_low}");
+    assert!(too_low.stderr.contains("does not cover a debate: one round and the answer: likely $0."), "{too_low}");
     assert_eq!((sandbox.only_debate(), server.requests().len()), (parent.clone(), before));
 
     // What the parent paid counts for nothing, and neither does the round that it has: only the judge is to be paid.

@@ -19,7 +19,7 @@ fn sandbox(server: &MockServer, debate: &serde_json::Value) -> Sandbox {
 /// How many calls one round and the answer take, and all of it, by the refusal of a limit that buys neither.
 fn needed(sandbox: &Sandbox, problem: &str) -> (usize, usize) {
     let refused = sandbox.run(["debate", "--max-calls", "1", problem]).expect_code(2).stderr;
-    assert!(refused.contains("the limit of 1 call buys no debate: one round and the answer: "), "{refused}");
+    assert!(refused.contains("the limit of 1 call does not cover a debate: one round and the answer: "), "{refused}");
     let words: Vec<&str> = refused.split_whitespace().collect();
     let of_calls = words.windows(2).filter(|pair| pair[1].starts_with("calls"));
     let counts: Vec<usize> = of_calls.filter_map(|pair| pair[0].parse().ok()).collect();
@@ -127,7 +127,7 @@ fn eight_processes_share_the_calls_of_a_day_and_go_on_the_next() {
     assert!(paused.len() >= 5, "{ended:?}");
     assert!(ended.iter().all(|(code, _)| [0, 75].contains(code)), "{ended:?}");
     for (_, told) in paused {
-        assert!(told.contains("the 50 calls of today are used up; they go on at "), "{told}");
+        assert!(told.contains("today's 50 calls are used up; the limit ends at "), "{told}");
     }
     let one = sandbox.debates().into_iter().find(|id| sandbox.state(id)["status"] == "paused").unwrap();
     sandbox.run(["resume", &one]).expect_code(75);

@@ -21,7 +21,7 @@ fn the_starter_is_the_default_and_is_never_written_over_another_file() {
 
     --- stderr
     The configuration is valid: 3 agents and a judge, at most 3 rounds.
-    All agents and the judge are of one family of models (GPT). Mixed panels debate better than uniform ones: give one agent, or the judge, a `provider` and `model` of another family.
+    All agents and the judge belong to one family of models (GPT). Mixed panels debate better: give one agent, or the judge, a `provider` and `model` of another family.
     ");
     let after = sandbox.run(["config", "show", "--json"]).expect_code(0);
     assert_eq!((&*after.stdout, &*after.stderr), (&*before.stdout, ""));
@@ -124,10 +124,10 @@ fn missing_parts_are_built_in_and_said_to_be() {
         Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).file("c.json", "{}").file("d.json", r#"{"agents":[]}"#);
     let warnings = |path: &str| sandbox.run(["config", "check", "-c", path]).expect_code(0).stderr;
     insta::assert_snapshot!(warnings("c.json"), @"
-    warning: no judge is configured; the default judge is used
-    warning: no agents are configured; the built-in agents are used
+    warning: no judge is configured; using the default judge
+    warning: no agents are configured; using the built-in agents
     The configuration is valid: 3 agents and a judge, at most 3 rounds.
-    All agents and the judge are of one family of models (GPT). Mixed panels debate better than uniform ones: give one agent, or the judge, a `provider` and `model` of another family.
+    All agents and the judge belong to one family of models (GPT). Mixed panels debate better: give one agent, or the judge, a `provider` and `model` of another family.
     ");
     assert_eq!(warnings("d.json"), warnings("c.json"));
     let missing = sandbox.run(["config", "check", "-c", "none.json"]).expect_code(4);

@@ -151,7 +151,7 @@ fn long_prose(request: &Incoming) -> Reply {
 /// How long summaries are that were cut: a break between words or paragraphs at the end falls away.
 const CUT: std::ops::RangeInclusive<usize> = 2498..=2500;
 
-/// The default debate with histories and summaries, which it has only where they are asked for, and without a check.
+/// The default debate with histories and summaries, which it has only if requested, and without a check.
 fn summarized() -> Value {
     json!({"debate": {"includeFullHistory": true, "summarization": {"enabled": true}, "check": 0}})
 }

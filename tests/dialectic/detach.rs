@@ -202,7 +202,7 @@ fn one_that_asks_ends_and_goes_on_when_it_is_answered() {
     let report = sandbox.run(["report", &id]).expect_code(0);
     assert!(report.stdout.contains("Answer (an agent's):"), "{report}");
     let refused = sandbox.run(["answer", &id, "q1=a"]).expect_code(2);
-    assert!(refused.stderr.contains("asks nothing"), "{refused}");
+    assert!(refused.stderr.contains("has no open questions"), "{refused}");
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
         if let Some(running) = running {
             let finished = running.wait().expect_code(0);
             assert!(finished.stderr.contains("told to stop: the debate closes as soon as"), "{finished}");
-            assert!(finished.stderr.contains("stopping: the user asked for it"), "{finished}");
+            assert!(finished.stderr.contains("stopping: the user requested it"), "{finished}");
         }
         sandbox.run(["wait", &id]).expect_code(0);
         let state = sandbox.state(&id);

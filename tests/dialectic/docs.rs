@@ -305,7 +305,7 @@ fn costs() -> (String, String) {
     (models, sizes)
 }
 
-/// A configuration in which all are asked for the same model.
+/// A configuration in which all use the same model.
 fn panel(provider: &str, model: &str, roles: &[&str]) -> Value {
     let one = |id: &str, role: &str, temperature: f64| json!({"id": id, "name": id, "role": role, "model": model, "provider": provider, "temperature": temperature});
     let agents: Vec<Value> = roles.iter().map(|role| one(&format!("agent-{role}"), role, 0.5)).collect();

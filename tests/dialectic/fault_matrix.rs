@@ -144,7 +144,7 @@ impl Cell {
         }
     }
 
-    /// Once the cause is gone, the debate goes on; nothing that was answered is asked again.
+    /// Once the cause is gone, the debate continues; nothing that was answered is asked again.
     fn resume(&self, server: &MockServer, sandbox: &Sandbox) {
         let name = self.name();
         let before = server.requests().len();

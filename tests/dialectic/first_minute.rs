@@ -60,7 +60,7 @@ fn a_person_is_asked_where_it_is_much_or_unknown() {
     terminal.type_line("n");
     let (code, output, _) = terminal.finish();
     assert_eq!(code, 1, "{output}");
-    assert!(output.contains("nothing was done"), "{output}");
+    assert!(output.contains("nothing was changed"), "{output}");
     assert!(here.debates().is_empty() && server.requests().is_empty());
 
     // A price below the user's mark is not asked about, one above it is.
@@ -166,5 +166,5 @@ fn a_template_is_filled_in_and_what_is_left_of_it_is_dropped() {
 
     let here = Sandbox::new().env("EDITOR", "true");
     let refused = here.run(["debate", "--template", "vendor", "--offline"]).expect_code(2);
-    assert!(refused.stderr.contains("nothing was filled in") && here.debates().is_empty(), "{refused}");
+    assert!(refused.stderr.contains("the template was not filled in") && here.debates().is_empty(), "{refused}");
 }

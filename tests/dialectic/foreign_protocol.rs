@@ -140,7 +140,7 @@ fn it_forks_at_each_of_its_stages() {
     let nowhere = runner.branch(&entry, &"1.critique".parse().unwrap()).err().unwrap().to_string();
     assert!(
         nowhere.ends_with(
-            "its protocol makes no calls in a stage `critique`; stages that make some: clarification, pitch, \
+            "its protocol makes no calls in a stage `critique`; stages with calls: clarification, pitch, \
              show-of-hands, report"
         ),
         "{nowhere}"

@@ -186,13 +186,13 @@ fn what_cannot_be_forked_is_said_before_anything_is_paid() {
         finished.stderr.lines().next().unwrap().replace(&id, "[id]")
     });
     insta::assert_snapshot!(said.join("\n"), @"
-    error: cannot fork [id]: the debate never came to 2.critique; it came as far as 1.synthesis
-    error: cannot fork [id]: vote is a kind of call within the stage synthesis; a debate can only branch off before a whole stage: `1.synthesis`
+    error: cannot fork [id]: the debate never reached 2.critique; its last point is 1.synthesis
+    error: cannot fork [id]: vote is a kind of call within the stage synthesis; a debate can only be forked before a whole stage: `1.synthesis`
     error: cannot fork [id]: critique belongs to a round, and the first is 1
     error: --set debate.round: unknown key `round` (did you mean `rounds`?)
     error: --set debate.rounds: expected a number, found a string
-    error: cannot fork [id]: the branch keeps texts by agent-kiss, which the changed settings do not have
-    error: cannot fork [id]: the branch keeps texts by agent-kiss, which the changed settings do not have
+    error: cannot fork [id]: the fork keeps texts by agent-kiss, which the changed settings lack
+    error: cannot fork [id]: the fork keeps texts by agent-kiss, which the changed settings lack
     error: invalid value 'rounds' for '--set <KEY=VALUE>': expected `<key>=<value>`, such as `debate.rounds=4`
     ");
     sandbox.run(["fork", &id]).expect_code(2);
@@ -214,7 +214,7 @@ fn a_fork_contradicts_nothing_that_it_takes_over() {
     let sides = fork(&["--at", "2.rebuttal", "--set", "agents.agent-architect.position=against"]);
     assert!(sides.contains("from agent-architect were written for another `position`"), "{sides}");
     let rounds = fork(&["--at", "3.closing", "--set", "debate.rounds=2"]);
-    assert!(rounds.contains("the branch keeps 3 rounds, more than the 2 of the changed settings"), "{rounds}");
+    assert!(rounds.contains("the fork keeps 3 rounds, more than the 2 of the changed settings"), "{rounds}");
     assert_eq!(sandbox.debates().len(), 1);
 }
 

@@ -180,7 +180,7 @@ fn a_record_is_gone_on_with_within_the_users_own_limits() {
     // A question is asked within the same limits.
     server.forget();
     let refused = sandbox.run(["ask", &id, "Why?", "--max-cost", "0.001"]).expect_code(2);
-    assert!(refused.stderr.contains("the cost limit has room for $0.0010"), "{refused}");
+    assert!(refused.stderr.contains("the cost limit leaves $0.0010"), "{refused}");
     assert!(server.requests().is_empty());
 }
 

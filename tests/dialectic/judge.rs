@@ -143,7 +143,7 @@ fn an_assessment_that_never_comes_leaves_the_solution_and_is_said() {
 
     --- stderr
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
-    warning: the judge's answer stands without its full assessment: it has no assessment
+    warning: the judge's answer is used without its full assessment: it has no assessment
     Saved debate to ./debates/[id].json
     warning: this debate ended degraded:
       - the judge's assessment is missing (it has no assessment)

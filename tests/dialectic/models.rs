@@ -66,7 +66,7 @@ fn show_and_dry_run_say_which_model_and_why() {
     assert_eq!(dry.stderr.lines().next(), Some(chosen));
 
     let without = Sandbox::new().run(["debate", "--dry-run", "Design a queue"]).expect_code(0);
-    let assumed = "No model is configured: gpt-5.6-luna of openai is used (assumed, as no API key is set).";
+    let assumed = "No model is configured: gpt-5.6-luna of openai is used (assumed, because no API key is set).";
     assert_eq!(without.stderr.lines().next(), Some(assumed));
     assert!(without.stdout.contains("gpt-5.6-luna"), "{without}");
 }
@@ -121,8 +121,7 @@ fn a_retired_model_is_warned_of_before_the_first_call() {
     settings["agents"][0]["model"] = json!("gpt-4");
     settings["judge"]["model"] = json!("gpt-4");
     let sandbox = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).config(&settings);
-    let said = "`gpt-4` was retired by openai on 2026-10-23: its calls will fail (used by agent-architect, judge); \
-                near it and current: `gpt-4o`, `gpt-4.1`, `gpt-5.4`";
+    let said = "`gpt-4` was retired by openai on 2026-10-23: its calls will fail (used by agent-architect, judge); similar current models: `gpt-4o`, `gpt-4.1`, `gpt-5.4`";
     for arguments in [&["config", "check"][..], &["debate", "--dry-run", "Design a queue"]] {
         let checked = sandbox.run(arguments).expect_code(0);
         assert!(checked.stderr.contains(said), "{checked}");
@@ -142,7 +141,7 @@ fn a_model_that_nobody_knows_is_named_with_those_like_it() {
     }
     let sandbox = Sandbox::new().model_server(&server).config(&settings);
     let failed = sandbox.run(["debate", "Design a queue"]).expect_code(3);
-    let said = "no model `gtp-4o` of openai is known; current models with names like it: `gpt-4o`";
+    let said = "`gtp-4o` is not a known model of openai; current models with similar names: `gpt-4o`";
     assert!(failed.stderr.contains(said), "{failed}");
 }
 
@@ -221,7 +220,7 @@ fn a_prompt_that_probably_will_not_fit_is_warned_of_and_sent() {
     let sandbox = Sandbox::new().model_server(&server).config(&reading(4_000));
     for arguments in [&["debate", "Design a queue"][..], &["debate", "Design a queue", "--dry-run"]] {
         let ran = sandbox.run(arguments).expect_code(0);
-        assert!(ran.stderr.contains("warning: `small` reads 4,000 tokens at most, and the "), "{ran}");
+        assert!(ran.stderr.contains("warning: the context window of `small` has 4,000 tokens, and the "), "{ran}");
         assert_eq!(ran.stderr.matches("tokens at most").count(), 1, "once for a model: {ran}");
     }
     assert!(!server.requests().is_empty());
@@ -233,6 +232,6 @@ fn an_output_limit_above_what_the_model_writes_is_warned_of() {
     settings["judge"]["maxTokens"] = json!(5000);
     let sandbox = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).config(&settings);
     let checked = sandbox.run(["config", "check"]).expect_code(0);
-    let said = "warning: `judge` may write 5000 tokens (`maxTokens`), and `small` writes 4096 at most";
+    let said = "warning: `judge` may write 5000 tokens (`maxTokens`), but `small` writes 4096 at most";
     assert!(checked.stderr.contains(said), "{checked}");
 }

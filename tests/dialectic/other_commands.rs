@@ -132,7 +132,7 @@ fn the_help_of_debate() {
                              protocol's]
           --protocol <NAME>  The protocol to follow; `dialectic protocols` lists them [default: the
                              configuration's, else dialectic]
-          --check <N>        How many checkers read the answer before you get it, from 0 to 3 [default:
+          --check <N>        The number of checkers that read the answer before you get it, from 0 to 3 [default:
                              the configuration's, else 3]
           --quick            A council of two agents and one checker, with short answers: 7 calls at
                              most
@@ -280,7 +280,10 @@ fn a_dry_run_says_what_makes_a_call_uncertain_and_how_many_rounds_that_means() {
     let review = dry("review");
     let by_choice = |deciders: &str| format!("(a call with a question mark is made only when {deciders} ask for it)");
     assert!(review.contains(&by_choice("the reviews and the checks")), "{review}");
-    assert!(review.contains("1 to 2 rounds are run, as the reviews decide, and no call is repeated"), "{review}");
+    assert!(
+        review.contains("1 to 2 rounds are run, depending on the reviews, and no call is repeated"),
+        "{review}"
+    );
     for protocol in ["dialectic", "oxford", "roundtable"] {
         let dry = dry(protocol);
         assert!(dry.contains("every round is run, and no call is repeated"), "{dry}");

@@ -244,7 +244,7 @@ fn a_reached_limit_pauses_the_debate_and_says_when_it_may_go_on() {
         let sandbox = programs.sandbox().file("debate-config.json", panel("codex", "gpt-5.6-luna").to_string());
         let finished = sandbox.run(["debate", "Design a queue"]).expect_code(75);
         assert!(finished.stderr.contains("out of usage, "), "{finished}");
-        for part in ["the usage limit is reached; it may go on at 20", "error: out of usage", "dialectic resume"] {
+        for part in ["the usage limit is reached; it ends at 20", "error: out of usage", "dialectic resume"] {
             assert!(finished.stderr.contains(part), "{part}: {finished}");
         }
         programs.write("codex", "0.169.0", &replaying("codex-0.169.0-ok.jsonl"));

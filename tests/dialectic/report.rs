@@ -151,7 +151,7 @@ fn a_configuration_says_who_took_part() {
 fn a_configuration_that_is_not_there_says_nothing() {
     let finished = with_fixtures().run(["report", "-d", "simple.json", "-c", "none.json"]).expect_code(0);
     assert_eq!(finished.stdout, fixture("simple.md"));
-    let warning = "warning: Config not found at none.json. Using what the debate itself says.\n";
+    let warning = "warning: Config not found at none.json. Using the debate's own settings.\n";
     assert_eq!(finished.stderr, warning);
     let broken =
         with_fixtures().file("c.json", "{").run(["report", "-d", "simple.json", "-c", "c.json"]).expect_code(4);
@@ -341,7 +341,7 @@ fn a_debate_that_was_killed_is_reported_by_its_journal() {
     assert_eq!(report().stdout, whole.stdout);
     sandbox.write(&journal, lines[..behind_proposals].join("\n") + "\n{\"seq\":");
     let cut = report();
-    assert_eq!(cut.stderr, "warning: a crash cut the last line of the journal short; it is left out\n");
+    assert_eq!(cut.stderr, "warning: a crash cut the last line of the journal short; it is ignored\n");
     assert_eq!(cut.stdout.matches("\nAgent *agent-").count(), 3, "{cut}");
     assert!(cut.stdout.contains("- Status: running\n") && cut.stdout.contains("No final solution available."), "{cut}");
 

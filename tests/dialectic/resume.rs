@@ -116,7 +116,7 @@ fn a_finished_debate_has_nothing_left_to_do() {
     --- stdout
 
     --- stderr
-    The debate [id] is finished; nothing is left to do.
+    The debate [id] is finished.
     ");
     for name in [&id, &id[..20], &format!("debates/{id}.json"), &format!("./debates/{id}.events.jsonl")] {
         sandbox.run(["resume", name]).expect_code(0);
@@ -138,7 +138,7 @@ fn a_debate_that_runs_is_not_run_a_second_time() {
 
     --- stderr
     error: the debate is running in another process (the journal ./debates/[id].events.jsonl is locked)
-    hint: wait until it ends; `dialectic replay` shows what was said so far
+    hint: wait until it ends; `dialectic replay` shows the debate so far
     ");
     assert_eq!(server.requests().len(), 2);
     running.kill();
@@ -164,7 +164,7 @@ fn a_line_that_a_crash_cut_short_is_dropped_with_a_warning() {
     // As a power cut leaves it: the state is older than what the journal lost.
     sandbox.remove(format!("debates/{id}.json"));
     let finished = sandbox.run(["resume", &id]).expect_code(0);
-    let warning = "warning: a crash cut the last line of the journal short; it is dropped\n";
+    let warning = "warning: a crash cut the last line of the journal short; it is removed\n";
     assert!(finished.stderr.starts_with(warning), "{finished}");
     sandbox.assert_state_is_the_fold(&id);
     assert_eq!(sandbox.state(&id)["outcome"]["kind"], "full");
@@ -178,8 +178,8 @@ fn a_line_that_a_crash_cut_short_is_dropped_with_a_warning() {
     --- stdout
 
     --- stderr
-    error: line 1 of the journal ./debates/[id].events.jsonl was changed: its hash does not fit
-    hint: a damaged journal cannot be continued; `dialectic verify` says what is whole
+    error: line 1 of the journal ./debates/[id].events.jsonl was changed: its hash does not match
+    hint: a damaged journal cannot be continued; `dialectic verify` tells which parts are intact
     ");
 }
 
@@ -264,7 +264,7 @@ fn a_debate_without_a_proposal_cannot_be_finished() {
     --- stdout
 
     --- stderr
-    error: the debate [id] cannot be finished yet: it has no proposal
+    error: the debate [id] cannot be closed yet: it has no proposal
     hint: continue it: dialectic resume [id]
     ");
     assert_eq!(server.requests().len(), 3);

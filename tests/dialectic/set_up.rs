@@ -112,7 +112,7 @@ fn a_probe_asks_before_it_costs_anything() {
     let here = asking(&server(TWO), "small");
     let refused = here.run(["models", "--probe"]).expect_code(2);
     assert!(refused.stderr.contains("A word from 2 models takes at most 16 tokens each"), "{refused}");
-    assert!(refused.stderr.contains("hint: use --yes to answer without questions"), "{refused}");
+    assert!(refused.stderr.contains("hint: use --yes to accept the defaults"), "{refused}");
     let finished = here.run(["models", "--probe", "--yes", "--json"]).expect_code(0);
     let rows: Value = serde_json::from_str(&finished.stdout).unwrap();
     let probed: Vec<(&str, bool)> = rows
@@ -147,7 +147,7 @@ fn the_table_of_models_fits_the_screen() {
 fn init_without_questions_makes_a_configuration_that_works() {
     let here = Sandbox::new();
     let finished = here.run(["init"]).expect_code(2);
-    assert!(finished.stderr.contains("`dialectic init` needs a terminal to ask questions"), "{finished}");
+    assert!(finished.stderr.contains("`dialectic init` needs a terminal for its questions"), "{finished}");
     here.run(["init", "--yes"]).expect_code(4);
     let refused = here.run(["init", "--yes", "--server", &server(TWO)]).expect_code(2);
     assert!(refused.stderr.contains("--model is required: local offers gpt-5.6-luna, small"), "{refused}");

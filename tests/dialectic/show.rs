@@ -45,7 +45,7 @@ fn nothing_is_written_and_nothing_made_up() {
     let before = sandbox.files();
     let finished = sandbox.run(["show", "empty.json", "points"]).expect_code(0);
     assert_eq!(finished.stdout, "");
-    assert_eq!(finished.stderr, "The record has no objections, and none can be read from its texts.\n");
+    assert_eq!(finished.stderr, "The record has no objections, and none could be derived from its texts.\n");
     let shown: Value =
         serde_json::from_str(&sandbox.run(["show", "empty.json", "points", "--json"]).expect_code(0).stdout).unwrap();
     assert_eq!(shown, json!({"ledger": [], "moves": [], "derived": false}));

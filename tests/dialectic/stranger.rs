@@ -258,7 +258,7 @@ fn prompts_of_a_found_configuration_stay_in_its_directory() {
     let outside = tempfile::tempdir().unwrap();
     let secret = outside.path().join("notes.md");
     std::fs::write(&secret, "TOP SECRET").unwrap();
-    let elsewhere = "lies outside the directory";
+    let elsewhere = "is outside the directory";
     for (key, path, fault) in [
         ("systemPromptPath", secret.display().to_string(), elsewhere),
         ("summaryPromptPath", secret.display().to_string(), elsewhere),
@@ -383,7 +383,7 @@ fn prompts_of_a_record_are_those_it_knows_or_lie_in_the_directory() {
     // Another text than the record's: whoever made it would learn something.
     std::fs::write(&path, "TOP SECRET").unwrap();
     let finished = sandbox.run(["fork", &id, "--at", "start"]).expect_code(4);
-    assert!(finished.stderr.contains("lies outside the directory"), "{finished}");
+    assert!(finished.stderr.contains("is outside the directory"), "{finished}");
     sandbox.run(["resume", &id]).expect_code(4);
     assert!(!server.requests().iter().any(|request| request.text().contains("TOP SECRET")));
     std::fs::write(&path, "Mind the gap.").unwrap();

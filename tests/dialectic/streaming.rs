@@ -224,7 +224,7 @@ fn a_silent_stream_is_called_so() {
     let roles = ["architect", "kiss", "testing"];
     let sandbox = Sandbox::new().model_server(&server).config(&config(&roles, &json!({"idleTimeout": 300})));
     let state = watched(&sandbox);
-    assert_eq!(state["failures"][0]["error"], "the answer is broken: the stream was silent for 300ms");
+    assert_eq!(state["failures"][0]["error"], "the answer is broken: the stream was idle for 300ms");
     let silent = server.exchanges().into_iter().find(|exchange| of_architect(&exchange.request)).unwrap();
     assert!(silent.abandoned, "the connection was kept: {silent:?}");
 }

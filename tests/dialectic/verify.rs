@@ -25,7 +25,7 @@ fn a_record_that_nobody_touched_is_whole() {
     let finished = sandbox.run(["verify", "latest"]).expect_code(0);
     assert_eq!(finished.stderr, "");
     let expected = format!(
-        "{id}: the record is whole\n  journal  {events} events, every line intact \
+        "{id}: the record is intact\n  journal  {events} events, every line intact \
          (./debates/{id}.events.jsonl)\n  state    matches the journal (./debates/{id}.json)\n"
     );
     assert_eq!(finished.stdout, expected);
@@ -53,7 +53,7 @@ fn a_flipped_byte_is_found_wherever_it_is() {
         sandbox.write(journal_path(&id), &flipped);
         let bad_line = line_breaks.iter().filter(|line_break| **line_break < place).count() + 1;
         let finished = sandbox.run(["verify", &id, "--json"]).expect_code(2);
-        assert_eq!(finished.stderr, format!("error: the record of {id} is not whole\n"));
+        assert_eq!(finished.stderr, format!("error: the record of {id} is damaged\n"));
         let json: Value = serde_json::from_str(&finished.stdout).unwrap();
         assert_eq!((&json["whole"], &json["state"]), (&json!(false), &json!("unknown")), "{json:#}");
         assert_eq!(json["badLine"], bad_line, "byte {place}: {json:#}");
@@ -84,7 +84,7 @@ fn what_is_wrong_is_named() {
         verified(""),
     ];
     insta::assert_snapshot!(found.join("\n"), @"
-    - line 1 of the journal ./debates/[id].events.jsonl was changed: its hash does not fit
+    - line 1 of the journal ./debates/[id].events.jsonl was changed: its hash does not match
     - line 4 of the journal ./debates/[id].events.jsonl does not follow line 3: lines were changed, removed, added or moved
     - the end of the journal is missing: the state file was saved after event 19, but the last one is 18
     - the end of the journal is missing: the state file was saved after event 19, but the last one is 18
@@ -111,7 +111,7 @@ fn what_is_wrong_is_named() {
     insta::assert_snapshot!(found.join("\n"), @"
     - the state file does not match the journal: they first differ at problem
     - the state file does not match the journal: they first differ at rounds[0].contributions[5]
-    - line 19 of the journal is not the one that the state file was saved after
+    - the state file was not saved after line 19 of this journal
     - ./debates/[id].json is not a saved debate: EOF while parsing an object at line 1 column 1
     ");
     std::fs::remove_file(sandbox.directory().join(&path)).unwrap();
@@ -216,7 +216,7 @@ fn records_of_builds_that_stated_no_outcome_are_whole_for_ever() {
         let id = saved["id"].as_str().unwrap();
         let sandbox = Sandbox::new().file(journal_path(id), journal).file(format!("debates/{id}.json"), state);
         let finished = sandbox.run(["verify", id]).expect_code(0);
-        assert!(finished.stdout.contains("the record is whole"), "{finished}");
+        assert!(finished.stdout.contains("the record is intact"), "{finished}");
         assert_eq!(saved["outcome"]["kind"], outcome);
         assert!(!journal.contains("\"outcome\""), "this one states its outcome");
         // It goes on from there as it was.

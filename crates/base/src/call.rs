@@ -12,13 +12,13 @@ use crate::money::Usd;
 pub struct Tokens {
     /// All input tokens, cached ones included.
     pub input_tokens: u64,
-    /// Those of the input that were read from the provider's prompt cache.
+    /// Input tokens read from the provider's prompt cache.
     #[serde(default)]
     pub cached_input_tokens: u64,
-    /// Those of the input that were written to the provider's prompt cache.
+    /// Input tokens written to the provider's prompt cache.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cache_write_tokens: u64,
-    /// Those of the writes that the cache keeps for an hour.
+    /// The written tokens that the cache keeps for an hour.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cache_write_hour_tokens: u64,
     /// Output tokens, reasoning included.
@@ -51,7 +51,7 @@ impl Tokens {
     }
 }
 
-/// What one finished call took. Folded into the state's `usage`.
+/// The usage of one finished call. Added to the state's `usage`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "facts about one call, each a key of its own in the journal")]
 #[serde(rename_all = "camelCase")]
@@ -66,43 +66,42 @@ pub struct CallRecord {
     /// Token counts; absent when the server reports none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
-    /// What it cost; absent when neither the provider nor the price table says.
+    /// The cost; absent if neither the provider nor the price table gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<Usd>,
-    /// What it would have cost at list price, where it was part of a subscription: it then cost nothing.
+    /// The list price of a call that a subscription covered; its cost is then zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notional_usd: Option<Usd>,
-    /// From the first attempt to the answer, waiting between attempts included, in milliseconds.
+    /// Milliseconds from the first attempt to the answer, including the waits between attempts.
     pub latency_ms: u64,
-    /// Attempts made, the successful one included; 0 when the cost limit had no room for any.
+    /// Attempts made, the successful one included; 0 if the cost limit allowed none.
     pub attempts: u32,
-    /// Whether the provider stated the cost itself; else it is the list price of the tokens.
+    /// Whether the provider stated the cost; otherwise it is computed from list prices.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cost_stated: bool,
-    /// The number of the event that set money aside for it; absent without a cost limit.
+    /// The number of the event that reserved money for the call; absent without a cost limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reservation: Option<u64>,
     /// Set when the answer was cut: at the output limit, unless it was [`filtered`](Self::filtered) or
     /// [`interrupted`](Self::interrupted).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// Set when it was a content filter that cut the answer.
+    /// Set when a content filter cut the answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub filtered: bool,
-    /// Set when the server broke the answer off for a reason of its own.
+    /// Set when the server broke the answer off for its own reasons.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// The server's word for why the answer ended, where it is none of those above and of a complete answer.
+    /// The server's finish reason, if it is neither one of the above nor that of a complete answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
-    /// Set in a debate that branched off another one, where that one made the call and paid for it: it counts for
-    /// nothing here.
+    /// Set in a fork for calls that the original debate made and paid for: they count for nothing here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub copied: bool,
 }
 
 impl CallRecord {
-    /// Whether it used an unknown number of tokens: it was made, or may be billed, but no figures came.
+    /// Whether the call may be billed although no token counts arrived.
     pub fn is_silent(&self) -> bool {
         self.tokens.is_none() && (self.attempts > 0 || self.cost_usd.is_none())
     }
@@ -113,7 +112,7 @@ impl CallRecord {
     }
 }
 
-/// How an answer was cut that stands all the same.
+/// Why an answer is incomplete that is used all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cut {
@@ -121,14 +120,14 @@ pub enum Cut {
     OutputLimit,
     /// By the provider's content filter.
     ContentFilter,
-    /// By the server, for a reason of its own: aborted, short of resources, repeating itself.
+    /// By the server for its own reasons: aborted, out of resources, repeating itself.
     Interrupted,
-    /// At the length that summaries may have.
+    /// At the maximum length of summaries.
     MaxLength,
 }
 
 impl Cut {
-    /// Of an answer with these marks.
+    /// The cut that these marks describe.
     pub fn marked(truncated: bool, filtered: bool, interrupted: bool) -> Option<Self> {
         match (truncated, filtered, interrupted) {
             (_, true, _) => Some(Self::ContentFilter),
@@ -138,7 +137,7 @@ impl Cut {
         }
     }
 
-    /// What cut it, as a phrase after "was cut".
+    /// The cause, as a phrase after "was cut".
     pub fn how(self) -> &'static str {
         match self {
             Self::OutputLimit => "at the output limit",

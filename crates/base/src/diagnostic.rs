@@ -1,26 +1,26 @@
-//! What an error states besides its message: who caused it, and what can be done about it.
+//! Facts about an error besides its message: who caused it and what the user can do.
 
 use std::error::Error;
 use std::path::PathBuf;
 
-/// Whom an error is laid to; the exit code follows from it.
+/// Who or what caused an error; it determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCategory {
-    /// None of the others: a file cannot be written, or the program has a defect.
+    /// Everything else: a file cannot be written, or the program has a defect.
     General,
     /// The command line, or an input file.
     Arguments,
-    /// A provider: the calls of models failed for good.
+    /// A provider: calls of models failed for good.
     Provider,
     /// The configuration, or the environment's keys and settings.
     Configuration,
-    /// Nobody: something is in use at the moment, and the same will do later.
+    /// Temporary: something is in use, and a later attempt will succeed.
     Busy,
 }
 
-/// An error that may be the last word to the user.
+/// An error that may end the program.
 pub trait Diagnostic: Error + Send + Sync + 'static {
-    /// Whom it is laid to.
+    /// The category that determines the exit code.
     fn blame(&self) -> ErrorCategory;
 
     /// What the user can do about it, if the message does not say.
@@ -28,32 +28,32 @@ pub trait Diagnostic: Error + Send + Sync + 'static {
         None
     }
 
-    /// What can be done about it with means of the front end, which says how in its own words.
+    /// A remedy that the front end offers and puts into its own words.
     fn remedy(&self) -> Option<Remedy> {
         None
     }
 }
 
-/// Something that a front end lets its user do: the command line with an option or a command.
+/// An action that a front end offers: the command line as an option or a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remedy {
     /// Name this configuration.
     NameConfig(PathBuf),
-    /// Name the configuration that a saved debate was begun with.
+    /// Name the configuration that started a saved debate.
     NameConfigOfRecord,
     /// Name this environment file.
     NameEnvFile(PathBuf),
     /// Name this directory as context.
     NameContext(PathBuf),
-    /// Take the offline provider.
+    /// Use the offline provider.
     GoOffline,
-    /// Give a cost limit for this one question.
+    /// Set a cost limit for this question.
     LimitQuestion,
-    /// Give a limit of calls for this one question.
+    /// Set a limit of calls for this question.
     LimitCallsOfQuestion,
-    /// Ask the question again that is on record.
+    /// Ask the recorded question again.
     AskAgain,
-    /// Set this key of the configuration in another way.
+    /// Change this key of the configuration.
     Set(&'static str),
     /// Resume this debate.
     Resume(String),
@@ -61,7 +61,7 @@ pub enum Remedy {
     List,
     /// Verify the record.
     Verify,
-    /// Replay what was said so far.
+    /// Replay the debate so far.
     Replay,
 }
 

@@ -1,4 +1,4 @@
-//! Text files of the user's, which have to be UTF-8: what one is that is not. Bytes as digits.
+//! Reads the user's text files, which must be UTF-8, and guesses the encoding of those that are not. Also hexadecimal.
 
 use std::fmt::{self, Write};
 
@@ -16,14 +16,14 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 pub struct NotUtf8 {
     /// How many bytes at its beginning are UTF-8.
     pub valid_up_to: usize,
-    /// What it seems to be.
+    /// The likely encoding.
     pub seems: Encoding,
 }
 
 /// How a file seems to be encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
-    /// UTF-8 that ends in the middle of a character.
+    /// UTF-8 that ends within a character.
     Cut,
     /// It begins with UTF-16's byte order mark.
     Utf16,
@@ -33,7 +33,7 @@ pub enum Encoding {
     Windows1252,
     /// One byte for each character.
     Latin1,
-    /// It is no text.
+    /// It is not text.
     Binary,
 }
 
@@ -49,7 +49,7 @@ impl Encoding {
         }
     }
 
-    /// The name that `iconv` and editors know.
+    /// The name that `iconv` and editors use.
     fn name(self) -> Option<&'static str> {
         match self {
             Self::Utf16 => Some("UTF-16"),
@@ -64,12 +64,12 @@ impl Encoding {
 impl fmt::Display for Encoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Cut => "UTF-8 that was cut in the middle of a character",
+            Self::Cut => "UTF-8 that was cut within a character",
             Self::Utf16 => "UTF-16",
             Self::Utf32 => "UTF-32",
             Self::Windows1252 => "Windows-1252",
             Self::Latin1 => "Latin-1 (ISO 8859-1)",
-            Self::Binary => "no text at all",
+            Self::Binary => "not text",
         })
     }
 }

@@ -1,10 +1,10 @@
-//! Numbers, durations, money and lists as people read them, known to all that show or write them.
+//! Formats numbers, durations, money and lists for people.
 
 use std::time::Duration;
 
 use crate::money::Usd;
 
-/// What stands where a figure is not known.
+/// Shown for an unknown figure.
 pub const UNKNOWN: &str = "N/A";
 
 /// `12345` as `12,345`.
@@ -20,12 +20,12 @@ pub fn thousands(number: u64) -> String {
     grouped
 }
 
-/// `1,434 tokens`, with the singular where it belongs.
+/// `1,434 tokens`, or `1 token`.
 pub fn tokens(number: u64) -> String {
     counted(number, "token")
 }
 
-/// The same as a sum that lacks some calls: `at least 132 tokens (2 calls did not say)`.
+/// A sum of tokens that lacks some calls: `at least 132 tokens (2 calls did not say)`.
 pub fn sum_of_tokens(known: u64, silent_calls: u64) -> String {
     if silent_calls == 0 {
         return tokens(known);
@@ -47,7 +47,7 @@ pub fn list(items: &[String]) -> String {
     }
 }
 
-/// `1.2 s`, from a minute on `3 min 4 s`, from an hour on `2 h 5 min`. Takes milliseconds.
+/// Milliseconds as `1.2 s`, from a minute on as `3 min 4 s`, from an hour on as `2 h 5 min`.
 pub fn duration(millis: u64) -> String {
     let tenths = millis.saturating_add(50) / 100;
     let seconds = millis.saturating_add(500) / 1000;
@@ -66,17 +66,17 @@ pub fn clock(elapsed: Duration) -> String {
     if hours == 0 { format!("{minutes}:{seconds:02}") } else { format!("{hours}:{minutes:02}:{seconds:02}") }
 }
 
-/// `$0.0421`; `unknown` when it is not known, which is not the same as nothing.
+/// `$0.0421`, or `unknown` without an amount.
 pub fn cost(amount: Option<Usd>) -> String {
     amount.map_or_else(|| "unknown".to_owned(), |amount| amount.to_string())
 }
 
-/// [`cost`] where nothing else says what the figure is: `$0.0421`, `cost unknown`.
+/// [`cost`] for places without a label: `$0.0421`, `cost unknown`.
 pub fn named_cost(amount: Option<Usd>) -> String {
     if amount.is_none() { format!("cost {}", cost(amount)) } else { cost(amount) }
 }
 
-/// A cost with what a subscription covered beside it: `$0.0000, ≈ $0.08 at list price`.
+/// A cost with the list price that a subscription covered: `$0.0000, ≈ $0.08 at list price`.
 pub fn with_notional(cost: String, notional: Option<Usd>) -> String {
     match notional {
         Some(notional) => format!("{cost}, ≈ {} at list price", short_cost(notional)),
@@ -84,19 +84,19 @@ pub fn with_notional(cost: String, notional: Option<Usd>) -> String {
     }
 }
 
-/// An amount of which the cents are enough once there are some: `$0.21`, `$0.0421`.
+/// An amount in cents if it has any, else with four decimals: `$0.21`, `$0.0421`.
 pub fn short_cost(amount: Usd) -> String {
     let dollars = amount.dollars();
     if dollars >= 0.1 { format!("${dollars:.2}") } else { amount.to_string() }
 }
 
-/// A score or a share of 100 with at most one digit after the point: `72`, `72.5`.
+/// A score out of 100 with at most one decimal: `72`, `72.5`.
 pub fn score(score: f64) -> String {
     let text = format!("{score:.1}");
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
-/// How sure somebody is: `82 %`.
+/// A share as a percentage: `82 %`.
 pub fn percent(share: f64) -> String {
     format!("{} %", score(share))
 }

@@ -11,7 +11,7 @@ pub enum Segment {
     Index(usize),
 }
 
-/// The way from the top of a document to a value, shown as `agents[1].temperature`.
+/// The path from the top of a document to a value, shown as `agents[1].temperature`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct KeyPath(pub Vec<Segment>);
 
@@ -21,7 +21,7 @@ impl KeyPath {
         Self::default()
     }
 
-    /// Reads a path as it is shown: `agents[1].temperature`, `prices["gpt-4.1"].inputPerMTok`. Nothing when it is none.
+    /// Parses a path as shown: `agents[1].temperature`, `prices["gpt-4.1"].inputPerMTok`. `None` if it is malformed.
     pub fn parse(text: &str) -> Option<Self> {
         let mut path = Self::root();
         let mut rest = text;
@@ -50,12 +50,12 @@ impl KeyPath {
         (!path.0.is_empty()).then_some(path)
     }
 
-    /// The way on to a key.
+    /// This path extended by a key.
     pub fn key(&self, key: &str) -> Self {
         self.then(Segment::Key(key.to_owned()))
     }
 
-    /// The way on to an element.
+    /// This path extended by an index.
     pub fn index(&self, index: usize) -> Self {
         self.then(Segment::Index(index))
     }
@@ -66,7 +66,7 @@ impl KeyPath {
         path
     }
 
-    /// Everything but the last step, and that step's key.
+    /// The parent path and the last key; `None` if the last step is an index.
     pub fn split_key(&self) -> Option<(Self, &str)> {
         match self.0.split_last() {
             Some((Segment::Key(key), parent)) => Some((Self(parent.to_vec()), key)),

@@ -1,22 +1,22 @@
-//! What everything else knows, and what knows nothing: amounts and prices, calls and their tokens, calls of tools, figures
-//! and text as people read them, which files hold secrets, and what errors say of themselves.
+//! The ground floor, used by every other crate: amounts and prices, calls and their tokens, tool calls, figures
+//! and text for people, files with secrets, and diagnostics of errors.
 //!
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`call`] | one paid call of a model: tokens, cost, attempts |
-//! | [`diagnostic`] | what errors say beside their message: blame and hint |
-//! | [`encoding`] | text files that may not be UTF-8 |
+//! | [`diagnostic`] | an error's category, hint and remedy |
+//! | [`encoding`] | text files and their encodings |
 //! | [`figures`] | numbers, durations and money as people read them |
 //! | [`key_path`] | the path of a value within a JSON document |
 //! | [`markdown`] | small operations on Markdown text |
 //! | [`money`] | amounts and prices |
-//! | [`named!`] | enums whose variants have a name each |
-//! | [`problem`] | what can be told of a problem without a model |
-//! | [`provider`] | providers by name: the offline one, the default models, which API |
-//! | [`sanitize`] | text of any origin on its way to a terminal or a page |
-//! | [`secrets`] | which files are not shown to a model |
-//! | [`severity`] | how grave an objection is |
-//! | [`tool_call`] | calls of tools and their answers |
+//! | [`named!`] | enums with a name for each variant |
+//! | [`problem`] | facts about a problem that need no model |
+//! | [`provider`] | provider names, default models and kinds of API |
+//! | [`sanitize`] | cleans text for a terminal or a page |
+//! | [`secrets`] | files that models must not see |
+//! | [`severity`] | the severity of an objection |
+//! | [`tool_call`] | tool calls and their results |
 
 pub mod call;
 pub mod diagnostic;

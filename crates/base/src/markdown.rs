@@ -1,4 +1,4 @@
-//! Markdown around text that is not ours: fences, cells and lines that no content can break out of.
+//! Markdown around foreign text: fences, cells and lines that the text cannot break out of.
 
 use std::borrow::Cow;
 use std::iter::successors;
@@ -9,7 +9,7 @@ use memchr::memchr;
 pub fn fence(content: &str) -> String {
     let mut longest = 0;
     let mut rest = content.as_bytes();
-    // From run to run: this reads whole debates, and most of a text is no backtick.
+    // `memchr` because this reads whole debates that contain few backticks.
     while let Some(start) = memchr(b'`', rest) {
         let run = rest[start..].iter().take_while(|byte| **byte == b'`').count();
         longest = longest.max(run);
@@ -18,25 +18,24 @@ pub fn fence(content: &str) -> String {
     "`".repeat((longest + 1).max(3))
 }
 
-/// `content` between fences, with `info` after the opening one. The content stands on lines of its own, byte for byte.
+/// `content` between fences, byte for byte, with `info` after the opening one.
 pub fn fenced(info: &str, content: &str) -> String {
     let fence = fence(content);
     format!("{fence}{info}\n{content}\n{fence}")
 }
 
-/// `text` as a part of a line that is shown as it is: on one line, nothing in it marks, links or hides anything.
-/// Control characters become spaces, those that change the writing direction U+FFFD. Text without such characters is
-/// as it was, but for white space around it.
+/// `text` escaped for use within a line: it stays on one line, and cannot mark, link or hide anything. Control
+/// characters become spaces, and direction controls become U+FFFD. Other text changes only in its outer white space.
 pub fn inline(text: &str) -> Cow<'_, str> {
     escaped(text, None)
 }
 
-/// [`inline`] text as a table cell: with `|` escaped, too.
+/// [`inline`] text as a table cell: `|` is escaped, too.
 pub fn cell(text: &str) -> Cow<'_, str> {
     escaped(text, Some('|'))
 }
 
-/// [`inline`] text after which a heading ends: a last `#` of it stays a part of the heading.
+/// [`inline`] text as a heading: a trailing `#` stays part of it.
 pub fn heading(text: &str) -> Cow<'_, str> {
     let text = inline(text);
     match text.strip_suffix('#') {
@@ -45,7 +44,7 @@ pub fn heading(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// [`inline`] text that begins a line or a list item: no block begins with it.
+/// [`inline`] text at the start of a line or list item: it cannot begin a block.
 pub fn line(text: &str) -> Cow<'_, str> {
     let text = inline(text);
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -94,7 +93,8 @@ fn is_marked(c: char) -> bool {
     matches!(c, '\\' | '`' | '*' | '_' | '~' | '[' | '<' | '&')
 }
 
-/// Whether it does so between these two: most of them are ordinary text in some places, and names should stay readable.
+/// Whether `c` has a meaning between these two. Most marks are ordinary text in some places, and names should stay
+/// readable.
 fn means_something(c: char, before: Option<char>, after: &str) -> bool {
     let next = after.chars().next();
     match c {
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!([0, 25, 26, 27, 52].map(letters), ["A", "Z", "AA", "AB", "BA"]);
     }
 
-    /// The text that a page shows for `markdown`. Everything else is shown literally.
+    /// The text that a page shows for `markdown`.
     fn shown(markdown: &str) -> String {
         let arena = comrak::Arena::new();
         let mut options = comrak::Options::default();
@@ -209,7 +209,7 @@ mod tests {
         single_spaced(&text)
     }
 
-    /// What of a text may show on one line.
+    /// Replaces a character that must not appear on one line.
     fn visible(c: char) -> char {
         match c {
             _ if c.is_control() => ' ',

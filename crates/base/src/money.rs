@@ -1,4 +1,4 @@
-//! Money, exact: sums must not depend on the order in which calls finish.
+//! Exact money: sums do not depend on the order in which calls finish.
 
 use std::fmt;
 use std::iter::Sum;
@@ -10,22 +10,22 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::call::Tokens;
 use crate::figures::counted;
 
-/// An amount of US dollars, kept as whole picodollars (1e-12 USD), so that adding up is exact and
-/// commutative. On the wire it is a JSON number of dollars.
+/// An amount of US dollars in whole picodollars (1e-12 USD), so that addition is exact and commutative. Serialized as a
+/// JSON number of dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Usd(u64);
 
 const PICO_PER_DOLLAR: f64 = 1e12;
-/// The last digit that is shown: a hundredth of a cent.
+/// The last shown digit: a hundredth of a cent.
 const PICO_PER_SHOWN_DIGIT: u64 = 100_000_000;
 
 impl Usd {
-    /// Nothing.
+    /// No money.
     pub const ZERO: Self = Self(0);
     /// The largest amount.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// From dollars; negative and non-finite amounts become zero, amounts past 18 million dollars saturate.
+    /// Converts dollars; negative and non-finite amounts become zero, amounts over 18 million saturate.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -41,23 +41,23 @@ impl Usd {
         self.0 as f64 / PICO_PER_DOLLAR
     }
 
-    /// The price of `tokens` at `per_million` dollars for a million tokens.
+    /// The price of `tokens` at `per_million` dollars per million tokens.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub fn for_tokens(tokens: u64, per_million: f64) -> Self {
         Self::from_dollars(tokens as f64 * per_million / 1e6)
     }
 
-    /// So many times as much.
+    /// The amount multiplied by `factor`.
     pub fn times(self, factor: f64) -> Self {
         Self::from_dollars(self.dollars() * factor)
     }
 
-    /// The least amount of whole hundredths of a cent that is not less: what is shown of it is enough.
+    /// Rounds up to whole hundredths of a cent, the precision that is shown.
     pub fn rounded_up(self) -> Self {
         Self(self.0.div_ceil(PICO_PER_SHOWN_DIGIT).saturating_mul(PICO_PER_SHOWN_DIGIT))
     }
 
-    /// What is left of `self` after `other` is taken, never below zero.
+    /// `self - other`, or zero.
     pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -83,7 +83,7 @@ impl Sum for Usd {
     }
 }
 
-/// `$0.0123`: four digits after the point, as bills of model providers need.
+/// `$0.0123`: four decimals, as providers bill.
 impl fmt::Display for Usd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "${:.4}", self.dollars())
@@ -102,23 +102,23 @@ impl<'de> Deserialize<'de> for Usd {
     }
 }
 
-/// The limit of a debate: what it may cost, how many calls it may make, or both.
+/// The limit of a debate: in dollars, in calls, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BudgetLimit {
-    /// Dollars, where they are limited.
+    /// The limit in dollars, if any.
     pub usd: Option<Usd>,
-    /// Requests to models, where they are limited.
+    /// The limit in requests to models, if any.
     pub calls: Option<u32>,
 }
 
 impl BudgetLimit {
-    /// All that it allows. What is not limited is as much as there can be.
+    /// The whole allowance; an unlimited part is the maximum.
     pub fn whole(self) -> Amount {
         Amount { usd: self.usd.unwrap_or(Usd::MAX), requests: self.calls.unwrap_or(u32::MAX) }
     }
 }
 
-/// Dollars, and requests to models: what a limit is held against.
+/// Dollars and requests to models, as counted against a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Amount {
     /// The dollars.
@@ -128,7 +128,7 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self { usd: Usd::ZERO, requests: 0 };
 
     /// One request that costs this much.
@@ -136,22 +136,22 @@ impl Amount {
         Self { usd, requests: 1 }
     }
 
-    /// Whether a limit of `room` allows it.
+    /// Whether it fits into `room`.
     pub fn fits(self, room: Self) -> bool {
         self.usd <= room.usd && self.requests <= room.requests
     }
 
-    /// What is left after `other` is taken, never below zero.
+    /// `self - other`, or zero, for each part.
     pub fn saturating_sub(self, other: Self) -> Self {
         Self { usd: self.usd.saturating_sub(other.usd), requests: self.requests.saturating_sub(other.requests) }
     }
 
-    /// The greater of each.
+    /// The maximum of each part.
     pub fn max(self, other: Self) -> Self {
         Self { usd: self.usd.max(other.usd), requests: self.requests.max(other.requests) }
     }
 
-    /// So many times as much.
+    /// The amount multiplied by `count`.
     pub fn times(self, count: u32) -> Self {
         Self { usd: self.usd.times(f64::from(count)), requests: self.requests.saturating_mul(count) }
     }
@@ -189,59 +189,59 @@ impl fmt::Display for BudgetLimit {
     }
 }
 
-/// How many times the price of a cache write one costs that the cache keeps for an hour: Anthropic asks 2 times the price
-/// of input for it, and 1.25 times for five minutes ("Prompt caching").
+/// The price of a one-hour cache write relative to a five-minute one: Anthropic charges 2 and 1.25 times the price of
+/// input ("Prompt caching").
 const HOUR: f64 = 2.0 / 1.25;
 
-/// What a model costs, in US dollars for a million tokens.
+/// A model's prices in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Price {
     /// Input.
     #[schemars(range(min = 0))]
     pub input_per_m_tok: f64,
-    /// Input read from the provider's cache. Absent: like other input.
+    /// Input read from the provider's cache. Absent: the price of other input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub cached_input_per_m_tok: Option<f64>,
-    /// Input written to the provider's cache. Absent: 1.25 times other input for Claude models, like other input for
-    /// all others.
+    /// Input written to the provider's cache. Absent: 1.25 times the price of other input for Claude models, the price
+    /// of other input for all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub cache_write_per_m_tok: Option<f64>,
     /// Output.
     #[schemars(range(min = 0))]
     pub output_per_m_tok: f64,
-    /// What a request with a long prompt costs instead, all of it. Of list prices alone: a configured price has none.
+    /// The price of the whole request if its prompt is long. List prices only: configured prices have none.
     #[serde(skip)]
     pub long: Option<LongPrice>,
 }
 
-/// What a request costs whose prompt is longer than a certain number of tokens, in dollars for a million tokens.
+/// The price of a request whose prompt exceeds `above` tokens, in dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LongPrice {
-    /// The input tokens above which it holds.
+    /// Applies to prompts with more input tokens.
     pub above: u64,
     /// Input tokens.
     pub input_per_m_tok: f64,
-    /// Input tokens read from the cache; like other input when absent.
+    /// Input tokens read from the cache; absent: the price of other input.
     pub cached_input_per_m_tok: Option<f64>,
-    /// Input tokens written to the cache; like other input when absent.
+    /// Input tokens written to the cache; absent: the price of other input.
     pub cache_write_per_m_tok: Option<f64>,
     /// Output tokens.
     pub output_per_m_tok: f64,
 }
 
 impl Price {
-    /// Nothing is asked.
+    /// Everything is free.
     pub const FREE: Self = Self::flat(0.0, None, 0.0);
 
-    /// One price whatever the length of the prompt.
+    /// One price, regardless of the prompt's length.
     pub const fn flat(input_per_m_tok: f64, cached_input_per_m_tok: Option<f64>, output_per_m_tok: f64) -> Self {
         Self { input_per_m_tok, cached_input_per_m_tok, cache_write_per_m_tok: None, output_per_m_tok, long: None }
     }
 
-    /// Has cache writes cost `factor` times the input, where no price of theirs is given.
+    /// Prices cache writes at `factor` times the input unless they have a price.
     pub fn with_writes(self, factor: f64) -> Self {
         let of = |given: Option<f64>, input: f64| given.or(Some(input * factor));
         Self {
@@ -254,7 +254,7 @@ impl Price {
         }
     }
 
-    /// Each component of the higher of both prices.
+    /// The maximum of each component.
     pub fn at_least(self, other: Self) -> Self {
         let above = [self, other].into_iter().filter_map(|price| Some(price.long?.above)).min();
         let higher = |one: Self, two: Self| {
@@ -289,7 +289,7 @@ impl Price {
         self.cache_write_per_m_tok.unwrap_or(self.input_per_m_tok)
     }
 
-    /// What holds for a request with so many input tokens: a flat price.
+    /// The flat price of a request with this many input tokens.
     pub fn at(self, input_tokens: u64) -> Self {
         match self.long.filter(|long| input_tokens > long.above) {
             Some(long) => Self {
@@ -300,12 +300,12 @@ impl Price {
         }
     }
 
-    /// Whether it is nothing.
+    /// Whether every component is zero.
     pub fn is_free(self) -> bool {
         self.input_per_m_tok <= 0.0 && self.output_per_m_tok <= 0.0 && self.cache_write() <= 0.0
     }
 
-    /// What `tokens` of one request cost.
+    /// The cost of `tokens` used in one request.
     pub fn cost(self, tokens: Tokens) -> Usd {
         let price = self.at(tokens.input_tokens);
         let read = tokens.cached_input_tokens;
@@ -319,8 +319,7 @@ impl Price {
             + Usd::for_tokens(tokens.output_tokens, price.output_per_m_tok)
     }
 
-    /// The most that a request can cost: all of its input may be written to the cache, `for_an_hour` if the server does
-    /// that.
+    /// The maximum cost of a request: all input may be written to the cache, `for_an_hour` if the server does that.
     pub fn most(self, input_tokens: u64, output_tokens: u64, for_an_hour: bool) -> Usd {
         let none = Tokens { input_tokens, output_tokens, ..Tokens::default() };
         let written = Tokens { cache_write_tokens: input_tokens, ..none };
@@ -396,7 +395,7 @@ mod tests {
             (price, false, 24.0),
             (price.with_writes(1.25), false, 25.0),
             (price.with_writes(1.25), true, 28.0),
-            // What is not written costs as input does.
+            // Input that is not cached.
             (free, false, 24.0),
         ] {
             assert_eq!(most(price, for_an_hour), Usd::from_dollars(dollars), "{price:?}");

@@ -1,7 +1,7 @@
-//! Enums whose variants have a name each.
+//! Enums with a name for each variant.
 
-/// An enum whose variants have one name, on the wire and in messages. Gives it `ALL`, in the order of its variants, and
-/// `name`. It has to derive `Serialize` or `Deserialize`.
+/// An enum whose variants have one name, on the wire and in messages. Adds `ALL`, in the order of its variants, and
+/// `name`. It must derive `Serialize` or `Deserialize`.
 #[macro_export]
 macro_rules! named {
     (
@@ -16,7 +16,7 @@ macro_rules! named {
         }
 
         impl $enum {
-            /// All of them, in the order of their declaration.
+            /// All variants in the order of their declaration.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
             /// The name on the wire and in messages.

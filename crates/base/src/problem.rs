@@ -1,9 +1,9 @@
-//! What can be told of a problem without a model.
+//! Facts about a problem that need no model.
 
-/// The answer of a user who gives none.
+/// The recorded answer when the user gives none.
 pub const NO_ANSWER: &str = "NA";
 
-/// Shorter lines are headings and fragments, whatever words they hold.
+/// Shorter lines are headings and fragments.
 const SHORTEST: usize = 10;
 
 /// The lines of a problem that state a major requirement, without their bullets.

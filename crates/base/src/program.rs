@@ -1,12 +1,12 @@
-//! A program that answers in place of a server, as the user's own configuration describes it.
+//! A program that answers in place of a server, as the user configures it.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a program is called and what its output means. Only the user says this: a record has no more than the provider's
-/// name.
+/// How to call a program and read its output. Only the user's configuration has this: a record keeps only the
+/// provider's name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(rename = "Program")]
@@ -46,27 +46,27 @@ pub struct ProgramSettings {
     #[schemars(length(min = 1), example = &"--max-tokens")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens_arg: Option<String>,
-    /// Versions of a built-in program that may be called though nobody has tried them here: `2.1.331`, `2.1.*` or `*`.
+    /// Versions of a built-in program that may be called although they were not tested: `2.1.331`, `2.1.*` or `*`.
     #[schemars(inner(length(min = 1)))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow_versions: Vec<String>,
-    /// How many of its processes run at once at most. Default: 2.
+    /// The maximum number of its processes that run at once. Default: 2.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u32>,
 }
 
-/// What a program prints.
+/// The format of a program's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProgramOutput {
-    /// Its answer and nothing else.
+    /// Only the answer.
     Text,
     /// One JSON value.
     Json,
 }
 
-/// Changes to the environment of a program, which has none of the keys and addresses of providers.
+/// Changes to the environment of a program, which receives no keys or addresses of providers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(rename = "ProgramEnvironment")]

@@ -1,15 +1,15 @@
-//! Providers of models by name: what settings, records and clients all have to know of them.
+//! Names of providers, as settings, records and clients use them.
 
 use serde::{Deserialize, Serialize};
 
-/// The provider that calls no model: its answers were prepared beforehand.
+/// The provider that calls no model: its answers are canned.
 pub const OFFLINE: &str = "offline";
 
 /// The model name that debates of the offline provider record.
 pub const OFFLINE_MODEL: &str = "rehearsal";
 
-/// The default model of each provider: the first of these providers whose key is there, with this one model of it.
-/// Current, affordable, good at many things; looked at whenever the table of models is made anew.
+/// Each provider's default model. The first provider with a key serves everybody. The models are current, affordable
+/// and general; they are reviewed whenever the table of models is updated.
 pub const DEFAULT_MODELS: &[(&str, &str)] = &[
     ("openai", "gpt-5.6-luna"),
     ("anthropic", "claude-haiku-5-5"),
@@ -22,7 +22,7 @@ pub const DEFAULT_MODELS: &[(&str, &str)] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApiKind {
-    /// Responses first, Chat Completions where the server lacks it.
+    /// Responses first; Chat Completions if the server lacks it.
     #[default]
     Auto,
     /// The Responses API only.

@@ -1,16 +1,15 @@
-//! Text of models, servers and files on its way to a terminal or a page: it may say what it likes, but not steer.
+//! Cleans text of models, servers and files for a terminal or a page: it may say anything, but control nothing.
 //!
-//! Every way out cleans what it writes: `cli::terminal` results and notices, `display` what is shown of a run, and
-//! `report::html` the page. Clippy refuses standard output and standard error everywhere else.
+//! Each output cleans its text: `cli::terminal` results and notices, `display` the view of a run,
+//! `report::html` the page. Clippy forbids standard output and standard error everywhere else.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::markdown::{is_bidi_control, single_spaced};
 
-/// `text` without what could steer a terminal or reorder what it shows. Newlines and tabs stay, `\r\n` becomes `\n`,
-/// every other control character (ESC and the C1 range among them) is dropped. Characters that change the writing
-/// direction become U+FFFD, so that it shows that they were there.
+/// `text` without anything that could control a terminal or reorder the output. Newlines and tabs stay, `\r\n` becomes
+/// `\n`, all other control characters are dropped. Direction controls become a visible U+FFFD.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
@@ -28,9 +27,8 @@ pub fn one_line(text: &str) -> String {
     single_spaced(&sanitize(text))
 }
 
-/// `json` with escapes for what could steer a terminal: JSON allows characters that do (the C1 range), that reorder
-/// text, or that end a line for some readers (U+0085, U+2028). They can only stand in strings, where an escape means
-/// the same.
+/// Escapes characters in `json` that could control a terminal (the C1 range), reorder text, or end a line for some
+/// readers (U+0085, U+2028). They occur only in strings, where an escape means the same.
 pub fn escaped_json(json: String) -> String {
     let needs_escape = |c: char| is_unsafe(c) || matches!(c, '\u{2028}' | '\u{2029}');
     if !json.contains(needs_escape) {
@@ -39,7 +37,7 @@ pub fn escaped_json(json: String) -> String {
     let mut safe = String::with_capacity(json.len() + 16);
     for c in json.chars() {
         if needs_escape(c) {
-            // All of them are in the basic plane: four digits are enough. Writing to a string cannot fail.
+            // All of them are in the basic plane, so four digits suffice. Writing to a string cannot fail.
             let _ = write!(safe, "\\u{:04x}", u32::from(c));
         } else {
             safe.push(c);

@@ -1,8 +1,7 @@
-//! Which files are not shown to a model, even where reading is allowed: those that commonly hold keys, tokens or
-//! passwords, by their names and by how a private key begins.
+//! Files that models must not see, even where reading is allowed: files that commonly hold keys, tokens or passwords,
+//! by their names and by the beginning of a private key.
 //!
-//! The list errs on the side of silence. A file that a model misses can be given another name by its owner; a key that
-//! a model was shown is a key to be replaced.
+//! The list is cautious. An owner can rename a file that a model needs; a leaked key must be replaced.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -11,13 +10,13 @@ use std::sync::Arc;
 
 use secrecy::{ExposeSecret, SecretString};
 
-// The lists are texts of words, which stay readable however long they grow.
+// Each list is one string of words, which stays readable as it grows.
 
-/// Directories whose contents are nobody's business.
+/// Directories with private contents.
 const DIRECTORIES: &str = "\
     .ssh .gnupg .aws .azure .kube .oci .aliyun .gcloud .password-store .1password .vault .secrets .env.d";
 
-/// Directories that are secret below another one.
+/// Directories that are secret inside another one.
 const DIRECTORIES_IN: &[(&str, &str)] =
     &[(".config", "gcloud"), (".config", "gh"), (".config", "op"), (".config", "rclone"), (".svn", "auth")];
 
@@ -31,16 +30,16 @@ const NAMES: &str = "\
     key3.db key4.db cookies.sqlite cookies.txt wallet.dat secring.gpg shadow gshadow .token .secret .secrets \
     .vault_pass .vault-pass .vault_password";
 
-/// Files whose names begin so.
+/// Beginnings of file names.
 const BEGINNINGS: &str = "\
     id_rsa id_dsa id_ecdsa id_ed25519 ssh_host_ client_secret";
 
-/// Files whose names end so.
+/// Endings of file names.
 const ENDINGS: &str = "\
     .pem .key .p12 .pfx .pkcs12 .p8 .ppk .jks .keystore .bks .kdb .kdbx .keytab .keychain .keychain-db .agekey \
     .ovpn .tfvars .tfvars.json .tfstate .kubeconfig .secret .secrets .token";
 
-/// Files of these names in any form in which data is kept; as source code or prose they are harmless.
+/// File stems that are secret in any data format; source code and prose with these names are harmless.
 const STEMS: &str = "\
     secret secrets credential credentials password passwords token tokens access_token api_key api-key apikey \
     api_keys api-keys apikeys service-account service_account serviceaccount service-account-key \
@@ -48,7 +47,7 @@ const STEMS: &str = "\
 const DATA: &str = "\
     json json5 yml yaml toml ini cfg conf config xml properties plist txt csv db sqlite dat enc env";
 
-/// Files of a common name that hold secrets below these directories, at any depth.
+/// Common file names that are secret below these directories, at any depth.
 const NAMES_IN: &[(&str, &[&str])] = &[
     (".git", &["config", "config.worktree", "fetch_head"]),
     (".hg", &["hgrc"]),
@@ -59,14 +58,14 @@ const NAMES_IN: &[(&str, &[&str])] = &[
     (".config", &["hub", "hosts.yml"]),
 ];
 
-/// What editors, tools and people put behind the name of a copy.
+/// Suffixes that editors, tools and people give to copies.
 const COPIES: &[&str] = &[
     "~", ".bak", ".backup", ".old", ".orig", ".save", ".saved", ".swp", ".swo", ".tmp", ".temp", ".copy", " copy",
     " - copy", ".dist", ".prev", ".rej", "#", "_bak", "_old", "-bak", "-old",
 ];
 
-/// Whether the file at a path commonly holds keys, tokens or passwords, going by its name and by the directories it is
-/// in. A second name (hard link) that a secret was given by its owner is not seen through.
+/// Whether the name or directory of a file suggests keys, tokens or passwords. Does not detect hard links with other
+/// names.
 pub fn may_hold_secrets(path: &Path) -> bool {
     is_secret_place(path) || is_secret_file(path)
 }
@@ -77,21 +76,19 @@ pub fn is_secret_file(path: &Path) -> bool {
     name.is_some_and(|name| is_environment_file(&name) || is_secret_name(&name, path))
 }
 
-/// Whether a path leads through, or to, a directory that is not to be looked into.
+/// Whether a path leads through, or to, a private directory.
 pub fn is_secret_place(path: &Path) -> bool {
     let names: Vec<String> = path.iter().map(lower).collect();
     let is_pair = |pair: &[String]| matches!(pair, [outer, inner] if DIRECTORIES_IN.contains(&(outer, inner)));
     names.iter().any(|name| one_of(DIRECTORIES, name)) || names.windows(2).any(is_pair)
 }
 
-/// Whether a path leads through, or to, what git keeps of a repository: its objects and logs hold every text that was
-/// ever committed.
+/// Whether a path leads through, or to, git's data, which hold every text ever committed.
 pub fn is_in_git(path: &Path) -> bool {
     path.iter().any(|name| lower(name) == ".git")
 }
 
-/// Whether a text has a private key in it, in the form in which tools write them: by itself, or as the value of
-/// `private_key` in the JSON of a service account.
+/// Whether a text contains a private key: as a PEM block, or as `private_key` in the JSON of a service account.
 pub fn holds_private_key(text: &str) -> bool {
     let begins = |line: &str| {
         let label = line.trim().strip_prefix("-----BEGIN ").and_then(|rest| rest.strip_suffix("-----"));
@@ -102,7 +99,7 @@ pub fn holds_private_key(text: &str) -> bool {
     text.lines().any(begins) || holds_account_key(text)
 }
 
-/// Whether `"private_key"` is followed by the beginning of a PEM block, whatever the layout of the JSON.
+/// Whether a PEM block follows `"private_key"`, in any layout of the JSON.
 fn holds_account_key(text: &str) -> bool {
     text.match_indices("\"private_key\"").any(|(at, name)| {
         let value = text[at + name.len()..].trim_start().strip_prefix(':').map(str::trim_start);
@@ -112,18 +109,18 @@ fn holds_account_key(text: &str) -> bool {
     })
 }
 
-/// Shorter values stand in texts by chance: servers on the own machine take any key, such as `none`.
+/// Shorter values may occur in texts by chance: local servers accept any key, such as `none`.
 const SHORTEST_KEY: usize = 16;
-/// How much of a key at the end of a text that was cut is worth hiding, in bytes.
+/// The shortest beginning of a key, in bytes, that is hidden at the end of a cut text.
 const SHORTEST_PIECE: usize = 8;
-/// Words in what stands in place of a key until somebody puts one there.
+/// Words of placeholders for keys.
 const PLACEHOLDERS: &str = "\
     your-api your_api your-key your_key your-secret your_secret your-openai your_openai yourapikey yourkey \
     api-key-here api_key_here key-here key_here placeholder changeme change-me change_me change-this replace-me \
     replace_me replace-with replace_with replaceme insert-your insert_your example dummy not-needed not_needed \
     notneeded no-key-required no_key_required xxxxxxxx ........ ********";
 
-/// The values of the user's keys, each with the variable that it is in.
+/// The values of the user's keys, each with its variable.
 #[derive(Clone, Default)]
 pub struct KnownKeys(Arc<[(String, SecretString)]>);
 
@@ -134,22 +131,22 @@ impl std::fmt::Debug for KnownKeys {
 }
 
 impl KnownKeys {
-    /// Those of these values that are keys: long enough, and no placeholders.
+    /// Keeps the values that are real keys: long enough and no placeholders.
     pub fn new(values: impl IntoIterator<Item = (String, SecretString)>) -> Self {
         let is_key = |value: &str| value.len() >= SHORTEST_KEY && !is_placeholder(value);
         let mut keys: Vec<_> = values.into_iter().filter(|(_, value)| is_key(value.expose_secret())).collect();
-        // One that is part of another must not leave the rest of that.
+        // Longer keys first: a key may contain another one.
         keys.sort_by_key(|(_, value)| std::cmp::Reverse(value.expose_secret().len()));
         Self(keys.into())
     }
 
-    /// The variable whose value stands in a text.
+    /// The variable whose value the text contains.
     pub fn find(&self, text: &str) -> Option<&str> {
         let mut keys = self.0.iter();
         keys.find(|(_, value)| text.contains(value.expose_secret())).map(|(variable, _)| variable.as_str())
     }
 
-    /// The text with the name of its variable in place of each value.
+    /// The text with each value replaced by the name of its variable.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
         for (variable, value) in self.0.iter() {
@@ -160,7 +157,7 @@ impl KnownKeys {
         text
     }
 
-    /// The same of a text that was cut: it may end within a value.
+    /// [`redact`](Self::redact) for a cut text, which may end within a value.
     pub fn redact_cut<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let text = self.redact(text);
         let piece = |value: &str| {
@@ -185,7 +182,7 @@ fn is_placeholder(value: &str) -> bool {
     is_template || words(PLACEHOLDERS).any(|word| value.contains(word))
 }
 
-/// Whether both paths lead to one file, through whatever links.
+/// Whether both paths lead to the same file, through any links.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -207,7 +204,7 @@ fn one_of(list: &'static str, name: &str) -> bool {
     words(list).any(|word| word == name)
 }
 
-/// Not every file system tells `.ENV` from `.env`.
+/// Lower case, since some file systems do not distinguish `.ENV` from `.env`.
 fn lower(name: &OsStr) -> String {
     name.to_string_lossy().to_lowercase()
 }
@@ -233,12 +230,12 @@ fn is_secret_name(name: &str, path: &Path) -> bool {
         || NAMES_IN.iter().any(|(directory, names)| names.contains(&name) && is_below(path, directory))
 }
 
-/// A bare repository is a directory such as `project.git`.
+/// Includes bare repositories such as `project.git`.
 fn is_below(path: &Path, directory: &str) -> bool {
     path.parent().into_iter().flat_map(Path::iter).map(lower).any(|name| name.ends_with(directory))
 }
 
-/// The name of which another one is a copy.
+/// The original name of a copy.
 fn original(name: &str) -> &str {
     let mut name = name.trim_start_matches('#');
     // Emacs locks `.#name`, Vim keeps `.name.swp`.

@@ -1,14 +1,14 @@
-//! How grave an objection is.
+//! The severity of an objection.
 
 use serde::{Deserialize, Serialize};
 
 crate::named! {
-    /// How grave a point is; the gravest comes first.
+    /// The severity of a point, the gravest first.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum Severity {
         /// A major requirement fails.
         Blocking = "blocking",
-        /// A major requirement is at risk, or a minor one fails; also where the text does not say.
+        /// A major requirement is at risk, or a minor one fails. Also the default for texts that do not say.
         Major = "major",
         /// Anything less.
         Minor = "minor",

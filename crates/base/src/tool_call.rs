@@ -1,4 +1,4 @@
-//! Calls of tools, as models make them and as they are answered.
+//! Tool calls by models, and their results.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// Why a call has no answer: `{"status":"error","error":…}`.
+    /// The result of a call that failed: `{"status":"error","error":…}`.
     pub fn error(call: &ToolCall, error: &str) -> Self {
         let content = serde_json::json!({ "status": "error", "error": error }).to_string();
         Self { tool_call_id: call.id.clone(), role: "tool".to_owned(), content }

@@ -1,4 +1,4 @@
-//! What the user should know of the models in use before the first call.
+//! Warnings about the models in use, given before the first call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use dialectic_llm::models::{current_near, family, named};
 use dialectic_record::debate::{AgentSettings, Settings};
 use dialectic_record::protocol::{REVIEW, author_and_reviewers};
 
-/// Models that no longer answer on `day`, and output limits above what a model can write.
+/// Warns of models that are retired on `day`, and of output limits above a model's maximum.
 pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
     let mut retired: BTreeMap<(&str, &str), (NaiveDate, Vec<&str>)> = BTreeMap::new();
     let mut warnings = Vec::new();
@@ -22,19 +22,19 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
             of_model.1.push(agent.id.as_str());
         }
         if !agent.tools.is_empty() && is_program(&agent.provider, &settings.providers) {
-            warnings.push(format!("`{}` has tools, and its provider is a program, which takes none", agent.id));
+            warnings.push(format!("`{}` has tools, but its provider is a program, which supports none", agent.id));
         }
         if let Some((asked, most)) = agent.max_tokens.zip(limits_of(agent, settings).max_output)
             && asked > most
         {
             let AgentSettings { id, model, .. } = agent;
             warnings
-                .push(format!("`{id}` may write {asked} tokens (`maxTokens`), and `{model}` writes {most} at most"));
+                .push(format!("`{id}` may write {asked} tokens (`maxTokens`), but `{model}` writes at most {most}"));
         }
     }
     for ((provider, model), (since, users)) in retired {
         let near = named(&current_near(provider, model, day));
-        let instead = if near.is_empty() { String::new() } else { format!("; near it and current: {near}") };
+        let instead = if near.is_empty() { String::new() } else { format!("; similar current models: {near}") };
         let users = users.join(", ");
         warnings.push(format!(
             "`{model}` was retired by {provider} on {since}: its calls will fail (used by {users}){instead}"
@@ -43,21 +43,21 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
     warnings
 }
 
-/// That all agents and the judge are of one family of models, and what to do about it; nothing where they are not,
-/// where that cannot be told from their names, or where no model is called.
+/// A warning if all agents and the judge belong to one family of models, with advice. `None` if they do not, if their
+/// names do not tell, or if no model is called.
 pub fn one_family(settings: &Settings) -> Option<String> {
     let called = everybody(settings).filter(|agent| agent.provider != OFFLINE);
     let families: Option<BTreeSet<&str>> = called.map(|agent| family(&agent.model)).collect();
     let families: Vec<&str> = families?.into_iter().collect();
     let [family] = families.as_slice() else { return None };
     Some(format!(
-        "All agents and the judge are of one family of models ({family}). Mixed panels debate better than uniform ones: \
-         give one agent, or the judge, a `provider` and `model` of another family."
+        "All agents and the judge belong to one family of models ({family}). Mixed panels debate better: \
+             give one agent, or the judge, a `provider` and `model` of another family."
     ))
 }
 
-/// Which reviewers of a debate by the protocol `review` are of the author's family of models, and share its blind spots
-/// then; nothing if none is, or for other protocols.
+/// A warning that names the reviewers of the protocol `review` that belong to the author's family of models and may
+/// share its blind spots.
 pub fn related_reviewers(settings: &Settings) -> Option<String> {
     if settings.debate.protocol != REVIEW.name {
         return None;
@@ -68,7 +68,8 @@ pub fn related_reviewers(settings: &Settings) -> Option<String> {
     (!related.is_empty()).then(|| {
         let (author, reviewers) = (&author.id, related.join(", "));
         format!(
-            "{reviewers}: of the same family of models as the author, {author}. A reviewer of another one finds more."
+            "{reviewers}: of the same family of models as the author, {author}. A reviewer of another \
+                 family finds more."
         )
     })
 }

@@ -1,4 +1,4 @@
-//! Agents and judge: from entries of the file to settings, and which of the agents take part.
+//! Agents and judge: turns entries of the file into settings and selects the agents that take part.
 
 use serde_json::{Map, Value};
 
@@ -13,19 +13,19 @@ use super::layers::{Layers, ValueSource, laid_over};
 use super::names;
 use super::rules::{check_summarization, switch_on_summarization};
 
-/// Above this answers tend to become erratic, which is allowed but rarely meant.
+/// Answers tend to become erratic above this temperature, which is allowed but rarely intended.
 const WARM: f64 = 1.0;
-/// The role of an agent whose own is not known.
+/// The role of an agent whose own is unknown.
 const FALLBACK_ROLE: &str = "architect";
 
-/// What agents are resolved against.
+/// The context in which agents are resolved.
 pub(super) struct AgentScope<'a> {
-    /// Roles that the user has files for.
+    /// Roles that have a prompt file of the user's.
     pub(super) own_roles: &'a [String],
     pub(super) providers: &'a [&'a str],
-    /// The debate's, which agents change key by key.
+    /// The debate's summarization, which agents override key by key.
     pub(super) summarization: &'a SummarizationSettings,
-    /// Whether the debate's section says that nothing is summarized.
+    /// Whether the debate's section turns summarization off.
     pub(super) is_summarization_off: bool,
 }
 
@@ -34,24 +34,22 @@ impl AgentScope<'_> {
         names::built_in_roles().into_iter().chain(self.own_roles.iter().map(String::as_str)).collect()
     }
 
-    /// An agent that is built in.
     pub(super) fn built_in(&self, agent: AgentSettings) -> ResolvedAgent {
         let agent = AgentSettings { summarization: self.summarization.clone(), ..agent };
         ResolvedAgent { place: None, agent, model: None }
     }
 }
 
-/// An agent, or the judge.
 pub(super) struct ResolvedAgent {
-    /// The place in the file; a built-in agent has none.
+    /// Its place in the file; `None` for a built-in agent.
     pub(super) place: Option<usize>,
     pub(super) agent: AgentSettings,
-    /// Where the model is from, unless the file says it.
+    /// The source of its model, unless it is the file.
     pub(super) model: Option<ValueSource>,
 }
 
 impl ResolvedAgent {
-    /// Has another model serve it.
+    /// Replaces provider and model.
     pub(super) fn lend(&mut self, served: &ServedModel, source: ValueSource) {
         served.provider.clone_into(&mut self.agent.provider);
         served.model.clone_into(&mut self.agent.model);
@@ -59,7 +57,7 @@ impl ResolvedAgent {
     }
 }
 
-/// The agents of the file that are switched on, in its order.
+/// The enabled agents in the order of the file.
 pub(super) fn enabled_agents(
     entries: &[Value],
     scope: &AgentScope,
@@ -72,13 +70,13 @@ pub(super) fn enabled_agents(
         let path = KeyPath::root().key("agents").index(index);
         let place = path.to_string();
         for key in ["id", "name", "model"] {
-            // Without a server there is no model to choose.
+            // The offline provider has no model to choose.
             if !keys.contains_key(key) && (key != "model" || entry["provider"] != OFFLINE) {
                 findings.problem(path.key(key), "is missing");
             }
         }
         if !keys.contains_key("role") {
-            findings.warn(format!("`{path}` has no role; {FALLBACK_ROLE} is used"));
+            findings.warn(format!("`{path}` has no role; using using {FALLBACK_ROLE}"));
         }
         let default = AgentSettings { id: AgentId::new(place.clone()), name: place, ..defaults::unnamed_agent() };
         let agent = agent(keys, &path, default, scope, layers, findings);
@@ -87,13 +85,13 @@ pub(super) fn enabled_agents(
     agents
 }
 
-/// Provider and model of an entry that names both.
+/// The provider and model of an entry that names both.
 pub(super) fn served(entry: &Value) -> Option<ServedModel> {
     let text = |key: &str| entry[key].as_str().map(str::to_owned);
     Some(ServedModel { provider: text("provider")?, model: text("model")? })
 }
 
-/// The judge of the file; what it leaves out is the default judge's, but for provider and model: without both it has
+/// The judge of the file. Missing values are the default judge's, except that without a provider and model it uses
 /// those of the first agent.
 pub(super) fn judge(
     entry: &Map<String, Value>,
@@ -155,7 +153,7 @@ fn agent(
         findings.warn(format!("`{path}.temperature` is {temperature}; above {WARM} answers tend to become erratic"));
     }
     agent.role = role(&agent.role, scope).unwrap_or_else(|unknown| {
-        findings.warn(format!("{unknown} at `{path}.role`; {FALLBACK_ROLE} is used"));
+        findings.warn(format!("{unknown} at `{path}.role`; using {FALLBACK_ROLE}"));
         layers.forget(&path.key("role"));
         FALLBACK_ROLE.to_owned()
     });
@@ -169,13 +167,13 @@ fn criteria_of(written: &[String], path: &KeyPath, findings: &mut Diagnostics) -
     let criteria: Vec<String> = written.iter().map(|criterion| criterion.trim().to_owned()).collect();
     for (index, criterion) in criteria.iter().enumerate() {
         if !criterion.is_empty() && criteria[..index].contains(criterion) {
-            findings.problem(path.index(index), format!("names `{criterion}` once more"));
+            findings.problem(path.index(index), format!("repeats `{criterion}`"));
         }
     }
     (!criteria.is_empty()).then_some(criteria)
 }
 
-/// A role as it is known, or what to say of one that is not.
+/// The canonical name of a role, or the error for an unknown one.
 fn role(written: &str, scope: &AgentScope) -> Result<String, String> {
     let own = scope.own_roles.iter().map(String::as_str).find(|own| *own == written);
     let built_in = names::built_in_roles().into_iter().find(|known| known.eq_ignore_ascii_case(written.trim()));
@@ -197,7 +195,7 @@ fn tools(entries: &[Value], path: &KeyPath, findings: &mut Diagnostics) -> Vec<T
     tools
 }
 
-/// The roles that `--agents` names, each once and as it is known; an error for one that does not exist.
+/// The roles that `--agents` names, canonical and without repeats; an error if one does not exist.
 pub(super) fn asked_roles(asked: &[String], scope: &AgentScope) -> Result<Vec<String>, String> {
     let known = scope.roles();
     let mut roles: Vec<String> = Vec::new();
@@ -211,7 +209,7 @@ pub(super) fn asked_roles(asked: &[String], scope: &AgentScope) -> Result<Vec<St
     Ok(roles)
 }
 
-/// The agents with one of `roles`, in their order, then a built-in one of each role that none of them has.
+/// The agents with one of `roles`, in their order, then a built-in agent for each missing role.
 pub(super) fn of_roles(agents: Vec<ResolvedAgent>, roles: &[String], scope: &AgentScope) -> Vec<ResolvedAgent> {
     let mut agents: Vec<ResolvedAgent> = agents.into_iter().filter(|one| roles.contains(&one.agent.role)).collect();
     for role in roles {
@@ -227,7 +225,7 @@ pub(super) fn of_roles(agents: Vec<ResolvedAgent>, roles: &[String], scope: &Age
     agents
 }
 
-/// Reports every id that is used twice, at its second place.
+/// Reports duplicate ids at their second place.
 pub(super) fn check_ids(
     agents: &[ResolvedAgent],
     judge: &AgentSettings,

@@ -1,4 +1,4 @@
-//! Changes to settings that are saved already: `debate.rounds=4`.
+//! Changes to saved settings: `debate.rounds=4`.
 
 use std::str::FromStr;
 
@@ -20,7 +20,7 @@ use super::schema::{self, keys_at};
 use super::suggest::suggestion;
 use super::{names, programs};
 
-/// A setting, by its path as in the configuration, and its new value.
+/// A setting, by its path in the configuration, and its new value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingChange {
     path: KeyPath,
@@ -28,7 +28,7 @@ pub struct SettingChange {
 }
 
 impl SettingChange {
-    /// Which setting.
+    /// The path of the setting.
     pub fn path(&self) -> &KeyPath {
         &self.path
     }
@@ -39,24 +39,24 @@ impl SettingChange {
 pub struct Changed {
     /// The settings.
     pub settings: Settings,
-    /// What the user should know of the changes.
+    /// Warnings about the changes.
     pub warnings: Vec<String>,
 }
 
-/// The key is the way to a value (`agents[1].model`, or `agents.<id>.model`), the value JSON or else a text.
+/// Parses `agents[1].model=…` or `agents.<id>.model=…`; the value is JSON or else plain text.
 impl FromStr for SettingChange {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (key, value) = text.split_once('=').ok_or("expected `<key>=<value>`, such as `debate.rounds=4`")?;
-        let path = KeyPath::parse(key.trim()).ok_or_else(|| format!("`{key}` is no key; write `debate.rounds`"))?;
+        let path = KeyPath::parse(key.trim()).ok_or_else(|| format!("`{key}` is not a key; write `debate.rounds`"))?;
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
         Ok(Self { path, value })
     }
 }
 
-/// Changes settings by the rules of a configuration file. What inherits its value, as an agent's summarization does
-/// from the debate's, follows a change of that.
+/// Changes settings by the rules of a configuration file. Inherited values, such as an agent's summarization, follow
+/// a change of the debate's.
 ///
 /// # Errors
 /// A key is unknown, or a value cannot be used or has no effect.
@@ -68,7 +68,7 @@ pub fn change_settings(
 ) -> Result<Changed, ConfigError> {
     let mut own_roles = settings.base_dir.as_deref().map(role_files).unwrap_or_default();
     for agent in settings.agents.iter().chain([&settings.judge]) {
-        // A role whose file is gone is missed when the panel is built; it must not become another one here.
+        // A missing role file is reported when the panel is built; the role must not change here.
         if !names::built_in_roles().contains(&agent.role.as_str()) && !own_roles.contains(&agent.role) {
             own_roles.push(agent.role.clone());
         }
@@ -107,12 +107,12 @@ pub fn change_settings(
     Ok(Changed { settings, warnings })
 }
 
-/// Checks that each change gives its key another value than it has.
+/// Checks that each change sets a new value.
 ///
 /// # Errors
 /// A key is unknown, or has the value already.
 pub fn check_changes(settings: &Settings, changes: &[SettingChange]) -> Result<(), ConfigError> {
-    // Another protocol brings values of its own, which may be kept from doing so.
+    // Another protocol brings its own values, and a change may keep the current one.
     if changes.iter().any(|change| change.path.to_string() == "debate.protocol") {
         return Ok(());
     }
@@ -130,13 +130,13 @@ fn fault(message: String) -> ConfigError {
     ConfigError::Argument { option: "--set", message }
 }
 
-/// Settings in the form of a configuration file that leads to them.
+/// The configuration file that leads to these settings.
 fn as_file(settings: &Settings) -> Value {
     let mut file = programs::with_programs(settings);
     if let Some(keys) = file.as_object_mut() {
         keys.remove("baseDir");
         keys.remove("contextDir");
-        // Records of earlier versions have them.
+        // Records of earlier versions have this key.
         keys.remove("embedder");
     }
     if let Some(convergence) = file.pointer_mut("/debate/arena/convergence").and_then(Value::as_object_mut) {
@@ -154,7 +154,7 @@ fn as_file(settings: &Settings) -> Value {
     file
 }
 
-/// The path with agents' ids as their places; an error when it leads to a key that does not exist.
+/// The path with agents' ids replaced by their indices; an error if a key does not exist.
 fn known_path(file: &Value, path: &KeyPath) -> Result<KeyPath, ConfigError> {
     let mut known = KeyPath::root();
     for segment in &path.0 {
@@ -192,13 +192,13 @@ fn put(file: &mut Value, path: &KeyPath, new: &Value) -> Result<(), ConfigError>
             (Segment::Index(index), Value::Array(elements)) => elements.get_mut(*index),
             _ => None,
         };
-        place = next.ok_or_else(|| fault(format!("{path}: there is no such place")))?;
+        place = next.ok_or_else(|| fault(format!("{path}: there is no such key")))?;
     }
     *place = new.clone();
     Ok(())
 }
 
-/// The settings that a file leads to, and warnings.
+/// The settings that result from a file, and warnings.
 fn resolved(file: &Value, context: &ResolveContext) -> Result<(Settings, Vec<String>), ConfigError> {
     let checked = check(&schema::CONFIG, file, |_| false)
         .map_err(|wrong| fault(format!("{}: expected {}, found {}", wrong.path, wrong.expected, wrong.found)))?;
@@ -222,7 +222,7 @@ fn resolved(file: &Value, context: &ResolveContext) -> Result<(Settings, Vec<Str
     Err(fault(findings.problems.iter().map(ConfigProblem::to_string).collect::<Vec<_>>().join("; ")))
 }
 
-/// Whether both are the same value, whatever numbers are written like.
+/// Whether two values are equal, regardless of how numbers are written.
 fn is_equal(one: &Value, other: &Value) -> bool {
     match (one.as_f64(), other.as_f64()) {
         (Some(one), Some(other)) => one.total_cmp(&other).is_eq(),
@@ -230,8 +230,7 @@ fn is_equal(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Whether a value that was set is another one in the settings: a role that nobody knows, a model of a provider that
-/// has but one.
+/// Whether the settings ignore a new value: an unknown role, or a model for a provider that has only one.
 fn has_no_effect(effective: &Value, file: &Value, path: &KeyPath, value: &Value) -> bool {
     let mut path = path.clone();
     if let [Segment::Key(section), Segment::Index(index), ..] = path.0.as_mut_slice()
@@ -239,7 +238,7 @@ fn has_no_effect(effective: &Value, file: &Value, path: &KeyPath, value: &Value)
     {
         let id = &file["agents"][*index]["id"];
         let agents = effective["agents"].as_array();
-        // An agent that was switched off is no part of the settings.
+        // The settings omit agents that were switched off.
         let Some(place) = agents.into_iter().flatten().position(|agent| agent["id"] == *id) else { return false };
         *index = place;
     }
@@ -321,7 +320,7 @@ mod tests {
         --set debates.rounds: unknown key `debates` (did you mean `debate`?)
         --set debate.rounds: expected a number, found a string
         --set debate.rounds: must be a whole number of at least 1, not 0
-        --set debate.rounds.x: there is no such place
+        --set debate.rounds.x: there is no such key
         --set unknown key `debate.terminationCondition.typ` (did you mean `type`?)
         --set debate.terminationCondition.type: expected one of `fixed`, `convergence`, `quality`, `resolved`, found `sometimes`
         --set agents.agent-kis.model: there is no agent `agent-kis` (did you mean `agent-kiss`?)
@@ -332,7 +331,7 @@ mod tests {
         --set judge.model: expected a string, found a number
         --set baseDir: unknown key `baseDir` (known: `agents`, `debate`, `hooks`, `judge`, `model`, `models`, `prices`, `provider`, `providers`)
         expected `<key>=<value>`, such as `debate.rounds=4`
-        `` is no key; write `debate.rounds`
+        `` is not a key; write `debate.rounds`
         "#);
     }
 }

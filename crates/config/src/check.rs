@@ -1,5 +1,5 @@
-//! A value held against the schema of what is read: types, bounds and names of keys. The schema comes from the types of
-//! the settings, so that a key is described once.
+//! Checks a value against the schema: types, bounds and names of keys. The schema is generated from the types of the
+//! settings, so that each key is described once.
 
 use serde_json::{Map, Number, Value};
 
@@ -7,40 +7,39 @@ use dialectic_base::key_path::KeyPath;
 
 use super::suggest::suggestion;
 
-/// A name that is longer is not shown.
+/// Longer names are not shown.
 const LONGEST_NAME: usize = 22;
-/// Above this a float no longer tells neighbouring whole numbers apart.
+/// Above this, a float cannot distinguish neighbouring whole numbers.
 const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// A value of the wrong type.
 #[derive(Debug)]
 pub struct Mismatch {
-    /// Where.
+    /// The path of the value.
     pub path: KeyPath,
-    /// What belongs there.
+    /// The expected type.
     pub expected: String,
-    /// What is there.
+    /// The type found.
     pub found: String,
 }
 
-/// A tree that was checked.
+/// The result of a check.
 #[derive(Debug, Default)]
 pub struct CheckedTree {
-    /// What it says with a meaning: without unknown keys, remarks, nulls, blank paths, and numbers that cannot be read;
-    /// whole numbers are written as such.
+    /// The tree without unknown keys, remarks, nulls, blank paths and unreadable numbers; whole numbers are normalized.
     pub tree: Value,
-    /// Unknown keys, each with what may have been meant.
+    /// Unknown keys, each with a suggestion.
     pub unknown: Vec<(KeyPath, String)>,
-    /// Values out of bounds, and what is wrong with them.
+    /// Values out of bounds, each with its problem.
     pub problems: Vec<(KeyPath, String)>,
 }
 
-/// Whether a key is a remark for readers, allowed everywhere and never read: JSON has no comments.
+/// Whether a key is a remark for readers, which is allowed everywhere and ignored, since JSON has no comments.
 pub(super) fn is_remark(key: &str) -> bool {
     key == "$schema" || key.starts_with("$comment") || key.starts_with("//")
 }
 
-/// Holds `value` against a schema. `is_repeated` tells which keys are there more than once.
+/// Checks `value` against a schema. `is_repeated` tells which keys occur more than once.
 ///
 /// # Errors
 /// The first value of a wrong type.
@@ -65,7 +64,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
         let all = choices(self.schema, node);
         let wrong = || {
             let found = match value {
-                // Others are rather texts in the wrong place, perhaps keys.
+                // Other texts are probably misplaced, perhaps keys.
                 Value::String(text) if all.iter().any(|node| names(node).is_some()) && text.len() <= LONGEST_NAME => {
                     format!("`{text}`")
                 }
@@ -78,7 +77,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
             Value::Object(entries) => self.object(node, entries, path)?,
             Value::Array(elements) => {
                 let items = &node["items"];
-                // An agent or a tool may be left out with `null`; a text may not.
+                // `null` omits an agent or a tool, but not a text.
                 let may_be_null = choices(self.schema, items).iter().any(|node| kind_wanted(node) == "object");
                 let mut read = |(index, element): (usize, &Value)| match element {
                     Value::Null if may_be_null => Ok(Value::Null),
@@ -141,7 +140,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
         Ok(read.into())
     }
 
-    /// A whole number; `300000.0` and `3e5` are, as they are for JavaScript. Null where it cannot be read.
+    /// A whole number; `300000.0` and `3e5` are whole as in JavaScript. Null if it cannot be read.
     #[expect(clippy::cast_possible_truncation, reason = "whole and within bounds")]
     fn whole(&mut self, node: &Value, number: &Number, path: &KeyPath) -> Value {
         let written = number.as_f64().unwrap_or(f64::MAX);
@@ -196,17 +195,17 @@ pub(super) fn follow<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
     reference.and_then(|reference| schema.pointer(reference.trim_start_matches('#'))).unwrap_or(node)
 }
 
-/// The type that a schema without alternatives wants, but for null.
+/// The type that a schema without alternatives expects, except null.
 fn kind_wanted(node: &Value) -> &str {
     match &node["type"] {
         Value::String(kind) => kind,
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or_default(),
-        // A choice of names.
+        // An enum of names.
         _ => "string",
     }
 }
 
-/// What JSON Schema calls a value.
+/// The JSON Schema type of a value.
 fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::String(_) => "string",
@@ -218,7 +217,7 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// What people call a type.
+/// The everyday name of a type.
 fn words(kind: &str) -> &str {
     match kind {
         "string" => "a string",
@@ -230,7 +229,7 @@ fn words(kind: &str) -> &str {
     }
 }
 
-/// The names that a text must be one of; nothing where any text will do.
+/// The names that a text is limited to; `None` if any text is allowed.
 fn names(node: &Value) -> Option<Vec<&str>> {
     fn one(node: &Value) -> impl Iterator<Item = &str> {
         let listed = node.get("enum").and_then(Value::as_array).into_iter().flatten();
@@ -251,7 +250,7 @@ fn fits(node: &Value, value: &Value) -> bool {
     }
 }
 
-/// What belongs where these are the alternatives.
+/// Describes the expected types.
 fn expected(choices: &[&Value]) -> String {
     let all = choices.iter().flat_map(|node| match names(node) {
         Some(names) => names.into_iter().map(|name| format!("`{name}`")).collect(),
@@ -265,7 +264,7 @@ fn expected(choices: &[&Value]) -> String {
     }
 }
 
-/// Shows a number in about as many digits as somebody would write.
+/// Shows a number with about as many digits as a person would write.
 struct ShownNumber(f64);
 
 impl std::fmt::Display for ShownNumber {

@@ -1,4 +1,4 @@
-//! Which models are asked where no agent and no judge of a file says it.
+//! Chooses the models for agents and judges that name none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,49 +17,49 @@ use dialectic_record::debate::{AgentSettings, ProviderSettings};
 use super::findings::{Diagnostics, unknown};
 use super::overrides::{Overrides, PanelName};
 
-/// The environment variable with the model to ask where no file says which.
+/// The environment variable that names the default model.
 pub(super) const MODEL_VARIABLE: &str = "DIALECTIC_MODEL";
-/// The environment variable with the provider to ask where no file says which.
+/// The environment variable that names the default provider.
 pub(super) const PROVIDER_VARIABLE: &str = "DIALECTIC_PROVIDER";
 
-/// The models of agents and judge whose configuration names none, and why these.
+/// The models for agents and judges that name none, and the reason for the choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelChoice {
-    /// Provider and model: one pair for everybody, or several that are dealt out in turn. Never empty.
+    /// Pairs of provider and model: one for everybody, or several that are assigned in turn. Never empty.
     pub models: Vec<(String, String)>,
-    /// The panel that they make, if one was asked for.
+    /// The name of the panel, if one was requested.
     pub panel: Option<PanelName>,
-    /// Why.
+    /// The reason.
     pub because: ChoiceReason,
 }
 
 /// Why models were chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChoiceReason {
-    /// The keys of their providers are there, in these environment variables.
+    /// These environment variables hold keys of their providers.
     KeyIsSet(Vec<String>),
-    /// These programs are there, and the keys in these environment variables.
+    /// These programs were found, and these environment variables hold keys.
     ProgramIsThere {
         /// The programs.
         programs: Vec<String>,
-        /// The variables; there may be none.
+        /// The variables, possibly none.
         variables: Vec<String>,
     },
-    /// No key of any is there: it is the first in the order.
+    /// No key was found: this is the first provider in the order.
     NoKeyIsSet,
-    /// An environment variable names them.
+    /// An environment variable names the model.
     Variable(&'static str),
-    /// The user's own configuration names them.
+    /// The user's own configuration names it.
     File(PathBuf),
-    /// An option of the command line names them.
+    /// A command-line option names it.
     Option(&'static str),
 }
 
 impl ModelChoice {
-    /// As an error, where no key is there to make a call with.
+    /// Checks that a key is available for a call.
     ///
     /// # Errors
-    /// The variables of which one is needed.
+    /// Lists the variables of which one is needed.
     pub fn callable(&self) -> Result<(), NoKey> {
         match self.because {
             ChoiceReason::KeyIsSet(_)
@@ -71,14 +71,14 @@ impl ModelChoice {
         }
     }
 
-    /// What the `place`th of those has who are given a model.
+    /// The model for the agent at this place.
     pub(super) fn dealt(&self, place: usize) -> ServedModel {
         let (provider, model) = &self.models[place % self.models.len()];
         ServedModel { provider: provider.clone(), model: model.clone() }
     }
 }
 
-/// Why, to be read after what was chosen.
+/// The reason, as it follows the chosen model.
 impl fmt::Display for ChoiceReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -89,7 +89,7 @@ impl fmt::Display for ChoiceReason {
                 write!(f, "{} {verb} installed", programs.join(", "))?;
                 if variables.is_empty() { Ok(()) } else { write!(f, "; {}", Self::KeyIsSet(variables.clone())) }
             }
-            Self::NoKeyIsSet => f.write_str("assumed, as no API key is set"),
+            Self::NoKeyIsSet => f.write_str("assumed, because no API key is set"),
             Self::File(path) => write!(f, "{} says so", path.display()),
             Self::Variable(name) | Self::Option(name) => write!(f, "{name} says so"),
         }
@@ -115,9 +115,9 @@ impl fmt::Display for ModelChoice {
     }
 }
 
-/// No model is configured, and there is no key to ask one with.
+/// No model is configured and no key was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no API key is set, and nothing says which model to ask")]
+#[error("no API key is set, and no model is configured")]
 pub struct NoKey;
 
 impl Diagnostic for NoKey {
@@ -130,15 +130,15 @@ impl Diagnostic for NoKey {
         let variables = DEFAULT_MODELS.iter().filter_map(|(name, _)| Outline::of(name, &none)?.api_key_env());
         let variables: Vec<&str> = variables.collect();
         Some(format!(
-            "put one of {} into the environment or a `.env` file; or try `--offline`, which needs no key; or answer \
-             the questions of `dialectic init`. Where you have the program `claude` or `codex`, `-m claude` and \
-             `-m codex` need no key, too",
+            "put one of {} into the environment or a `.env` file; or try `--offline`, which needs no key; \
+                 or answer the questions of `dialectic init`. With the program `claude` or `codex`, `-m \
+                 claude` and `-m codex` need no key either",
             variables.join(", ")
         ))
     }
 }
 
-/// Provider and model, for agents that are given them.
+/// A provider and model to assign to agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServedModel {
     pub(super) provider: String,
@@ -146,12 +146,11 @@ pub(super) struct ServedModel {
 }
 
 impl ServedModel {
-    /// The same as an agent.
     pub(super) fn like(agent: &AgentSettings) -> Self {
         Self { provider: agent.provider.clone(), model: agent.model.clone() }
     }
 
-    /// What the list of default models names for a provider.
+    /// The default model of a provider.
     pub(super) fn by(provider: &str) -> Option<Self> {
         let of_program = || {
             let preset = program_preset(provider)?;
@@ -160,7 +159,7 @@ impl ServedModel {
         named(DEFAULT_MODELS, provider).or_else(of_program)
     }
 
-    /// An agent with these.
+    /// An agent with this provider and model.
     pub(super) fn lent_to(&self, agent: AgentSettings) -> AgentSettings {
         AgentSettings { provider: self.provider.clone(), model: self.model.clone(), ..agent }
     }
@@ -171,7 +170,7 @@ fn named(models: &[(&str, &str)], provider: &str) -> Option<ServedModel> {
     Some(ServedModel { provider: (*provider).to_owned(), model: (*model).to_owned() })
 }
 
-/// One layer's word on which model is asked.
+/// The model that one layer prefers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ModelPreference {
     pub(super) provider: Option<String>,
@@ -179,7 +178,6 @@ pub(super) struct ModelPreference {
 }
 
 impl ModelPreference {
-    /// What a configuration file says.
     pub(super) fn of_file(tree: &Value) -> Self {
         let text = |key: &str| tree[key].as_str().map(str::to_owned);
         Self { provider: text("provider"), model: text("model") }
@@ -190,25 +188,25 @@ impl ModelPreference {
     }
 }
 
-/// What a choice is made from.
+/// The inputs of a choice.
 pub(super) struct ModelResolver<'a> {
     pub(super) providers: &'a BTreeMap<String, ProviderSettings>,
     pub(super) environment: &'a Environment,
-    /// What the command line says.
+    /// The preference of the command line.
     pub(super) asked: ModelPreference,
-    /// What the user's own configuration says, and where that is.
+    /// The preference of the user's own configuration, and its path.
     pub(super) usual: ModelPreference,
     pub(super) usual_path: Option<PathBuf>,
-    /// The panel that was asked for, and by whom: the command line, or else the user's own configuration.
+    /// The requested panel and who requested it: the command line, or else the user's own configuration.
     pub(super) panel: Option<(PanelName, ChoiceReason)>,
-    /// The programs that are there and have a login of their own.
+    /// The installed programs that have a login of their own.
     pub(super) programs: &'a [&'static ProgramPreset],
-    /// Whether no model is called anyway, so that no key has to be there.
+    /// Whether no model is called, so that no key is needed.
     pub(super) is_offline: bool,
 }
 
 impl ModelResolver<'_> {
-    /// The models for those whose configuration names none. What cannot be used is a finding.
+    /// Chooses models for agents and judges that name none. Reports unusable ones as findings.
     pub(super) fn choose(&self, findings: &mut Diagnostics) -> ModelChoice {
         match &self.panel {
             Some((PanelName::Mixed, by)) => self.mixed(by, findings),
@@ -218,8 +216,8 @@ impl ModelResolver<'_> {
         }
     }
 
-    /// One model for all: the one that the highest layer names, else that of the first provider whose key is there.
-    /// Nothing is sent to a second provider because its key happens to be there as well.
+    /// One model for all: that of the highest layer that names one, else that of the first provider with a key. No
+    /// second provider receives anything just because its key is set.
     fn one(&self, findings: &mut Diagnostics) -> ModelChoice {
         let variables =
             ModelPreference { provider: self.variable(PROVIDER_VARIABLE), model: self.variable(MODEL_VARIABLE) };
@@ -281,7 +279,7 @@ impl ModelResolver<'_> {
         }
         let known: Vec<&str> = models.iter().map(|(name, _)| *name).collect();
         let fault = format!(
-            "cannot be `{}` with the provider `{provider}`: panels are made from the models of {}",
+            "cannot be `{}` with the provider `{provider}`: panels consist of models of {}",
             panel.name(),
             known.join(", ")
         );
@@ -289,11 +287,11 @@ impl ModelResolver<'_> {
         ModelChoice { panel: Some(panel), ..self.first(models) }
     }
 
-    /// A model of each provider whose key is there, or of several families behind a router.
+    /// A model of each provider with a key, or models of several families behind a router.
     fn mixed(&self, by: &ChoiceReason, findings: &mut Diagnostics) -> ModelChoice {
         if let Some(provider) = self.asked.provider.as_ref().filter(|name| *name != OPENROUTER) {
             findings
-                .argument("--panel", format!("`mixed` takes several providers, and `--provider {provider}` is one"));
+                .argument("--panel", format!("`mixed` needs several providers, and `--provider {provider}` is one"));
         }
         let with_key = |(provider, model): &(&str, &str)| {
             let variable = self.key_of(provider)?;
@@ -334,8 +332,8 @@ impl ModelResolver<'_> {
             let set: Vec<&str> = found.iter().map(|(_, _, variable)| variable.as_str()).collect();
             let set = if set.is_empty() { "none is set".to_owned() } else { format!("only {} is set", set.join(", ")) };
             findings.unmet(format!(
-                "the panel `mixed`, which {} asks for, needs the keys of two providers, or OPENROUTER_API_KEY, or the program `claude` or `codex` in \
-                 place of a key; {set}",
+                "the panel `mixed`, requested by {}, needs the keys of two providers, or \
+                     OPENROUTER_API_KEY, or the program `claude` or `codex` instead of a key; {set}",
                 match by {
                     ChoiceReason::File(path) => path.display().to_string(),
                     ChoiceReason::KeyIsSet(_)
@@ -353,7 +351,7 @@ impl ModelResolver<'_> {
         ModelChoice { models, panel: Some(PanelName::Mixed), because: ChoiceReason::KeyIsSet(variables) }
     }
 
-    /// The first of `models` whose provider's key is there, else the first of all.
+    /// The first of `models` whose provider has a key, else the first one.
     fn first(&self, models: &[(&str, &str)]) -> ModelChoice {
         let with_key = models.iter().find_map(|served| Some((served, self.key_of(served.0)?)));
         let ((provider, model), because) = match with_key {
@@ -363,8 +361,8 @@ impl ModelResolver<'_> {
         ModelChoice { models: vec![((*provider).to_owned(), (*model).to_owned())], panel: None, because }
     }
 
-    /// Who serves a model that was named without its provider: the providers known to serve it, with a key first; else the
-    /// only one that can be called.
+    /// The provider of a model that was named alone: one known to serve it, preferably with a key; else the only one
+    /// that can be called.
     pub(super) fn provider_of(&self, model: &str) -> Result<String, String> {
         let known = || DEFAULT_MODELS.iter().map(|(name, _)| *name);
         let listing = || known().filter(|name| facts(name, model).is_some());
@@ -375,9 +373,9 @@ impl ModelResolver<'_> {
         let callable: Vec<&str> = known().filter(|name| self.key_of(name).is_some()).chain(own).collect();
         match callable.as_slice() {
             [one] => Ok((*one).to_owned()),
-            [] => Err(format!("names `{model}`, which no provider is known to serve: say with `--provider` who does")),
+            [] => Err(format!("names `{model}`, which no known provider serves: name one with `--provider`")),
             several => Err(format!(
-                "names `{model}`, which no provider is known to serve: say with `--provider` which of {} does",
+                "names `{model}`, which no known provider serves: choose {} with `--provider`",
                 several.join(", ")
             )),
         }
@@ -391,11 +389,11 @@ impl ModelResolver<'_> {
         Err(format!("names an {}", unknown("provider", &served.provider, &names)))
     }
 
-    /// Why a provider alone does not say which model to ask.
+    /// Explains why a provider alone does not determine the model.
     pub(super) fn no_default_model(&self, provider: &str) -> String {
         let names = provider_names(self.providers);
         if names.contains(&provider) {
-            format!("names `{provider}`, for which no model is listed: name one, too, with `--model`")
+            format!("names `{provider}`, which has no default model: name one with `--model`")
         } else {
             format!("names an {}", unknown("provider", provider, &names))
         }
@@ -405,15 +403,15 @@ impl ModelResolver<'_> {
         self.environment.get(name).map(str::to_owned)
     }
 
-    /// The variable with the key of a provider, where it is there.
+    /// The variable with a provider's key, if it is set.
     fn key_of(&self, provider: &str) -> Option<String> {
         let variable = Outline::of(provider, self.providers)?.api_key_env()?;
         self.environment.has(variable).then(|| variable.to_owned())
     }
 }
 
-/// The options with a program in place: `-m claude` means the program and its usual model, `-m claude/opus` another one of
-/// it. `own` are the programs of the user's own: a model of theirs that nobody names has their name.
+/// Resolves programs in the options: `-m claude` means the program and its usual model, `-m claude/opus` another one.
+/// `own` lists the user's own programs, whose default model has the program's name.
 pub(super) fn with_program(options: &Overrides, own: &[String]) -> Overrides {
     let meant = |model: &str| {
         let (name, rest) = model.split_once('/').map_or((model, None), |(name, rest)| (name, Some(rest)));
@@ -430,7 +428,7 @@ pub(super) fn with_program(options: &Overrides, own: &[String]) -> Overrides {
     }
 }
 
-/// The built-in providers that call a server and have a model that is asked by default.
+/// The built-in providers that call a server and have a default model.
 pub fn default_models() -> Vec<(&'static str, &'static str, Option<&'static str>)> {
     let of = |name: &str| PRESETS.iter().find(|preset| preset.name == name && name != OFFLINE);
     DEFAULT_MODELS.iter().filter_map(|(name, model)| Some((*name, *model, of(name)?.api_key_env))).collect()

@@ -1,34 +1,33 @@
-//! The syntax of environment files, as the readers of other languages have it.
+//! The syntax of environment files, following readers in other languages.
 //!
-//! There is no standard. What most readers agree on is taken as it is: `NAME=value`, `NAME: value`, `export` before
-//! either, three kinds of quotes that may hold line breaks, comments. Nothing is expanded: a `$` is a dollar sign.
+//! There is no standard. It accepts what most readers agree on: `NAME=value`, `NAME: value`, `export` before either,
+//! three kinds of quotes that may contain line breaks, and comments. Nothing is expanded: `$` is literal.
 
 use std::ops::Range;
 
-/// The quotes that a value can stand in.
+/// The quotes around values.
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 
-/// What a file says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Parsed {
-    /// Names and values, in the order of the file.
+    /// Names and values in the order of the file.
     pub(super) pairs: Vec<(String, String)>,
-    /// Lines that nothing could be made of, or not what was meant, by number from 1.
+    /// Lines that could not be read as intended, by number from 1.
     pub(super) faults: Vec<(usize, DotenvFault)>,
 }
 
-/// What is odd about a line.
+/// A fault in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DotenvFault {
     /// It sets nothing.
     NoPair,
-    /// Its value begins with a quote that is closed nowhere; it was taken as it is written.
+    /// Its value begins with a quote that is never closed; it was taken literally.
     OpenQuote,
 }
 
-/// Reads a file's text. Never fails: the file may belong to other tools, and most of it may be of use.
+/// Parses a file's text. Never fails: the file may belong to other tools, and most of it may be useful.
 pub(super) fn parse(text: &str) -> Parsed {
-    // A carriage return alone ends a line too, as editors of old systems wrote it.
+    // A lone carriage return ends a line too, as on old systems.
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
     let mut parsed = Parsed::default();
     let mut rest = text.as_str();
@@ -61,7 +60,7 @@ fn is_blank_or_comment(text: &str) -> bool {
     text.is_empty() || text.starts_with('#')
 }
 
-/// The name that a line sets, and where after it the value begins.
+/// The name that a line sets, and where its value begins.
 fn name_and_value(line: &str) -> Option<(&str, usize)> {
     let unindented = line.trim_start();
     let exported = unindented.strip_prefix("export").filter(|after| after.starts_with(char::is_whitespace));
@@ -71,13 +70,13 @@ fn name_and_value(line: &str) -> Option<(&str, usize)> {
     let (name, after) = named.split_at(end);
     let value = match after.trim_start().strip_prefix('=') {
         Some(value) => value,
-        // YAML's way needs its blank: `http://x` is no pair.
+        // YAML requires a blank here: `http://x` is no pair.
         None => after.strip_prefix(':').filter(|value| value.is_empty() || value.starts_with(char::is_whitespace))?,
     };
     (!name.is_empty()).then(|| (name, line.len() - value.len()))
 }
 
-/// The value at the beginning of `text`, how much of the text it took up to the end of its line, and what is odd.
+/// The value at the beginning of `text`, the length consumed to the end of its line, and any fault.
 fn value(text: &str) -> (String, usize, Option<DotenvFault>) {
     let line = first_line(text);
     let begin = line.len() - line.trim_start().len();
@@ -92,8 +91,8 @@ fn value(text: &str) -> (String, usize, Option<DotenvFault>) {
     (written.to_owned(), line.len(), is_open.then_some(DotenvFault::OpenQuote))
 }
 
-/// What stands between quotes that began before `begin`; nothing when they are not closed, or when more follows than
-/// blanks and a comment. A quote after a backslash closes only where no other does, as in `'C:\dir\'`.
+/// The range between quotes that open at `begin`. `None` if they are not closed, or if anything but blanks and a
+/// comment follows. A quote after a backslash closes only if no other does, as in `'C:\dir\'`.
 fn quoted(text: &str, begin: usize, quote: char) -> Option<Range<usize>> {
     let closes = |at: &usize| is_blank_or_comment(first_line(&text[at + 1..]));
     let mut escaped = None;
@@ -110,7 +109,7 @@ fn quoted(text: &str, begin: usize, quote: char) -> Option<Range<usize>> {
     escaped.map(|end| begin..end)
 }
 
-/// Escapes are for double quotes. Keeps unknown escapes.
+/// Resolves escapes in double quotes. Keeps unknown escapes.
 fn unescape(written: &str) -> String {
     let mut value = String::with_capacity(written.len());
     let mut chars = written.chars();
@@ -143,7 +142,7 @@ mod tests {
         parsed.pairs
     }
 
-    /// Each line as readers of several languages have it; where they differ, as most do.
+    /// Where readers in other languages differ, this follows the majority.
     #[test]
     fn values_are_what_other_readers_make_of_them() {
         for (line, expected) in [
@@ -157,7 +156,7 @@ mod tests {
             ("A: http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1"),
             ("export A=exported", "exported"),
             ("export\tA: both", "both"),
-            // Nothing is expanded, however it is quoted.
+            // No expansion, with any quotes.
             ("A=$HOME/x", "$HOME/x"),
             ("A=${HOME}", "${HOME}"),
             ("A=\"pa$$word ${HOME} $1\"", "pa$$word ${HOME} $1"),

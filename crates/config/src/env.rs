@@ -1,5 +1,5 @@
-//! Capturing the environment: the process's variables over those of an environment file, over the user's own keys. The
-//! only place that reads any of them.
+//! Captures the environment: the process's variables over an environment file, over the user's own keys. Only this
+//! module reads them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,13 +19,13 @@ const DEFAULT_FILE: &str = ".env";
 /// Which environment file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EnvFile {
-    /// `.env` in the working directory, if there is one.
+    /// `.env` in the working directory, if it exists.
     Default,
-    /// This one, which must be there.
+    /// This file, which must exist.
     Named(PathBuf),
 }
 
-/// An environment that cannot be used.
+/// Why the environment cannot be captured.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvError {
     /// The file is missing or cannot be read.
@@ -33,7 +33,7 @@ pub enum EnvError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// The file is not text.
@@ -41,7 +41,7 @@ pub enum EnvError {
     NotUtf8 {
         /// The file.
         path: PathBuf,
-        /// What it is instead.
+        /// Its likely encoding.
         fault: NotUtf8,
     },
 }
@@ -59,12 +59,12 @@ impl Diagnostic for EnvError {
     }
 }
 
-/// Reads the process's variables, those of the environment file, and the user's own keys. The process wins, then the
-/// file; an empty variable counts as unset. The process's own environment is not changed.
+/// Reads the process's variables, the environment file and the user's own keys, in this order of precedence. An empty
+/// variable counts as unset. The process's environment does not change.
 ///
 /// # Errors
-/// The file cannot be read: only a default one may be missing, or be a directory (as virtual environments of other
-/// tools are).
+/// The file cannot be read. The default one may be missing, or be a directory (a virtual environment of another
+/// tool).
 pub fn capture_environment(file: &EnvFile) -> Result<Environment, EnvError> {
     let default = Path::new(DEFAULT_FILE);
     let mut environment = with_own_keys()?;
@@ -79,7 +79,7 @@ pub fn capture_environment(file: &EnvFile) -> Result<Environment, EnvError> {
     Ok(environment)
 }
 
-/// The process's variables over the user's own keys, without the environment file of any directory.
+/// Reads the process's variables and the user's own keys, but no environment file.
 ///
 /// # Errors
 /// The file with the keys cannot be read.
@@ -89,26 +89,25 @@ pub fn users_environment() -> Result<Environment, EnvError> {
     Ok(environment)
 }
 
-/// The process's variables alone, for what concerns the terminal.
+/// The process's variables alone, for settings of the terminal.
 pub fn process_environment() -> Environment {
     let mut environment = places();
     environment.extend(process_variables(), &Author::User);
     environment
 }
 
-/// The variable with the directory in which programs keep what can be made again.
+/// The variable that names the directory for caches.
 const CACHE: &str = "XDG_CACHE_HOME";
 
-/// The directory of this program for what can be made again; nothing where there is neither a home nor a variable that
-/// names it.
+/// This program's cache directory; `None` without a home directory and that variable.
 pub fn cache_directory() -> Option<PathBuf> {
-    // Without a home, as in a container, the strategy does not look at the variable.
+    // Without a home directory, as in a container, the strategy ignores the variable.
     let named = || std::env::var_os(CACHE).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = etcetera::choose_base_strategy().map(|strategy| strategy.cache_dir()).ok().or_else(named)?;
     Some(cache.join("dialectic"))
 }
 
-/// The user's own keys, below everything else.
+/// Adds the user's own keys as the lowest layer.
 fn with_own_keys() -> Result<Environment, EnvError> {
     let mut environment = places();
     let keys = environment.keys_path().filter(|path| path.is_file());
@@ -123,7 +122,7 @@ fn with_own_keys() -> Result<Environment, EnvError> {
     Ok(environment)
 }
 
-/// An environment without variables that knows its places on this machine.
+/// An environment that has only the directories of this machine.
 fn places() -> Environment {
     let strategy = etcetera::choose_base_strategy().ok();
     let user_directory = strategy.as_ref().map(|strategy| strategy.config_dir().join("dialectic"));
@@ -134,7 +133,7 @@ fn places() -> Environment {
 
 fn add_file(environment: &mut Environment, path: &Path, author: &Author) -> Result<(), EnvError> {
     let (mut pairs, warnings) = read(path)?;
-    // A token from a found file would give the file's author access.
+    // A token from a found file would give its author access.
     if *author != Author::User && pairs.iter().any(|(name, value)| name == TOKEN && !value.trim().is_empty()) {
         pairs.retain(|(name, _)| name != TOKEN);
         environment.note_ignored_token(path);
@@ -145,7 +144,7 @@ fn add_file(environment: &mut Environment, path: &Path, author: &Author) -> Resu
     Ok(())
 }
 
-/// The pairs of an environment file, in their order, and what was odd about it.
+/// The pairs of an environment file in their order, and warnings.
 type EnvPairs = (Vec<(String, String)>, Vec<String>);
 
 fn read(path: &Path) -> Result<EnvPairs, EnvError> {
@@ -154,21 +153,21 @@ fn read(path: &Path) -> Result<EnvPairs, EnvError> {
     Ok(read_text(text, path))
 }
 
-/// Lines that are not `NAME=value` become warnings, not errors: the file may belong to other tools too.
+/// Turns malformed lines into warnings, not errors: the file may belong to other tools.
 fn read_text(text: &str, path: &Path) -> EnvPairs {
     let parsed = parse(text);
-    // No line is quoted: it may hold a key.
+    // Never quotes a line: it may contain a key.
     let warning = |(line, fault)| {
         let what = match fault {
             DotenvFault::NoPair => "is not `NAME=value` and is ignored",
-            DotenvFault::OpenQuote => "has a quote that is closed nowhere; the value is taken as it is written",
+            DotenvFault::OpenQuote => "has a quote that is never closed; the value is used as written",
         };
         format!("line {line} of the environment file `{}` {what}", path.display())
     };
     (parsed.pairs, parsed.faults.into_iter().map(warning).collect())
 }
 
-/// The mode of a file that others than its owner can read.
+/// The mode of a file if users other than its owner can read it.
 #[cfg(unix)]
 fn open_to_others(path: &Path) -> Option<u32> {
     use std::os::unix::fs::PermissionsExt;
@@ -181,7 +180,7 @@ fn open_to_others(_: &Path) -> Option<u32> {
     None
 }
 
-/// A variable that is not Unicode can be neither a name nor a value that we know.
+/// Skips variables that are not Unicode: none of ours are.
 fn process_variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
@@ -225,9 +224,7 @@ mod tests {
         assert_eq!((open.get("B"), open.get("C")), (Some("'open"), Some("3")));
         assert_eq!(
             open.warnings(),
-            [
-                "line 2 of the environment file `my.env` has a quote that is closed nowhere; the value is taken as it is written"
-            ]
+            ["line 2 of the environment file `my.env` has a quote that is never closed; the value is used as written"]
         );
     }
 

@@ -1,4 +1,4 @@
-//! How loading a configuration can fail.
+//! Errors of loading a configuration.
 
 use std::fmt;
 use std::io;
@@ -13,12 +13,12 @@ use super::locate::{Location, ProblemSubject};
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// It is there but cannot be read.
+    /// It exists but cannot be read.
     #[error("cannot read the configuration `{}`", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// It is a directory.
@@ -27,14 +27,14 @@ pub enum ConfigError {
         /// The directory.
         path: PathBuf,
     },
-    /// It is not text.
+    /// It is not UTF-8.
     #[error("the configuration `{}` is not UTF-8 text ({location})", path.display())]
     NotUtf8 {
         /// The file.
         path: PathBuf,
-        /// The first byte that is not.
+        /// The first invalid byte.
         location: Location,
-        /// What it is instead.
+        /// Its likely encoding.
         fault: NotUtf8,
     },
     /// It is not JSON.
@@ -44,7 +44,7 @@ pub enum ConfigError {
         path: PathBuf,
         /// Where the parser stopped.
         location: Location,
-        /// Why it did.
+        /// The cause.
         fault: SyntaxFault,
     },
     /// A value has the wrong type.
@@ -56,45 +56,45 @@ pub enum ConfigError {
         location: Location,
         /// The value's key.
         key: KeyPath,
-        /// What belongs there.
+        /// The expected type.
         expected: String,
-        /// What is there: only the kind of a value, which may be a secret that somebody put into the wrong place.
+        /// The type found. Never the value, which may be a misplaced secret.
         found: String,
     },
-    /// Values that cannot be used, all of them.
+    /// All values that cannot be used.
     #[error("the configuration `{}` cannot be used{}", path.display(), ProblemList(problems))]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// What is wrong, at least one.
+        /// The problems, at least one.
         problems: Vec<ConfigProblem>,
     },
-    /// It was named and is not there.
+    /// The named file does not exist.
     #[error("there is no configuration `{}`", path.display())]
     Missing {
         /// The path, as given.
         path: PathBuf,
     },
-    /// What was asked for needs something that is not there.
+    /// A requirement of the request is missing.
     #[error("{message}")]
     Unmet {
-        /// What is needed, and by whom.
+        /// The requirement, and what needs it.
         message: String,
     },
-    /// An option of the command line has a value that cannot be used.
+    /// The value of a command-line option cannot be used.
     #[error("{option} {message}")]
     Argument {
         /// The option, as typed.
         option: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         message: String,
     },
-    /// `--context` names something that cannot be opened.
+    /// The directory for context cannot be opened.
     #[error("cannot use the context directory `{}`", path.display())]
     ContextDir {
         /// As given.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
@@ -102,11 +102,11 @@ pub enum ConfigError {
 /// Why a text is not JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SyntaxFault {
-    /// There is nothing in it.
+    /// It is empty.
     Empty,
-    /// There is a comment, which JSON has not.
+    /// It contains a comment, which JSON does not allow.
     Comment,
-    /// What the parser said.
+    /// The parser's message.
     Other(String),
 }
 
@@ -120,12 +120,12 @@ impl fmt::Display for SyntaxFault {
     }
 }
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {
-    /// What about.
+    /// Its subject.
     pub subject: ProblemSubject,
-    /// What, to be read after the subject; never a secret.
+    /// The message as it follows the subject; never a secret.
     pub message: String,
 }
 
@@ -154,10 +154,10 @@ impl Diagnostic for ConfigError {
         let hint = match self {
             Self::Directory { .. } => "give the path of a JSON file, e.g. `--config ./debate-config.json`",
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
-            Self::Missing { .. } => "see that the path is right, or write one with `dialectic config init <path>`",
+            Self::Missing { .. } => "check the path, or write a file with `dialectic config init <path>`",
             Self::Syntax { fault: SyntaxFault::Empty, .. } => "write a starter with `dialectic config init`",
             Self::Syntax { fault: SyntaxFault::Comment, .. } => {
-                "JSON has no comments; keys named `$comment` or `//` are not read and can hold remarks"
+                "JSON has no comments; keys named `$comment` or `//` are ignored and can contain remarks"
             }
             Self::WrongType { expected, found, .. } if found == "a string" && expected == "a number" => {
                 "write the number without quotes"
@@ -178,7 +178,7 @@ impl Diagnostic for ConfigError {
     }
 }
 
-/// One problem in the same line, several in a line each.
+/// One problem on the same line, several on a line each.
 struct ProblemList<'a>(&'a [ConfigProblem]);
 
 impl fmt::Display for ProblemList<'_> {

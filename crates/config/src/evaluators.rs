@@ -1,7 +1,7 @@
-//! The configuration of `dialectic eval`: who scores solutions, and where their models are.
+//! The configuration of `dialectic eval`: the evaluators and their providers.
 //!
-//! A file of its own with the shapes, places and checks of the debate's. Unlike there nothing stands in for a missing
-//! file or an empty list: a user who names evaluators wants these.
+//! A separate file with the keys and checks of a debate's. Unlike there, a missing file or an empty list is an error: a
+//! user who names evaluators wants these.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,49 +26,48 @@ use super::overrides::Switch;
 use super::read::{ConfigDocument, read};
 use super::{rules, schema};
 
-/// How long an evaluator's first token may take where its entry does not say, in milliseconds.
+/// The default limit for an evaluator's first token, in milliseconds.
 const DEFAULT_TIMEOUT: u64 = 600_000;
-/// The default that configurations of the older program were written with, which never enforced it: taken at its word,
-/// it would cut off evaluators that worked.
+/// The default that the older program wrote and never enforced. Enforcing it would cut off evaluators that worked.
 const OLD_DEFAULT_TIMEOUT: u64 = 30_000;
-/// Every evaluator is asked with this sampling temperature: scores should repeat.
+/// The temperature of every evaluator, low so that scores repeat.
 pub const EVALUATOR_TEMPERATURE: f64 = 0.1;
 
 /// The evaluators of a file, every value decided.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvaluationSettings {
-    /// The enabled ones, in the file's order; at least one.
+    /// The enabled ones in the order of the file; at least one.
     pub evaluators: Vec<EvaluatorSettings>,
-    /// Providers beyond the built-in ones, and changes to those.
+    /// Custom providers, and changes to built-in ones.
     pub providers: BTreeMap<String, ProviderSettings>,
-    /// Prices by model, over the built-in table.
+    /// Prices by model, which override the built-in table.
     pub prices: BTreeMap<String, Price>,
-    /// What the user should know: environment file, unknown keys, values.
+    /// Warnings about the environment file, unknown keys and values.
     pub warnings: Vec<String>,
 }
 
 /// One evaluator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvaluatorSettings {
-    /// Unique among those switched on.
+    /// Unique among the enabled evaluators.
     pub id: AgentId,
-    /// What people call it.
+    /// Its display name.
     pub name: String,
-    /// The model, as its provider names it.
+    /// The model, by its provider's name.
     pub model: String,
     /// The provider.
     pub provider: String,
-    /// A file in place of the built-in system prompt, absolute.
+    /// The absolute path of a file that replaces the built-in system prompt.
     pub system_prompt_path: Option<PathBuf>,
-    /// A file in place of the built-in message, absolute.
+    /// The absolute path of a file that replaces the built-in message.
     pub user_prompt_path: Option<PathBuf>,
-    /// How long its first token may take; of an answer that does not stream, all of it.
+    /// The limit for its first token, or for the whole answer without streaming.
     pub timeout: Duration,
-    /// The output limit of its answers, in tokens; the provider's own if there is none.
+    /// The output limit of its answers in tokens; `None` for the provider's own.
     pub max_tokens: Option<u32>,
 }
 
-/// Evaluators that cannot be used.
+/// Why evaluators cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluatorsError {
     /// There is no such file.
@@ -77,12 +76,12 @@ pub enum EvaluatorsError {
         /// As given.
         path: PathBuf,
     },
-    /// Nobody is left to ask.
+    /// No evaluator is left.
     #[error("the evaluator configuration `{}` {fault}", path.display())]
     Nobody {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         fault: &'static str,
     },
     /// The file cannot be read, or has values that cannot be used.
@@ -91,15 +90,15 @@ pub enum EvaluatorsError {
 }
 
 impl Diagnostic for EvaluatorsError {
-    // Evaluators are named for one command: their file is one of its arguments.
+    // The file of evaluators is an argument of the command.
     fn blame(&self) -> ErrorCategory {
         ErrorCategory::Arguments
     }
 
     fn hint(&self) -> Option<String> {
-        const SMALLEST: &str = "the smallest one is {\"agents\":[{\"id\":\"one\",\"model\":\"gpt-4.1\"}]}";
+        const SMALLEST: &str = "a minimal file is {\"agents\":[{\"id\":\"one\",\"model\":\"gpt-4.1\"}]}";
         match self {
-            // The hints of the debate's configuration name commands that know that one only.
+            // The hints for a debate's configuration name commands that do not apply here.
             Self::Missing { .. }
             | Self::Nobody { .. }
             | Self::Config(
@@ -112,14 +111,14 @@ impl Diagnostic for EvaluatorsError {
     }
 }
 
-/// The file as it is written: every key may be absent, and `null` means the same.
+/// An entry as written: every key is optional, and `null` counts as absent.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct EvaluatorEntry {
     id: Option<EvaluatorId>,
     #[schemars(length(min = 1))]
     name: Option<String>,
-    /// From files that were copied from a debate's; evaluators have none.
+    /// Accepted in entries copied from a debate's configuration; ignored.
     role: Option<String>,
     #[schemars(length(min = 1))]
     model: Option<String>,
@@ -134,7 +133,7 @@ struct EvaluatorEntry {
     enabled: Option<bool>,
 }
 
-/// A name that may be written as a number: `7` is `"7"`.
+/// An id that may be written as a number: `7` is `"7"`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum EvaluatorId {
@@ -142,7 +141,7 @@ enum EvaluatorId {
     Number(f64),
 }
 
-/// What a file of evaluators may say.
+/// The schema of a file of evaluators.
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = schema::CONFIG.clone();
     let entries = schema::schema_of::<Vec<EvaluatorEntry>>();
@@ -157,11 +156,11 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     schema
 });
 
-/// Reads the evaluators of a file. With `offline` each of them is the offline provider's. API keys are asked for by
+/// Reads the evaluators of a file. With `offline` they all use the offline provider. API keys are checked by
 /// [`missing_keys_of`](dialectic_engine::access::missing_keys_of).
 ///
 /// # Errors
-/// The file is missing, names nobody, or cannot be used (all its problems in one error).
+/// The file is missing, names no evaluators, or cannot be used (all its problems in one error).
 pub fn load_evaluators(
     path: &Path,
     environment: &Environment,
@@ -180,7 +179,7 @@ pub fn load_evaluators(
     Ok(settings)
 }
 
-/// One evaluator of the offline provider, for `--offline` without a file.
+/// One evaluator with the offline provider, for `--offline` without a file.
 pub fn offline_evaluator(environment: &Environment) -> EvaluationSettings {
     let evaluator = EvaluatorSettings {
         id: AgentId::new(OFFLINE_MODEL),
@@ -209,7 +208,7 @@ fn resolved(path: &Path, document: ConfigDocument) -> Result<EvaluationSettings,
     }
     let enabled: Vec<_> = entries.into_iter().filter(|(_, entry)| entry["enabled"] != false).collect();
     if enabled.is_empty() {
-        return Err(nobody("has no agent that is switched on: each has `enabled: false`"));
+        return Err(nobody("has no enabled agent: each has `enabled: false`"));
     }
     let mut findings = document.findings();
     let providers = rules::providers(&document.tree["providers"], &mut findings);
@@ -239,7 +238,7 @@ fn evaluator(
         findings.problem(path.clone(), error.to_string());
         EvaluatorEntry::default()
     });
-    // Without a server there is no model to choose.
+    // The offline provider has no model to choose.
     let names_model = entry.model.is_some() || entry.provider.as_deref() == Some(OFFLINE);
     for (key, is_there) in [("id", entry.id.is_some()), ("model", names_model)] {
         if !is_there {
@@ -254,12 +253,13 @@ fn evaluator(
     let provider = entry.provider.unwrap_or_else(|| defaults::PROVIDER.to_owned());
     findings.check_name(path.key("provider"), Some(&provider), "provider", providers);
     if entry.temperature.is_some_and(|temperature| temperature.to_bits() != EVALUATOR_TEMPERATURE.to_bits()) {
-        findings.warn(format!("`{path}.temperature` has no effect: evaluators are asked with {EVALUATOR_TEMPERATURE}"));
+        findings.warn(format!("`{path}.temperature` has no effect: evaluators always use {EVALUATOR_TEMPERATURE}"));
     }
     let mut timeout = entry.timeout.unwrap_or(DEFAULT_TIMEOUT);
     if timeout <= OLD_DEFAULT_TIMEOUT {
         findings.warn(format!(
-            "`{path}.timeout` is {timeout} ms, too short for a model to think: {DEFAULT_TIMEOUT} ms count until its first token"
+            "`{path}.timeout` is {timeout} ms, too short for a model to think: using using {DEFAULT_TIMEOUT} ms \
+                 until its first token"
         ));
         timeout = DEFAULT_TIMEOUT;
     }
@@ -372,7 +372,7 @@ mod tests {
             loaded.warnings,
             [
                 "unknown key `agents[0].timeOut` is ignored (did you mean `timeout`?)",
-                "`agents[0].temperature` has no effect: evaluators are asked with 0.1"
+                "`agents[0].temperature` has no effect: evaluators always use 0.1"
             ]
         );
         for old in [1, 30_000] {

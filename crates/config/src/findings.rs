@@ -1,4 +1,4 @@
-//! What resolution finds: problems that forbid a run and warnings that do not.
+//! Findings of the resolution: problems that prevent a run, and warnings.
 
 use dialectic_base::key_path::KeyPath;
 
@@ -6,12 +6,12 @@ use super::error::{ConfigError, ConfigProblem};
 use super::locate::{Location, ProblemSubject};
 use super::suggest::{list, suggestion};
 
-/// Collected instead of returned, so that everything is reported in one go.
+/// Collects findings so that all are reported together.
 #[derive(Debug, Default)]
 pub(super) struct Diagnostics {
     pub(super) problems: Vec<ConfigProblem>,
     pub(super) warnings: Vec<String>,
-    /// What is wrong and is no fault of a file.
+    /// An error that does not concern a file.
     pub(super) refusal: Option<ConfigError>,
 }
 
@@ -26,12 +26,12 @@ impl Diagnostics {
             .push(ConfigProblem { subject: ProblemSubject::Variable(name.to_owned()), message: message.into() });
     }
 
-    /// An option of the command line cannot be what it is. The first one is kept.
+    /// Reports a command-line option whose value cannot be used. Keeps the first one.
     pub(super) fn argument(&mut self, option: &'static str, message: String) {
         self.refusal.get_or_insert(ConfigError::Argument { option, message });
     }
 
-    /// Models cannot be chosen as they should be. The first fault is kept.
+    /// Reports a model that cannot be chosen as requested. Keeps the first one.
     pub(super) fn unmet(&mut self, message: String) {
         self.refusal.get_or_insert(ConfigError::Unmet { message });
     }
@@ -40,7 +40,7 @@ impl Diagnostics {
         self.warnings.push(warning.into());
     }
 
-    /// Takes out the problems of some keys.
+    /// Removes and returns the problems of some keys.
     pub(super) fn take_problems(&mut self, is_wanted: impl Fn(&KeyPath) -> bool) -> Self {
         let is_wanted = |problem: &mut ConfigProblem| match &problem.subject {
             ProblemSubject::Key { path, .. } => is_wanted(path),
@@ -49,7 +49,7 @@ impl Diagnostics {
         Self { problems: self.problems.extract_if(.., is_wanted).collect(), ..Self::default() }
     }
 
-    /// Gives every problem with a key its position, and sorts them as one reads the file.
+    /// Gives every problem with a key its position, and sorts them in the order of the file.
     pub(super) fn located(mut self, find: impl Fn(&KeyPath) -> Option<Location>) -> Vec<ConfigProblem> {
         for problem in &mut self.problems {
             if let ProblemSubject::Key { path, location } = &mut problem.subject {
@@ -63,7 +63,7 @@ impl Diagnostics {
         self.problems
     }
 
-    /// Reports a name that is not among `known`. `what` is the kind of thing it names.
+    /// Reports a name that is not in `known`. `what` names the kind of thing.
     pub(super) fn check_name(&mut self, path: KeyPath, name: Option<&str>, what: &str, known: &[&str]) {
         if let Some(name) = name.filter(|name| !known.contains(name)) {
             self.problem(path, unknown(what, name, known));

@@ -1,5 +1,5 @@
-//! The stack of layers: what each source says, in the shape of the configuration file. A value is that of the highest
-//! layer that has it, and so is its source.
+//! The stack of layers, each in the shape of the configuration file. The highest layer with a value decides it, and is
+//! its source.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use super::overrides::{Overrides, Switch};
 /// The layer that decided a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ValueSource {
-    /// Nothing was said about it.
+    /// No layer sets it.
     BuiltIn,
     /// A configuration file.
     File(PathBuf),
@@ -27,9 +27,9 @@ pub enum ValueSource {
     Variable(String),
     /// An option of the command line.
     Option(&'static str),
-    /// Nothing was said about it, and this was chosen.
+    /// No layer sets it, and this was chosen.
     Chosen(ChoiceReason),
-    /// Nothing was said about it, and it is taken from the agent or judge of this name.
+    /// No layer sets it, and the agent or judge of this name provides it.
     Like(&'static str),
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for ValueSource {
     }
 }
 
-/// What one source says.
+/// The values of one source.
 #[derive(Debug, Clone)]
 struct Layer {
     source: ValueSource,
@@ -58,12 +58,12 @@ struct Layer {
 pub(super) struct Layers(Vec<Layer>);
 
 impl Layers {
-    /// Lays what a source says over the rest.
+    /// Adds a source above the others.
     pub(super) fn push(&mut self, source: ValueSource, tree: Value) {
         self.0.push(Layer { source, tree });
     }
 
-    /// Lays one value over the rest.
+    /// Adds one value above the others.
     pub(super) fn set(&mut self, source: ValueSource, path: &KeyPath, value: Value) {
         let tree = path.0.iter().rev().fold(value, |inner, segment| match segment {
             Segment::Key(key) => json!({ key: inner }),
@@ -76,12 +76,12 @@ impl Layers {
         self.push(source, tree);
     }
 
-    /// Lays the options of the command line over the rest, but for those that choose models.
+    /// Adds the options of the command line, except those that choose models.
     pub(super) fn push_options(&mut self, options: &Overrides) {
         let dollars = |amount: Option<Usd>| amount.map(|amount| amount.dollars().into());
         let quick = |value: Value| (options.quick == Switch::On).then_some(value);
         let options: [(&'static str, &str, Option<Value>); 14] = [
-            // What is said beside it holds.
+            // Explicit options override `--quick`.
             ("--quick", "debate.protocol", quick(COUNCIL.name.into())),
             ("--quick", "debate.check", quick(1.into())),
             ("--quick", "debate.quick", quick(true.into())),
@@ -104,7 +104,7 @@ impl Layers {
         }
     }
 
-    /// A section of the file, all layers together: `debate` key by key; `providers`, `prices` and `models` entry by
+    /// A section of the file, all layers merged: `debate` key by key; `providers`, `prices` and `models` entry by
     /// entry; others as a whole.
     pub(super) fn section(&self, key: &str) -> Value {
         let levels = if key == "debate" { usize::MAX } else { usize::from(is_by_entry(key)) };
@@ -115,14 +115,14 @@ impl Layers {
         all
     }
 
-    /// Takes a section out of all layers.
+    /// Removes a section from all layers.
     pub(super) fn take_section(&mut self, key: &str) {
         for layer in &mut self.0 {
             layer.tree.as_object_mut().map(|sections| sections.remove(key));
         }
     }
 
-    /// Drops what the highest layer says at `path`: it was replaced and decided nothing.
+    /// Removes the highest layer's value at `path`, which was replaced.
     pub(super) fn forget(&mut self, path: &KeyPath) {
         let Some((parent, key)) = path.split_key() else { return };
         let with = |layer: &&mut Layer| at(&layer.tree, path).is_some();
@@ -132,8 +132,8 @@ impl Layers {
         }
     }
 
-    /// Moves what layers say of agents to the places that these have in the settings: `places` has for each agent the
-    /// one in the file; a built-in agent has none.
+    /// Moves the layers' entries of agents to their places in the settings. `places` holds each agent's place in the
+    /// file, `None` for a built-in agent.
     pub(super) fn align_agents(&mut self, places: &[Option<usize>]) {
         for layer in &mut self.0 {
             if let Some(agents) = layer.tree.get_mut("agents") {
@@ -142,19 +142,19 @@ impl Layers {
         }
     }
 
-    /// The layer that decided the value at `path`, a path into the effective settings.
+    /// The layer that decided the value at `path`, a path in the effective settings.
     pub(super) fn source(&self, path: &KeyPath) -> ValueSource {
         let entry = path.0.get(..2).filter(|entry| matches!(&entry[0], Segment::Key(key) if is_by_entry(key)));
         for layer in self.0.iter().rev() {
             if at(&layer.tree, path).is_some() {
                 return layer.source.clone();
             }
-            // What lies below this entry is not read.
+            // Lower layers of this entry are ignored.
             if entry.is_some_and(|entry| at(&layer.tree, &KeyPath(entry.to_vec())).is_some()) {
                 return ValueSource::BuiltIn;
             }
         }
-        // What an agent's summarization leaves out is the debate's.
+        // An agent's summarization inherits missing values from the debate's.
         let [Segment::Key(section), .., Segment::Key(own), _] = path.0.as_slice() else { return ValueSource::BuiltIn };
         if section == "debate" || own != "summarization" {
             return ValueSource::BuiltIn;
@@ -169,7 +169,7 @@ fn is_by_entry(section: &str) -> bool {
     matches!(section, "providers" | "prices" | "models")
 }
 
-/// What a tree has at `path`.
+/// The value of a tree at `path`.
 pub(super) fn at<'a>(tree: &'a Value, path: &KeyPath) -> Option<&'a Value> {
     let found = path.0.iter().try_fold(tree, |value, segment| match segment {
         Segment::Key(key) => value.get(key),
@@ -201,7 +201,7 @@ fn lay_over(below: &mut Value, over: &Value, levels: usize) {
     }
 }
 
-/// `base` with what a tree that was checked says laid over it.
+/// `base` overridden by the values of a checked tree.
 pub(super) fn laid_over<T: Clone + Serialize + DeserializeOwned>(
     base: &T,
     over: &Value,

@@ -1,12 +1,12 @@
-//! From file, environment and command line to [`Settings`](dialectic_record::debate::Settings).
+//! From files, environment and command line to [`Settings`](dialectic_record::debate::Settings).
 //!
-//! A stack of layers: the built-in defaults, the user's own file, the project's, the command line. Each file is held
-//! against a schema that is made from the types of the settings, which says where the text is wrong; a pure resolution
-//! then reads the stack into the settings and reports all problems and warnings together. [`ConfigFiles`]
-//! does both, and reads each file once.
+//! A stack of layers: the built-in defaults, the user's own file, the project's, the command line. Each file is checked
+//! against a schema generated from the types of the settings, and problems name their positions. A pure resolution
+//! turns the stack into settings and reports all problems and warnings together. [`ConfigFiles`] does both, and reads
+//! each file once.
 //!
-//! Nothing here prints, and only [`capture_environment`] reads the process environment. A secret is never part of
-//! the settings, a warning or an error.
+//! Nothing here prints, and only [`capture_environment`] reads the process environment. Settings, warnings and errors
+//! never contain secrets.
 
 mod advice;
 mod agents;

@@ -1,4 +1,4 @@
-//! Loading: the file system around the pure resolution.
+//! Loads the files for the pure resolution.
 
 use std::cell::OnceCell;
 use std::io;
@@ -22,21 +22,21 @@ use super::resolve::{ResolveContext, Resolved, Usual, resolve};
 use super::user::{UserConfig, read_user};
 use super::{names, programs, schema};
 
-/// The file that is read when none is named.
+/// The default configuration file.
 pub const DEFAULT_PATH: &str = "./debate-config.json";
 
-/// Which configuration file to read. The default one may be absent: the user's own holds then, or the built-in defaults
-/// do. Nobody promised it, so nothing is said of it.
+/// The configuration file to read. The default one may be absent, without a warning: the user's own or the built-in
+/// defaults apply then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigPath {
     /// [`DEFAULT_PATH`].
     Default,
-    /// `--config`.
+    /// A named file, which must exist.
     Named(PathBuf),
 }
 
 impl ConfigPath {
-    /// The path, as given.
+    /// The path, as given or by default.
     pub fn as_path(&self) -> &Path {
         match self {
             Self::Default => Path::new(DEFAULT_PATH),
@@ -45,28 +45,28 @@ impl ConfigPath {
     }
 }
 
-/// A configuration that can be used.
+/// A valid configuration.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// Every value decided.
+    /// The settings, complete.
     pub settings: Settings,
-    /// What the user should know, in the order found: environment file, unknown keys, values.
+    /// Warnings in the order found: environment file, unknown keys, values.
     pub warnings: Vec<String>,
-    /// What each source says.
+    /// The layers of all sources.
     pub(super) layers: Layers,
     /// The keys that only the user's own configuration has.
     pub(super) own: Vec<(String, String)>,
-    /// The file, as given; nothing when there was none.
+    /// The file, as given; `None` if there was none.
     pub file: Option<PathBuf>,
     /// Whether the settings are the user's or were found.
     pub provenance: Trust,
-    /// The model that was chosen for agents without a configuration; nothing when none was needed.
+    /// The models chosen for agents that name none; `None` if all do.
     pub choice: Option<ModelChoice>,
-    /// The commands that may run when the debate has ended.
+    /// The commands that may run after the debate.
     pub hooks: Hooks,
 }
 
-/// The configuration files of a run: each is read when it is first needed, and once.
+/// The configuration files of a run. Each is read once, when it is first needed.
 pub struct ConfigFiles<'a> {
     path: ConfigPath,
     environment: &'a Environment,
@@ -75,12 +75,12 @@ pub struct ConfigFiles<'a> {
 }
 
 impl<'a> ConfigFiles<'a> {
-    /// The files that hold in this environment.
+    /// The files that apply in this environment.
     pub fn new(path: ConfigPath, environment: &'a Environment) -> Self {
         Self { path, environment, project: OnceCell::new(), user: OnceCell::new() }
     }
 
-    /// Which file is the project's.
+    /// The project's file.
     pub fn path(&self) -> &ConfigPath {
         &self.path
     }
@@ -103,11 +103,11 @@ impl<'a> ConfigFiles<'a> {
         Ok(self.project.get().and_then(Option::as_ref))
     }
 
-    /// Reads and resolves all layers. API keys are not asked for here but by
-    /// [`missing_keys`](dialectic_engine::access::missing_keys()): a configuration can be looked at without them.
+    /// Reads and resolves all layers. API keys are checked separately by
+    /// [`missing_keys`](dialectic_engine::access::missing_keys()), so that a configuration can be shown without them.
     ///
     /// # Errors
-    /// The file cannot be used (all its problems in one error), or a value of the command line cannot:
+    /// The file cannot be used (all its problems in one error), or a command-line value cannot:
     /// [`Diagnostic::blame`](dialectic_base::diagnostic::Diagnostic::blame) tells which.
     pub fn load(&self, overrides: &Overrides) -> Result<Loaded, ConfigError> {
         check_arguments(overrides)?;
@@ -136,7 +136,7 @@ impl<'a> ConfigFiles<'a> {
             loaded.layers.set(ValueSource::Option("--config"), &KeyPath::root().key("baseDir"), shown);
         }
         loaded.settings.base_dir = Some(base_dir);
-        // Without `--context` file tools see the working directory, and prompts have to say so.
+        // Without a context directory, file tools read the working directory, and prompts must say so.
         let reads_files =
             |agent: &AgentSettings| agent.tools.iter().any(|tool| FILE_TOOLS.contains(&tool.name.as_str()));
         let working_dir =
@@ -145,8 +145,7 @@ impl<'a> ConfigFiles<'a> {
         Ok(loaded)
     }
 
-    /// The commands that may run after a debate that was saved: those of a configuration that the user names, else the
-    /// user's own.
+    /// The commands that may run after a saved debate: those of a named configuration, else the user's own.
     ///
     /// # Errors
     /// The configuration cannot be used.
@@ -157,8 +156,7 @@ impl<'a> ConfigFiles<'a> {
         }
     }
 
-    /// What a record may do by its own word, by that of the user's own configuration, and by that of one that the user
-    /// named.
+    /// Extends a record's trust by the user's own configuration and by one that the user named.
     ///
     /// # Errors
     /// A configuration cannot be used.
@@ -180,17 +178,16 @@ fn read_panel(path: &Path) -> Result<ConfigDocument, ConfigError> {
     }
     let name = path.display().to_string();
     let names: Vec<&str> = PanelName::ALL.iter().map(|panel| panel.name()).collect();
-    let message = format!("names an {}, and there is no such file", unknown("panel", &name, &names));
+    let message = format!("names an {}, but there is no such file", unknown("panel", &name, &names));
     Err(ConfigError::Argument { option: "--panel", message })
 }
 
-/// The files that a configuration is made of.
 pub(super) struct FileSet<'a> {
     pub(super) path: &'a ConfigPath,
-    /// The file at that path.
+    /// The project's file.
     pub(super) project: Option<&'a ConfigDocument>,
     pub(super) user: Option<&'a UserConfig>,
-    /// What `--panel` names.
+    /// The file of `--panel`.
     pub(super) panel: Option<&'a ConfigDocument>,
 }
 
@@ -199,7 +196,7 @@ impl FileSet<'_> {
         self.project.is_none() && self.user.is_none() && self.panel.is_none()
     }
 
-    /// What they say, the lowest first.
+    /// The layers of these files, the lowest first.
     fn layers(&self) -> Layers {
         let mut layers = Layers::default();
         if let Some(user) = &self.user {
@@ -218,7 +215,7 @@ impl FileSet<'_> {
         layers
     }
 
-    /// Refuses files with problems, each problem where it is written. Hands back the warnings.
+    /// Fails if there are problems, each with its position. Returns the warnings.
     fn refuse(&self, mut findings: Diagnostics) -> Result<Vec<String>, ConfigError> {
         if let Some(panel) = &self.panel {
             let of_panel = findings.take_problems(|path| {
@@ -246,7 +243,7 @@ pub(super) fn assemble(
     let &FileSet { path, project, user, panel } = files;
     let mut warnings = environment.warnings().to_vec();
     let of_project = project.map(|project| ModelPreference::of_file(&project.tree)).filter(|named| !named.is_none());
-    // A project that says whom to ask leaves open who takes part, as the user's own configuration does.
+    // A project that only names the model leaves the agents open, like the user's own configuration.
     let is_expected = (project.is_some() && of_project.is_none()) || panel.is_some();
     let is_found = *path == ConfigPath::Default && project.is_some();
     let usual = usual(files, of_project.clone());
@@ -309,8 +306,7 @@ pub(super) fn assemble(
     Ok(Loaded { settings, warnings, layers, own, file, provenance, choice, hooks })
 }
 
-/// Which model is asked where nothing else is said: a project's word goes before the user's. A model that is named
-/// without its provider is asked of the user's.
+/// The default model: the project's preference, else the user's. The user's provider serves a model named alone.
 fn usual(files: &FileSet, of_project: Option<ModelPreference>) -> Usual {
     let own = files.user.map(|user| user.usual.clone()).unwrap_or_default();
     let (Some(ModelPreference { provider, model }), Some(project)) = (of_project, files.project) else { return own };
@@ -322,8 +318,8 @@ fn usual(files: &FileSet, of_project: Option<ModelPreference>) -> Usual {
     Usual { preference, panel: None, path: Some(project.path.clone()) }
 }
 
-/// The commands of a file that the user named, else the user's own. Those of a file that was found are left out, with a
-/// warning: looking into a stranger's directory must not run the stranger's commands.
+/// The commands of a file that the user named, else the user's own. Ignores those of a found file, with a warning:
+/// working in a stranger's directory must not run the stranger's commands.
 fn allowed_hooks(files: &FileSet, warnings: &mut Vec<String>) -> Hooks {
     let of_file = files.project.and_then(|project| commands(&project.tree));
     match (files.path, of_file) {
@@ -331,7 +327,7 @@ fn allowed_hooks(files: &FileSet, warnings: &mut Vec<String>) -> Hooks {
         (ConfigPath::Default, Some(hooks)) if !hooks.after_debate.is_empty() => {
             let path = files.path.as_path().display();
             warnings.push(format!(
-                "the commands in `hooks` are left out: {path} was found, not named; to run them: -c {path}"
+                "the commands in `hooks` are skipped: {path} was found, not named; to run them: -c {path}"
             ));
         }
         (ConfigPath::Named(_) | ConfigPath::Default, _) => {}
@@ -344,8 +340,7 @@ fn commands(tree: &Value) -> Option<Hooks> {
     Some(Hooks { after_debate: commands.iter().filter_map(Value::as_str).map(str::to_owned).collect() })
 }
 
-/// Has a found configuration tighten the user's standing limits, but not raise them. The command line is
-/// the user's word.
+/// Lets a found configuration lower the user's limits, but not raise them. The command line may do both.
 fn tighten(budget: &mut BudgetSettings, provenance: &Trust, overrides: &Overrides, layers: &mut Layers) {
     let mut tight = *budget;
     provenance.tighten(&mut tight);
@@ -369,7 +364,7 @@ fn tighten(budget: &mut BudgetSettings, provenance: &Trust, overrides: &Override
     }
 }
 
-/// Puts the tighter limit in the place of one that no option sets. Says whether it is another.
+/// Replaces a limit that no option sets by the tighter one. Returns whether it changed.
 fn replace<T: Copy + PartialEq>(limit: &mut Option<T>, by_option: Option<T>, tight: Option<T>) -> bool {
     let is_changed = by_option.is_none() && *limit != tight;
     if is_changed {
@@ -378,7 +373,7 @@ fn replace<T: Copy + PartialEq>(limit: &mut Option<T>, by_option: Option<T>, tig
     is_changed
 }
 
-/// The command line's own mistakes, which are not the file's.
+/// Checks the values of the command line.
 fn check_arguments(overrides: &Overrides) -> Result<(), ConfigError> {
     let fault = |option, message: String| Err(ConfigError::Argument { option, message });
     if overrides.rounds == Some(0) {
@@ -398,18 +393,18 @@ fn check_arguments(overrides: &Overrides) -> Result<(), ConfigError> {
 fn open_directory(path: &Path) -> Result<PathBuf, ConfigError> {
     let failed = |source| ConfigError::ContextDir { path: path.to_owned(), source };
     let absolute = path.canonicalize().map_err(failed)?;
-    // Listing it also finds out whether it may be read.
+    // Listing it also checks the permission to read it.
     std::fs::read_dir(&absolute).map_err(failed)?;
     Ok(absolute)
 }
 
-/// The absolute directory of a file that need not exist.
+/// The absolute directory of a file that may not exist.
 pub(super) fn parent(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     absolute.parent().map_or_else(|| absolute.clone(), Path::to_owned)
 }
 
-/// The roles that the user has files for. A directory that is missing or closed has none.
+/// The roles with a prompt file of the user's. An unreadable directory has none.
 pub(super) fn role_files(base_dir: &Path) -> Vec<String> {
     let role = |entry: io::Result<std::fs::DirEntry>| {
         let path = entry.ok()?.path();

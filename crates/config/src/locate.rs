@@ -1,10 +1,10 @@
-//! Where in a text the value at a path is.
+//! Finds the position of a value in a text by its path.
 
 use std::fmt;
 
 use dialectic_base::key_path::KeyPath;
 
-/// A position in a text, both counted from 1, columns in characters.
+/// A position in a text; both parts count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Location {
     /// The line.
@@ -14,7 +14,7 @@ pub struct Location {
 }
 
 impl Location {
-    /// The line and column of the end of a text.
+    /// The position at the end of a text.
     pub(super) fn after(text: &str) -> Self {
         let last_line = text.rsplit('\n').next().unwrap_or_default();
         Self { line: text.matches('\n').count() + 1, column: last_line.chars().count() + 1 }
@@ -27,14 +27,14 @@ impl fmt::Display for Location {
     }
 }
 
-/// What a problem is about.
+/// The subject of a problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProblemSubject {
     /// A key of the file.
     Key {
         /// Its path.
         path: KeyPath,
-        /// Where it, or what should contain it, is in the text.
+        /// The position of the key, or of its nearest container.
         location: Option<Location>,
     },
     /// An environment variable.
@@ -51,19 +51,19 @@ impl fmt::Display for ProblemSubject {
     }
 }
 
-/// Where the values of a JSON text begin.
+/// The offsets of the values of a JSON text.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Offsets(Vec<(KeyPath, usize)>);
 
 impl Offsets {
-    /// Finds all values of a text that a parser has accepted; of anything else it may find nothing.
+    /// Finds all values of a valid JSON text; may find none in others.
     pub(super) fn of(text: &str) -> Self {
         let mut scanner = Scanner { bytes: text.as_bytes(), at: 0, found: Vec::new() };
         let _ = scanner.value(&KeyPath::root());
         Self(scanner.found)
     }
 
-    /// Where the value at `path` begins; where it is absent, where its nearest container begins.
+    /// The position of the value at `path`; if absent, of its nearest container.
     pub(super) fn locate(&self, text: &str, path: &KeyPath) -> Option<Location> {
         let contains = |(known, _): &&(KeyPath, usize)| path.0.starts_with(&known.0);
         // The first of the nearest ones.
@@ -71,7 +71,7 @@ impl Offsets {
         text.get(..*offset).map(Location::after)
     }
 
-    /// Whether a key is there more than once.
+    /// Whether a key occurs more than once.
     pub(super) fn is_repeated(&self, path: &KeyPath) -> bool {
         self.0.iter().filter(|(known, _)| known == path).count() > 1
     }
@@ -84,7 +84,7 @@ struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
-    /// The next byte that is no space.
+    /// The next byte that is not a space.
     fn peek(&mut self) -> Option<u8> {
         while self.bytes.get(self.at)?.is_ascii_whitespace() {
             self.at += 1;

@@ -1,4 +1,4 @@
-//! The names that mean something in this program, as the modules know them that implement them.
+//! The known names of protocols and roles.
 
 use std::path::Path;
 
@@ -7,17 +7,15 @@ use dialectic_record::protocol::PROTOCOLS;
 
 use super::load::role_files;
 
-/// The protocols.
 pub(super) fn protocols() -> Vec<&'static str> {
     PROTOCOLS.iter().map(|protocol| protocol.name).collect()
 }
 
-/// The built-in roles.
 pub(super) fn built_in_roles() -> Vec<&'static str> {
     Role::built_in_names()
 }
 
-/// The roles that an agent can have: the built-in ones, and files beside a configuration.
+/// The available roles: the built-in ones, and files beside a configuration.
 pub fn role_names(base_dir: Option<&Path>) -> Vec<String> {
     let built_in = Role::built_in_names().into_iter().map(str::to_owned);
     built_in.chain(base_dir.map(role_files).unwrap_or_default()).collect()

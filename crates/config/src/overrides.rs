@@ -1,21 +1,21 @@
-//! The command line's values.
+//! The values of the command line.
 
 use std::path::PathBuf;
 
 use dialectic_base::money::Usd;
 use dialectic_record::debate::TerminationKind;
 
-/// Whether an option of the command line was given that has no value.
+/// An option without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Switch {
-    /// It was not: the configuration decides.
+    /// Absent: the configuration decides.
     #[default]
     AsConfigured,
-    /// It was.
+    /// Present.
     On,
 }
 
-/// A ready panel.
+/// A ready-made panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PanelName {
     /// Inexpensive models of one provider.
@@ -27,10 +27,10 @@ pub enum PanelName {
 }
 
 impl PanelName {
-    /// All of them.
+    /// All ready-made panels.
     pub const ALL: [Self; 3] = [Self::Cheap, Self::Strong, Self::Mixed];
 
-    /// The name on the command line.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cheap => "cheap",
@@ -39,22 +39,22 @@ impl PanelName {
         }
     }
 
-    /// The panel of that name.
+    /// The panel with that name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|panel| panel.name() == name)
     }
 }
 
-/// What `--panel` names.
+/// The value of `--panel`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PanelChoice {
-    /// A ready one.
+    /// A ready-made one.
     Named(PanelName),
-    /// A file of the user's with agents and judge.
+    /// A file with agents and judge.
     File(PathBuf),
 }
 
-/// The command line's layer. What is absent there is absent here.
+/// The layer of the command line. `None` is an absent option.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Overrides {
     /// `--agents`: roles to keep.

@@ -1,4 +1,4 @@
-//! Providers that are programs: what a file may say of them, and which file may.
+//! Providers that are programs: their keys, and the files that may define them.
 
 use std::sync::Arc;
 
@@ -24,14 +24,14 @@ fn keys() -> Vec<String> {
     schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
 }
 
-/// Adds to the schema of a configuration what may be said of programs.
+/// Adds the keys of programs to the schema of a configuration.
 pub(super) fn describe(schema: &mut Value) {
     let program = schema::schema_of::<ProgramSettings>();
     for (key, of_program) in program["properties"].as_object().into_iter().flatten() {
         schema["$defs"]["Provider"]["properties"][key] = of_program.clone();
     }
     schema["$defs"]["Provider"]["properties"]["type"] = json!({
-        "description": "`command` for a program that is asked in place of a server.",
+        "description": "`command` for a program that replaces a server.",
         "enum": [COMMAND],
     });
     for (name, definition) in program["$defs"].as_object().into_iter().flatten() {
@@ -39,19 +39,19 @@ pub(super) fn describe(schema: &mut Value) {
     }
 }
 
-/// Whether an entry of `providers` is a program. An entry with the name of a built-in one is, unless it is a server as
-/// entries of that name could be before there were programs.
+/// Whether an entry of `providers` is a program. An entry named like a built-in program is one, unless it describes a
+/// server, as files written before programs existed may do.
 fn is_program(name: &str, entry: &Value) -> bool {
     entry["type"] == COMMAND || program_preset(name).is_some() && entry["baseUrl"].is_null()
 }
 
-/// The names of the programs of the user's own that a file describes.
+/// The names of the user's own programs in a file.
 pub(super) fn names(tree: &Value) -> Vec<String> {
     let entries = tree["providers"].as_object().into_iter().flatten();
     entries.filter(|(_, entry)| entry["type"] == COMMAND).map(|(name, _)| name.clone()).collect()
 }
 
-/// The program that an entry describes; nothing where it is a server.
+/// The program that an entry describes; `None` for a server.
 pub(super) fn program(
     name: &str,
     entry: &Value,
@@ -99,17 +99,17 @@ fn check(name: &str, program: &ProgramSettings, path: &KeyPath, findings: &mut D
     let is_json = program.output == Some(ProgramOutput::Json);
     if program_preset(name).is_some() {
         for (key, _) in of_own.into_iter().filter(|(_, is_there)| *is_there) {
-            findings.problem(path.key(key), format!("cannot be set: what `{name}` prints is known"));
+            findings.problem(path.key(key), format!("cannot be set: the output of `{name}` is known"));
         }
     } else {
         if program.argv.is_empty() {
             findings.problem(path.key("argv"), "is missing: the program and its arguments");
         }
         if is_json && program.text.is_none() {
-            findings.problem(path.key("text"), "is missing: where in the JSON the answer is");
+            findings.problem(path.key("text"), "is missing: the place of the answer in the JSON");
         }
         if !program.allow_versions.is_empty() {
-            findings.problem(path.key("allowVersions"), "has no effect: it is for built-in programs");
+            findings.problem(path.key("allowVersions"), "has no effect: it applies to built-in programs");
         }
         for (key, _) in of_own[1..6].iter().filter(|(_, is_there)| *is_there && !is_json) {
             findings.problem(path.key(key), "needs `\"output\": \"json\"`");
@@ -118,20 +118,20 @@ fn check(name: &str, program: &ProgramSettings, path: &KeyPath, findings: &mut D
     let pointers = [&program.text, &program.error, &program.cost_usd].into_iter().flatten();
     for pointer in pointers.chain(&program.input_tokens).chain(&program.output_tokens) {
         if !pointer.is_empty() && !pointer.starts_with('/') {
-            findings.problem(path.clone(), format!("`{pointer}` is no JSON pointer: it begins with `/`"));
+            findings.problem(path.clone(), format!("`{pointer}` is not a JSON pointer: it must begin with `/`"));
         }
     }
     let set = path.key("env").key("set");
     for (variable, value) in &program.env.set {
         if !headers::is_variable_name(variable) {
-            findings.problem(set.key(variable), "is not a name that an environment variable can have");
+            findings.problem(set.key(variable), "is not a valid name of an environment variable");
         } else if let Some(fault) = headers::fault(variable, value) {
             findings.problem(set.key(variable), fault);
         }
     }
 }
 
-/// Refuses what a file that was found says of programs, or of a provider that the user has as one.
+/// Refuses programs in a found file, and changes to the user's programs.
 pub(super) fn refuse_found(tree: &Value, users: Option<&Settings>, path: &str, findings: &mut Diagnostics) {
     let of_programs = keys();
     for (name, entry) in tree["providers"].as_object().into_iter().flatten() {
@@ -142,15 +142,15 @@ pub(super) fn refuse_found(tree: &Value, users: Option<&Settings>, path: &str, f
             findings.problem(
                 KeyPath::root().key("providers").key(name),
                 format!(
-                    "is a program, or has the name of one: a file that was found sets none, it may only select one by \
-                     name. If you trust the file, name it: --config {path}"
+                    "is a program, or has the name of one: a found file cannot configure programs, only \
+                         select them by name. If you trust the file, name it: --config {path}"
                 ),
             );
         }
     }
 }
 
-/// Settings as JSON, programs included: a configuration file that leads to them.
+/// The configuration file that leads to these settings, including programs.
 pub(super) fn with_programs(settings: &Settings) -> Value {
     let mut all = serde_json::to_value(settings).unwrap_or_default();
     for (name, entry) in &settings.providers {

@@ -1,4 +1,4 @@
-//! From text to a tree that was checked, with the place of everything that is wrong or unknown.
+//! Parses a text into a checked tree, with positions of all problems.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,10 @@ use super::error::{ConfigError, SyntaxFault};
 use super::findings::Diagnostics;
 use super::locate::{Location, Offsets};
 
-/// A configuration file that was read.
 #[derive(Debug, Clone)]
 pub(super) struct ConfigDocument {
-    /// Where it lies, as given.
+    /// Its path, as given.
     pub(super) path: PathBuf,
-    /// What it says.
     pub(super) tree: Value,
     /// Unknown keys, each with the nearest known one.
     pub(super) warnings: Vec<String>,
@@ -30,7 +28,7 @@ pub(super) struct ConfigDocument {
 }
 
 impl ConfigDocument {
-    /// The values that are out of bounds. Agents that are switched off are not checked.
+    /// The values out of bounds, except those of disabled agents.
     pub(super) fn findings(&self) -> Diagnostics {
         let mut findings = Diagnostics::default();
         let agents = self.tree["agents"].as_array().into_iter().flatten().enumerate();
@@ -46,7 +44,7 @@ impl ConfigDocument {
         findings
     }
 
-    /// The error that these findings are, where there are problems among them.
+    /// Fails if there are problems; returns the warnings.
     ///
     /// # Errors
     /// All problems, each with its position.
@@ -59,7 +57,7 @@ impl ConfigDocument {
     }
 }
 
-/// Reads a configuration file: JSON whose top level is an object. Nothing when there is no such file. Keys that hold
+/// Reads a configuration file: JSON whose top level is an object. `None` if the file does not exist. Keys for
 /// remarks (`$comment`, `//`, `$schema`) are allowed everywhere.
 ///
 /// # Errors
@@ -109,7 +107,7 @@ fn syntax_error(path: &Path, text: &str, error: &serde_json::Error) -> ConfigErr
     } else if line.trim_start().starts_with("/*") || comment_start(line).is_some_and(|start| start < location.column) {
         SyntaxFault::Comment
     } else {
-        // The position that serde appends is told already.
+        // Drops the position that serde appends.
         let message = error.to_string();
         SyntaxFault::Other(message.rsplit_once(" at line ").map_or(message.clone(), |(text, _)| text.to_owned()))
     };

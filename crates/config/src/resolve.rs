@@ -1,4 +1,4 @@
-//! From layers to what a debate runs with. Pure: everything from outside comes in as an argument.
+//! Resolves layers into settings. Pure: all outside values are arguments.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,46 +18,46 @@ use super::overrides::{Overrides, PanelChoice, PanelName, Switch};
 use super::roster::{Roster, roster};
 use super::rules;
 
-/// What layers are read with.
+/// The context of a resolution.
 pub(super) struct ResolveContext<'a> {
     pub(super) environment: &'a Environment,
     pub(super) overrides: &'a Overrides,
-    /// Roles that the user has files for.
+    /// Roles with a prompt file of the user's.
     pub(super) own_roles: &'a [String],
-    /// What the user's own configuration says where nothing else does.
+    /// The fallbacks from the user's own configuration.
     pub(super) usual: &'a Usual,
-    /// The programs that are there and have a login of their own.
+    /// The installed programs that have a login of their own.
     pub(super) programs: &'a [&'static ProgramPreset],
-    /// Whether there is a file that should say who takes part.
+    /// Whether a file should name the agents.
     pub(super) is_expected: bool,
 }
 
-/// What a user wants wherever nothing else is said.
+/// The user's fallbacks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Usual {
-    /// Which model is asked.
+    /// The preferred model.
     pub(super) preference: ModelPreference,
-    /// Which panel it is.
+    /// The preferred panel.
     pub(super) panel: Option<PanelName>,
-    /// The file that says so.
+    /// The file that sets them.
     pub(super) path: Option<PathBuf>,
 }
 
-/// Settings, sound only when there are no problems.
+/// Settings, valid only without problems.
 pub(super) struct Resolved {
     pub(super) settings: Settings,
-    /// The layers, agents in their places in the settings.
+    /// The layers, with agents in the order of the settings.
     pub(super) layers: Layers,
     pub(super) findings: Diagnostics,
-    /// What was chosen for agents that have no configuration, if it was needed.
+    /// The models chosen for agents that name none, if needed.
     pub(super) choice: Option<ModelChoice>,
 }
 
-/// Decides every value. `layers` are those of the files, and the command line is laid over them; `findings` are what is
-/// wrong with them already.
+/// Decides every value. `layers` are those of the files; this adds the command line. `findings` are the problems so
+/// far.
 pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings: Diagnostics) -> Resolved {
     let overrides = context.overrides;
-    // A user's own configuration need not say who takes part.
+    // A user's own configuration need not name agents.
     let mut is_expected = context.is_expected || !layers.section("agents").is_null();
     if matches!(overrides.panel, Some(PanelChoice::Named(_))) {
         layers.take_section("agents");
@@ -73,7 +73,7 @@ pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings
     let section = layers.section("debate");
     let mut debate = rules::debate(&section, &mut findings);
     let protocol = Protocol::named(&debate.protocol);
-    // The rounds of a file are of the protocol that it names; another one of a single round has no use for them.
+    // The rounds of a file belong to its protocol; a protocol with a single round ignores them.
     let is_of_file = overrides.protocol.is_none() && overrides.quick == Switch::AsConfigured;
     let is_single = |protocol: &Protocol| !is_of_file && overrides.rounds.is_none() && protocol.default_rounds == 1;
     if let Some(protocol) = protocol.filter(|of| section["rounds"].is_null() || is_single(of)) {
@@ -85,10 +85,8 @@ pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings
     let Roster { agents, judge, choice } =
         roster(&mut layers, is_expected, &debate, protocol, &providers, context, &mut findings);
     if overrides.quick == Switch::On && debate.protocol != COUNCIL.name {
-        findings.argument(
-            "--quick",
-            format!("belongs to the protocol `{}`, and it is `{}`", COUNCIL.name, debate.protocol),
-        );
+        findings
+            .argument("--quick", format!("belongs to the protocol `{}`, not to `{}`", COUNCIL.name, debate.protocol));
     }
     if let Some(protocol) = protocol {
         rules::warn_of_idle_keys(&debate, protocol, &mut findings);
@@ -120,7 +118,7 @@ pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings
     Resolved { settings, layers, findings, choice }
 }
 
-/// The base URLs that the environment sets for providers in use.
+/// Checks the base URLs that the environment sets for providers in use.
 fn check_moved_endpoints(settings: &Settings, environment: &Environment, findings: &mut Diagnostics) {
     let used: BTreeSet<&str> = settings.everybody().map(|agent| agent.provider.as_str()).collect();
     for provider in used {

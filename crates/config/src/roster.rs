@@ -1,5 +1,5 @@
-//! Who takes part, and which models they are: agents and judge from a file, a panel or what is built in, with what the
-//! command line says of them.
+//! Decides who takes part with which models: agents and judge from a file, a panel or the defaults, with the options of
+//! the command line applied.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,14 +15,14 @@ use super::layers::{Layers, ValueSource};
 use super::overrides::{PanelName, Switch};
 use super::resolve::ResolveContext;
 
-/// Who takes part.
+/// The agents and judge of a debate.
 pub(super) struct Roster {
     pub(super) agents: Vec<ResolvedAgent>,
     pub(super) judge: ResolvedAgent,
     pub(super) choice: Option<ModelChoice>,
 }
 
-/// Decides who takes part in a debate by `protocol`. `is_expected` says whether a file should name them.
+/// Decides the agents and judge for `protocol`. `is_expected` says whether a file should name them.
 pub(super) fn roster(
     layers: &mut Layers,
     is_expected: bool,
@@ -46,9 +46,9 @@ pub(super) fn roster(
     let judge_entry = judge.as_object();
     if is_expected && judge_entry.is_none() {
         findings.warn(if has_entries {
-            "no judge is configured; the default judge is used, with the provider and model of the first agent"
+            "no judge is configured; using the default judge with the provider and model of the first agent"
         } else {
-            "no judge is configured; the default judge is used"
+            "no judge is configured; using the default judge"
         });
     }
     let roles = overrides.agents.as_ref().and_then(|roles| match agents::asked_roles(roles, &scope) {
@@ -60,7 +60,7 @@ pub(super) fn roster(
     });
     let of_file = agents::enabled_agents(entries, &scope, layers, findings);
     let first = of_file.first().map(|first| ServedModel::like(&first.agent));
-    // A user who names roles chooses among all of them.
+    // A user who names roles chooses among all agents.
     let most = protocol.filter(|_| roles.is_none()).and_then(|protocol| protocol.built_in_agents);
     let built_in = || {
         let all = defaults::agents().into_iter().take(most.unwrap_or(usize::MAX));
@@ -70,9 +70,9 @@ pub(super) fn roster(
         Some(roles) => agents::of_roles(if has_entries { of_file } else { built_in() }, roles, &scope),
         None if of_file.is_empty() => {
             if has_entries {
-                findings.warn("no agent is left; the built-in agents are used");
+                findings.warn("no agent is left; using the built-in agents");
             } else if is_expected {
-                findings.warn("no agents are configured; the built-in agents are used");
+                findings.warn("no agents are configured; using the built-in agents");
             }
             built_in()
         }
@@ -81,7 +81,7 @@ pub(super) fn roster(
     if overrides.quick == Switch::On && roles.is_none() {
         agents.truncate(QUICK_AGENTS);
     }
-    // A configured judge says whom the user means: agents without a configuration of their own are asked there too.
+    // A configured judge shows the intended provider: agents without a configuration use it too.
     let lent = first.map(|first| (first, "the first agent"));
     let lent = lent.or_else(|| Some((agents::served(&judge)?, "the judge")));
     let resolver = model_resolver(configured, context);
@@ -116,7 +116,7 @@ pub(super) fn roster(
         }
         choice = None;
     } else {
-        // A choice was made from the options already.
+        // A choice already includes the options.
         let is_chosen = choice.is_some() && !judge_is_configured;
         resolver.replace_models(&mut agents, &mut judge, context, is_chosen, findings);
     }
@@ -141,7 +141,7 @@ fn model_resolver<'a>(
 }
 
 impl ModelResolver<'_> {
-    /// Lays `--model`, `--judge-model` and `--provider` over agents and judge.
+    /// Applies `--model`, `--judge-model` and `--provider` to agents and judge.
     fn replace_models(
         &self,
         agents: &mut [ResolvedAgent],
@@ -177,14 +177,14 @@ impl ModelResolver<'_> {
                         (None, several) => Err((
                             "--model",
                             format!(
-                                "replaces the models of several providers ({}): say with `--provider` which one serves \
-                                 `{model}`",
+                                "replaces the models of several providers ({}): choose the one that \
+                                     serves `{model}` with `--provider`",
                                 several.join(", ")
                             ),
                         )),
                     }
                 }
-                // Of the judge alone.
+                // Only for the judge.
                 (None, Some(_)) if overrides.judge_model.is_some() => Ok(None),
                 (None, Some(provider)) => match ServedModel::by(provider) {
                     Some(ServedModel { provider, model }) => Ok(Some((provider, model))),
@@ -224,7 +224,7 @@ impl ModelResolver<'_> {
 }
 
 impl ResolveContext<'_> {
-    /// The panel that decides which models are asked where no agent says it, and who says so.
+    /// The panel that decides the default models, and who requested it.
     pub(super) fn panel(&self) -> Option<(PanelName, super::choice::ChoiceReason)> {
         use super::choice::{ChoiceReason, MODEL_VARIABLE, PROVIDER_VARIABLE};
         use super::overrides::PanelChoice;

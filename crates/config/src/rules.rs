@@ -1,4 +1,4 @@
-//! What holds of values beside their types and bounds, which stand with the settings.
+//! Rules for values beyond the types and bounds of the schema.
 
 use std::collections::BTreeMap;
 
@@ -17,15 +17,14 @@ use super::findings::Diagnostics;
 use super::layers::laid_over;
 use super::{names, programs};
 
-/// The `debate` of a tree, over what is built in.
+/// The `debate` section over the defaults.
 pub(super) fn debate(tree: &Value, findings: &mut Diagnostics) -> DebateSettings {
     let mut tree = tree.clone();
     switch_on_summarization(&mut tree);
     laid_over(&defaults::debate(), &tree, &KeyPath::root().key("debate"), findings)
 }
 
-/// A `summarization` that says something, but not whether it is enabled, is meant to be: without the section, nothing is
-/// summarized.
+/// Enables a `summarization` that has settings but no `enabled`; without the section nothing is summarized.
 pub(super) fn switch_on_summarization(of: &mut Value) {
     let section = of.get_mut("summarization").and_then(Value::as_object_mut);
     if let Some(section) = section.filter(|section| section.values().any(|value| !value.is_null())) {
@@ -50,13 +49,12 @@ pub(super) fn check_summarization(of: &Value, path: &KeyPath, findings: &mut Dia
     findings.check_name(path, method, "summarization method", SUMMARIZATION_METHODS);
 }
 
-/// Warns of settings that the protocol takes no notice of, and that somebody may count on.
+/// Warns of settings that the protocol ignores.
 pub(super) fn warn_of_idle_keys(debate: &DebateSettings, protocol: &Protocol, findings: &mut Diagnostics) {
     let has = |wanted| protocol.stages.iter().any(|stage| stage.info.yields == Some(wanted));
     let name = protocol.name;
     if debate.memory && !has(ResultKind::Material) {
-        findings
-            .warn(format!("`debate.memory` has no effect: in the protocol `{name}` nobody is told of past debates"));
+        findings.warn(format!("`debate.memory` has no effect: the protocol `{name}` does not use past debates"));
     }
     if debate.arena != ArenaSettings::default() && !has(ResultKind::Agreement) {
         findings.warn(format!("`debate.arena` has no effect: the protocol is `{name}`"));
@@ -93,11 +91,11 @@ pub(super) fn providers(section: &Value, findings: &mut Diagnostics) -> BTreeMap
                 }
             }
             None if preset.is_none() => {
-                findings.problem(path.key("baseUrl"), "is missing: only built-in providers have one already");
+                findings.problem(path.key("baseUrl"), "is missing: only built-in providers have a default");
             }
             None => {}
         }
-        // Not quoted: people put the key itself here.
+        // Not quoted: people sometimes put the key itself here.
         if provider.api_key_env.as_deref().is_some_and(|variable| !headers::is_variable_name(variable)) {
             findings.problem(
                 path.key("apiKeyEnv"),
@@ -114,7 +112,7 @@ pub(super) fn providers(section: &Value, findings: &mut Diagnostics) -> BTreeMap
     providers
 }
 
-/// The configured limits of models.
+/// Checks and returns the configured limits of models.
 pub(super) fn models(section: &Value, findings: &mut Diagnostics) -> BTreeMap<String, ModelLimits> {
     let limits = |(name, entry, path): (&String, &Value, KeyPath)| {
         (name.clone(), laid_over(&ModelLimits::default(), entry, &path, findings))
@@ -122,12 +120,12 @@ pub(super) fn models(section: &Value, findings: &mut Diagnostics) -> BTreeMap<St
     entries(section, &KeyPath::root().key("models")).map(limits).collect()
 }
 
-/// Checks the configured prices.
+/// Checks and returns the configured prices.
 pub(super) fn prices(section: &Value, findings: &mut Diagnostics) -> BTreeMap<String, Price> {
     let mut prices = BTreeMap::new();
     for (model, entry, path) in entries(section, &KeyPath::root().key("prices")) {
         let price = laid_over(&Price::flat(0.0, None, 0.0), entry, &path, findings);
-        // A cost limit takes the price of input as the most that input can cost.
+        // A cost limit treats the price of input as the maximum.
         if price.cached_input_per_m_tok.is_some_and(|cached| cached > price.input_per_m_tok) {
             findings.problem(path.key("cachedInputPerMTok"), "must not be above `inputPerMTok`");
         }

@@ -1,5 +1,5 @@
-//! What a configuration file may say, as JSON Schema, made from the types of the settings: files are held against it
-//! when they are read, and people and editors get it with the defaults and the names that mean something.
+//! The JSON Schema of a configuration file, generated from the types of the settings: it checks files when they are
+//! read, and serves people and editors with defaults and names.
 
 use std::sync::LazyLock;
 
@@ -17,10 +17,10 @@ use super::check::follow;
 use super::overrides::PanelName;
 use super::{names, programs};
 
-/// What a project's configuration may say.
+/// The schema of a project's configuration.
 pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = schema_of::<Settings>();
-    // What the types want is there by then; only prices have no defaults.
+    // All requirements of the types have defaults, except prices.
     let required = schema["$defs"]["Price"]["required"].clone();
     strip(&mut schema, &["default", "required"]);
     schema["$defs"]["Price"]["required"] = required;
@@ -28,18 +28,20 @@ pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
     strip(&mut schema, &["default"]);
     for key in ["provider", "model"] {
         schema["properties"][key] = json!({
-            "description": format!("The {key} to ask where no agent and no judge names one."),
+            "description": format!("The {key} to use if no agent or judge names one."),
             "type": "string",
             "minLength": 1,
         });
     }
     schema["properties"]["hooks"] = json!({
         "description":
-            "Commands of the user's. They run only from a file that the user named, or from the user's own configuration.",
+            "The user's commands. They run only from a file that the user named, or from the user's own \
+                 configuration.",
         "type": "object",
         "properties": { "afterDebate": {
             "description":
-                "Commands that run when a debate has ended, one after the other; each gets the state as JSON on its standard input.",
+                "Commands that run after a debate, one after another; each receives the state as JSON on \
+                     its standard input.",
             "type": "array",
             "items": { "type": "string", "minLength": 1 },
         } },
@@ -48,7 +50,7 @@ pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
     schema
 });
 
-/// What the user's own configuration may say.
+/// The schema of the user's own configuration.
 pub(super) static OF_USER: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = CONFIG.clone();
     let keys = &mut schema["properties"];
@@ -60,7 +62,7 @@ pub(super) static OF_USER: LazyLock<Value> = LazyLock::new(|| {
     schema
 });
 
-/// What a panel may say.
+/// The schema of a panel.
 pub(super) static PANEL: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = CONFIG.clone();
     if let Some(keys) = schema["properties"].as_object_mut() {
@@ -69,7 +71,7 @@ pub(super) static PANEL: LazyLock<Value> = LazyLock::new(|| {
     schema
 });
 
-/// The schema of a type, its keys sorted for people, who look them up by their names.
+/// The schema of a type, its keys sorted by name.
 pub(super) fn schema_of<T: JsonSchema>() -> Value {
     let mut schema = schemars::schema_for!(T).to_value();
     schema.sort_all_objects();
@@ -102,7 +104,7 @@ pub fn schema() -> Value {
     schema
 }
 
-/// The schema of some keys of a definition, without references: of a part that others may say.
+/// The schema of some keys of a definition, without references.
 pub fn part_of(definition: &str, keys: &[&str]) -> Value {
     let mut part = inlined(&CONFIG["$defs"][definition]);
     if let Some(properties) = part["properties"].as_object_mut() {
@@ -128,7 +130,7 @@ fn inlined(node: &Value) -> Value {
     }
 }
 
-/// Takes keywords out of a schema, wherever they stand.
+/// Removes keywords from a schema, at any depth.
 fn strip(node: &mut Value, keywords: &[&str]) {
     match node {
         Value::Object(all) => {
@@ -140,7 +142,7 @@ fn strip(node: &mut Value, keywords: &[&str]) {
     }
 }
 
-/// Says that every key may be null, and that unknown keys are allowed: they are warned of, not refused.
+/// Allows null for every key, and unknown keys, which only cause warnings.
 fn open(node: &mut Value) {
     let Some(object) = node.as_object_mut() else { return };
     if let Some(entry) = object.get_mut("additionalProperties").filter(|entry| entry.is_object()) {
@@ -178,7 +180,7 @@ fn or_null(node: &mut Value) {
     }
 }
 
-/// The keys that mean something in the object at `path`.
+/// The known keys of the object at `path`.
 pub(super) fn keys_at(schema: &Value, path: &KeyPath) -> Vec<String> {
     let node = path.0.iter().try_fold(schema, |node, segment| {
         let node = follow(schema, node);

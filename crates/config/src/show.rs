@@ -1,4 +1,4 @@
-//! Every effective value with the layer that decided it, for `config show`.
+//! Lists every effective value with its layer, for `config show`.
 
 use std::collections::BTreeSet;
 
@@ -15,15 +15,15 @@ use super::programs;
 /// One effective value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingRow {
-    /// Its path, e.g. `debate.rounds` or `endpoints.openai.baseUrl`.
+    /// Its path, such as `debate.rounds` or `endpoints.openai.baseUrl`.
     pub path: String,
-    /// The value; of a key only whether it is set.
+    /// The value; for an API key, whether it is set.
     pub value: String,
     /// The layer that decided it.
     pub source: ValueSource,
 }
 
-/// Every effective value with its source, and for each provider in use its endpoint and whether its key is set.
+/// Lists every effective value with its source, and the endpoint and key status of each provider in use.
 pub fn show(loaded: &Loaded, environment: &Environment) -> Vec<SettingRow> {
     let mut settings = programs::with_programs(&loaded.settings);
     settings.sort_all_objects();

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// The text of a configuration to start from: who takes part, what most people change, and where the rest is described.
-/// `usual` are provider and model that everybody in it asks; absent for one to try.
+/// The text of a starter configuration: the agents, the most changed keys, and a pointer to the others.
+/// `usual` is the provider and model of all agents; without it the file is for trying.
 pub fn starter(usual: Option<&(String, String)>) -> String {
     let text = include_str!("starter.json");
     let Some((provider, model)) = usual else { return text.to_owned() };
@@ -11,5 +11,5 @@ pub fn starter(usual: Option<&(String, String)>) -> String {
     text.replace(SERVED, &format!(r#""model": {model}, "provider": {provider}"#))
 }
 
-/// The model that it names.
+/// The model in the template.
 const SERVED: &str = r#""model": "gpt-5.6-luna", "provider": "openai""#;

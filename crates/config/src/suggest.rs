@@ -1,9 +1,9 @@
-//! What somebody may have meant.
+//! Suggests names for a misspelled one.
 
-/// Below this a name is not called similar.
+/// Names below this score are not similar.
 const SIMILAR: f64 = 0.6;
 
-/// The candidate most like `name`, ignoring case and separators; nothing if none is close.
+/// The candidate most similar to `name`, ignoring case and separators; `None` if none is close.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = plain(name);
     candidates
@@ -14,7 +14,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// `(did you mean …?)`, or what there is to choose from.
+/// `(did you mean …?)`, or the list of candidates.
 pub(super) fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
     if let Some(candidate) = nearest(name, candidates.clone()) {
         return format!("(did you mean `{candidate}`?)");
@@ -23,7 +23,7 @@ pub(super) fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'
     if known.is_empty() { String::new() } else { format!("(known: {known})") }
 }
 
-/// The names in backquotes, with commas.
+/// The names in backquotes, separated by commas.
 pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

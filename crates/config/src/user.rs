@@ -1,4 +1,4 @@
-//! What a user wants everywhere: the configuration in the platform's configuration directory, below that of a project.
+//! The user's own configuration in the platform's configuration directory, a layer below a project's.
 
 use std::path::PathBuf;
 
@@ -20,31 +20,31 @@ use super::schema;
 
 /// The file, in the user's directory.
 const FILE: &str = "config.json";
-/// Keys that a project's configuration has not.
+/// Keys that a project's configuration lacks.
 const OWN: [&str; 6] = ["provider", "model", "panel", "directory", "color", "confirmAbove"];
-/// What a project's configuration says for itself or not at all.
+/// Keys that apply to a project's configuration only.
 const OF_ONE_DEBATE: [&str; 2] = ["agents", "judge"];
-/// The cost in dollars that a debate is asked about above, when nothing is said.
+/// The default cost in dollars above which a debate is confirmed.
 const CONFIRM_ABOVE: f64 = 1.0;
-/// Where debates are kept when nothing is said.
+/// The default directory of debates.
 const DIRECTORY: &str = "./debates";
 
-/// A user's own configuration that was read and is sound by itself.
+/// A user's own configuration, checked on its own.
 #[derive(Debug, Clone)]
 pub(super) struct UserConfig {
     pub(super) usual: Usual,
     pub(super) document: ConfigDocument,
-    /// What it comes to by itself.
+    /// Its settings without other files.
     pub(super) settings: Settings,
     pub(super) warnings: Vec<String>,
 }
 
-/// Where a user's own configuration lies, whether or not it is there; nothing where the platform has no such place.
+/// The path of the user's own configuration, which may not exist; `None` if the platform has no such place.
 pub fn user_path(environment: &Environment) -> Option<PathBuf> {
     Some(environment.user_directory()?.join(FILE))
 }
 
-/// Where debates are kept: `./debates`, unless the user's own configuration says otherwise.
+/// The directory of debates: `./debates`, unless the user's own configuration sets another.
 ///
 /// # Errors
 /// That configuration cannot be used.
@@ -59,14 +59,14 @@ pub fn debates_directory(environment: &Environment) -> Result<PathBuf, ConfigErr
     Ok(home.map_or_else(|| PathBuf::from(directory), |(home, rest)| home.join(rest)))
 }
 
-/// When the user's own configuration wants colour: `auto`, `always` or `never`. One that cannot be read wants nothing;
-/// the reader that needs it reports what is wrong with it.
+/// The user's preference for colour: `auto`, `always` or `never`. An unreadable configuration has none; the loader
+/// reports it.
 pub fn usual_color(environment: &Environment) -> Option<String> {
     document(environment).ok()??.tree["color"].as_str().map(str::to_owned)
 }
 
-/// The provider and model that the user's own configuration names, where it names a provider. One that cannot be read
-/// names none. The reader that needs the file reports what is wrong with it.
+/// The provider and model of the user's own configuration, if it names a provider. An unreadable configuration names
+/// none; the loader reports it.
 pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
     let ModelPreference { provider, model } = ModelPreference::of_file(&document(environment).ok()??.tree);
     let provider = provider?;
@@ -74,8 +74,8 @@ pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
     Some((provider, model))
 }
 
-/// The cost above which a debate is asked about before it begins, on a terminal and without a limit: $1, unless the
-/// user's own configuration says otherwise.
+/// The cost above which a debate on a terminal without a limit is confirmed: $1, unless the user's own configuration
+/// sets another.
 ///
 /// # Errors
 /// That configuration cannot be used.
@@ -88,7 +88,7 @@ fn document(environment: &Environment) -> Result<Option<ConfigDocument>, ConfigE
     user_path(environment).map_or(Ok(None), |path| read(&path, &schema::OF_USER))
 }
 
-/// Reads and checks a user's own configuration. Nothing when there is none.
+/// Reads and checks a user's own configuration. `None` if it does not exist.
 pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>, ConfigError> {
     let Some(document) = document(environment)? else { return Ok(None) };
     let path = document.path.clone();
@@ -96,7 +96,7 @@ pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>,
     let panel = document.tree["panel"].as_str().and_then(PanelName::named);
     let usual = Usual { preference, panel, path: Some(path.clone()) };
     let context = ResolveContext {
-        // What the environment of the day says is no matter of the file's.
+        // The current environment does not affect this check.
         environment: &Environment::default(),
         overrides: &Overrides::default(),
         own_roles: &role_files(&parent(&path)),
@@ -117,8 +117,7 @@ pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>,
 }
 
 impl UserConfig {
-    /// What it says below a project's configuration: who takes part is not its matter, and what is relative to it is
-    /// made absolute.
+    /// The part that applies below a project's configuration: without agents and judge, relative paths made absolute.
     pub(super) fn tree_for_project(&self) -> Value {
         let mut tree = self.document.tree.clone();
         if let Some(keys) = tree.as_object_mut() {
@@ -130,7 +129,7 @@ impl UserConfig {
         tree
     }
 
-    /// Its own keys as they are shown: the path, the value.
+    /// The keys that only this file has, as shown: path and value.
     pub(super) fn own(&self) -> Vec<(String, String)> {
         let shown = |key: &str| {
             let value = match &self.document.tree[key] {
@@ -143,7 +142,7 @@ impl UserConfig {
         OWN.into_iter().filter_map(shown).collect()
     }
 
-    /// The prompt file that it names for every debate.
+    /// Its prompt file for summaries in every debate.
     pub(super) fn summary_prompt(&self) -> Option<PathBuf> {
         let path = self.settings.debate.summarization.prompt_path.as_ref()?;
         Some(parent(&self.document.path).join(path))

@@ -1,5 +1,4 @@
-//! Commands of the user's, run through the shell: with a time limit, with a bound on what is kept of their output, and
-//! without the keys of providers.
+//! Runs the user's commands in a shell with a time limit and an output limit, and without the keys of providers.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -11,50 +10,50 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-/// How long output may still come when the command itself has ended: something that it left behind can hold the pipe.
+/// The time for output after the command has ended, since a background process can keep the pipe open.
 const AFTERMATH: Duration = Duration::from_millis(500);
-/// Bytes kept of a command's standard error.
+/// The kept bytes of a command's standard error.
 const COMPLAINT: usize = 2000;
 
-/// A command, and within which bounds it is run.
+/// A command and its limits.
 #[derive(Debug, Clone, Copy)]
 pub struct Limited<'a> {
-    /// As it is handed to the shell.
+    /// The command line for the shell.
     pub command: &'a str,
-    /// What it reads on its standard input; nothing where there is none.
+    /// Its standard input, if any.
     pub input: Option<&'a [u8]>,
-    /// How long it may take.
+    /// Its time limit.
     pub limit: Duration,
-    /// Bytes that are kept of its standard output; the rest is read and dropped.
+    /// The kept bytes of its standard output; the rest is discarded.
     pub keep: usize,
-    /// Environment variables that it does not get.
+    /// Environment variables withheld from it.
     pub without: &'a BTreeSet<String>,
 }
 
-/// What a command that went well printed.
+/// The output of a successful command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Printed {
-    /// Its standard output, with what is not UTF-8 replaced.
+    /// Its standard output, with invalid UTF-8 replaced.
     pub text: String,
-    /// Whether it printed more than is kept.
+    /// Whether its output was cut.
     pub cut: bool,
 }
 
-/// Why a command brought nothing.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     /// There is no shell, or it cannot be started.
     #[error("it cannot be started: {0}")]
     NotStarted(#[source] io::Error),
-    /// It took too long, and was ended with all that it had started.
-    #[error("it was ended because it took longer than {} s", .0.as_secs_f64())]
+    /// It took too long and was killed with all its processes.
+    #[error("it was stopped because it took longer than {} s", .0.as_secs_f64())]
     TimedOut(Duration),
     /// It ended with a status other than 0.
     #[error("it failed ({status}){}", behind(complaint))]
     Failed {
         /// The status.
         status: std::process::ExitStatus,
-        /// What it said on its standard error.
+        /// Its standard error.
         complaint: String,
     },
     /// Its output could not be read.
@@ -67,7 +66,7 @@ fn behind(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }
 
-/// The processes that a command has started. Dropping it ends them.
+/// The process group of a command. Dropping it kills the group.
 struct Group {
     child: Child,
     #[cfg(unix)]
@@ -82,7 +81,7 @@ impl Group {
         for variable in limited.without {
             command.env_remove(variable);
         }
-        // A group of its own, so that whatever it starts can be ended with it, and Ctrl-C is ours alone.
+        // A separate group, so that it can be killed as a whole, and does not receive Ctrl-C.
         #[cfg(unix)]
         command.process_group(0);
         let child = command.spawn()?;
@@ -98,7 +97,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // The group may have ended by itself; elsewhere than on Unix the child alone is ended.
+        // The group may have ended already; other systems only kill the child.
         #[cfg(unix)]
         if let Some(id) = self.id {
             let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
@@ -120,11 +119,11 @@ fn shell(command: &str) -> Command {
     shell
 }
 
-/// Runs a command to its end. When the future is dropped, and when the command has ended or has taken too long, so has
-/// whatever it started and left in its process group.
+/// Runs a command to its end. Its process group is killed when the future is dropped, and when the command ends or
+/// exceeds its time limit.
 ///
 /// # Errors
-/// When it cannot be started, fails, or takes too long.
+/// It cannot be started, fails, or takes too long.
 pub async fn run(limited: &Limited<'_>) -> Result<Printed, ProcessError> {
     let mut group = Group::start(limited).map_err(ProcessError::NotStarted)?;
     match timeout(limited.limit, group.finish(limited)).await {
@@ -138,7 +137,7 @@ impl Group {
         let (stdin, stdout, stderr) = (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
         let write = async {
             if let (Some(mut stdin), Some(input)) = (stdin, limited.input) {
-                // A command that ignores its input has not failed.
+                // Ignoring the input is not an error.
                 let _ = stdin.write_all(input).await;
             }
             std::future::pending::<Infallible>().await
@@ -175,7 +174,7 @@ impl Group {
     }
 }
 
-/// The beginning of a stream.
+/// The kept beginning of a stream.
 struct Kept {
     bytes: Vec<u8>,
     most: usize,
@@ -187,7 +186,7 @@ impl Kept {
         Self { bytes: Vec::new(), most, cut: false }
     }
 
-    /// Reads a stream to its end, so that nobody waits for room in the pipe.
+    /// Reads a stream to its end, so that the writer never blocks.
     async fn fill(&mut self, stream: Option<impl AsyncRead + Unpin>) -> io::Result<()> {
         let Some(mut stream) = stream else { return Ok(()) };
         let mut buffer = vec![0; 8192];
@@ -205,7 +204,7 @@ impl Kept {
     fn into_text(self) -> (String, bool) {
         let mut bytes = self.bytes;
         if self.cut {
-            // A character that was cut in two is left out.
+            // Drops an incomplete character.
             let whole = match std::str::from_utf8(&bytes) {
                 Err(error) if error.error_len().is_none() => error.valid_up_to(),
                 Ok(_) | Err(_) => bytes.len(),
@@ -213,7 +212,7 @@ impl Kept {
             bytes.truncate(whole);
         }
         let text = String::from_utf8_lossy(&bytes);
-        // What stands for bytes that are no text can be longer than these.
+        // Replacement characters can be longer than the bytes they replace.
         let end = text.floor_char_boundary(self.most);
         (text[..end].to_owned(), self.cut || end < text.len())
     }
@@ -273,7 +272,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_a_command_leaves_behind_holds_up_nobody() {
-        // Longer than the limit: waiting for it would be a time-out.
+        // Waiting for the background process would exceed the limit.
         assert_eq!(run_it("sleep 60 & echo done", None, LONG, 100).await.unwrap().text, "done\n");
     }
 }

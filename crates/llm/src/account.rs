@@ -6,25 +6,26 @@ use dialectic_base::call::CallRecord;
 
 use super::{ModelError, Request};
 
-/// What the attempts of one call are charged to. What an attempt cost must be on record before anything else can happen
-/// to it: a call that is repeated may be abandoned before its next attempt.
+/// The account that pays for a call's attempts. The cost of an attempt must be recorded at once: a call that waits for
+/// its next attempt may be abandoned.
 pub trait Account: Send + Sync {
-    /// Asks for leave to send an attempt, and waits for it where there is a limit of cost or calls. Without one nothing
-    /// is set aside.
+    /// Asks for permission to send an attempt, and waits for it under a limit of cost or calls. Without a limit nothing
+    /// is
+    /// reserved.
     ///
     /// # Errors
-    /// [`ModelError::OverBudget`] when the limit has no room for it.
+    /// [`ModelError::OverBudget`] if the limit has no room for it.
     fn reserve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>>;
 
-    /// An attempt failed, and `call` is what it took.
+    /// Charges a failed attempt; `call` is its usage.
     fn enter_failure(&self, error: &ModelError, call: CallRecord);
 }
 
-/// What was set aside for an attempt.
+/// The reservation for an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reserved {
-    /// The number of the event that says so.
+    /// The number of its event.
     pub number: u64,
-    /// The output limit to send, in tokens; absent where the cost sets none.
+    /// The output limit to send, in tokens; `None` if the cost requires none.
     pub max_tokens: Option<u32>,
 }

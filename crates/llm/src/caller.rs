@@ -1,5 +1,5 @@
-//! What surrounds every call: concurrency, a cost limit, the wait for the first token of each attempt, retry, price,
-//! words on their way. The only retry loop there is.
+//! Everything around a call: concurrency, cost limit, time limit for the first token, retries, price, and streamed
+//! words. The only retry loop.
 
 mod bill;
 mod in_flight;
@@ -28,12 +28,12 @@ use super::{
 
 pub use in_flight::ConcurrencyLimit;
 
-/// Between two updates of what has come in of an answer.
+/// The interval between updates of a partial answer.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Told of what happens on the way to the answer of one call.
+/// Observes one call until its answer.
 pub trait CallObserver: Send + Sync {
-    /// `attempt` attempts have failed, the last with `error`; the next follows after `wait`.
+    /// The `attempt`th attempt failed with `error`; the next one follows after `wait`.
     fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration);
 
     /// `text` continues the answer received so far. Called at most every 100 ms, and at the end of each attempt.
@@ -42,43 +42,42 @@ pub trait CallObserver: Send + Sync {
     }
 }
 
-/// Bounds that many calls share.
+/// Limits shared by many calls.
 #[derive(Clone)]
 pub struct CallerLimits {
-    /// A place for each attempt in flight.
+    /// The limit for attempts in flight.
     pub in_flight: Arc<ConcurrencyLimit>,
-    /// Attempts after the first at most.
+    /// The maximum number of retries.
     pub max_retries: u32,
 }
 
-/// A model with everything that surrounds a call of it. Account and observer belong to one call; the caller sets
-/// them.
+/// A model with everything around its calls. Account and observer belong to one call; the caller sets them.
 #[derive(Clone)]
 pub struct Caller {
     /// The model.
     pub chat: Arc<dyn ChatModel>,
     /// The configured provider's name.
     pub provider: Arc<str>,
-    /// What tokens cost; absent when unknown.
+    /// The price of tokens; `None` if unknown.
     pub price: Option<Price>,
-    /// How long an attempt may be silent.
+    /// The time limits for idle attempts.
     pub timeouts: Timeouts,
-    /// How long it and the calls that it belongs with may be silent together; absent where there are none.
+    /// The shared idle limit of related calls, if any.
     pub silence: Option<Arc<IdleTimeout>>,
-    /// Shared bounds.
+    /// Shared limits.
     pub limits: CallerLimits,
-    /// What the call's attempts are charged to, where somebody keeps an account.
+    /// The account that pays for the attempts, if any.
     pub account: Option<Arc<dyn Account>>,
-    /// Told of retries and words.
+    /// Receives retries and words.
     pub observer: Option<Arc<dyn CallObserver>>,
 }
 
-/// A call that came back.
+/// A call with its reply.
 #[derive(Debug, Clone)]
 pub struct CompletedCall {
-    /// What came back.
+    /// The reply.
     pub reply: Reply,
-    /// What it took.
+    /// Its usage.
     pub record: CallRecord,
 }
 
@@ -90,38 +89,38 @@ pub struct FailedCall {
     pub error: ModelError,
     /// Attempts made.
     pub attempts: u32,
-    /// What its attempts took, where a server sent figures with an answer that was none; boxed, being rare.
+    /// The usage of failed attempts with figures from a server; boxed because it is rare.
     pub spent: Option<Box<AttemptUsage>>,
 }
 
 impl FailedCall {
-    /// Whether it failed because its server was gone: then it may be made again later.
+    /// Whether its server is unreachable, so that the call may be repeated later.
     pub fn is_server_gone(&self) -> bool {
         self.error.is_server_gone()
     }
 
-    /// Whether no attempt was made: the cost limit had no room for any, or the round no time.
+    /// Whether no attempt was made, because the cost limit or the round's time did not allow one.
     pub fn was_never_sent(&self) -> bool {
         self.attempts == 0
     }
 }
 
-/// What attempts took.
+/// The usage of attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptUsage {
-    /// Token counts; absent when none were reported.
+    /// Token counts; `None` if none were reported.
     pub tokens: Option<Tokens>,
-    /// What they cost; absent when that is not known of all of them.
+    /// The total cost; `None` if any part is unknown.
     pub cost_usd: Option<Usd>,
     /// The list price of the calls that a subscription covers; absent if there are none, or if the price is unknown.
     pub notional_usd: Option<Usd>,
 }
 
 impl AttemptUsage {
-    /// Of an attempt that was never sent.
+    /// The usage of an attempt that was never sent.
     const NONE: Self = Self { tokens: None, cost_usd: Some(Usd::ZERO), notional_usd: None };
 
-    /// Together with what earlier attempts took. The sum of a known cost and an unknown one is unknown.
+    /// The sum with the usage of earlier attempts. A known and an unknown cost have an unknown sum.
     fn and(self, earlier: Option<Self>) -> Self {
         let Some(earlier) = earlier else { return self };
         Self {
@@ -133,11 +132,11 @@ impl AttemptUsage {
 }
 
 impl Caller {
-    /// Asks, and asks again after transient failures. What attempts took that failed is entered in the books at once;
-    /// where nobody keeps them it is part of what the call took.
+    /// Calls the model and retries transient failures. The usage of failed attempts is charged at once, or without an
+    /// account added to the call's.
     ///
     /// # Errors
-    /// The last attempt's failure, when it is not transient or no attempt is left.
+    /// The last attempt's failure, if it is not transient or no attempt is left.
     pub async fn call(&self, request: &Request) -> Result<CompletedCall, FailedCall> {
         let mut retries = Retries::at_most(self.limits.max_retries);
         let (mut attempts, mut started) = (0, None);
@@ -150,16 +149,16 @@ impl Caller {
                 Err(error) => return failed(error, attempts),
             };
             if self.is_out_of_time() {
-                // What was set aside for it is free again.
+                // Releases its reservation.
                 bill.charge(&ModelError::OutOfTime.into());
                 return failed(ModelError::OutOfTime, attempts);
             }
             let mut request = Cow::Borrowed(request);
             if let Some(most) = max_tokens {
-                // A limit of the agent's own that is lower stays.
+                // The agent's own limit stays if it is lower.
                 request.to_mut().max_tokens = Some(request.max_tokens.map_or(most, |own| own.min(most)));
             }
-            // Waiting for a place and for room under the cost limit is the queue's time, not the call's.
+            // Waiting for a slot or for room under the limit does not count as the call's time.
             let started = *started.get_or_insert_with(Instant::now);
             attempts += 1;
             let outcome = self.attempt(&request, attempts, &bill).await;
@@ -210,7 +209,7 @@ impl Caller {
         self.silence.as_ref().is_some_and(|silence| silence.is_too_long())
     }
 
-    /// Asks for leave to send an attempt, where somebody keeps the books.
+    /// Asks for permission to send an attempt, if there is an account.
     async fn reserve(&self, request: &Request) -> Result<Option<Reserved>, ModelError> {
         match &self.account {
             Some(account) => account.reserve(request).await,
@@ -218,7 +217,7 @@ impl Caller {
         }
     }
 
-    /// Puts on record what an answer took that turned out to be of no use. Returns what nobody keeps books of.
+    /// Charges the usage of a useless answer. Returns it if there is no account.
     pub fn discard(&self, error: &ModelError, call: CallRecord) -> Option<Box<AttemptUsage>> {
         let spent = AttemptUsage { tokens: call.tokens, cost_usd: call.cost_usd, notional_usd: call.notional_usd };
         match &self.account {
@@ -237,14 +236,14 @@ impl Caller {
         }
         let error = match reply.finish {
             FinishReason::Length => ModelError::OutputLimit,
-            FinishReason::Filtered => ModelError::Filtered { message: "no text came back".to_owned() },
+            FinishReason::Filtered => ModelError::Filtered { message: "no text was returned".to_owned() },
             FinishReason::Complete | FinishReason::Interrupted => ModelError::Empty,
         };
         Err(FailedAttempt::with_usage(error, reply.usage()))
     }
 
-    /// Follows an answer and tells the observer what comes in of it, in batches. Only the first token has a time
-    /// limit; after it, the model itself aborts a silent stream.
+    /// Follows an answer and passes new text to the observer in batches. Only the first token has a time limit; after
+    /// it, the model itself aborts a silent stream.
     async fn follow(&self, request: &Request, attempt: u32, bill: &Bill<'_>) -> Result<Reply, FailedAttempt> {
         let batch = Batch::default();
         let tell = || {
@@ -288,9 +287,9 @@ impl Caller {
         }
     }
 
-    /// What the provider states as the cost beats the price table.
+    /// The usage with its cost; a stated cost takes precedence over the price table.
     fn spent(&self, request: &Request, usage: StatedUsage) -> AttemptUsage {
-        // What is free is so whatever it took.
+        // A free model costs nothing, whatever its usage.
         let priced = self.price.and_then(|price| match usage.tokens {
             Some(tokens) => Some(price.cost(tokens)),
             None => price.is_free().then_some(Usd::ZERO),
@@ -300,8 +299,7 @@ impl Caller {
         AttemptUsage { tokens: usage.tokens, cost_usd, notional_usd }
     }
 
-    /// The cost that the provider states. Servers state 0 for models of which they know no price, so that it counts
-    /// only where a call can be free.
+    /// The stated cost. Servers state 0 for models without a known price, so 0 counts only if the call can be free.
     fn stated(&self, request: &Request, usage: StatedUsage) -> Option<Usd> {
         let can_be_free =
             || self.price.is_none_or(Price::is_free) || self.chat.is_local() || request.model.ends_with(":free");
@@ -313,7 +311,7 @@ impl Caller {
         self.record(request, StatedUsage::default(), None, AttemptUsage::NONE)
     }
 
-    /// The record of an attempt, but for what only an answer has.
+    /// The record of an attempt, without the parts that only an answer has.
     fn record(
         &self,
         request: &Request,

@@ -1,4 +1,4 @@
-//! How a call of a model can fail.
+//! Errors of model calls.
 
 use std::time::Duration;
 
@@ -6,49 +6,48 @@ use chrono::{DateTime, Local, Utc};
 
 use dialectic_base::money::BudgetLimit;
 
-/// The statuses of an answer that no model worked for: what is said no to, and what is put off. 407 is a proxy's, which
-/// has connected to nobody.
+/// Statuses of answers without work by a model: refusals and delays. 407 comes from a proxy that did not connect.
 const UNBILLED: [u16; 9] = [400, 401, 403, 404, 407, 413, 422, 429, 503];
 
-/// Whether a provider may bill a request that it answers with this status.
+/// Whether a provider may bill a request with this status.
 pub(super) fn may_bill(status: u16) -> bool {
     !UNBILLED.contains(&status)
 }
 
-/// Until when, as people of this place read it.
+/// The end of a limit in local time.
 fn goes_on(until: DateTime<Utc>) -> String {
-    format!("; it may go on at {}", until.with_timezone(&Local).format("%Y-%m-%d %H:%M"))
+    format!("; it ends at {}", until.with_timezone(&Local).format("%Y-%m-%d %H:%M"))
 }
 
-/// A failed attempt. Whether another may help is a property of the kind, never of the text.
+/// A failed attempt. Its kind, never its text, decides whether another may help.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// 429, but for an exhausted quota.
+    /// 429, except for an exhausted quota.
     #[error("rate limited (429): {message}")]
     RateLimited {
-        /// How long the server wants to be left alone.
+        /// The server's requested delay.
         retry_after: Option<Duration>,
-        /// What the server said.
+        /// The server's message.
         message: String,
     },
-    /// 408, 409, 425, 5xx, but for what is [`Unavailable`](Self::Unavailable).
+    /// 408, 409, 425, 5xx, except for [`Unavailable`](Self::Unavailable).
     #[error("the server failed ({status}): {message}")]
     ServerFailed {
         /// The HTTP status.
         status: u16,
-        /// How long the server wants to be left alone.
+        /// The server's requested delay.
         retry_after: Option<Duration>,
-        /// What the server said.
+        /// The server's message.
         message: String,
     },
-    /// 502, 503, 504 as a status, before any part of an answer: the proxy that answers cannot reach the model.
+    /// 502, 503, 504 before any part of an answer: a proxy cannot reach the model.
     #[error("the server failed ({status}): {message}")]
     Unavailable {
         /// The HTTP status.
         status: u16,
-        /// How long the server wants to be left alone.
+        /// The server's requested delay.
         retry_after: Option<Duration>,
-        /// What the server said.
+        /// The server's message.
         message: String,
     },
     /// 401, 403.
@@ -56,27 +55,27 @@ pub enum ModelError {
     Unauthorized {
         /// The HTTP status.
         status: u16,
-        /// What the server said, without the key.
+        /// The server's message, without the key.
         message: String,
     },
-    /// 400, 404, 422, an exhausted quota, and whatever else the server says no to.
+    /// 400, 404, 422, an exhausted quota, and all other refusals.
     #[error("the request was refused ({status}): {message}")]
     Refused {
         /// The HTTP status.
         status: u16,
-        /// What the server said.
+        /// The server's message.
         message: String,
     },
-    /// The request and the room for its answer are longer than what the model can read. A shorter one may be taken.
+    /// The request and its output limit exceed the model's context window. A shorter one may be accepted.
     #[error("the request exceeds the model's context window: {message}")]
     ContextExceeded {
-        /// What the server said.
+        /// The server's message.
         message: String,
     },
     /// The server could not be reached.
     #[error("cannot reach the server: {message}")]
     Unreachable {
-        /// Why.
+        /// The cause.
         message: String,
     },
     /// No token came in time.
@@ -85,84 +84,84 @@ pub enum ModelError {
         /// The limit.
         after: Duration,
     },
-    /// The answer broke off or is not what the API returns.
+    /// The answer was interrupted or does not match the API.
     #[error("the answer is broken: {message}")]
     Broken {
-        /// In which way.
+        /// The fault.
         message: String,
     },
-    /// The answer has no text and calls no tool.
+    /// The answer has neither text nor tool calls.
     #[error("the answer is empty")]
     Empty,
-    /// The answer has no text because the output limit was spent before it.
+    /// The output limit was used up before any text.
     #[error("the output limit was used up before any text")]
     OutputLimit,
     /// The provider's filter or the model refused.
     #[error("the model refused: {message}")]
     Filtered {
-        /// What it said.
+        /// Its message.
         message: String,
     },
-    /// A program of a provider failed, and says no more than this.
+    /// A provider's program failed for another reason.
     #[error("the program failed: {message}")]
     ProgramFailed {
-        /// What it said.
+        /// Its message.
         message: String,
     },
-    /// A program's user is not logged in, or the key that it was given is refused.
+    /// The program has no login, or its key was refused.
     #[error("the program is not logged in: {message}")]
     LoggedOut {
-        /// What it said.
+        /// Its message.
         message: String,
     },
-    /// What a subscription allows is used up.
+    /// The subscription's limit is reached.
     #[error("the usage limit is reached{}: {message}", until.map(goes_on).unwrap_or_default())]
     UsageLimit {
-        /// From when on it may go on, where that is said.
+        /// The end of the limit, if reported.
         until: Option<DateTime<Utc>>,
-        /// What the program said.
+        /// The program's message.
         message: String,
     },
-    /// A program's model used a tool, though it has none.
-    #[error("the program used a tool, `{tool}`, and what it saw or did there is not known")]
+    /// A program's model used a tool although it has none.
+    #[error("the program used a tool, `{tool}`, with unknown results")]
     ToolUsed {
         /// The tool.
         tool: String,
     },
-    /// Two attempts failed that count in full under the cost limit. A third would take as much again, so the call ends
-    /// as if the server were gone.
-    #[error("two attempts failed that may be on the bill, the last so: {last}")]
+    /// Two attempts failed that were charged in full under the cost limit. A third could cost as much again, so the
+    /// call ends as if the server were unreachable.
+    #[error("two attempts failed that may have been billed, the last one with: {last}")]
     FailedTwice {
         /// The last failure.
         last: Box<Self>,
     },
-    /// It was not sent: the debate's limit of cost or calls has no room for it.
+    /// Not sent: the limit of cost or calls has no room for it.
     #[error("the {limit} has no room for this call")]
     OverBudget {
         /// The limit.
         limit: BudgetLimit,
     },
-    /// It was not sent: the debates of its directory have sent as many requests today as they may.
-    #[error("the {limit} calls of today are used up; they go on at {}", until.format("%Y-%m-%d %H:%M UTC"))]
+    /// Not sent: the directory's daily limit of requests is reached.
+    #[error("today's {limit} calls are used up; the limit ends at {}", until.format("%Y-%m-%d %H:%M UTC"))]
     NoCallsToday {
-        /// How many requests a day may have.
+        /// The daily limit.
         limit: u32,
-        /// When the next day begins.
+        /// The beginning of the next day.
         until: DateTime<Utc>,
     },
-    /// It was not sent: nothing had been heard of its whole round for too long.
-    #[error("the round ran into its time limit before it was sent")]
+    /// Not sent: its round was idle for too long.
+    #[error("the round reached its time limit before the call was sent")]
     OutOfTime,
     /// The request cannot be sent as configured.
     #[error("the request cannot be sent: {message}")]
     Unsendable {
-        /// Why.
+        /// The reason.
         message: String,
     },
 }
 
 impl ModelError {
-    /// The name of its kind, as records and traces have it: one of a short list, whatever the server said.
+    /// The name of its kind in records and traces, from a fixed list.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::RateLimited { .. } => "rate-limited",
@@ -215,7 +214,7 @@ impl ModelError {
         }
     }
 
-    /// Whether the attempt took all of its time.
+    /// Whether the attempt timed out.
     pub fn is_timeout(&self) -> bool {
         match self {
             Self::FailedTwice { last } => last.is_timeout(),
@@ -223,8 +222,8 @@ impl ModelError {
         }
     }
 
-    /// Whether the provider may bill the attempt although it gave no answer. For a refusal, the HTTP status decides;
-    /// an error inside an answer that had begun [is billed](super::FailedAttempt) whatever it says.
+    /// Whether the provider may bill the attempt although it gave no answer. The HTTP status decides; an error inside a
+    /// started answer [is always billed](super::FailedAttempt).
     pub fn may_be_billed(&self) -> bool {
         match self {
             Self::TimedOut { .. }
@@ -251,7 +250,7 @@ impl ModelError {
         }
     }
 
-    /// Whether the attempt came to no model: nobody was reached, or who asks or what is asked for is not known there.
+    /// Whether the attempt reached no model: no connection, unknown sender, or unknown target.
     pub fn is_turned_away(&self) -> bool {
         match self {
             Self::Unauthorized { .. } | Self::Unreachable { .. } | Self::LoggedOut { .. } => true,
@@ -273,12 +272,12 @@ impl ModelError {
         )
     }
 
-    /// Whether the calls that a subscription or the day allows are used up.
+    /// Whether the limit of a subscription or of the day is reached.
     pub fn is_used_up(&self) -> bool {
         matches!(self, Self::UsageLimit { .. } | Self::NoCallsToday { .. })
     }
 
-    /// How long the server wants to be left alone.
+    /// The server's requested delay.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after, .. }

@@ -1,13 +1,12 @@
-//! How long nothing has been heard of calls that belong together.
+//! The idle time of related calls.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Measures how long none of a round's calls has had a token. The measure starts again at every token, and stands
-/// still while a call waits for its next attempt. What is in flight is never cut short by it: a silence that is too
-/// long keeps further attempts from beginning.
+/// Measures the time since any call of a round received a token. Every token restarts it, and it pauses while a call
+/// waits for its next attempt. It never interrupts calls in flight: it only prevents further attempts.
 #[derive(Debug)]
 pub struct IdleTimeout {
     limit: Duration,
@@ -18,27 +17,27 @@ pub struct IdleTimeout {
 struct Heard {
     last: Instant,
     waiting: u32,
-    /// Since when the measure stands still.
+    /// Since when it is paused.
     still_since: Option<Instant>,
 }
 
-/// A call's wait for its next attempt; it ends when this is dropped.
+/// A call's wait for its next attempt; dropping it ends the wait.
 pub(super) struct Wait(Arc<IdleTimeout>);
 
 impl IdleTimeout {
-    /// A silence that begins now, and is too long from `limit` on.
+    /// A timeout with this limit, starting now.
     pub fn of_at_most(limit: Duration) -> Self {
         Self { limit, heard: Mutex::new(Heard { last: Instant::now(), waiting: 0, still_since: None }) }
     }
 
-    /// Whether it is too long.
+    /// Whether the limit is exceeded.
     pub fn is_too_long(&self) -> bool {
         let heard = self.heard();
         let until = heard.still_since.unwrap_or_else(Instant::now);
         until.saturating_duration_since(heard.last) >= self.limit
     }
 
-    /// A token has come in.
+    /// A token arrived.
     pub(super) fn end(&self) {
         let (mut heard, now) = (self.heard(), Instant::now());
         heard.last = now;

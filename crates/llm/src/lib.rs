@@ -1,7 +1,7 @@
-//! Calls of language models: one trait, the providers behind it, and what surrounds a call (retry, time-out,
-//! concurrency, price, words on their way to watchers).
+//! Calls language models: one trait, its providers, and everything around a call (retries, time limits, concurrency,
+//! price, streamed words).
 //!
-//! Nothing here knows what a debate asks for. Nothing here prints, and no key is ever part of an error.
+//! Nothing here knows about debates or prints, and errors never contain a key.
 
 mod account;
 mod caller;

@@ -1,4 +1,4 @@
-//! Answers that are followed while they come in.
+//! Answers as they stream in.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,58 +13,58 @@ use dialectic_base::money::Usd;
 
 use super::ModelError;
 
-/// How long a model may keep silent. How long it may speak has no limit: slow is not broken.
+/// How long a model may be idle. The total time has no limit: slow is not broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Until the first token of an attempt, from the moment it is sent; for all of an answer that comes as a whole.
+    /// The limit for the first token of an attempt, or for the whole answer without streaming.
     pub first_token: Duration,
-    /// The longest silence of a stream after its first token.
+    /// The maximum gap in a stream after its first token.
     pub idle: Duration,
 }
 
-/// How an answer is followed.
+/// The context of a streamed answer.
 #[derive(Clone, Copy)]
 pub struct Live<'a> {
-    /// Told of the answer's tokens.
+    /// Receives the answer's tokens.
     pub listener: &'a dyn Listener,
-    /// A model breaks off a stream that is silent for longer than `idle` after its first token. That a first token
-    /// comes in time is seen to by the [`Caller`](super::Caller), for every kind of model alike.
+    /// A model aborts a stream that is idle for longer than `idle` after its first token. The [`Caller`](super::Caller)
+    /// enforces the limit for the first token for every model.
     pub timeouts: Timeouts,
-    /// Which attempt of its call this is, from 1.
+    /// The number of this attempt within its call, from 1.
     pub attempt: u32,
-    /// Asked before a further request of the attempt, where somebody keeps account.
+    /// Asked before a further request of the attempt, if there is an account.
     pub further: Option<&'a dyn Further>,
 }
 
-/// Grants an attempt another request after one that may be on the bill: what was set aside was for one.
+/// Permits another request of an attempt after one that may be billed, since the reservation was for one.
 pub trait Further: Send + Sync {
-    /// Charges the request that failed, and sets money aside for another. Returns the output limit of that, in tokens,
-    /// where there is a cost limit.
+    /// Charges the failed request and reserves money for another. Returns the new output limit in tokens, if there is a
+    /// cost limit.
     ///
     /// # Errors
-    /// The failure with which the attempt has to end: `failed`, not charged yet, or that there is no room for more.
+    /// The failure that ends the attempt: `failed`, not yet charged, or that there is no room.
     fn after(&self, failed: FailedAttempt) -> BoxFuture<'_, Result<Option<u32>, FailedAttempt>>;
 
-    /// Whether a failure that counts in full is repeated only once. Other ways of asking are then tried immediately.
+    /// Whether a failure charged in full is repeated only once. Other ways of asking are then tried immediately.
     fn repeats_once(&self) -> bool;
 }
 
-/// Told of the tokens of an answer while it comes in.
+/// Receives the tokens of an answer as they arrive.
 pub trait Listener: Send + Sync {
-    /// `text` follows on what was heard before. It is empty for tokens that are not part of the text, as those of
-    /// reasoning and of tool calls: they show that the model is at work.
+    /// `text` continues the earlier text. It is empty for other tokens, such as reasoning and tool calls, which show
+    /// that the model is working.
     fn on_token(&self, text: &str);
 }
 
-/// An attempt that failed, and what it took all the same.
+/// A failed attempt and its usage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct FailedAttempt {
-    /// Why.
+    /// The error.
     pub error: ModelError,
-    /// What the server has said of its cost.
+    /// The usage that the server stated.
     pub usage: StatedUsage,
-    /// Whether the provider may bill it. Where nothing is said of its cost, it then counts as all that was set aside.
+    /// Whether the provider may bill it. Without a stated cost it is then charged its whole reservation.
     pub may_be_billed: bool,
 }
 
@@ -75,12 +75,12 @@ impl FailedAttempt {
     }
 }
 
-/// What a server says that an attempt took.
+/// The usage of an attempt as stated by the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StatedUsage {
-    /// Token counts; absent when none were reported.
+    /// Token counts; `None` if not reported.
     pub tokens: Option<Tokens>,
-    /// The cost, where it is stated.
+    /// The cost, if stated.
     pub cost: Option<Usd>,
 }
 
@@ -90,11 +90,11 @@ impl From<ModelError> for FailedAttempt {
     }
 }
 
-/// What has been heard of an answer and not yet passed on: words come in far more often than anybody can look.
+/// Text received but not yet passed on: words arrive much faster than anyone can read.
 #[derive(Default)]
 pub(super) struct Batch {
     text: Mutex<String>,
-    /// A token has been heard, of the text or not.
+    /// A token arrived, with or without text.
     has_more: AtomicBool,
 }
 
@@ -104,7 +104,7 @@ impl Batch {
         poll_fn(|_| if self.has_more.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
-    /// The text that was heard since the last time, possibly empty; nothing without a token.
+    /// The text since the last call, possibly empty; `None` if no token arrived.
     pub(super) fn take(&self) -> Option<String> {
         self.has_more.swap(false, Ordering::Relaxed).then(|| std::mem::take(&mut *self.text()))
     }

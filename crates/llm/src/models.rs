@@ -1,7 +1,7 @@
-//! What is known of models without asking their servers: prices, limits, what they take, when they are retired.
+//! Known facts about models: prices, limits, features, retirement.
 //!
-//! The table is made by `examples/models.rs` from a published one and is read at the first look-up. What a server says
-//! beats it, and so does the configuration; what it does not list is unknown, which is not the same as free or fit.
+//! `examples/models.rs` generates the table from a published one; it is read at the first look-up. A server's statement
+//! and the configuration take precedence. Models that are not listed are unknown, which does not mean free.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -21,24 +21,24 @@ pub use family::family;
 pub(super) use near::explained;
 pub use near::{current_near, named};
 
-/// What is known of a model.
+/// The known facts about a model.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(from = "ModelRow")]
 pub struct ModelFacts {
     /// The list price of its provider.
     pub price: Option<Price>,
-    /// The tokens that it reads at most.
+    /// The context window in tokens.
     pub context_window: Option<u64>,
-    /// The tokens that it writes at most in one answer.
+    /// The maximum tokens in one answer.
     pub max_output: Option<u32>,
-    /// The day from which on it no longer answers.
+    /// The day of its retirement.
     pub retires: Option<NaiveDate>,
-    /// Whether it thinks before it answers, and bills that as output.
+    /// Whether it is a reasoning model, whose thoughts are billed as output.
     pub reasons: bool,
     lacks: Vec<Feature>,
 }
 
-/// Something that a request may ask of a model, and that not every model takes.
+/// A feature of a request that some models do not accept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Feature {
@@ -57,18 +57,18 @@ pub enum Feature {
 }
 
 impl ModelFacts {
-    /// Whether the model takes that, as far as is known: what nobody says it lacks, it may be asked for.
+    /// Whether the model accepts a feature, as far as known; the default is yes.
     pub fn takes(&self, feature: Feature) -> bool {
         !self.lacks.contains(&feature)
     }
 
-    /// Whether it no longer answers on `day`.
+    /// Whether it is retired on `day`.
     pub fn is_retired(&self, day: NaiveDate) -> bool {
         self.retires.is_some_and(|retires| retires <= day)
     }
 }
 
-/// A line of the table. Prices are dollars for a million tokens.
+/// A line of the table. Prices are in dollars per million tokens.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ModelRow {
@@ -76,7 +76,7 @@ struct ModelRow {
     input: Option<f64>,
     cached: Option<f64>,
     out: Option<f64>,
-    /// Prompts of more tokens than that have the prices that follow.
+    /// Longer prompts have the following prices.
     above: Option<u64>,
     long_in: Option<f64>,
     long_cached: Option<f64>,
@@ -124,7 +124,7 @@ struct ModelsFile {
     models: HashMap<String, ModelTable>,
 }
 
-/// Read at the first look-up. A table that cannot be read would make everything unknown; a test keeps it readable.
+/// Read at the first look-up. A test ensures that it can be read.
 static TABLE: LazyLock<ModelsFile> = LazyLock::new(|| read(TEXT).unwrap_or_default());
 
 const TEXT: &str = include_str!("models.json");
@@ -133,15 +133,15 @@ fn read(json: &str) -> Result<ModelsFile, serde_json::Error> {
     serde_json::from_str(json)
 }
 
-/// The day on which the table was made.
+/// The date of the table.
 pub fn as_of() -> NaiveDate {
     TABLE.as_of
 }
 
-/// What is known of a provider's model.
+/// The facts about a provider's model.
 ///
-/// A dated snapshot (`gpt-4o-2024-08-06`) is like its model unless it is listed itself. A router's `vendor/model` that
-/// the router's own list lacks is like the vendor's.
+/// A dated snapshot (`gpt-4o-2024-08-06`) has its model's facts unless it is listed itself. A router's `vendor/model`
+/// that the router does not list has the vendor's.
 pub fn facts(provider: &str, model: &str) -> Option<&'static ModelFacts> {
     match provider {
         "openrouter" => listed(provider, model).or_else(|| {
@@ -156,7 +156,7 @@ pub fn facts(provider: &str, model: &str) -> Option<&'static ModelFacts> {
     }
 }
 
-/// The names of a provider's models that answer on `day`, sorted.
+/// The names of a provider's models that are in service on `day`, sorted.
 pub fn current(provider: &str, day: NaiveDate) -> Vec<&'static str> {
     let models = TABLE.models.get(provider).into_iter().flatten();
     let mut names: Vec<&str> =
@@ -167,13 +167,13 @@ pub fn current(provider: &str, day: NaiveDate) -> Vec<&'static str> {
 
 fn listed(provider: &str, model: &str) -> Option<&'static ModelFacts> {
     let models = TABLE.models.get(provider)?;
-    // Routers write `claude-sonnet-4.5` where Anthropic writes `claude-sonnet-4-5`.
+    // Routers write `claude-sonnet-4.5` for Anthropic's `claude-sonnet-4-5`.
     let dashed = (provider == "anthropic").then(|| model.replace('.', "-"));
     let model = dashed.as_deref().unwrap_or(model);
     models.get(model).or_else(|| models.get(without_date(model)?))
 }
 
-/// `model` without `-2024-08-06`, `-20250514`, `-0613` or `-latest` at its end; nothing when it has none of them.
+/// `model` without a suffix such as `-2024-08-06`, `-20250514`, `-0613` or `-latest`; `None` if it has none.
 fn without_date(model: &str) -> Option<&str> {
     let shapes: [&[usize]; 3] = [&[4, 2, 2], &[8], &[4]];
     model.strip_suffix("-latest").or_else(|| {
@@ -188,8 +188,7 @@ fn without_date(model: &str) -> Option<&str> {
 
 const FREE: Price = Price::flat(0.0, Some(0.0), 0.0);
 
-/// The list price of a provider's model; nothing when it is not known, which is not the same as free. Models on the
-/// own machine cost nothing.
+/// The list price of a provider's model; `None` if unknown. Local models are free.
 pub fn built_in_price(provider: &str, model: &str) -> Option<Price> {
     match provider {
         OFFLINE | "ollama" => Some(FREE),
@@ -198,11 +197,10 @@ pub fn built_in_price(provider: &str, model: &str) -> Option<Price> {
     }
 }
 
-/// How many times the price of input Anthropic asks for input that it writes to its cache ("Prompt caching").
+/// Anthropic's price of cache writes relative to input ("Prompt caching").
 const ANTHROPIC_WRITES: f64 = 1.25;
 
-/// The price of a model with that of cache writes, where it has none of its own: Anthropic asks more for them than for
-/// other input, and so does everybody who serves its models.
+/// Adds a price for cache writes if the model has none: Anthropic's models charge more for them, on every server.
 pub fn with_cache_writes(price: Price, provider: &str, model: &str) -> Price {
     let is_anthropics = provider == "anthropic" || family(model) == Some("Claude");
     if is_anthropics { price.with_writes(ANTHROPIC_WRITES) } else { price }

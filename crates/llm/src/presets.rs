@@ -1,33 +1,32 @@
-//! The providers that are known without being configured.
+//! Built-in providers.
 
 use dialectic_base::provider::{ApiKind, OFFLINE};
 
-/// A provider that is known by its name.
+/// A provider known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
     /// The name in configurations.
     pub name: &'static str,
-    /// Where its API is; empty for the offline provider, which has none.
+    /// The base URL of its API; empty for the offline provider.
     pub base_url: &'static str,
-    /// The environment variable that moves the endpoint, where users of its SDK expect one.
+    /// The environment variable that overrides the base URL, if its SDK has one.
     pub base_url_env: Option<&'static str>,
-    /// The environment variable that holds its key; absent when it needs none.
+    /// The environment variable with its key; `None` if it needs none.
     pub api_key_env: Option<&'static str>,
-    /// Which API it speaks. `Auto` tries the Responses API first.
+    /// The API to use. `Auto` tries the Responses API first.
     pub api: ApiKind,
-    /// Headers that it wants.
+    /// Required headers.
     pub headers: &'static [(&'static str, &'static str)],
-    /// Headers that say for whom a key is used, and the environment variables that hold their values, where users of
-    /// its SDK expect them.
+    /// Headers that name an account, with the environment variables of its SDK.
     pub account_headers: &'static [(&'static str, &'static str)],
 }
 
-/// The name of the provider that passes requests on to others, at their prices.
+/// The name of the provider that routes requests to others at their prices.
 pub const OPENROUTER: &str = "openrouter";
 
 const PROJECT_URL: &str = env!("CARGO_PKG_REPOSITORY");
 
-/// All known providers. The endpoints are those of the providers' own documentation of their OpenAI-compatible APIs.
+/// All built-in providers, with the base URLs of their documented OpenAI-compatible APIs.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "openai",
@@ -94,7 +93,7 @@ pub const PRESETS: &[Preset] = &[
     },
 ];
 
-/// The model that `--panel cheap` takes of a provider: the least expensive one that holds its own in a debate.
+/// Each provider's model for `--panel cheap`: the least expensive one that is good enough for debates.
 pub const CHEAP_MODELS: &[(&str, &str)] = &[
     ("openai", "gpt-6-luna"),
     ("anthropic", "claude-haiku-5-5"),
@@ -103,7 +102,7 @@ pub const CHEAP_MODELS: &[(&str, &str)] = &[
     ("openrouter", "openai/gpt-6-luna"),
 ];
 
-/// The model that `--panel strong` takes of a provider.
+/// Each provider's model for `--panel strong`.
 pub const STRONG_MODELS: &[(&str, &str)] = &[
     ("openai", "gpt-6.1-sol"),
     ("anthropic", "claude-opus-5-5"),
@@ -112,7 +111,7 @@ pub const STRONG_MODELS: &[(&str, &str)] = &[
     ("openrouter", "anthropic/claude-opus-5.5"),
 ];
 
-/// The models of `--panel mixed` where one router serves several families.
+/// The models of `--panel mixed` on a router.
 pub const ROUTED_MODELS: &[(&str, &str)] = &[
     ("openrouter", "openai/gpt-5.6-luna"),
     ("openrouter", "anthropic/claude-haiku-5.5"),
@@ -120,14 +119,13 @@ pub const ROUTED_MODELS: &[(&str, &str)] = &[
     ("openrouter", "mistralai/mistral-large-2512"),
 ];
 
-/// Whether `base_url` is that of a known provider which is known to serve the Responses API: a single failure there
-/// says nothing about its features.
+/// Whether `base_url` belongs to a provider known to serve the Responses API: a single failure there proves nothing.
 pub fn serves_responses(name: &str, base_url: &str) -> bool {
     let same = |preset: &Preset| preset.base_url == base_url.trim().trim_end_matches('/');
     matches!(name, "openai" | "openrouter") && preset(name).is_some_and(same)
 }
 
-/// The known provider of that name.
+/// The built-in provider with that name.
 pub fn preset(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }

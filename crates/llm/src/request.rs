@@ -1,4 +1,4 @@
-//! What is asked of a model, and what comes back.
+//! Requests to models, and their replies.
 
 use std::sync::Arc;
 
@@ -11,40 +11,39 @@ use dialectic_base::tool_call::{ToolCall, ToolResult};
 
 use super::{AnswerSchema, FailedAttempt, Live, ModelError, StatedUsage};
 
-/// The output limit, in tokens, of an agent without `maxTokens` in a debate with a cost limit: without one no attempt
-/// has a highest price.
+/// The default output limit in tokens under a cost limit, which every attempt needs for a maximum price.
 pub const ANSWER_LIMIT: u32 = 4096;
 
-/// A model that can be asked. Implementations make one attempt: retry, the wait for the first token and concurrency
-/// are the [`Caller`](super::Caller)'s.
+/// A model that can be called. Implementations make one attempt: the [`Caller`](super::Caller) handles retries, the
+/// first token's time limit and concurrency.
 pub trait ChatModel: Send + Sync {
-    /// Asks once. The answer is streamed wherever the model can, whether or not anybody watches, so that what a call
-    /// costs and how it ends never depends on who looks on; a model that cannot answers as a whole.
+    /// Makes one attempt. The answer is always streamed if the model supports it, so that cost and outcome do not
+    /// depend on
+    /// watchers.
     ///
     /// # Errors
-    /// The future ends in a typed failure that says whether another attempt may help, with what the attempt took.
+    /// A typed failure that tells whether another attempt may help, with the attempt's usage.
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>>;
 
-    /// Whether its server can bill nobody: it is on this machine, or gets no key.
+    /// Whether its server cannot bill: it is local, or receives no key.
     fn is_local(&self) -> bool {
         false
     }
 
-    /// Whether what it takes is part of a subscription: then nothing is billed, and its cost is what it would be at list
-    /// price.
+    /// Whether a subscription covers its usage: nothing is billed, and costs are list prices.
     fn is_notional(&self) -> bool {
         false
     }
 
-    /// How many attempts may be in flight at once at most, beside what the debate allows.
+    /// Its own maximum of attempts in flight.
     fn at_once(&self) -> Option<usize> {
         None
     }
 
-    /// Finds out, without asking a model anything, whether its server can be reached.
+    /// Checks, without calling a model, whether its server can be reached.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// The reason if it cannot.
     fn reach(&self) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(async { Ok(()) })
     }
@@ -59,19 +58,19 @@ pub struct Request {
     pub temperature: f64,
     /// The output limit in tokens.
     pub max_tokens: Option<u32>,
-    /// The system text: the same for every call of a debate, so that providers can cache it.
+    /// The system text, identical for every call of a debate, so that providers can cache it.
     pub system: Arc<str>,
-    /// The user's text: shared material first, what is the role's and the phase's own last.
+    /// The user's text: shared material first, the role's and phase's own last.
     pub prompt: Arc<str>,
-    /// What was said after the prompt: tool calls and their results, a second chance.
+    /// The turns after the prompt: tool calls and results, repeated requests.
     pub turns: Vec<Turn>,
-    /// The JSON that must come back; free text when absent.
+    /// The schema of the answer; free text if `None`.
     pub answer: Option<Arc<AnswerSchema>>,
     /// Tools that the model may call.
     pub tools: Arc<[ToolSpec]>,
 }
 
-/// The bytes of everything that a request sends to be read.
+/// The total bytes of a request's input.
 pub fn request_bytes(request: &Request) -> usize {
     let turns = request.turns.iter().map(|turn| match turn {
         Turn::Assistant { text, calls } => {
@@ -89,20 +88,20 @@ pub fn request_bytes(request: &Request) -> usize {
 /// A turn of the conversation after the prompt.
 #[derive(Debug, Clone)]
 pub enum Turn {
-    /// What the model said.
+    /// The model's turn.
     Assistant {
         /// Its text, possibly empty.
         text: String,
-        /// The tools it wants called.
+        /// Its tool calls.
         calls: Vec<ToolCall>,
     },
-    /// What the tools answered.
+    /// The results of tools.
     ToolResults(Vec<ToolResult>),
-    /// What we said.
+    /// The user's turn.
     User(String),
 }
 
-/// A tool as it is offered to a model.
+/// A tool as offered to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
     /// Its name.
@@ -113,27 +112,27 @@ pub struct ToolSpec {
     pub parameters: Value,
 }
 
-/// What came back.
+/// A model's reply.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reply {
-    /// The text, possibly empty when tools are called.
+    /// The text, possibly empty with tool calls.
     pub text: String,
-    /// Tools that the model wants called.
+    /// The requested tool calls.
     pub tool_calls: Vec<ToolCall>,
     /// Why it ended.
     pub finish: FinishReason,
-    /// The server's word for that, where it says more.
+    /// The server's finish reason, if it tells more.
     pub finish_word: Option<String>,
     /// The model that the server says it used.
     pub served_model: Option<String>,
-    /// Token counts, as reported.
+    /// The reported token counts.
     pub tokens: Option<Tokens>,
-    /// The cost, where the provider states it; beats the price table.
+    /// The stated cost, which takes precedence over the price table.
     pub stated_cost: Option<Usd>,
 }
 
 impl Reply {
-    /// What it took, as the server says.
+    /// The usage as stated.
     pub fn usage(&self) -> StatedUsage {
         StatedUsage { tokens: self.tokens, cost: self.stated_cost }
     }
@@ -142,13 +141,13 @@ impl Reply {
 /// Why an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FinishReason {
-    /// It was complete, or the server did not say otherwise.
+    /// It was complete, or the server did not report otherwise.
     #[default]
     Complete,
     /// It was cut at the output limit.
     Length,
     /// The provider's filter or the model's refusal ended it.
     Filtered,
-    /// The server broke it off for a reason of its own.
+    /// The server interrupted it for its own reasons.
     Interrupted,
 }

@@ -1,4 +1,4 @@
-//! The JSON that a model is asked to answer with.
+//! The JSON schema of an answer.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -14,16 +14,15 @@ pub struct AnswerSchema {
     pub schema: Value,
 }
 
-/// Keywords that tell readers something and bind no answer. Doc comments are written for those who read the code.
+/// Keywords that do not constrain an answer. Doc comments address readers of the code.
 const ANNOTATIONS: [&str; 5] = ["title", "description", "default", "examples", "format"];
 
 impl AnswerSchema {
-    /// The schema of `T` as strict structured output wants it: properties in the order of the fields, all of them
-    /// required and no others allowed, definitions inlined, bounds kept, annotations left out. Fields that may be
-    /// absent when an answer is read (`Option`, `#[serde(default)]`) are still required in the schema: the server sees
-    /// to it.
+    /// The schema of `T` for strict structured output: properties in the order of the fields, all required, no others
+    /// allowed, definitions inlined, bounds kept, annotations omitted. Fields that are optional when parsed (`Option`,
+    /// `#[serde(default)]`) are still required.
     ///
-    /// A type that contains itself has no such form.
+    /// Recursive types are not supported.
     pub fn of<T: JsonSchema>(name: &'static str) -> Self {
         let settings = SchemaSettings::draft2020_12().with(|settings| {
             settings.inline_subschemas = true;
@@ -34,7 +33,7 @@ impl AnswerSchema {
     }
 }
 
-/// An object of these properties, all of them required and no others allowed.
+/// An object with these properties, all required, no others allowed.
 pub fn strict_object(properties: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     let properties: Map<String, Value> = properties.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let required: Vec<&String> = properties.keys().collect();
@@ -49,7 +48,7 @@ fn make_strict(schema: &mut Schema) {
         object.insert("required".to_owned(), json!(names));
         object.insert("additionalProperties".to_owned(), json!(false));
     }
-    // The variants of an enum become alternatives where they are documented, which strict output does not know.
+    // Documented enum variants become alternatives, which strict output does not support.
     let variants = object.get("oneOf").and_then(Value::as_array);
     let names = variants.and_then(|variants| variants.iter().map(|variant| variant.get("const").cloned()).collect());
     if let Some(names) = names {

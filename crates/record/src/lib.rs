@@ -1,12 +1,12 @@
-//! The record of a debate: what was asked, said, decided, and what it cost; by which rules; and how it is kept.
+//! The record of a debate, the protocols that govern it, and its storage.
 //!
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`debate`] | state, events, settings with their defaults, and the one function that turns events into state |
 //! | [`protocol`] | the declarations: stages, the calls of each, and where each leads; one file a protocol |
 //! | [`prompt`] | the files of `prompts/`, and their rendering |
-//! | [`store`] | debates on disk: journal, state file, lock, finding one by its id |
-//! | [`signals`] | hands the signals of a running debate to its watchers, and waits for none of them |
+//! | [`store`] | debates on disk: journal, state file, lock, look-up by id |
+//! | [`signals`] | delivers the signals of a running debate to its watchers without waiting for them |
 //!
 //! Nothing here reaches a network, prints, or knows a command line. `debate` and `protocol` do no input or output.
 

@@ -1,4 +1,4 @@
-//! What can be typed about debates that run elsewhere, without a terminal.
+//! Arguments for debates that run elsewhere, without a terminal.
 
 use std::path::PathBuf;
 
@@ -109,11 +109,11 @@ pub(in crate::cli) struct McpArgs {
     pub(in crate::cli) env_file: Option<PathBuf>,
 }
 
-/// Who answers.
+/// The author of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum By {
     /// The user
     User,
-    /// A program that a model steers
+    /// A program that a model controls
     Agent,
 }

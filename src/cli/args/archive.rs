@@ -1,4 +1,4 @@
-//! What can be typed to look up past debates.
+//! Arguments for past debates.
 
 use std::num::NonZeroUsize;
 

@@ -1,4 +1,4 @@
-//! What can be typed to handle saved debates.
+//! Arguments for saved debates.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -12,11 +12,11 @@ use dialectic_base::sanitize::sanitize;
 
 use super::{CallsArgs, VouchArgs, WatchArgs, dollars};
 
-/// What a list calls debates by: their outcome where they have one, else their status.
+/// The names of outcomes and statuses in lists.
 const STATUSES: [&str; 9] =
     ["pending", "running", "paused", "completed", "failed", "full", "degraded", "stopped", "unreadable"];
 
-/// Which debate.
+/// A debate.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct DebateArg {
     /// The debate: a state file, an id, the beginning or the last four characters of one, or `latest`
@@ -24,7 +24,7 @@ pub(in crate::cli) struct DebateArg {
     pub(in crate::cli) debate: String,
 }
 
-/// Which debate, where it may be the newest.
+/// A debate, by default the newest.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct NewestArg {
     /// The debate: a state file, an id, or the beginning or the last four characters of one [default: latest]
@@ -33,7 +33,7 @@ pub(in crate::cli) struct NewestArg {
 }
 
 impl NewestArg {
-    /// What it is called, where it is named.
+    /// The name of the debate, if given.
     pub(in crate::cli) fn name(&self) -> Option<&str> {
         self.debate.as_deref()
     }
@@ -115,7 +115,7 @@ pub(in crate::cli) enum DebatePart {
     Critiques,
     /// Every objection and what became of it
     Points,
-    /// What was asked about the finished debate, and the answers
+    /// The follow-up questions and their answers
     FollowUps,
 }
 
@@ -209,7 +209,7 @@ pub(in crate::cli) struct RateArgs {
     pub(in crate::cli) note: Option<String>,
 }
 
-/// Reads a day, in local time.
+/// Parses a day in local time.
 fn day(text: &str) -> Result<NaiveDate, String> {
     let today = Local::now().date_naive();
     let ago = |days: u64| today.checked_sub_days(Days::new(days));
@@ -225,7 +225,7 @@ fn day(text: &str) -> Result<NaiveDate, String> {
         .ok_or_else(|| "expected a day such as 2026-01-31, `today`, `yesterday`, or `7d` for seven days ago".to_owned())
 }
 
-/// Reads a rating.
+/// Parses a rating.
 fn rating(text: &str) -> Result<i8, String> {
     match text {
         "+1" | "1" => Ok(1),
@@ -234,10 +234,10 @@ fn rating(text: &str) -> Result<i8, String> {
     }
 }
 
-/// Characters that a tag may have.
+/// The maximum characters of a tag.
 const LONGEST_TAG: usize = 64;
 
-/// Reads a tag.
+/// Parses a tag.
 fn tag(text: &str) -> Result<String, String> {
     let is_odd = |c: char| c.is_whitespace() || c.is_control() || c == ',';
     if text.is_empty() || text.chars().count() > LONGEST_TAG || text.contains(is_odd) || sanitize(text) != text {

@@ -1,4 +1,4 @@
-//! What can be typed about the skill for coding agents.
+//! Arguments for the coding agents' skill.
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -18,7 +18,7 @@ pub(in crate::cli) enum SkillCommand {
     Show,
 }
 
-/// Where the skill goes.
+/// The place of the skill.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SkillPlaceArgs {
     /// For which agents; separate several by commas [default: `agents`, and those that have a directory of their own]

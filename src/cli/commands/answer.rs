@@ -1,4 +1,4 @@
-//! `dialectic answer`: answers what a debate asks, which then goes on.
+//! `dialectic answer`: answers a debate's questions, so that it continues.
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Read as _};
@@ -17,25 +17,25 @@ use dialectic_record::debate::{Answerer, Debate, DebateId};
 
 use super::resume::{Order, go_on};
 
-/// Bytes of a file with answers at most.
+/// The maximum size of a file with answers.
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// Why these are no answers to what is asked.
+/// Why answers are invalid.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AnswerError {
-    /// Nobody asks.
-    #[error("the debate {id} asks nothing")]
+    /// No question is open.
+    #[error("the debate {id} has no open questions")]
     NotAsking {
         /// The debate.
         id: DebateId,
     },
-    /// Nothing is said.
+    /// There is no answer.
     #[error("no answer is given")]
     None,
-    /// It is not of the form of an answer.
+    /// It does not have the form of an answer.
     #[error("`{text}` is not an answer: write the question's id, `=` and the answer")]
     NoAnswer {
-        /// As it is typed.
+        /// The text as typed.
         text: String,
     },
     /// Two answers to one question.
@@ -44,15 +44,15 @@ pub(super) enum AnswerError {
         /// The question.
         id: String,
     },
-    /// No such question is open.
+    /// The question is not open.
     #[error("there is no open question `{id}`; open are {open}")]
     Unknown {
-        /// As it is typed.
+        /// The id as typed.
         id: String,
-        /// What is asked.
+        /// The open questions.
         open: String,
     },
-    /// Something is left without a word.
+    /// Questions are missing an answer.
     #[error("{open} would stay without an answer")]
     Unanswered {
         /// The questions.
@@ -63,15 +63,15 @@ pub(super) enum AnswerError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// The file is not what it should be.
-    #[error("{path} does not hold answers")]
+    /// The file has another form.
+    #[error("{path} contains no answers")]
     NotJson {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: serde_json::Error,
     },
 }
@@ -83,7 +83,7 @@ impl Diagnostic for AnswerError {
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Unanswered { .. } => "answer it, skip it with `q1=`, or skip all that is left with --skip-rest",
+            Self::Unanswered { .. } => "answer it, skip it with `q1=`, or skip all others with --skip-rest",
             Self::None => "such as q1=\"500 a second\"; --skip-rest skips all questions",
             Self::NotJson { .. } => "an object such as {\"q1\": \"500 a second\", \"q2\": null}",
             Self::NotAsking { .. }
@@ -96,7 +96,7 @@ impl Diagnostic for AnswerError {
     }
 }
 
-/// Answers as they are given, by the questions' ids; what is empty skips.
+/// Answers by the questions' ids; empty ones skip.
 #[derive(Debug)]
 pub(super) struct Typed {
     answers: BTreeMap<String, String>,
@@ -159,7 +159,7 @@ fn read_file(path: &Path) -> Result<Vec<(String, String)>, AnswerError> {
 }
 
 impl Typed {
-    /// The answers to what `debate` asks: to each question that is open, unless the rest is skipped.
+    /// The answers to the questions of `debate`: to all open ones, unless the rest is skipped.
     pub(super) fn to(&self, debate: &Debate) -> Result<Given, AnswerError> {
         let questions = debate.questions();
         let open: Vec<_> = questions.iter().filter(|question| question.answer.is_empty()).collect();

@@ -1,5 +1,4 @@
-//! `dialectic ask`: a question about a finished debate, which its judge answers, or one of its agents; a question after the other where
-//! somebody is there to ask them.
+//! `dialectic ask`: asks the judge or an agent about a finished debate; on a terminal, repeatedly.
 
 use std::io::{self, IsTerminal, Read};
 use std::sync::Arc;
@@ -35,13 +34,13 @@ use dialectic_record::store::{Entry, read_state};
 use dialectic_report::display::{DisplayOptions, ProgressMode};
 use dialectic_report::report::View;
 
-/// Why there is no question to ask.
+/// Why there is no question.
 #[derive(Debug, thiserror::Error)]
 enum QuestionError {
     /// Standard input cannot be read, or is not UTF-8.
     #[error("cannot read the question from standard input")]
     Unreadable(#[source] io::Error),
-    /// It says nothing.
+    /// It is empty.
     #[error("the question is empty")]
     Empty,
 }
@@ -52,9 +51,9 @@ impl Diagnostic for QuestionError {
     }
 }
 
-/// What a person types is asked for with.
+/// The prompt for a typed question.
 const PROMPT: &str = "Question (empty line: end, Ctrl-G: editor): ";
-/// Characters of a question that is offered once more.
+/// The shown characters of a repeated question.
 const SHOWN: usize = 200;
 
 pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -85,37 +84,37 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     }
 }
 
-/// What a person is asked before a question is paid for.
+/// The confirmation before a question is paid.
 const BEGIN: &str = "Ask it?";
 
-/// Whether somebody is there who can go on asking.
+/// Whether a person can continue to ask.
 #[expect(clippy::disallowed_methods, reason = "it is asked whether it is a terminal")]
 fn is_talking() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// What came of a question.
+/// The result of a question.
 enum Asked {
     Answered,
-    /// The user does not want to pay for it.
+    /// The user declined the cost.
     Declined,
-    /// Another question may have an answer.
+    /// Another question may still succeed.
     Failed(FollowUpError),
 }
 
-/// Asks about one debate, once or again and again.
+/// Asks about one debate, once or repeatedly.
 struct Asker<'a> {
     args: &'a AskArgs,
     entry: Entry,
     runner: Runner,
     files: ConfigFiles<'a>,
     environment: &'a Environment,
-    /// Whether warnings were shown: each would come again with each question.
+    /// Whether warnings were shown, which would repeat with each question.
     is_begun: bool,
 }
 
 impl Asker<'_> {
-    /// Questions and answers, until there is no further question. One that was interrupted comes first.
+    /// Alternates questions and answers until there is no further question. Repeats an interrupted one first.
     fn converse(&mut self, terminal: &mut Terminal) -> Result<(), Error> {
         let mut lines = LineReader::default();
         let mut open = self.open(terminal)?;
@@ -129,7 +128,7 @@ impl Asker<'_> {
                     if !Dialogue::begin("`dialectic ask`")?.confirm("Ask it again?", true)? {
                         continue;
                     }
-                    // The record says what it is, and whom it is for.
+                    // The record contains the question and its recipient.
                     None
                 }
                 None => match typed(&mut lines, terminal)? {
@@ -137,7 +136,7 @@ impl Asker<'_> {
                     None => break,
                 },
             };
-            // To a cost that nobody knows one agrees once, to a high one each time.
+            // An unknown cost is confirmed once, a high one each time.
             let agree_to = |offer: &Offer<'_>, terminal: &mut Terminal| {
                 if agreed_to_unknown && offer.most().is_none() {
                     tell(offer, terminal);
@@ -163,7 +162,7 @@ impl Asker<'_> {
         Ok(())
     }
 
-    /// The question that is on record without an answer, the newest of those that may be meant.
+    /// The recorded question without an answer, the newest if there are several.
     fn open(&self, terminal: &mut Terminal) -> Result<Option<Arc<str>>, Error> {
         let (saved, _) = self.opened()?;
         let to = self.asked(saved.debate())?;
@@ -175,7 +174,7 @@ impl Asker<'_> {
         Ok(open.map(|one| Arc::clone(&one.question)))
     }
 
-    /// The debate, and whom the configuration lends it. Older versions saved no settings: then the judge is that of the
+    /// The debate, and its configuration. Older versions saved no settings, so the judge then comes from the
     /// configuration.
     fn opened(&self) -> Result<(ResumableDebate, Option<Loaded>), Error> {
         let is_unset = read_state(&self.entry.state).is_ok_and(|debate| debate.settings.is_none());
@@ -184,7 +183,7 @@ impl Asker<'_> {
         Ok((self.runner.open_finished(&self.entry, &[], settings)?, lent))
     }
 
-    /// The agent that is to answer; none where it is the judge.
+    /// The answering agent; `None` for the judge.
     fn asked(&self, debate: &Debate) -> Result<Option<AgentId>, Error> {
         let Some(name) = &self.args.agent else { return Ok(None) };
         let view = View::new(debate, &[], None);
@@ -192,7 +191,7 @@ impl Asker<'_> {
         Ok((id != view.judge.id).then_some(id))
     }
 
-    /// Asks, shows the answer and says what it took; without a question, the one that has no answer.
+    /// Asks, shows the answer and its cost; without a question, repeats the unanswered one.
     fn ask(
         &mut self,
         question: Option<Arc<str>>,
@@ -242,18 +241,18 @@ impl Asker<'_> {
     }
 }
 
-/// A question that a person types, in an editor where that is wanted; none where there is no further one.
+/// A typed question, possibly from an editor; `None` at the end.
 fn typed(lines: &mut LineReader, terminal: &mut Terminal) -> Result<Option<Arc<str>>, Error> {
     loop {
         match lines.read(PROMPT) {
             Ok(Typed::Line(text)) => return Ok(read_text(&text).ok()),
-            Ok(Typed::Editor(text)) => match edit(&text, "The question stands above this line.") {
+            Ok(Typed::Editor(text)) => match edit(&text, "The question is above this line.") {
                 Ok(text) => {
                     if let Ok(question) = read_text(&text) {
                         return Ok(Some(question));
                     }
                 }
-                // It can be typed all the same.
+                // It can still be typed.
                 Err(error) => terminal.error(&error, error.hint().as_deref()),
             },
             Ok(Typed::End) => return Ok(None),
@@ -288,7 +287,7 @@ fn read_text(text: &str) -> Result<Arc<str>, QuestionError> {
     if text.is_empty() { Err(QuestionError::Empty) } else { Ok(text.into()) }
 }
 
-/// Asks while the user at the terminal watches.
+/// Asks while the user watches.
 fn answered(
     asking: PreparedQuestion,
     options: DisplayOptions,
@@ -305,7 +304,7 @@ fn answered(
             give_way(watchers.messages(), None);
         }
         let ended = Box::pin(asking.run(cancel.clone())).await;
-        // Watchers find the end: nobody can publish any more.
+        // The watchers end because no one can publish any more.
         watchers.finish(&cancel).await;
         watch.abort();
         Ok::<_, Error>(ended)

@@ -1,4 +1,4 @@
-//! The files of `--attach`.
+//! Reads the files of `--attach`.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,30 +14,30 @@ use dialectic_engine::access::Environment;
 use dialectic_engine::runner::{AttachmentError, Attachments};
 use dialectic_record::debate::{Attachment, Settings};
 
-/// What standard input is called.
+/// The name of standard input.
 const STANDARD_INPUT: &str = "standard input";
 
-/// Why what `--attach` names cannot be shown to anybody.
+/// Why an argument of `--attach` cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AttachError {
-    /// Standard input holds one text.
+    /// Standard input can only be read once.
     #[error("standard input is used twice")]
     StdinTwice,
     /// It cannot be read.
     #[error("cannot read the attachment {name}")]
     Unreadable {
-        /// What the user calls it.
+        /// The user's name for it.
         name: String,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// It is a directory.
     #[error("the attachment {name} is a directory")]
     Directory {
-        /// What the user calls it.
+        /// The user's name for it.
         name: String,
     },
-    /// What is in it cannot be attached.
+    /// Its content cannot be attached.
     #[error(transparent)]
     Unfit(#[from] AttachmentError),
 }
@@ -60,7 +60,7 @@ fn is_dash(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Reads the files at `paths`; nothing of any of them has been sent when one cannot be used.
+/// Reads the files at `paths`. None is sent if one cannot be used.
 pub(super) fn read(
     paths: &[PathBuf],
     problem_is_stdin: bool,
@@ -92,7 +92,7 @@ fn read_file(path: &Path, name: &str, most: u64, environment: &Environment) -> R
         return Err(AttachError::Directory { name: name.to_owned() });
     }
     let file = File::open(path).map_err(unreadable)?;
-    // A link has its own name, and that of the file it leads to.
+    // A link's own name and its target's name are both checked.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let is_env_file = environment.file().is_some_and(|env_file| is_same_file(env_file, path));
     if is_env_file || may_hold_secrets(path) || may_hold_secrets(&real) {
@@ -103,7 +103,7 @@ fn read_file(path: &Path, name: &str, most: u64, environment: &Environment) -> R
     Ok(bytes)
 }
 
-/// What is said of the attachments when a debate begins.
+/// The notice about attachments at the start of a debate.
 pub(super) fn notice(attachments: &[Attachment]) -> Option<String> {
     let shown = |one: &Attachment| format!("{} ({})", one.name, counted(one.text.chars().count() as u64, "character"));
     let names: Vec<String> = attachments.iter().map(shown).collect();

@@ -1,4 +1,4 @@
-//! `dialectic completions`: a completion script.
+//! `dialectic completions`: prints a completion script.
 
 use crate::cli::args::CompletionsArgs;
 use crate::cli::completion::{VARIABLE, program};

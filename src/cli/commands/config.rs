@@ -1,4 +1,4 @@
-//! `dialectic config`: write, check and show configurations.
+//! `dialectic config`: writes, checks and shows configurations.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -94,7 +94,7 @@ fn read(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(Loaded, Envir
     Ok((loaded, environment))
 }
 
-/// A row a line, whatever its values hold.
+/// One row per line, whatever the values.
 fn table(rows: &[SettingRow]) -> String {
     let rows: Vec<[String; 3]> =
         rows.iter().map(|row| [&row.path, &row.value, &row.source.to_string()].map(|cell| one_line(cell))).collect();

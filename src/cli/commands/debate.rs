@@ -1,4 +1,4 @@
-//! `dialectic debate`: a new debate.
+//! `dialectic debate`: starts a debate.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -23,8 +23,8 @@ use dialectic_record::debate::Settings;
 use super::problem::{self, Sources};
 use super::{attachments, dry_run, protocols, serve};
 
-/// How long an offline answer takes on average where somebody watches a debate for the first time: some ten seconds for
-/// the whole debate. Otherwise nothing of it would be seen.
+/// The average latency of the offline provider in a user's first debate: about ten seconds in total, so that there is
+/// something to watch.
 const FIRST_LOOK: Duration = Duration::from_millis(850);
 
 pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -51,7 +51,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         seed: None,
         provenance,
     };
-    // Answers to questions come from there.
+    // Answers to questions come from standard input.
     let reads_stdin = problem.is_stdin || sources.stdin_is_taken || settings.debate.interactive_clarifications;
     features::check(&settings)?;
     if args.dry_run {
@@ -89,7 +89,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     session.watched_by(server).run(prepared.begin()?, foreseen, terminal)
 }
 
-/// What a debate begins with that its command line does not say.
+/// Reports settings that the command line does not name.
 fn say(choice: Option<&ModelChoice>, spec: &Spec, reads_stdin: bool, terminal: &mut Terminal) {
     if !reads_stdin && stdin::has_text() {
         terminal.warning("standard input was not read; add --attach -");
@@ -123,17 +123,17 @@ fn overrides(args: &DebateArgs) -> Overrides {
     }
 }
 
-/// A ready panel, or a file.
+/// A ready-made panel, or a file.
 fn panel(name: &str) -> PanelChoice {
     PanelName::named(name).map_or_else(|| PanelChoice::File(name.into()), PanelChoice::Named)
 }
 
-/// The day by which a model is retired or is not.
+/// The day for checking the retirement of models.
 pub(super) fn today() -> NaiveDate {
     Utc::now().date_naive()
 }
 
-/// A warning limit counts what is known to have been spent.
+/// Warns that a cost warning only counts known costs.
 fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
     if settings.debate.budget.warn_cost_usd.is_none() {
         return;

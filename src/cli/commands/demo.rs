@@ -21,19 +21,19 @@ use dialectic_record::debate::{fold, timeline};
 use dialectic_record::store::{Entry, Readers, Record, StoreError, read_journal, verify, write_atomically};
 use dialectic_report::display::{Speed, StreamEnd, essence};
 
-/// The journal of the debate. `UPDATE_DEMO=<journal> cargo test --lib demo` makes it from another one.
+/// The journal of the debate. `UPDATE_DEMO=<journal> cargo test --lib demo` replaces it.
 static JOURNAL: &[u8] = include_bytes!("../../../assets/demo.events.jsonl.gz");
 
-/// How long somebody watches.
+/// The duration of the replay.
 const LENGTH: Duration = Duration::from_secs(20);
 
-/// Where the user says in which directory programs keep what can be made again.
+/// The variable that overrides the cache directory.
 const CACHE_VARIABLE: &str = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_CACHE_HOME" };
 
-/// The recorded debate cannot be kept where it could be read.
+/// The recorded debate cannot be saved.
 #[derive(Debug, thiserror::Error)]
 enum NotKept {
-    #[error("there is no place for the recorded debate: your home directory is not known")]
+    #[error("the recorded debate has no place: your home directory is unknown")]
     NoHome,
     #[error("the recorded debate cannot be written to {}", directory.display())]
     Unwritable { directory: PathBuf, source: Box<dyn StdError + Send + Sync> },
@@ -45,7 +45,7 @@ impl Diagnostic for NotKept {
     }
 
     fn hint(&self) -> Option<String> {
-        Some(format!("set {CACHE_VARIABLE} to a directory that may be written and has room"))
+        Some(format!("set {CACHE_VARIABLE} to a writable directory with free space"))
     }
 }
 
@@ -61,7 +61,7 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     let is_watched = terminal.shows(watch);
     let calls = counted(debate.total_usage().requests, "call");
     let shown_in = if is_watched { format!("; you see it in {}", clock(LENGTH.min(took))) } else { String::new() };
-    // Short lines, which narrow terminals need not break.
+    // Short lines fit narrow terminals.
     terminal.notice("A recorded debate; no model is called.");
     terminal.notice(&format!("“{}”", one_line(&debate.title())));
     terminal.notice(&format!("{calls} in {}{shown_in}.", clock(took)));
@@ -72,7 +72,7 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
         ReplayEnd::Left | ReplayEnd::ToTheEnd(StreamEnd::Complete | StreamEnd::Incomplete) => {}
     }
     let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
-    // Somebody new is not to meet a pager first.
+    // New users should not start in a pager.
     terminal.solution(&with_brief(&debate, solution), false)?;
     if is_watched {
         terminal.notice("");
@@ -87,17 +87,17 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     Ok(())
 }
 
-/// So fast that a debate that took so long is seen in [`LENGTH`]; never slower than it was.
+/// The speed at which a debate of this length takes [`LENGTH`]; never slower than the original.
 fn speed(took: Duration) -> Speed {
     Speed::Times((took.as_secs_f64() / LENGTH.as_secs_f64()).max(1.0))
 }
 
-/// What is said at the end.
+/// The final notices.
 fn what_next(state: &Path) -> [String; 7] {
     let state = typed(state);
     [
         "This was a recorded debate; no model was called.".to_owned(),
-        "Read what was fought over, and its page:".to_owned(),
+        "Read its objections, and its page:".to_owned(),
         format!("  dialectic show {state} points"),
         format!("  dialectic report {state} --open"),
         "Then rehearse one of your own, or set up a model:".to_owned(),
@@ -106,21 +106,21 @@ fn what_next(state: &Path) -> [String; 7] {
     ]
 }
 
-/// A path as it is typed in a shell.
+/// A path as typed in a shell.
 fn typed(path: &Path) -> String {
     let path = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || c == MAIN_SEPARATOR || "/:._-+@".contains(c);
     if path.chars().all(is_plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
-/// The journal as it was recorded.
+/// The recorded journal.
 fn journal() -> io::Result<Vec<u8>> {
     let mut journal = Vec::new();
     GzDecoder::new(JOURNAL).read_to_end(&mut journal)?;
     Ok(journal)
 }
 
-/// Writes the record into `directory`, unless it is there already: what was noted about it since stays.
+/// Saves the record in `directory`, unless it exists: later notes in it are kept.
 fn keep(directory: &Path) -> Result<Entry, Box<dyn StdError + Send + Sync>> {
     let (state, path) = (directory.join("demo.json"), directory.join("demo.events.jsonl"));
     let recorded = journal()?;
@@ -129,7 +129,7 @@ fn keep(directory: &Path) -> Result<Entry, Box<dyn StdError + Send + Sync>> {
         && verify(&entry(), &path).is_ok_and(|found| found.is_whole());
     if !is_there {
         fs::create_dir_all(directory)?;
-        // One of another record would say that the end of this journal is missing.
+        // The state of another record would not match this journal.
         match fs::remove_file(&state) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
             _ => {}
@@ -151,10 +151,10 @@ mod tests {
     use dialectic_record::debate::{Event, Moment, Recorded};
     use dialectic_record::store::Journal;
 
-    /// What stands in place of the address of the server that was asked. That domain is nobody's, now and later.
+    /// Replaces the address of the recorded server. The domain is reserved.
     const NEUTRAL: &str = "http://recorded.invalid/v1";
 
-    /// The record without what it says of the machine that it was made on. Its lines are sealed anew.
+    /// The record without traces of its machine, with newly sealed lines.
     fn neutral(journal: &Path) -> Vec<u8> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("neutral.events.jsonl");

@@ -1,4 +1,4 @@
-//! `dialectic diff`: two debates side by side.
+//! `dialectic diff`: compares two debates.
 
 use std::fmt::Write as _;
 
@@ -17,9 +17,9 @@ use dialectic_record::store::AccessMode;
 use dialectic_report::display::{Cell, Layout, Table, TableColumn, compared};
 use dialectic_report::report::{Comparison, Decided, Figures, Line, Side, draft_and_final};
 
-/// What stands where a debate has nothing.
+/// Shown if a debate has no value.
 const NOTHING: &str = "-";
-/// The least of a text that is worth a column.
+/// The minimum width of a column.
 const LEAST: usize = 12;
 
 pub(in crate::cli) fn run(args: &DiffArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -49,9 +49,9 @@ pub(in crate::cli) fn run(args: &DiffArgs, terminal: &mut Terminal) -> Result<()
     terminal.clean_pages(&text(&comparison, &names, terminal.screen()), !args.no_pager)
 }
 
-/// A debate of whose answer there is only one text.
+/// A debate whose answer has only one text.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no final text of the debate {id} that took the place of a draft")]
+#[error("the debate {id} has no final text that replaced a draft")]
 struct NoFinalText {
     id: DebateId,
 }
@@ -71,19 +71,19 @@ fn text(comparison: &Comparison, names: &[String; 2], layout: Layout) -> String 
     let title = |page: &mut String, title: &str| {
         let bold = Style::new().bold();
         let title = if layout.color { format!("{bold}{title}{bold:#}") } else { title.to_owned() };
-        // Writing to a String cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(page, "\n{title}\n\n");
     };
     title(&mut page, "Settings that differ");
     page.push_str(&settings(comparison, names, layout));
-    title(&mut page, "Objections decided differently");
+    title(&mut page, "Objections with different outcomes");
     page.push_str(&decisions(&comparison.decisions, names, layout));
     title(&mut page, &format!("Solution (- {}, + {})", names[0], names[1]));
     page.push_str(&solution(comparison.solution.as_deref(), layout));
     page
 }
 
-/// A table with a column for what is compared and one for each debate.
+/// A table with a column for the subject and one for each debate.
 fn table(what: &str, names: &[String; 2]) -> Table {
     let [first, second] = names;
     Table::new([

@@ -1,4 +1,4 @@
-//! `dialectic debate --dry-run`: what the debate would take, without a call and without a key.
+//! `dialectic debate --dry-run`: forecasts a debate without a call or a key.
 
 use crate::cli::consent::has_tools;
 use crate::cli::terminal::Terminal;
@@ -17,7 +17,7 @@ pub(super) fn run(spec: &Spec, runner: &Runner, terminal: &mut Terminal) -> Resu
     for warning in check_windows(&forecast.calls, settings)? {
         terminal.warning(&warning);
     }
-    // A limit that the debate would be refused for is refused here, too.
+    // Refuses the same limits as the debate would.
     check_prices(settings)?;
     if let Some(purchase) = &forecast.purchase {
         check_purchase(purchase)?;

@@ -1,4 +1,4 @@
-//! `dialectic fork`: a debate that branches off another one and goes on with something changed.
+//! `dialectic fork`: forks a debate with changes.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     for warning in warnings.chain(&prepared.panel().warnings) {
         terminal.warning(warning);
     }
-    // Of another protocol the prompts are others.
+    // Another protocol has other prompts.
     if settings.debate.protocol == parent.settings.debate.protocol {
         for change in parent.prompt_sources.changes(&prepared.panel().sources) {
             terminal.warning(&change);
@@ -51,12 +51,12 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let foreseen = consent::agreed(&prepared, &settings, terminal)?;
     let ready = prepared.begin()?;
     let is_same = settings == parent.settings;
-    let sample = if is_same { ": nothing is changed, so this is a second sample" } else { "" };
+    let sample = if is_same { ": without changes, so this is a second sample" } else { "" };
     terminal.notice(&format!("Forked {} at {at} as {}{sample}", parent.id, ready.debate().id));
     session.run(ready, foreseen, terminal)
 }
 
-/// Where the branch begins. With another protocol and nothing said: after the proposals of the first round.
+/// The fork point. The default with another protocol is after the proposals of the first round.
 fn point(args: &ForkArgs, entry: &Entry) -> Result<ForkPoint, Error> {
     if let Some(at) = &args.at {
         return Ok(at.clone());
@@ -72,7 +72,7 @@ fn point(args: &ForkArgs, entry: &Entry) -> Result<ForkPoint, Error> {
     Ok(next.map_or(ForkPoint::START, |stage| ForkPoint::before(1, stage.id)))
 }
 
-/// What is changed: as many rounds as the other protocol has, where nothing is said of them.
+/// The changes: with another protocol its default number of rounds, unless set.
 fn changes(args: &ForkArgs, parent: &Settings) -> Vec<SettingChange> {
     let mut changes = Vec::new();
     if let Some(name) = args.protocol.as_ref().filter(|name| **name != parent.debate.protocol) {

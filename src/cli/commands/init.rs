@@ -1,4 +1,4 @@
-//! `dialectic init`: from nothing to a configuration that works, in a few questions.
+//! `dialectic init`: creates a working configuration with a few questions.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -23,23 +23,23 @@ use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
 use dialectic_llm::presets::{PRESETS, preset};
 use dialectic_record::debate::ProviderSettings;
 
-/// What a server of the user's own is called.
+/// The name of the user's own server.
 const OWN: &str = "local";
-/// How long a server may take to say what it offers.
+/// The time limit for a list of models.
 const LISTING: Duration = Duration::from_secs(10);
-/// A server of one's own, where nothing else is said.
+/// The default address of the user's own server.
 const USUAL_SERVER: &str = "http://127.0.0.1:8000/v1";
 
-/// What the configuration is to say.
+/// The contents of the configuration.
 #[derive(Debug, Default)]
 struct SetupAnswers {
     provider: String,
-    /// The server, where the provider is not built in.
+    /// The server, if the provider is not built in.
     server: Option<ProviderSettings>,
     model: Option<String>,
     /// The model's context window in tokens, if the server states it.
     window: Option<u64>,
-    /// Whether its calls cost nothing.
+    /// Whether its calls are free.
     is_free: bool,
     panel: Option<PanelName>,
     directory: Option<String>,
@@ -101,7 +101,7 @@ impl SetupAnswers {
         let remark = "Your configuration for all directories. A project's file overrides it. All keys: \
                       docs/configuration.md. No API key belongs here.";
         all.insert("$comment".to_owned(), remark.into());
-        // A panel says which models; a mixed one whose, too.
+        // A panel determines the models, and a mixed one also the providers.
         if self.panel != Some(PanelName::Mixed) {
             all.insert("provider".to_owned(), self.provider.as_str().into());
         }
@@ -134,7 +134,7 @@ impl SetupAnswers {
     }
 }
 
-/// Who is asked: what the options say, what the user chooses, or the first whose key is there.
+/// The provider: from the options, the user's choice, or the first one with a key.
 fn whom(
     args: &InitArgs,
     environment: &Environment,
@@ -156,7 +156,7 @@ fn whom(
     let mut known = default_models();
     let has_key = |variable: Option<&str>| variable.is_some_and(|variable| environment.has(variable));
     known.sort_by_key(|(_, _, variable)| !has_key(*variable));
-    // Where no key is, a program with a login of its own needs none.
+    // Without any key, a program with its own login works.
     let is_without = !known.iter().any(|(_, _, variable)| has_key(*variable));
     let programs = if is_without { programs_there(environment) } else { Vec::new() };
     let Some(dialogue) = dialogue else {
@@ -218,7 +218,7 @@ fn missing_variable(wanted: &SetupAnswers, environment: &Environment) -> Option<
     (is_asked && !environment.has(variable)).then(|| variable.to_owned())
 }
 
-/// Takes the key from the user and keeps it where nobody else reads it. Says whether it did.
+/// Asks for the key and stores it in a private file. Returns whether it did.
 fn ask_key(
     variable: &str,
     environment: &Environment,
@@ -245,7 +245,7 @@ fn ask_key(
     Ok(true)
 }
 
-/// Later lines win over earlier ones.
+/// Later lines override earlier ones.
 fn keep_key(path: &Path, variable: &str, key: &str) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
@@ -262,8 +262,7 @@ fn keep_key(path: &Path, variable: &str, key: &str) -> std::io::Result<()> {
     options.open(path)?.write_all(format!("{gap}{variable}='{key}'\n").as_bytes())
 }
 
-/// Which model is asked: the option, the user's choice, or the default. A server of the user's own is asked what it
-/// offers.
+/// The model: from the option, the user's choice, or the default. The user's own server lists its models.
 fn which_model(
     args: &InitArgs,
     wanted: &mut SetupAnswers,
@@ -298,7 +297,7 @@ fn which_model(
         }),
     };
     let chosen = offered.into_iter().find(|model| Some(&model.name) == wanted.model.as_ref());
-    // Of a built-in provider's models it is known.
+    // Known for models of built-in providers.
     wanted.window = chosen.and_then(|model| model.context_window).filter(|_| wanted.server.is_some());
     let may_be_free = |server: &ProviderSettings| {
         server.api_key_env.is_none() && server.base_url.as_deref().is_some_and(is_on_this_machine)
@@ -313,7 +312,7 @@ fn required(why: &str) -> Error {
     ConfigError::Argument { option: "--model", message: format!("is required: {why}") }.into()
 }
 
-/// The models that a server offers. Below `/v1` it is looked for, too, where that was left out.
+/// The models that a server offers, also searched below a missing `/v1`.
 fn offered(
     wanted: &mut SetupAnswers,
     environment: &Environment,

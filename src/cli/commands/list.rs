@@ -1,4 +1,4 @@
-//! `dialectic list`: the saved debates, newest first, or what they cost.
+//! `dialectic list`: lists saved debates, newest first, or their costs.
 
 mod spending;
 
@@ -21,9 +21,9 @@ use dialectic_record::protocol::DIALECTIC;
 use dialectic_record::store::{Entry, ShortNames, StateFileError, read_journal, read_state};
 use dialectic_report::display::{Cell, Table, TableColumn};
 
-/// The least of a problem that is worth showing, in columns.
+/// The minimum width of a problem.
 const LEAST_PROBLEM: usize = 16;
-/// What stands where there is nothing to say.
+/// Shown for an empty value.
 const NOTHING: &str = "-";
 
 /// A row of the list.
@@ -33,7 +33,7 @@ struct ListRow {
     id: String,
     created_at: Option<Timestamp>,
     status: &'static str,
-    /// Where it stands: what people are shown in place of `status`.
+    /// Its current status, which people see instead of `status`.
     #[serde(skip)]
     standing: &'static str,
     outcome: Option<&'static str>,
@@ -44,13 +44,13 @@ struct ListRow {
     notional_usd: Option<Usd>,
     /// The problem's first line.
     problem: String,
-    /// What the debate is called.
+    /// The title of the debate.
     title: String,
     protocol: Option<String>,
     winner: Option<String>,
-    /// Whether the winner stayed the same when the judge read everything in the opposite order.
+    /// Whether the winner was the same in reversed order.
     winner_stable: Option<bool>,
-    /// The debate that it branched off.
+    /// The original debate of a fork.
     #[serde(skip_serializing_if = "Option::is_none")]
     forked_from: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -63,7 +63,7 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
     let directory = debates()?;
     let entries = directory.entries()?;
     let mut rows: Vec<ListRow> = entries.iter().filter_map(|entry| row(entry, args)).collect();
-    // The entries come by file name, and a file can have any.
+    // The entries are sorted by file name, which may be anything.
     rows.sort_by_key(|row| std::cmp::Reverse(row.created_at));
     rows.truncate(args.limit.map_or(usize::MAX, Into::into));
     if args.cost {
@@ -88,7 +88,7 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
     })
 }
 
-/// What a debate's files say, where it is wanted. A debate that cannot be read is listed as that, not left out.
+/// The row of a debate, if it matches. Unreadable debates are listed as such.
 fn row(entry: &Entry, args: &ListArgs) -> Option<ListRow> {
     let state = read_state(&entry.state);
     let is_newer = matches!(state, Err(StateFileError::Newer { .. }));
@@ -123,7 +123,7 @@ fn row(entry: &Entry, args: &ListArgs) -> Option<ListRow> {
 }
 
 fn of_debate(debate: &Debate, standing: &'static str) -> ListRow {
-    // Older debates did not keep what they cost.
+    // Older debates did not record costs.
     let cost_usd = if debate.usage.is_empty() { None } else { debate.total_cost() };
     ListRow {
         id: debate.id.to_string(),
@@ -147,21 +147,21 @@ fn of_debate(debate: &Debate, standing: &'static str) -> ListRow {
 }
 
 impl ListRow {
-    /// The title of the debate, and its parent.
+    /// The title, and the parent of a fork.
     fn title_of_fork(&self, names: &ShortNames) -> String {
         let parent = self.forked_from.as_deref().map(DebateId::new);
         let fork = parent.map(|parent| format!("(fork of {}) ", one_line(names.name(&parent))));
         format!("{}{}", fork.unwrap_or_default(), self.title)
     }
 
-    /// Who won, and whether not to rely on that.
+    /// The winner, and whether it is unstable.
     fn winner_in_words(&self) -> Option<String> {
         let winner = self.winner.as_ref()?;
         Some(if self.winner_stable == Some(false) { format!("{winner} (unstable)") } else { winner.clone() })
     }
 }
 
-/// Whether a row passes the filters. Of what cannot be read nothing is known but that.
+/// Whether a row matches the filters. An unreadable debate only matches its status.
 fn is_wanted(row: &ListRow, debate: Option<&Debate>, args: &ListArgs) -> bool {
     let has_text = |text: &String| {
         let text = text.to_lowercase();
@@ -188,12 +188,12 @@ fn local(at: Timestamp) -> chrono::DateTime<Local> {
     at.utc().with_timezone(&Local)
 }
 
-/// Whether anything has to be said of protocols and winners: not where all debates follow the default protocol.
+/// Whether to show protocols and winners: not if all debates use the default protocol.
 fn has_other_protocols(rows: &[ListRow]) -> bool {
     rows.iter().any(|row| row.protocol.as_deref().is_some_and(|name| name != DIALECTIC.name))
 }
 
-/// The table on a terminal: what tells debates apart comes first, and what matters least goes where there is no room.
+/// The table for a terminal: distinguishing columns first; unimportant ones are dropped if necessary.
 fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
     let (has_others, has_tags) = (has_other_protocols(rows), rows.iter().any(|row| !row.tags.is_empty()));
     let mut columns = vec![
@@ -232,7 +232,7 @@ fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
     table
 }
 
-/// The table in a pipe, where all of it is there.
+/// The complete table for a pipe.
 fn for_pipes(rows: &[ListRow]) -> Table {
     let dash = || NOTHING.to_owned();
     let has_others = has_other_protocols(rows);
@@ -267,7 +267,7 @@ fn style_of(status: &str) -> Style {
     }
 }
 
-/// A time of today as `14:03`, a day of this year as `Jan 31`, any other as `2025-01-31`.
+/// A time today as `14:03`, a day this year as `Jan 31`, others as `2025-01-31`.
 fn when(at: Timestamp) -> String {
     let (at, now) = (local(at), Local::now());
     let form = match () {

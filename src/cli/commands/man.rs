@@ -1,4 +1,4 @@
-//! `dialectic man`: the manual.
+//! `dialectic man`: prints the manual.
 
 use std::fs;
 

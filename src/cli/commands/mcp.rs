@@ -1,4 +1,4 @@
-//! `dialectic mcp`: debates for coding agents, over the Model Context Protocol.
+//! `dialectic mcp`: serves debates to coding agents over the Model Context Protocol.
 
 use std::io::IsTerminal as _;
 
@@ -12,7 +12,7 @@ use dialectic_config::{Overrides, capture_environment};
 
 pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
-    // A configuration that cannot be used is better found now than with the first debate.
+    // Finds a faulty configuration now, not at the first debate.
     let limits =
         Overrides { max_calls: args.max_calls, max_calls_per_day: args.max_calls_per_day, ..Overrides::default() };
     let loaded = config_files(args.config.as_ref(), &environment).load(&limits)?;
@@ -38,7 +38,7 @@ pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let served = runtime.block_on(serve(options));
-    // A line of standard input that is still waited for keeps nobody.
+    // A pending read of standard input must not delay the end.
     runtime.shutdown_background();
     Ok(served?)
 }

@@ -1,4 +1,4 @@
-//! `dialectic memory`: what was decided in past debates.
+//! `dialectic memory`: searches decisions of past debates.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::DebateId;
 use dialectic_record::store::{AccessMode, Directory, ShortNames};
 
-/// Characters of a problem's first line.
+/// The shown characters of a problem.
 const PROBLEM: usize = 80;
 
 pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -34,7 +34,7 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
                 return terminal.json(&found);
             }
             if found.is_empty() {
-                terminal.notice("The memory has nothing on that.");
+                terminal.notice("The memory has no match.");
                 return Ok(());
             }
             let width = terminal.screen().width.unwrap_or(usize::MAX);
@@ -44,7 +44,7 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
         MemoryCommand::Show { which, json } => {
             let id = directory.find(&which.debate)?.load(AccessMode::State)?.debate.id;
             let Some(memory) = updated(&directory)?.recall(id.as_str())? else {
-                terminal.notice(&format!("The memory has nothing of {id}: it has no answer, or was forgotten."));
+                terminal.notice(&format!("The memory does not contain {id}: it has no answer, or was forgotten."));
                 return Ok(());
             };
             if *json { terminal.json(&memory) } else { terminal.markdown(&shown(&memory)) }
@@ -54,7 +54,7 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
             let forgotten = entry.note(|debate| debate.retagged(&[FORGOTTEN.to_owned()], &[]))?;
             updated(&directory)?;
             terminal.notice(&format!(
-                "Forgot {}, without removing it. To undo: dialectic tag {} --remove {FORGOTTEN}",
+                "Forgot {}; it is still saved. To undo: dialectic tag {} --remove {FORGOTTEN}",
                 forgotten.id,
                 directory.short_name(&forgotten.id)
             ));
@@ -79,12 +79,12 @@ fn updated(directory: &Directory) -> Result<Archive, Error> {
     Ok(archive)
 }
 
-/// The day of a time as it is stored.
+/// The day of a stored time.
 fn day(at: &str) -> &str {
     at.get(..10).unwrap_or(at)
 }
 
-/// Two lines, neither of them wider than `width`.
+/// Two lines no wider than `width`.
 fn listed(names: &ShortNames, one: &MemoryMatch, width: usize) -> String {
     let id = DebateId::new(&*one.debate);
     let name = names.name(&id);
@@ -95,7 +95,7 @@ fn listed(names: &ShortNames, one: &MemoryMatch, width: usize) -> String {
     format!("{head}\n{excerpt}\n")
 }
 
-/// What a problem is called: its first line, which may be a heading.
+/// The title of a problem: its first line, without heading markers.
 fn title(problem: &str) -> String {
     let first = problem.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     one_line(first.trim_start_matches('#').trim_start())
@@ -105,10 +105,10 @@ fn title(problem: &str) -> String {
 fn shown(memory: &Memory) -> String {
     let mut text = format!("# {}\n\n{} · {}\n", title(&memory.problem), memory.debate, day(&memory.finished_at));
     for (title, part) in
-        [("Decision", &memory.decision), ("What turned out right", &memory.evidence), ("Dissent", &memory.dissent)]
+        [("Decision", &memory.decision), ("Confirmed objections", &memory.evidence), ("Dissent", &memory.dissent)]
     {
         if !part.trim().is_empty() {
-            // Writing to a String cannot fail.
+            // Writing to a string cannot fail.
             let _ = write!(text, "\n## {title}\n\n{}\n", part.trim());
         }
     }

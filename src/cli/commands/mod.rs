@@ -1,4 +1,4 @@
-//! One file a command: parse, resolve, run, render.
+//! One file per command: parse, resolve, run, render.
 
 pub(super) mod answer;
 pub(super) mod ask;

@@ -1,4 +1,4 @@
-//! `dialectic models`: which models can be asked, what they read and cost, and which of them answer.
+//! `dialectic models`: lists models with context window, price and availability.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -31,49 +31,49 @@ use dialectic_report::display::{Cell, Layout, Table, TableColumn};
 
 use super::debate::today;
 
-/// How long a server may take to list its models.
+/// The time limit for a list of models.
 const LISTING: Duration = Duration::from_secs(10);
-/// How long a model may take to say a word: servers of one's own may have to load it first.
+/// The time limit for a probe: local servers may have to load the model.
 const PROBING: Duration = Duration::from_mins(1);
-/// Tokens of a probe's answer at most. Some servers refuse fewer.
+/// The output limit of a probe in tokens. Some servers refuse a lower one.
 const WORD: u32 = 16;
-/// Tokens of a probe's question, with what surrounds it.
+/// The approximate input tokens of a probe.
 const QUESTION: u64 = 20;
 
-/// A model, and what is known of it.
+/// A model and its known facts.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ModelLine {
     provider: String,
     model: String,
-    /// Who asks it by the configuration.
+    /// The agents that use it.
     used_by: Vec<String>,
-    /// Whether its server lists it; absent where the server did not say.
+    /// Whether its server lists it; `None` if unknown.
     offered: Option<bool>,
     context_window: Option<u64>,
     input_per_m_tok: Option<f64>,
     output_per_m_tok: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     probe: Option<ProbeResult>,
-    /// Of a model behind a program that was probed.
+    /// The state of its program, if it was probed.
     #[serde(skip_serializing_if = "Option::is_none")]
     program: Option<ProgramState>,
 }
 
-/// What came of a probe.
+/// The result of a probe.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ProbeResult {
     answered: bool,
     latency_ms: u64,
-    /// What it cost, as a program says; of a subscription what it would have.
+    /// Its cost as stated by a program; for a subscription, the notional cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<Usd>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
 
-/// Nobody follows a probe's words.
+/// Ignores the words of a probe.
 struct Nobody;
 
 impl Listener for Nobody {
@@ -109,30 +109,30 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
     if args.json {
         return terminal.json(&rows);
     }
-    // Every cell has been made one clean line.
+    // Every cell is already one clean line.
     terminal.clean(&shown(&rows, &servers, terminal.screen()))
 }
 
-/// Whether a pattern means a model: by its name, or with its provider before it.
+/// Whether a pattern matches a model by name or `provider:name`.
 fn is_meant(name: &Pattern, row: &ModelLine) -> bool {
     name.matches(&row.model) || name.matches(&format!("{}:{}", row.provider, row.model))
 }
 
-/// The servers that the configuration knows, by provider.
+/// The configured servers by provider.
 struct Servers {
     clients: BTreeMap<String, Option<Arc<OpenAiClient>>>,
-    /// The programs that are there, or that somebody is to ask.
+    /// The programs that are installed or used by an agent.
     programs: BTreeMap<String, Result<Program, ProviderAccessError>>,
 }
 
-/// What a program says of itself.
+/// A program's report about itself.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ProgramState {
     version: Option<String>,
-    /// Whether that version was tried, or the user allows it.
+    /// Whether its version was tested or is allowed.
     may_be_called: bool,
-    /// Whether it says that a subscription is logged in.
+    /// Whether it reports a subscription login.
     subscription: bool,
 }
 
@@ -147,7 +147,7 @@ impl ProgramState {
 }
 
 impl Servers {
-    /// Those of the providers in use, of the configured ones, and of built-in ones whose key is there.
+    /// The servers of providers in use, configured ones, and built-in ones with a key.
     fn of(
         settings: &Settings,
         environment: &Environment,
@@ -205,8 +205,7 @@ impl Servers {
         Ok(Self { clients, programs })
     }
 
-    /// What each of them lists, asked at the same time. What goes wrong with one is said and is no matter of the
-    /// others.
+    /// The models of all servers, requested concurrently. Reports failures separately.
     async fn ask_all(&mut self, terminal: &mut Terminal) -> BTreeMap<String, Vec<Offered>> {
         let mut asked = Vec::new();
         for (name, client) in &self.clients {
@@ -230,7 +229,7 @@ fn everybody(settings: &Settings) -> impl Iterator<Item = &AgentSettings> {
     settings.agents.iter().chain([&settings.judge])
 }
 
-/// An agent with that model: what is known of models is known of agents that have them.
+/// An agent with that model, for look-ups of a model's facts.
 fn with_model(settings: &Settings, provider: &str, model: &str) -> AgentSettings {
     AgentSettings {
         provider: provider.to_owned(),
@@ -247,7 +246,7 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
         let used = everybody(settings).filter(|agent| agent.provider == *provider).map(|agent| agent.model.as_str());
         let known = match listed {
             Some(models) => models.iter().map(|model| model.name.as_str()).collect(),
-            // A server that does not state it has only the listed models.
+            // If the server does not list models, only the table does.
             None if settings.elsewhere.contains(provider) => Vec::new(),
             None => current(provider, today()),
         };
@@ -284,7 +283,7 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
     rows
 }
 
-/// The models of a program in use, else the one that it is asked for by default: none lists what it has.
+/// The models of a program in use, or its default one: programs list none.
 fn rows_of_program(settings: &Settings, provider: &str) -> Vec<ModelLine> {
     let used = everybody(settings).filter(|agent| agent.provider == *provider).map(|agent| agent.model.as_str());
     let mut names: BTreeSet<&str> = used.collect();
@@ -320,7 +319,7 @@ async fn probe_all(
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
     let is_probed = |row: &&mut ModelLine| {
-        // What a program is, nobody knows before it is asked.
+        // Unknown until the program is asked.
         let is_program = servers.programs.contains_key(&row.provider);
         let can_be_asked = servers.clients.get(&row.provider).is_some_and(Option::is_some);
         is_program || can_be_asked && (!args.models.is_empty() || !row.used_by.is_empty())
@@ -334,8 +333,8 @@ async fn probe_all(
     let most = probed.iter().map(|row| price(row)).try_fold(Usd::ZERO, |sum, price| Some(sum + price?));
     let calls = counted(probed.len() as u64, "model");
     terminal.notice(&match most {
-        Some(most) => format!("A word from {calls} costs at most {}.", named_cost(Some(most))),
-        None => format!("A word from {calls} takes at most {WORD} tokens each; some prices are unknown."),
+        Some(most) => format!("A probe of {calls} costs at most {}.", named_cost(Some(most))),
+        None => format!("A probe of {calls} takes at most {WORD} tokens each; some prices are unknown."),
     });
     if !args.yes && !Dialogue::begin("`models --probe`")?.confirm("Ask them?", true)? {
         return Err(NotAsked::Declined.into());
@@ -389,12 +388,12 @@ async fn probe(client: &dyn ChatModel, model: &str) -> ProbeResult {
     ProbeResult { answered, latency_ms, cost_usd, error: error.map(|error| one_line(&error.to_string())) }
 }
 
-/// A model that thought until its tokens were used up has answered all the same.
+/// Whether an error still shows a working model, such as one that used up its tokens thinking.
 fn came_from_a_model(error: &ModelError) -> bool {
     matches!(error, ModelError::OutputLimit | ModelError::Empty)
 }
 
-/// A part for each provider, with the configured models first.
+/// A section for each provider, configured models first.
 fn shown(rows: &[ModelLine], servers: &Servers, layout: Layout) -> String {
     let parts = servers.clients.keys().chain(servers.programs.keys()).filter_map(|provider| {
         let rows: Vec<&ModelLine> = rows.iter().filter(|row| row.provider == *provider).collect();
@@ -404,7 +403,7 @@ fn shown(rows: &[ModelLine], servers: &Servers, layout: Layout) -> String {
     parts.collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
-/// What a program says of itself, after its name.
+/// A program's report, as it follows its name.
 fn of_program(state: &ProgramState) -> String {
     let version = state.version.as_deref().map_or_else(|| "version unknown".to_owned(), one_line);
     let tried = if state.may_be_called { "" } else { ", not tried" };
@@ -413,7 +412,7 @@ fn of_program(state: &ProgramState) -> String {
 }
 
 fn table(rows: &[&ModelLine]) -> Table {
-    // What is empty everywhere says nothing.
+    // Empty columns are omitted.
     let is_probed = rows.iter().any(|row| row.probe.is_some());
     let is_used = rows.iter().any(|row| !row.used_by.is_empty());
     let mut columns = vec![

@@ -1,4 +1,4 @@
-//! The problem: from the command line, a file, or standard input.
+//! Reads the problem from the command line, a file, or standard input.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,29 +10,29 @@ use crate::cli::terminal::Terminal;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::{NotUtf8, decode};
 
-/// What standard input is called.
+/// The name of standard input.
 const STANDARD_INPUT: &str = "standard input";
 
-/// What the editor is called.
+/// The name of the editor.
 const EDITOR: &str = "the editor";
-/// What the user reads while writing.
+/// The note below the text in the editor.
 const NOTE: &str = "\
     Write the problem above this line, then save and close. What is below it is dropped. Without a problem nothing is\n\
     debated.";
 
-/// Why there is no problem to debate.
+/// Why there is no problem.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ProblemError {
-    /// Neither a text nor a file.
+    /// Neither text nor file was given.
     #[error("no problem given")]
     Missing,
-    /// A text and a file.
+    /// Text and file were both given.
     #[error("two problems given: as text and as a file")]
     Twice,
-    /// An editor needs the terminal that standard input is.
+    /// The editor needs the terminal on standard input.
     #[error("the problem cannot come from both standard input and the editor")]
     StdinAndEditor,
-    /// The editor brought no text.
+    /// The editor returned no text.
     #[error(transparent)]
     Editor(#[from] EditError),
     /// It cannot be read.
@@ -40,7 +40,7 @@ pub(super) enum ProblemError {
     Unreadable {
         /// The file, or standard input.
         from: String,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// It is a directory.
@@ -49,18 +49,18 @@ pub(super) enum ProblemError {
         /// The directory.
         path: PathBuf,
     },
-    /// It is not text.
+    /// It is not UTF-8.
     #[error("the problem from {from} is not UTF-8 text")]
     NotUtf8 {
         /// The file, or standard input.
         from: String,
-        /// What it is instead.
+        /// Its likely encoding.
         fault: NotUtf8,
     },
-    /// Nothing was written below the headings of a template.
-    #[error("nothing was filled in")]
+    /// The headings of a template are empty.
+    #[error("the template was not filled in")]
     Unfilled,
-    /// It says nothing.
+    /// It is empty.
     #[error("the problem from {from} is empty")]
     Empty {
         /// The file, standard input, or the command line.
@@ -78,7 +78,7 @@ impl Diagnostic for ProblemError {
             Self::Missing => {
                 "put it in quotes after the command, name a file with --problem-file, pipe it in, or write it with --edit"
             }
-            Self::Twice | Self::StdinAndEditor => "drop one of them",
+            Self::Twice | Self::StdinAndEditor => "remove one of them",
             Self::Editor(error) => return error.hint(),
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
             Self::Empty { .. } => "the problem must contain at least one word",
@@ -88,29 +88,29 @@ impl Diagnostic for ProblemError {
     }
 }
 
-/// Where the problem may come from.
+/// The possible sources of the problem.
 pub(super) struct Sources<'a> {
     /// The command line.
     pub(super) text: Option<&'a str>,
     /// A file.
     pub(super) file: Option<&'a Path>,
-    /// Whether it is written, or gone on with, in an editor.
+    /// Whether to write or continue it in an editor.
     pub(super) edit: bool,
-    /// The headings that it is written below, in an editor.
+    /// The template of headings for the editor.
     pub(super) template: Option<ProblemTemplate>,
-    /// Whether standard input is for something else.
+    /// Whether standard input is used for something else.
     pub(super) stdin_is_taken: bool,
 }
 
-/// A problem, and where it is from.
+/// A problem and its source.
 pub(super) struct Problem {
-    /// Word for word.
+    /// The text, verbatim.
     pub(super) text: String,
-    /// Whether standard input was read for it.
+    /// Whether it came from standard input.
     pub(super) is_stdin: bool,
 }
 
-/// The problem: from the only source that is given, else from a pipe or a file on standard input.
+/// Reads the problem from the given source, else from a pipe or file on standard input.
 pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem, ProblemError> {
     if let Some(template) = sources.template {
         let text = template.filled(&edit(template.text(), NOTE)?);
@@ -140,7 +140,7 @@ pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem
             }
         }
     };
-    // Windows editors put a byte order mark before the text; it is no part of the problem.
+    // Drops the byte order mark of Windows editors.
     let text = match decode(&bytes) {
         Ok(text) => text.to_owned(),
         Err(fault) => return Err(ProblemError::NotUtf8 { from, fault }),

@@ -1,4 +1,4 @@
-//! `dialectic protocols`: what a debate can follow.
+//! `dialectic protocols`: lists and shows protocols.
 
 use anstream::ColorChoice;
 
@@ -9,7 +9,7 @@ use dialectic_config::ConfigError;
 use dialectic_record::protocol::{PROTOCOLS, Protocol, Trigger};
 use dialectic_report::display::render_markdown;
 
-/// The width of a drawing, whatever the terminal, as it cannot be broken; nothing else is wider.
+/// The width of a drawing, which cannot be wrapped.
 const WIDTH: usize = 80;
 
 pub(in crate::cli) fn run(args: &ProtocolsArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -23,7 +23,7 @@ pub(in crate::cli) fn run(args: &ProtocolsArgs, terminal: &mut Terminal) -> Resu
     terminal.text(&text)
 }
 
-/// The protocol of that name.
+/// The protocol with that name.
 pub(super) fn named(name: &str) -> Result<&'static Protocol, Error> {
     Protocol::named(name).ok_or_else(|| {
         let known: Vec<_> = PROTOCOLS.iter().map(|one| one.name).collect();
@@ -39,7 +39,7 @@ fn listed(width: usize) -> String {
     format!("{}\n{}", entries.join("\n"), wrapped("", how, width))
 }
 
-/// A protocol with its stages. On a narrow terminal the cells of the table are broken.
+/// A protocol with its stages. Wraps the table's cells on a narrow terminal.
 fn shown(protocol: &Protocol, width: usize) -> String {
     let common = Trigger::COMMON.map(|trigger| trigger.0).join(", ");
     let common = wrapped("", &format!("Every stage can also end with {common}."), width);
@@ -49,7 +49,7 @@ fn shown(protocol: &Protocol, width: usize) -> String {
     format!("{}\n{}\n{table}\n{common}", summary(protocol, width), protocol.diagram())
 }
 
-/// A protocol, when to use it, and its cost.
+/// A protocol, its recommendation, and its calls.
 fn summary(protocol: &Protocol, width: usize) -> String {
     let is_default = PROTOCOLS.first().is_some_and(|first| first.name == protocol.name);
     let default = if is_default { " (the default)" } else { "" };
@@ -60,7 +60,7 @@ fn summary(protocol: &Protocol, width: usize) -> String {
     format!("{}{default}\n{}", protocol.name, lines.concat())
 }
 
-/// `text` after `label`, broken between words; further lines begin below the first word.
+/// Wraps `text` after `label`; continuation lines are indented to the first word.
 fn wrapped(label: &str, text: &str, width: usize) -> String {
     let mut lines = String::new();
     let mut line = label.to_owned();
@@ -94,7 +94,7 @@ mod tests {
                 let (before, behind) = text.split_once(&drawing).expect("it is drawn");
                 let lines = before.lines().chain(behind.lines());
                 assert!(lines.clone().all(|line| line.chars().count() <= width), "{text}");
-                // Words are broken between the lines of a cell, and none of their letters is lost.
+                // Wrapping must lose no letters.
                 let letters = |text: &str| {
                     let mut letters: Vec<char> = text.chars().filter(|c| c.is_alphanumeric()).collect();
                     letters.sort_unstable();

@@ -1,4 +1,4 @@
-//! `dialectic rate`: what the user makes of a debate.
+//! `dialectic rate`: rates a debate.
 
 use crate::cli::args::RateArgs;
 use crate::cli::session::debates;

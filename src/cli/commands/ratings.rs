@@ -1,4 +1,4 @@
-//! `dialectic ratings`: how good models are at their roles.
+//! `dialectic ratings`: ranks models by role.
 
 use crate::archive::{Archive, Rating, RatingStep};
 use crate::cli::args::RatingsArgs;
@@ -8,9 +8,9 @@ use crate::error::Error;
 use dialectic_base::sanitize::one_line;
 use dialectic_report::display::{Cell, Table, TableColumn};
 
-/// Steps of a plot, the lowest first.
+/// The steps of a plot, lowest first.
 const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// How many debates a plot shows, the last ones.
+/// The number of recent debates in a plot.
 const PLOTTED: usize = 16;
 
 pub(in crate::cli) fn run(args: &RatingsArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -72,7 +72,7 @@ fn last(history: &[RatingStep]) -> &[RatingStep] {
     &history[history.len().saturating_sub(PLOTTED)..]
 }
 
-/// Where a rating lies between the lowest and the highest of the table.
+/// The plot character of a rating between the table's extremes.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "0 to 7")]
 fn mark(rating: f64, lowest: f64, highest: f64) -> char {
     let part = if highest > lowest { (rating - lowest) / (highest - lowest) } else { 0.5 };

@@ -1,4 +1,4 @@
-//! `dialectic replay`: shows a past debate again. Calls nothing and writes nothing.
+//! `dialectic replay`: replays a past debate. Calls and writes nothing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<
     }
 }
 
-/// Shows the moments of a past debate until its end, or until the user leaves or interrupts.
+/// Shows a past debate until its end, or until the user leaves or interrupts.
 pub(super) fn show_again(
     debate: &Debate,
     journal: &Path,
@@ -63,7 +63,7 @@ pub(super) fn show_again(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let log = Log { journal, before: 0 };
     let shown = runtime.block_on(show(moments, speed, panel, &log, options, events))?;
-    // A thread that waits for the interrupt must not keep the program.
+    // The interrupt's thread must not delay the end.
     runtime.shutdown_background();
     Ok(shown)
 }
@@ -103,10 +103,10 @@ async fn show(
         () = play(moments, speed, &signals, is_paused) => {}
     }
     if let Some(keyboard) = &keyboard {
-        // From here on the terminal belongs to what comes next.
+        // From here on the terminal is not ours.
         std::mem::forget(keyboard.off());
     }
-    // Watchers find the end when nobody can publish any more.
+    // Watchers end when no one can publish any more.
     drop(signals);
     let seen = watchers.finish(&cancel).await;
     if cancel.is_cancelled() {
@@ -116,7 +116,7 @@ async fn show(
     Ok(if is_left { ReplayEnd::Left } else { ReplayEnd::ToTheEnd(seen.stream) })
 }
 
-/// Does what keys stand for, until one of them leaves.
+/// Handles keys until one of them leaves.
 async fn left(mut keys: UnboundedReceiver<Key>, pause: &watch::Sender<bool>, messages: &Messages) {
     while let Some(key) = keys.recv().await {
         match key {
@@ -128,23 +128,23 @@ async fn left(mut keys: UnboundedReceiver<Key>, pause: &watch::Sender<bool>, mes
             Key::MoreOrLess => messages.key(KeysMeaning::MoreOrLess),
             Key::Help => messages.key(KeysMeaning::Help),
             Key::Quit => return,
-            // There is nothing that could be stopped and closed.
+            // There is nothing to close.
             Key::Stop => {}
         }
     }
-    // Where no keys are heard, none leaves.
+    // Without keys this never resolves.
     std::future::pending::<()>().await;
 }
 
 /// How a replay ended.
 pub(super) enum ReplayEnd {
     ToTheEnd(StreamEnd),
-    /// With a key: the user has seen enough, and nothing went wrong.
+    /// By a key, successfully.
     Left,
     Interrupted,
 }
 
-/// Ends as the debate did: with the solution, or with how it can go on.
+/// Ends as the debate did: with the solution, or the way to continue.
 fn tell(
     debate: &Debate,
     status: &str,
@@ -165,8 +165,7 @@ fn tell(
     printed
 }
 
-/// The calls of a past debate, for what is still to come of it at any time. What they cost together is known, and nothing
-/// that has to be foreseen.
+/// The calls of a past debate as a forecast. Their total cost is known, so nothing is estimated.
 fn as_it_went(moments: &[Moment]) -> Forecast {
     let settled = moments.iter().filter_map(|moment| match &moment.signal {
         Signal::Recorded(recorded) => Some(recorded.event.settles()?.0.clone()),

@@ -1,4 +1,4 @@
-//! `dialectic report`: what was said in a saved debate, and how it went.
+//! `dialectic report`: writes a report of a saved debate.
 
 use std::fs;
 use std::path::Path;
@@ -38,19 +38,18 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
     Ok(())
 }
 
-/// Whether `path` is one of the debate's own files, whatever it is written like.
+/// Whether `path` is one of the debate's own files, however spelled.
 fn is_of(entry: &Entry, path: &Path) -> bool {
     let Ok(path) = fs::canonicalize(path) else { return false };
     let mut own = [Some(&entry.state), entry.journal.as_ref()].into_iter().flatten();
     own.any(|file| fs::canonicalize(file).is_ok_and(|file| file == path))
 }
 
-/// The settings of the configuration. One that is not there says nothing; the built-in defaults, which `debate` would
-/// use, may have nothing to do with this debate.
+/// The settings of the configuration, if it exists. The defaults that `debate` would use do not apply to this debate.
 fn configured(path: &Path, terminal: &mut Terminal) -> Result<Option<Settings>, Error> {
     if !path.exists() {
         let path = path.display();
-        terminal.warning(&format!("Config not found at {path}. Using what the debate itself says."));
+        terminal.warning(&format!("Config not found at {path}. Using the debate's own settings."));
         return Ok(None);
     }
     let environment = process_environment();

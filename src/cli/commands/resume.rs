@@ -1,4 +1,4 @@
-//! `dialectic resume`: carries a debate on from its last finished call.
+//! `dialectic resume`: continues a debate from its last finished call.
 
 mod newest;
 
@@ -20,18 +20,18 @@ use dialectic_record::store::Entry;
 use super::answer::{AnswerError, Typed};
 use super::debate::today;
 
-/// What is taken up, and how.
+/// The debate to resume, and how.
 pub(super) struct Order<'a> {
     pub(super) entry: &'a Entry,
-    /// Whether it was said what it takes, and asked about.
+    /// Whether the cost was already confirmed.
     pub(super) is_agreed: bool,
-    /// Whether it goes straight to its solution.
+    /// Whether to skip to the solution.
     pub(super) finish: bool,
     pub(super) limit: BudgetLimit,
     pub(super) max_calls_per_day: Option<u32>,
     pub(super) vouch: &'a VouchArgs,
     pub(super) run: &'a RunArgs,
-    /// What is answered to what it asks.
+    /// The answers to open questions.
     pub(super) answers: Option<&'a Typed>,
     pub(super) on_questions: OnQuestions,
 }
@@ -47,7 +47,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     };
     let order = Order {
         entry: &entry,
-        // Of the newest one it was said and asked already.
+        // The cost of the newest debate was already confirmed.
         is_agreed: args.debate.is_none(),
         finish: args.finish,
         limit: BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls },
@@ -60,7 +60,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     go_on(&order, terminal)
 }
 
-/// Takes a debate up and runs it.
+/// Resumes and runs a debate.
 pub(super) fn go_on(order: &Order<'_>, terminal: &mut Terminal) -> Result<(), Error> {
     let Order { entry, is_agreed, finish, limit, max_calls_per_day, vouch, run, answers, on_questions } = *order;
     let environment = capture_environment(&env_file(run.env_file.as_ref()))?;
@@ -106,14 +106,14 @@ pub(super) fn go_on(order: &Order<'_>, terminal: &mut Terminal) -> Result<(), Er
     session.answering(given, on_questions).run(ready, foreseen, terminal)
 }
 
-/// Agents whose model differs in the current configuration of that directory. The debate goes on with what was saved; a
-/// user who changed the file may expect otherwise.
+/// Agents whose model differs in the directory's current configuration. The debate uses the saved one, which a user who
+/// edited the file may not expect.
 fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<String> {
     let Some(path) = saved.base_dir.as_ref().map(|directory| directory.join(DEFAULT_PATH)) else { return Vec::new() };
     if !path.is_file() {
         return Vec::new();
     }
-    // A configuration that cannot be used now is no matter of a debate that does not use it.
+    // An unusable configuration does not concern a debate that does not use it.
     let Ok(now) = config_files(Some(&path), environment).load(&Overrides::default()) else {
         return Vec::new();
     };
@@ -132,9 +132,9 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
     differing.collect()
 }
 
-/// Nothing is left to do for a finished debate but to report on it.
+/// For a finished debate, only writes its outputs.
 fn finished(id: &DebateId, entry: &Entry, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    terminal.notice(&format!("The debate {id} is finished; nothing is left to do."));
+    terminal.notice(&format!("The debate {id} is finished."));
     let Some(path) = &args.report else { return Ok(()) };
     let path = report_path(path, terminal);
     write_report(entry, None, Some(&path), detail(args.verbose), None, terminal)

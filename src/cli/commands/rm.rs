@@ -14,10 +14,10 @@ use dialectic_engine::runner::remove;
 use dialectic_record::debate::Debate;
 use dialectic_record::store::{AccessMode, Entry};
 
-/// How much of a problem's first line is shown, in characters.
+/// The shown characters of a problem.
 const PROBLEM_WIDTH: usize = 60;
 
-/// Nobody can be asked, and `--yes` is not given.
+/// There is no terminal to ask on, and no `--yes`.
 #[derive(Debug, thiserror::Error)]
 #[error("{} would be removed, but there is no terminal to ask for confirmation", counted(*.debates as u64, "debate"))]
 struct NoConfirmation {
@@ -61,7 +61,7 @@ pub(in crate::cli) fn run(args: &RmArgs, terminal: &mut Terminal) -> Result<(), 
 
 /// `deb-20260101-120000-vhkp  completed  Design a queue`
 fn described(entry: &Entry) -> String {
-    // A debate that cannot be read can be removed all the same.
+    // An unreadable debate can still be removed.
     let said =
         entry.load(AccessMode::State).map_or_else(|_| "unreadable".to_owned(), |saved| summary(entry, &saved.debate));
     format!("{}  {said}", entry.id())

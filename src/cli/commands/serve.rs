@@ -1,4 +1,4 @@
-//! `dialectic serve`: the debates in a browser.
+//! `dialectic serve`: serves debates to browsers.
 
 use std::io::{self, Write as _};
 use std::thread;
@@ -25,15 +25,15 @@ use dialectic_record::debate::DebateId;
 use dialectic_record::signals::Signals;
 use dialectic_record::store::Directory;
 
-/// How many debates run at once.
+/// The default number of concurrent debates.
 const PLACES: usize = 3;
-/// How long a client may read nothing.
+/// The default time limit for a client that reads nothing.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let config = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
-    // A configuration that cannot be used is better found now than with the first debate.
+    // Finds a faulty configuration now, not at the first debate.
     let limits =
         Overrides { max_calls: args.max_calls, max_calls_per_day: args.max_calls_per_day, ..Overrides::default() };
     let loaded = ConfigFiles::new(config.clone(), &environment).load(&limits)?;
@@ -72,7 +72,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     if !has_token {
         terminal.notice(&format!("Programs send the header `Authorization: Bearer {}`.", server.token()));
     }
-    // It goes when the server goes.
+    // Removed with the server.
     let _page = args.open.then(|| open(&server.address(), terminal));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let paused = runtime.block_on(async {
@@ -83,7 +83,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
                 () = tell(&mut said, terminal) => {}
             }
         };
-        // It hears the first one, too.
+        // It receives the first interrupt, too.
         let hurry = async {
             again.next().await;
             again.next().await;
@@ -93,7 +93,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     while let Ok(warning) = said.try_recv() {
         terminal.warning(&warning);
     }
-    // A file read for a client that has gone is not waited for.
+    // A file read for a disconnected client is not waited for.
     runtime.shutdown_background();
     for id in paused? {
         terminal.notice(&format!("Paused {id}. Continue with `dialectic resume {id}`."));
@@ -101,7 +101,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     Err(Error::Stopped)
 }
 
-/// A server that only this machine reaches.
+/// A server for this machine only.
 fn local(workplace: Workplace) -> Options {
     let token = workplace.environment.token().map(str::to_owned);
     Options {
@@ -115,7 +115,7 @@ fn local(workplace: Workplace) -> Options {
     }
 }
 
-/// A server beside the run of one debate, `debate --serve`.
+/// A server beside a single debate: `debate --serve`.
 pub(in crate::cli) fn for_one_debate(
     config: &ConfigPath,
     environment: &Environment,
@@ -134,7 +134,7 @@ pub(in crate::cli) fn for_one_debate(
     Ok(Server::bind(local(workplace), notices)?)
 }
 
-/// A server that answers on a thread of its own while a debate runs.
+/// A server on its own thread while a debate runs.
 pub(in crate::cli) struct Served {
     stage: ServerHost,
     stop: oneshot::Sender<()>,
@@ -143,14 +143,14 @@ pub(in crate::cli) struct Served {
 }
 
 impl Served {
-    /// Starts it, and says where the debate can be watched.
+    /// Starts it, and prints the debate's address.
     pub(in crate::cli) fn start(server: Server, id: &DebateId, terminal: &mut Terminal) -> Result<Self, Error> {
         terminal.notice(&format!("Watch it at {}", server.address_of_debate(id)));
         let (stage, (stop, stopped)) = (server.stage(), oneshot::channel::<()>());
         let (hurry, hurried) = oneshot::channel::<()>();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
         let ended = thread::Builder::new().name("serve".to_owned()).spawn(move || {
-            // The address is taken; what else could fail is told by the page, which does not come.
+            // The address is bound; other failures show as a page that does not load.
             let until = async {
                 let _ = stopped.await;
             };
@@ -165,15 +165,15 @@ impl Served {
         Ok(Self { stage, stop, hurry, ended: ended.map_err(Error::Runtime)? })
     }
 
-    /// Lets the run be watched and steered.
+    /// Lets the run be watched and controlled.
     pub(in crate::cli) fn show(&self, run: &Run, signals: Signals) -> Watched {
         self.stage.show(run, signals)
     }
 
-    /// Goes on until the user interrupts, and pauses what was started meanwhile.
+    /// Continues until the user interrupts, then pauses debates started meanwhile.
     pub(in crate::cli) fn stay(self, terminal: &mut Terminal) -> Result<(), Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-        // Ahead of the notice: who reads it may press at once.
+        // Listens before the notice, since its reader may interrupt at once.
         let mut interrupts = {
             let _context = runtime.enter();
             Interrupts::listen()
@@ -182,7 +182,7 @@ impl Served {
         let Self { stage: _, stop, hurry, ended } = self;
         runtime.block_on(async {
             interrupts.next().await;
-            // One that has ended already needs no telling.
+            // It may have ended already.
             let _ = stop.send(());
             let mut ended = tokio::task::spawn_blocking(move || drop(ended.join()));
             tokio::select! {
@@ -196,15 +196,15 @@ impl Served {
     }
 }
 
-/// Tells the user what there is to tell, for as long as there is a server.
+/// Prints the server's messages while it runs.
 async fn tell(said: &mut UnboundedReceiver<String>, terminal: &mut Terminal) {
     while let Some(warning) = said.recv().await {
         terminal.warning(&warning);
     }
 }
 
-/// Has the browser of the system open an address, by a page of the user's own that leads there: everybody on the
-/// machine can see the arguments of a process, and the address has a token. The page is removed with what is returned.
+/// Opens an address in the browser through a private page: process arguments are visible to all users, and the address
+/// contains a token. Dropping the result removes the page.
 fn open(address: &str, terminal: &mut Terminal) -> Option<TempPath> {
     let opened = page_to(address).and_then(|page| {
         opener::open_browser(&page).map_err(io::Error::other)?;
@@ -219,7 +219,7 @@ fn open(address: &str, terminal: &mut Terminal) -> Option<TempPath> {
     }
 }
 
-/// A new page that only the user can read and that leads to an address.
+/// A new private page that redirects to an address.
 fn page_to(address: &str) -> io::Result<TempPath> {
     let page = html! {
         (DOCTYPE)

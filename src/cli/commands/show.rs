@@ -1,4 +1,4 @@
-//! `dialectic show`: a saved debate, or a part of it, to be read.
+//! `dialectic show`: prints a saved debate, or a part of it.
 
 mod choice;
 
@@ -40,7 +40,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
                 return terminal.json(&texts);
             }
             if texts.is_empty() {
-                terminal.notice("The record has nothing of that.");
+                terminal.notice("The record contains no such text.");
                 return Ok(());
             }
             terminal.pages(&readable(&view, &texts), !args.no_pager)
@@ -48,7 +48,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
     }
 }
 
-/// The answer of the debate.
+/// The solution of the debate.
 fn solution(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let solution = debate.final_solution.as_ref().ok_or_else(|| ChoiceError::NoSolution { id: debate.id.clone() })?;
     if args.json {
@@ -57,14 +57,14 @@ fn solution(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result
     terminal.pages(&solution.description, !args.no_pager)
 }
 
-/// What the user asked about the finished debate, each question with its answer.
+/// The follow-up questions with their answers.
 fn follow_ups(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let debate = view.debate;
     if args.json {
         return terminal.json(&debate.follow_ups);
     }
     if debate.follow_ups.is_empty() {
-        terminal.notice("Nothing was asked about this debate.");
+        terminal.notice("No questions were asked about this debate.");
         return Ok(());
     }
     let entry = |(number, one): (usize, &FollowUp)| {
@@ -82,26 +82,26 @@ fn follow_ups(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Resu
     terminal.pages(&text.join("\n"), !args.no_pager)
 }
 
-/// What became of every objection.
+/// The objections with their outcomes.
 fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let shown = Ledger::shown(view.debate);
     if args.json {
         return terminal.json(&PointsJson::of(&shown));
     }
     if shown.ledger.is_empty() {
-        terminal.notice("The record has no objections, and none can be read from its texts.");
+        terminal.notice("The record has no objections, and none could be derived from its texts.");
         return Ok(());
     }
     let text = objections(&shown, view, terminal.layout());
     terminal.clean_pages(&text, !args.no_pager)
 }
 
-/// What a program is told: the keys are those of the state file.
+/// The JSON output, with the keys of the state file.
 #[derive(Serialize)]
 struct PointsJson<'a> {
     ledger: &'a [Objection],
     moves: &'a [Move],
-    /// Whether the record holds none of this, so that it was just read out of the texts.
+    /// Whether the points were derived from the texts because the record has none.
     derived: bool,
 }
 

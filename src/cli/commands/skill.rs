@@ -1,7 +1,7 @@
-//! `dialectic skill`: puts the skill for coding agents where they look for skills, and takes it away again.
+//! `dialectic skill`: installs and removes the skill for coding agents.
 //!
-//! Nothing of anybody else's is touched: no link is followed below the agent's directory, no folder is replaced that has
-//! no mark of this program, and only its own files are removed.
+//! Foreign files stay untouched: no link below the agent's directory is followed, only folders with this program's mark
+//! are replaced, and only its own files are removed.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -17,25 +17,25 @@ use dialectic_config::{ConfigError, process_environment};
 use dialectic_engine::access::Environment;
 use dialectic_record::store::{Readers, write_atomically};
 
-/// The skill, and what its folder is called.
+/// The skill and its folder's name.
 const SKILL: &str = include_str!("../../../assets/skills/dialectic/SKILL.md");
 const NAME: &str = "dialectic";
 /// Its file.
 const FILE: &str = "SKILL.md";
-/// What marks the folder as this program's.
+/// The mark of this program's folder.
 const MARK: &str = ".installed-by-dialectic";
 
-/// Why a folder is left as it is.
+/// Why a folder is not changed.
 #[derive(Debug, thiserror::Error)]
 enum SkillError {
-    /// Somebody else's folder.
-    #[error("{path} is there already, and dialectic did not write it")]
+    /// A foreign folder.
+    #[error("{path} exists, and was not written by dialectic")]
     Foreign {
         /// The folder.
         path: PathBuf,
     },
     /// A link.
-    #[error("{path} is a link, which is not followed")]
+    #[error("{path} is a link, which is refused")]
     Link {
         /// The link.
         path: PathBuf,
@@ -43,9 +43,9 @@ enum SkillError {
     /// It cannot be read or written.
     #[error("cannot use {path}")]
     Unusable {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
 }
@@ -59,7 +59,8 @@ impl Diagnostic for SkillError {
         let hint = match self {
             Self::Foreign { .. } => "move it away first",
             Self::Link { .. } => {
-                "name the real directory by the agent's own variable, or copy the skill there: `dialectic skill show`"
+                "name the real directory with the agent's own variable, or copy the skill there: \
+                     `dialectic skill show`"
             }
             Self::Unusable { .. } => return None,
         };
@@ -67,7 +68,7 @@ impl Diagnostic for SkillError {
     }
 }
 
-/// A directory of skills: below `base`, which is taken as it is, `below` leads there.
+/// A directory for skills: `below` is relative to `base`, which is trusted.
 struct Place {
     base: PathBuf,
     below: PathBuf,
@@ -78,7 +79,7 @@ impl Place {
         self.base.join(&self.below).join(NAME)
     }
 
-    /// Sees to it that no step of the way below the base is a link.
+    /// Checks that no part of the path below the base is a link.
     fn check_links(&self) -> Result<(), SkillError> {
         let mut path = self.base.clone();
         for step in self.below.components().chain([std::path::Component::Normal(NAME.as_ref())]) {
@@ -103,7 +104,7 @@ pub(in crate::cli) fn run(args: &SkillArgs, terminal: &mut Terminal) -> Result<(
                     terminal.text(&place.folder().display().to_string())?;
                 }
             }
-            terminal.notice("Installed. Agents that run already see it when they are started again.");
+            terminal.notice("Installed. Restart running agents to use it.");
             Ok(())
         }
         SkillCommand::Remove(place) => {
@@ -119,18 +120,18 @@ pub(in crate::cli) fn run(args: &SkillArgs, terminal: &mut Terminal) -> Result<(
     }
 }
 
-/// What came of a place. One that nobody named is passed over where a link leads there.
+/// The result for a place. A link in an unnamed place is skipped.
 fn done<T>(result: Result<T, SkillError>, is_named: bool, terminal: &mut Terminal) -> Result<Option<T>, SkillError> {
     match result {
         Err(error @ SkillError::Link { .. }) if !is_named => {
-            terminal.warning(&format!("{error}; name the agent with --for to be told what to do"));
+            terminal.warning(&format!("{error}; name the agent with --for for advice"));
             Ok(None)
         }
         result => result.map(Some),
     }
 }
 
-/// Where the skill goes: for those that are named, else for all that share a directory and those that have one.
+/// The places of the skill: for the named agents, else the shared directory and agents with a directory.
 fn places(args: &SkillPlaceArgs) -> Result<Vec<Place>, Error> {
     let environment = process_environment();
     let named = |agent: &CodingAgent| args.agents.contains(agent);
@@ -183,7 +184,7 @@ fn of_user(agent: CodingAgent, environment: &Environment) -> Option<Place> {
     Some(Place { base, below: below.into() })
 }
 
-/// Writes the skill, in place of one that this program wrote before.
+/// Writes the skill, replacing an earlier one of this program.
 fn install(place: &Place) -> Result<(), SkillError> {
     let folder = place.folder();
     place.check_links()?;
@@ -197,7 +198,7 @@ fn install(place: &Place) -> Result<(), SkillError> {
     match fs::create_dir(&folder) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            // What is there is looked at after it is known that nobody made it meanwhile.
+            // Checked again after creating the folder, in case another process was faster.
             place.check_links()?;
             if !is_ours(&folder) {
                 return Err(SkillError::Foreign { path: folder });
@@ -205,7 +206,7 @@ fn install(place: &Place) -> Result<(), SkillError> {
         }
         Err(source) => return Err(SkillError::Unusable { path: folder, source }),
     }
-    // The mark first: a folder that is left half written is still known as ours.
+    // The mark first, so that a partial folder is recognized.
     for (name, text) in [(MARK, concat!(env!("CARGO_PKG_VERSION"), "\n")), (FILE, SKILL)] {
         let path = folder.join(name);
         check_link(&path)?;
@@ -219,7 +220,7 @@ fn is_ours(folder: &Path) -> bool {
     folder.join(MARK).symlink_metadata().is_ok_and(|mark| mark.is_file())
 }
 
-/// Removes the files of this program, and the folder where it is empty then. Says whether anything was there.
+/// Removes this program's files, and the folder if it is then empty. Returns whether there were any.
 fn remove(place: &Place) -> Result<bool, SkillError> {
     let folder = place.folder();
     place.check_links()?;
@@ -229,7 +230,7 @@ fn remove(place: &Place) -> Result<bool, SkillError> {
     if !is_ours(&folder) {
         return Err(SkillError::Foreign { path: folder });
     }
-    // The mark last: what is left of a removal that broke off is still known as ours.
+    // The mark last, so that a partial removal is recognized.
     for name in [FILE, MARK] {
         let path = folder.join(name);
         match fs::remove_file(&path) {
@@ -239,7 +240,7 @@ fn remove(place: &Place) -> Result<bool, SkillError> {
             _ => {}
         }
     }
-    // What the user put there stays, and the folder with it.
+    // The user's files keep the folder.
     drop(fs::remove_dir(&folder));
     Ok(true)
 }
@@ -248,7 +249,7 @@ fn remove(place: &Place) -> Result<bool, SkillError> {
 mod tests {
     use super::*;
 
-    /// The front matter's value of a key.
+    /// The value of a front matter key.
     fn front(key: &str) -> &'static str {
         let head = SKILL.strip_prefix("---\n").unwrap().split("\n---\n").next().unwrap();
         head.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": ")).unwrap()
@@ -262,12 +263,12 @@ mod tests {
         assert_eq!(front("name"), NAME);
         assert!((1..1024).contains(&front("description").chars().count()), "{}", front("description").len());
         assert!(!front("description").contains(": "), "a plain scalar of YAML may not hold a colon and a space");
-        // English has four characters to a token, and hardly any text fewer than three.
+        // English has about four characters per token, and at least three.
         let body = SKILL.split_once("\n---\n").unwrap().1;
         assert!(body.chars().count() < 5_000 * 3, "{}", body.chars().count());
     }
 
-    /// The words of a line as a shell would pass them.
+    /// The words of a line as a shell would split them.
     fn words(line: &str) -> Vec<String> {
         let (mut all, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
         for c in line.chars() {
@@ -288,7 +289,7 @@ mod tests {
         let in_blocks = SKILL.lines().filter(|line| line.starts_with("dialectic "));
         let mut seen = Vec::new();
         for line in in_lines.chain(in_blocks) {
-            // Fences have backticks too: what is between two blocks is no command.
+            // Fences contain backticks, too: text between two blocks is not a command.
             if line.contains('\n') {
                 continue;
             }

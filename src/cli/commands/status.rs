@@ -1,4 +1,4 @@
-//! `dialectic status`: where a debate stands, whoever runs it.
+//! `dialectic status`: shows the status of a debate, whoever runs it.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ pub(in crate::cli) fn run(args: &StatusArgs, terminal: &mut Terminal) -> Result<
     say(&status, args.json, terminal)
 }
 
-/// Says where a debate stands.
+/// Prints the status of a debate.
 pub(super) fn say(status: &DebateStatus, json: bool, terminal: &mut Terminal) -> Result<(), Error> {
     if json { terminal.json(status) } else { terminal.text(&described(status)) }
 }
@@ -36,7 +36,7 @@ fn described(status: &DebateStatus) -> String {
         (Some(stage), _) => format!("{stage}: "),
         (None, _) => String::new(),
     };
-    // Writing to a String cannot fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(text, "{place}{}{of_planned} calls, {cost}{limit}", status.calls.done);
     for reason in status.outcome.iter().flat_map(|outcome| &outcome.reasons) {
         let _ = writeln!(text, "- {}", one_line(reason));
@@ -52,7 +52,7 @@ fn described(status: &DebateStatus) -> String {
     let next = match status.status {
         Standing::Completed => format!("Read it: dialectic show {id} solution"),
         Standing::Asking => format!("Answer: dialectic answer {id} q1=\"...\""),
-        Standing::Paused | Standing::Interrupted | Standing::Failed => format!("Go on: dialectic resume {id}"),
+        Standing::Paused | Standing::Interrupted | Standing::Failed => format!("Resume: dialectic resume {id}"),
         Standing::Running => format!("Wait: dialectic wait {id}"),
         Standing::Unfinished => return text,
     };

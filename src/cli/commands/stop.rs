@@ -1,4 +1,4 @@
-//! `dialectic stop`: has a debate close with what there is, whoever runs it.
+//! `dialectic stop`: closes a debate early, whoever runs it.
 
 use crate::cli::args::StopArgs;
 use crate::cli::session::debates;
@@ -16,21 +16,21 @@ pub(in crate::cli) fn run(args: &StopArgs, terminal: &mut Terminal) -> Result<()
     let is_over = |standing| matches!(standing, Standing::Completed | Standing::Failed | Standing::Unfinished);
     let before = standing()?;
     if is_over(before) {
-        terminal.notice(&format!("The debate {} is {}: nothing is left to stop.", entry.id(), before.name()));
+        terminal.notice(&format!("The debate {} is {} and cannot be stopped.", entry.id(), before.name()));
         return Ok(());
     }
     entry.order_stop()?;
     let now = standing()?;
     if is_over(now) {
-        // It ended meanwhile, and nobody obeys any more.
+        // It ended meanwhile, and no run will obey.
         entry.forget_stop();
-        terminal.notice(&format!("The debate {} is {} already.", entry.id(), now.name()));
+        terminal.notice(&format!("The debate {} is already {}.", entry.id(), now.name()));
     } else if now == Standing::Running {
-        terminal.notice(&format!("The debate {} closes as soon as there is something to close it with.", entry.id()));
+        terminal.notice(&format!("The debate {} closes as soon as it has a text to close with.", entry.id()));
     } else {
         let id = entry.id();
         terminal
-            .notice(&format!("The debate {id} is {}; when it goes on, it closes: dialectic resume {id}", now.name()));
+            .notice(&format!("The debate {id} is {}; it closes when it is resumed: dialectic resume {id}", now.name()));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `dialectic tag`: words to find a debate by.
+//! `dialectic tag`: tags a debate.
 
 use crate::cli::args::TagArgs;
 use crate::cli::session::debates;
@@ -22,7 +22,7 @@ pub(in crate::cli) fn run(args: &TagArgs, terminal: &mut Terminal) -> Result<(),
     Ok(())
 }
 
-/// The tags, a line each.
+/// Prints the tags, a line each.
 fn listed(debate: &Debate, terminal: &mut Terminal) -> Result<(), Error> {
     if debate.tags.is_empty() {
         terminal.notice(&format!("{} has no tags.", debate.id));

@@ -1,4 +1,4 @@
-//! `dialectic verify`: whether a debate's record is whole.
+//! `dialectic verify`: verifies a debate's record.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
     if found.is_whole() { Ok(()) } else { Err(Error::NotWhole { id: entry.id() }) }
 }
 
-/// What a program is told.
+/// The JSON output.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_excessive_bools, reason = "they are what is told")]
@@ -73,7 +73,7 @@ impl VerifyReport {
 }
 
 fn text(entry: &Entry, journal: &Path, found: &VerifiedRecord) -> String {
-    let verdict = if found.is_whole() { "the record is whole" } else { "the record is not whole" };
+    let verdict = if found.is_whole() { "the record is intact" } else { "the record is damaged" };
     let mut lines = vec![format!("{}: {verdict}", entry.id())];
     let is_damaged = found.flaws.iter().any(|flaw| matches!(flaw, Flaw::Journal(_)));
     let events = counted(found.events as u64, "event");
@@ -88,13 +88,13 @@ fn text(entry: &Entry, journal: &Path, found: &VerifiedRecord) -> String {
         lines.push("           another process is running this debate".to_owned());
     }
     if found.cut_short && !found.running {
-        let cut = "the last line is incomplete, as after a crash; it does not count, and `resume` drops it";
+        let cut = "the last line is incomplete, as after a crash; it is ignored, and `resume` removes it";
         lines.push(format!("           {cut}"));
     }
     let state = match found.state {
         StateFileStatus::Current => "matches the journal".to_owned(),
         StateFileStatus::Behind { events } => {
-            let why = if found.running { "the rest follows" } else { "`resume` updates it" };
+            let why = if found.running { "the rest will follow" } else { "`resume` updates it" };
             format!("matches the first {}; {why}", counted(events as u64, "event"))
         }
         StateFileStatus::Missing if found.running => "not written yet".to_owned(),

@@ -1,4 +1,4 @@
-//! `dialectic wait`: waits for the end of a debate that runs elsewhere, and ends as the debate did.
+//! `dialectic wait`: waits for a debate that runs elsewhere, and exits as it did.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::status::{DebateStatus, Presence, STILL_RUNS, load};
 use dialectic_config::process_environment;
 use dialectic_record::store::Entry;
 
-/// How often it is looked whether it still runs.
+/// The polling interval.
 const LOOK: Duration = Duration::from_millis(100);
 
 pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -27,7 +27,7 @@ pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<()
     let debate = load(&entry)?;
     let mut status = DebateStatus::of(&entry, &runner(process_environment())?)?;
     if before.is_any() {
-        // Also of one that has its answer: what comes after it is not written yet.
+        // Even with an answer, if its reports are not written yet.
         status.exit_code = STILL_RUNS;
     }
     super::status::say(&status, args.json, terminal)?;

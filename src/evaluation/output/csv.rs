@@ -1,23 +1,23 @@
-//! The CSV: quoted after RFC 4180, with lines that end as those of the file do that they are appended to.
+//! The CSV: quoted by RFC 4180. Uses the line ending of the file it appends to.
 
 use csv::{IntoInnerError, ReaderBuilder, Terminator, Writer, WriterBuilder};
 
 use crate::evaluation::statistics::two_decimals;
 use crate::evaluation::{Criterion, Evaluated, EvaluationRun};
 
-/// The title of the first column; the others are those of the criteria.
+/// The title of the first column; the criteria follow.
 const DEBATE: &str = "debate";
 
-/// How the lines of a file end.
+/// The line ending of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineEnd {
-    /// As the text of RFC 4180 has it, and spreadsheets write it.
+    /// As in RFC 4180, and from spreadsheets.
     CrLf,
-    /// As this program and most other tools write it.
+    /// As from this program and most tools.
     Lf,
 }
 
-/// Whether the rows of a file begin with the header that [`csv_rows`] writes.
+/// Whether a file begins with the header of [`csv_rows`].
 pub fn is_csv_header(file: &[u8]) -> bool {
     let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(file);
@@ -25,8 +25,8 @@ pub fn is_csv_header(file: &[u8]) -> bool {
     first.is_some_and(|first| first.iter().eq(columns().map(str::as_bytes)))
 }
 
-/// A row for each run that counts: the debate's name and the averages of the run, with two decimals, empty where
-/// nothing was scored. `header` puts the header before them.
+/// A row for each counted run: the debate's name and the run's averages with two decimals, empty without a score.
+/// `header` adds the header.
 ///
 /// # Errors
 /// Never in practice: it is written to memory.

@@ -1,4 +1,4 @@
-//! The JSON.
+//! The JSON output.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -10,12 +10,12 @@ use crate::evaluation::statistics::rounded;
 use crate::evaluation::{Criterion, Evaluated, EvaluationRun, Figure};
 use dialectic_record::debate::AgentId;
 
-/// The averages and what each evaluator returned; null where nothing was scored. One debate is an object, several are
-/// a list of such objects, each with the name of its `debate`. Of repetitions each score has its standard deviation as
-/// well, and `runs` has an object of the same form for each repetition that counts.
+/// The averages and each evaluator's answer; null without a score. One debate is an object, several are a list of
+/// objects with the name of their `debate`. With repetitions each score has its standard deviation, and `runs` has an
+/// object for each counted repetition.
 ///
 /// # Errors
-/// Never in practice: everything in it came from JSON or is a finite number.
+/// Never in practice: all values came from JSON or are finite numbers.
 pub fn json(evaluated: &[Evaluated], repeat: NonZeroU32) -> serde_json::Result<String> {
     let repeated = repeat.get() > 1;
     let text = match evaluated {
@@ -55,11 +55,11 @@ struct ScoreEntry {
     standard_deviation: Option<Deviation>,
 }
 
-/// A standard deviation; null for a single value. Where there are no repetitions the key itself is absent.
+/// A standard deviation; null for a single value. The key is absent without repetitions.
 #[derive(Clone, Copy, Serialize)]
 struct Deviation(Option<f64>);
 
-/// Scores by their keys, in the order of the columns.
+/// Scores by key in the order of the columns.
 struct NonFunctional(Vec<(Criterion, ScoreEntry)>);
 
 impl Serialize for NonFunctional {
@@ -68,7 +68,7 @@ impl Serialize for NonFunctional {
     }
 }
 
-/// What each evaluator returned, in the order of the configuration.
+/// The evaluators' answers in the order of the configuration.
 struct Returned<'a>(Vec<(&'a AgentId, &'a Value)>);
 
 impl Serialize for Returned<'_> {

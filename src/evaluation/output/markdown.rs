@@ -1,4 +1,4 @@
-//! The table.
+//! The table output.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -21,9 +21,8 @@ pub fn markdown(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The table, its header first: a column for each criterion. Of several debates it has a row each, named in a first
-/// column, and a row of means. Of repetitions each cell has the mean and the standard deviation, and a last column how
-/// many of them count.
+/// The table with its header: a column for each criterion. Several debates have a row each, named in the first column,
+/// and a row of means. With repetitions each cell has mean and standard deviation, and the last column counts the runs.
 pub fn table(evaluated: &[Evaluated], repeat: NonZeroU32) -> Vec<Vec<String>> {
     let (named, repeated) = (evaluated.len() > 1, repeat.get() > 1);
     let row = |name: &str, scores: Vec<String>, runs: usize| -> Vec<String> {
@@ -62,7 +61,7 @@ fn score(figure: Option<&Figure>, repeated: bool) -> String {
     if !repeated {
         return mean;
     }
-    // A single value has no spread; none is not the same as a spread of 0.
+    // A single value has no deviation, which differs from 0.
     let deviation = figure.deviation.map_or_else(|| NOT_SCORED.to_owned(), two_decimals);
     format!("{mean} ± {deviation}")
 }

@@ -1,4 +1,4 @@
-//! What an evaluation is written as. Functions from results to text; where it goes is the caller's business.
+//! The formats of evaluations. They return text; the caller writes it.
 
 mod csv;
 mod json;
@@ -8,5 +8,5 @@ pub use self::csv::{LineEnd, csv_rows, is_csv_header};
 pub use json::json;
 pub use markdown::{markdown, table};
 
-/// What stands where nothing was scored.
+/// Shown for a missing score.
 const NOT_SCORED: &str = "N/A";

@@ -48,7 +48,7 @@ fn debates() {
     eval(&[], "none.json", &["cannot read the debate none.json", "No such file"]);
     eval(&[], "deb-2025", &["there is no debate `deb-2025`", "dialectic list"]);
     eval(&[], "directory", &["directory is a directory"]);
-    eval(&[], "debates/x*.json", &["no debate fits the pattern `debates/x*.json`"]);
+    eval(&[], "debates/x*.json", &["no debate matches the pattern `debates/x*.json`"]);
     eval(&[], "debates/[x", &["`debates/[x` is not a pattern"]);
     eval(&[("d.json", "{\"id\": ")], "d.json", &["d.json is not a saved debate"]);
     eval(&[("d.json", "{\"id\": \"x\"}")], "d.json", &["d.json", "missing field `problem`"]);
@@ -123,7 +123,7 @@ fn what_has_no_effect_is_said_and_not_an_error() {
     insta::assert_snapshot!(finished.stderr, @"
     warning: line 1 of the environment file `.env` is not `NAME=value` and is ignored
     warning: unknown key `agents[0].timeOut` is ignored (did you mean `timeout`?)
-    warning: `agents[0].temperature` has no effect: evaluators are asked with 0.1
+    warning: `agents[0].temperature` has no effect: evaluators always use 0.1
     1 call, of unknown cost (no price is known for model-a)
     ");
     assert_eq!(server.requests()[0].body["temperature"], json!(0.1));

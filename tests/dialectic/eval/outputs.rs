@@ -216,7 +216,7 @@ fn offline_nothing_is_scored_and_the_output_says_so() {
     // Without a configuration one evaluator is built in; with one, each is called offline and none needs its key.
     let first = sandbox.run(["eval", "--offline", "-d", "latest"]).expect_code(0);
     assert_eq!(first.stdout, sandbox.run(["eval", "--offline", "-d", "latest"]).expect_code(0).stdout);
-    assert_eq!(first.stderr, "No model was called: this was a rehearsal, and nothing was scored.\n");
+    assert_eq!(first.stderr, "No model was called: this was a rehearsal without scores.\n");
     sandbox.write("eval.json", evaluators(&["a", "b"]).to_string());
     let arguments = ["eval", "--offline", "-c", "eval.json", "-d", "latest", "-o", "scores.json"];
     sandbox.run(arguments).expect_code(0);

@@ -166,7 +166,7 @@ fn a_spread_that_is_larger_than_a_difference_is_said() {
 
     --- stderr
     6 calls, of unknown cost (no price is known for model-a)
-    simple and clarified differ by less than the scores spread:
+    simple and clarified differ by less than the standard deviations:
       Functional Completeness: difference 0.30, spread 0.50
       Performance & Scalability: difference 0.30, spread 0.50
       Security: difference 0.30, spread 0.50

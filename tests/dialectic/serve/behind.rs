@@ -124,7 +124,7 @@ fn a_second_interrupt_ends_a_command_that_hangs() {
         let _ = kill(server, nix::sys::signal::Signal::SIGINT);
     }
     let finished = ending.join().unwrap().expect_code(130);
-    assert!(finished.stderr.contains("were ended with the server"), "{finished}");
+    assert!(finished.stderr.contains("the server ended the hooks of the debate"), "{finished}");
     let hook: i32 = sandbox.read("pid").trim().parse().unwrap();
     wait_until("the command runs on", || kill(Pid::from_raw(hook), None).is_err());
 }

@@ -11,7 +11,7 @@ use super::client::{Serving, held_by, journal, recorded, sandbox};
 use crate::support::{Gate, MockServer, Purpose, Reply, Sandbox, prose, short_reply};
 use crate::timing::without_times;
 
-/// What somebody who does not read is sent before nothing more goes into the connection, in bytes at most: what the system
+/// What somebody who does not read is sent before nothing more goes into the connection, in bytes: what the system
 /// holds here and there, and what waits in the server.
 const HELD: usize = 384 * 1024;
 

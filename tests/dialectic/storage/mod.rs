@@ -52,7 +52,7 @@ fn half_written(sandbox: &Sandbox) -> Vec<PathBuf> {
     files.filter(|path| path.extension().is_some_and(|extension| extension == "tmp")).collect()
 }
 
-/// Panics unless the record is whole, and goes on to the end that it would have
+/// Panics unless the record is intact, and goes on to the end that it would have
 /// had, without a finished call made again or anything half-written left behind.
 fn assert_goes_on(server: &MockServer, sandbox: &Sandbox, id: &str, expected: &Value, calls: usize) {
     assert!(sandbox.read(format!("debates/{id}.events.jsonl")).ends_with('\n'), "a line was cut short");

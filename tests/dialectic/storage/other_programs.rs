@@ -128,7 +128,7 @@ fn a_journal_that_somebody_else_writes_to_is_not_written_behind() {
     for deed in deeds {
         let disturbed = disturbed(deed);
         disturbed.assert_refused(&["was changed by another program while the debate ran\n"]);
-        // What was in memory is in the state file, and nothing goes on from a record that is not whole.
+        // What was in memory is in the state file, and nothing goes on from a record that is damaged.
         let (sandbox, id) = (&disturbed.sandbox, &disturbed.id);
         assert_eq!(sandbox.state(id)["rounds"][0]["contributions"].as_array().unwrap().len(), 12);
         sandbox.run(["report", "-d", id]).expect_code(0);

@@ -27,7 +27,7 @@ pub(crate) struct Running {
 /// What a program left behind.
 #[derive(Debug, Clone)]
 pub(crate) struct Finished {
-    /// The exit code; absent when a signal ended it.
+    /// The exit code; absent if it was killed by a signal.
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,

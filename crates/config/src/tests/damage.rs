@@ -23,7 +23,7 @@ fn what_is_not_json_is_placed() {
     ");
     insta::assert_snapshot!(failure("{\n  \"rounds\": 3, // three\n}"), @r"
     the configuration `c.json` is not JSON (line 2, column 16): there is a comment
-    hint: JSON has no comments; keys named `$comment` or `//` are not read and can hold remarks
+    hint: JSON has no comments; keys named `$comment` or `//` are ignored and can contain remarks
     ");
     insta::assert_snapshot!(failure("{\"a\": \"http://x\" 1}"), @"the configuration `c.json` is not JSON (line 1, column 18): expected `,` or `}`");
     insta::assert_snapshot!(failure("{} {}"), @"the configuration `c.json` is not JSON (line 1, column 4): trailing characters");

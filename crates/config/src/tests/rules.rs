@@ -93,7 +93,7 @@ fn missing_sections_are_built_in_with_a_warning() {
     assert_eq!(loaded.settings, default_settings());
     assert_eq!(
         loaded.warnings,
-        ["no judge is configured; the default judge is used", "no agents are configured; the built-in agents are used"]
+        ["no judge is configured; using the default judge", "no agents are configured; using the built-in agents"]
     );
     assert_eq!(load_text(r#"{"agents": []}"#).unwrap().warnings, loaded.warnings);
     let mut config = with(&json!({}));
@@ -272,7 +272,7 @@ fn an_unknown_role_becomes_architect_unless_the_user_has_a_file_for_it() {
     assert!(slip.warnings[0].starts_with("unknown role `sekurity` (did you mean `security`?)"), "{:?}", slip.warnings);
     assert!(slip.warnings[0].ends_with("at `agents[0].role`; architect is used"), "{:?}", slip.warnings);
     let absent = load_value(&with_agent(&json!({"role": null}))).unwrap();
-    assert_eq!(absent.warnings, ["`agents[0]` has no role; architect is used"]);
+    assert_eq!(absent.warnings, ["`agents[0]` has no role; using architect is used"]);
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn agents_that_are_switched_off_are_dropped_and_not_checked() {
     config["agents"][1]["enabled"] = json!(false);
     let loaded = load_value(&config).unwrap();
     assert_eq!(ids(&loaded.settings), ["agent-architect", "agent-performance", "agent-kiss"]);
-    assert_eq!(loaded.warnings, ["no agent is left; the built-in agents are used"]);
+    assert_eq!(loaded.warnings, ["no agent is left; using the built-in agents"]);
     let judge = warnings(&with(&json!({"judge": {"enabled": false}})));
     assert_eq!(judge, ["`judge.enabled` has no effect: a debate needs its judge"]);
 }
@@ -373,7 +373,7 @@ fn names_of_choices_are_read() {
 #[test]
 fn providers_are_checked() {
     let provider = |entry: Value| problems(&with(&json!({"providers": {"local": entry}})));
-    assert_eq!(provider(json!({})), ["providers.local.baseUrl: is missing: only built-in providers have one already"]);
+    assert_eq!(provider(json!({})), ["providers.local.baseUrl: is missing: only built-in providers have a default"]);
     for url in ["ftp://x/v1", "nonsense", "http://", "http://u:hunter2@x/v1", "http://x/v1?key=hunter2"] {
         let problems = provider(json!({"baseUrl": url}));
         assert!(problems.len() == 1 && !problems[0].contains("hunter2"), "{url}: {problems:?}");
@@ -386,7 +386,9 @@ fn providers_are_checked() {
     let header = provider(json!({"baseUrl": "http://x/v1", "headers": {"Authorization": "Bearer hunter2"}}));
     assert_eq!(
         header,
-        ["providers.local.headers.Authorization: holds a secret: put it into the environment and write `${NAME}` here"]
+        [
+            "providers.local.headers.Authorization: contains a secret: put it into the environment and write `${NAME}` here"
+        ]
     );
     assert_eq!(
         provider(json!({"baseUrl": "http://x/v1", "headers": {"Authorization": "${KEY}"}})),
@@ -440,15 +442,15 @@ fn what_is_said_of_a_program_is_checked() {
         (
             "x",
             json!({"type": "command", "argv": ["x"], "output": "json"}),
-            "is missing: where in the JSON the answer is",
+            "is missing: the place of the answer in the JSON",
         ),
         ("x", json!({"type": "command", "argv": ["x"], "text": "/a"}), "needs `\"output\": \"json\"`"),
         ("x", json!({"type": "command", "argv": ["x"], "output": "json", "text": "a"}), "is no JSON pointer"),
         ("x", json!({"type": "command", "argv": ["x"], "allowVersions": ["1"]}), "is for built-in programs"),
         ("openai", json!({"type": "command", "argv": ["x"]}), "is a built-in server"),
-        ("claude", json!({"output": "text"}), "what `claude` prints is known"),
+        ("claude", json!({"output": "text"}), "what `claude` is known"),
         ("claude", json!({"env": {"set": {"ANTHROPIC_API_KEY": "sk-ant-123456789012345678901234"}}}), "holds a secret"),
-        ("claude", json!({"env": {"set": {"A B": "x"}}}), "is not a name that an environment variable can have"),
+        ("claude", json!({"env": {"set": {"A B": "x"}}}), "is not a valid name of an environment variable"),
     ] {
         let found = match load_value(&with(&json!({"providers": { name: &entry }}))) {
             Ok(_) => panic!("{entry} is taken"),

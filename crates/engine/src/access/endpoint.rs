@@ -1,4 +1,4 @@
-//! Where a provider's calls go and what they carry: preset, configured entry and environment put together.
+//! The address and headers of a provider's calls, from preset, configured entry and environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,12 +24,12 @@ pub enum ProviderAccessError {
         /// The name.
         name: String,
     },
-    /// It has no base URL, or not one that can be used.
+    /// Its base URL is missing or unusable.
     #[error("the base URL of the provider `{name}` {fault}")]
     BaseUrl {
         /// The provider.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         fault: &'static str,
     },
     /// A header needs an environment variable that is not set.
@@ -42,9 +42,10 @@ pub enum ProviderAccessError {
         /// The variable.
         variable: String,
     },
-    /// The environment of a program needs a variable that the user has not set.
+    /// The program's environment needs a variable that the user has not set.
     #[error(
-        "the program of the provider `{name}` needs the environment variable {variable}, set by you and not by a file that was found"
+        "the program of the provider `{name}` needs the environment variable {variable}, set by you and \
+             not by a found file"
     )]
     UnsetInProgram {
         /// The provider.
@@ -52,15 +53,15 @@ pub enum ProviderAccessError {
         /// The variable.
         variable: String,
     },
-    /// It is a program that cannot be called.
+    /// The program cannot be called.
     #[error("the provider `{name}` cannot be called: {fault}")]
     Program {
         /// The provider.
         name: String,
-        /// Why.
+        /// The cause.
         fault: ProgramFault,
     },
-    /// It was found, and would be sent what is not its own.
+    /// A found file would send it data of somebody else.
     #[error(transparent)]
     Stranger(#[from] TrustError),
 }
@@ -75,11 +76,12 @@ impl Diagnostic for ProviderAccessError {
             Self::Stranger(error) => error.hint(),
             Self::Program { name, fault } => match fault {
                 ProgramFault::Missing { .. } => {
-                    Some(format!("install it, or say where it is: `providers.{name}.argv` in your own configuration"))
+                    Some(format!("install it, or set its path: `providers.{name}.argv` in your own configuration"))
                 }
                 ProgramFault::Untried { version, .. } => Some(format!(
-                    "what it can be kept from may have changed (docs/providers.md); to call it all the same, put \
-                     `\"allowVersions\": [\"{version}\"]` into `providers.{name}` of your own configuration"
+                    "its restrictions may have changed (docs/providers.md); to call it anyway, put \
+                         `\"allowVersions\": [\"{version}\"]` into `providers.{name}` of your own \
+                         configuration"
                 )),
                 ProgramFault::Relative { .. } | ProgramFault::NoVersion { .. } => None,
             },
@@ -101,17 +103,17 @@ impl Diagnostic for ProviderAccessError {
     }
 }
 
-/// What a provider is made of, before the environment's values are filled in.
+/// A provider before the environment's values are filled in.
 #[derive(Debug, Clone)]
 pub struct Outline<'a> {
-    /// The built-in provider of that name.
+    /// The built-in provider with this name.
     pub preset: Option<&'static Preset>,
-    /// What is configured.
+    /// The configured entry.
     pub entry: Option<&'a ProviderSettings>,
 }
 
 impl<'a> Outline<'a> {
-    /// The provider of that name; nothing where it is neither built in nor configured.
+    /// The provider with that name; `None` if it is neither built in nor configured.
     pub fn of(name: &str, providers: &'a BTreeMap<String, ProviderSettings>) -> Option<Self> {
         let outline = Self { preset: preset(name), entry: providers.get(name) };
         (outline.preset.is_some() || outline.entry.is_some()).then_some(outline)
@@ -123,7 +125,7 @@ impl<'a> Outline<'a> {
         configured.or(self.preset.and_then(|preset| preset.api_key_env))
     }
 
-    /// The environment's endpoint over the file's over the preset's.
+    /// The base URL: the environment's, else the file's, else the preset's.
     pub fn base_url(&self, environment: &'a Environment) -> Option<&'a str> {
         let configured = self.entry.and_then(|entry| entry.base_url.as_deref());
         self.moved_by()
@@ -132,7 +134,7 @@ impl<'a> Outline<'a> {
             .or(self.preset.map(|preset| preset.base_url))
     }
 
-    /// The environment variable that moves the endpoint.
+    /// The environment variable that overrides the base URL.
     pub fn moved_by(&self) -> Option<&'static str> {
         self.preset.and_then(|preset| preset.base_url_env)
     }
@@ -142,7 +144,7 @@ impl<'a> Outline<'a> {
         self.entry.map(|entry| entry.api).or(self.preset.map(|preset| preset.api)).unwrap_or_default()
     }
 
-    /// The preset's headers unless the file has its own of that name, then the file's.
+    /// The headers of the file, and the preset's that it does not replace.
     pub fn headers(&self) -> Vec<(&'a str, &'a str)> {
         let own: Vec<(&str, &str)> = self
             .entry
@@ -155,14 +157,14 @@ impl<'a> Outline<'a> {
         inherited.chain(own.iter().copied()).collect()
     }
 
-    /// The preset's headers that say for whom its key is used, with their environment variables.
+    /// The preset's headers that name the account, with their environment variables.
     pub fn account_headers(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
         self.preset.map_or(&[][..], |preset| preset.account_headers).iter().copied()
     }
 }
 
-/// The built-in providers among those that `settings` use whose calls go to another host than the provider's own:
-/// what is known of a provider's models (prices, limits, retirement) says nothing about a server elsewhere.
+/// The built-in providers in `settings` whose calls go to another host than their own. Known prices, limits and
+/// retirement dates do not apply to other servers.
 pub fn elsewhere(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
     let everybody = settings.everybody();
     let used = everybody
@@ -183,8 +185,7 @@ pub fn is_elsewhere(
     outline.base_url(environment).and_then(host) != host(own)
 }
 
-/// The providers in use whose servers may ask other prices than the list: routers, and every server that is not its
-/// vendor's own.
+/// The providers in use whose prices may differ from the list: routers, and servers that are not the vendor's own.
 pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
     let used = settings.everybody().map(|agent| agent.provider.as_str());
     let routed = used.filter(|provider| {
@@ -195,12 +196,13 @@ pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTree
     routed.map(str::to_owned).collect()
 }
 
-/// Puts together where and how `provider` is called.
+/// The address and headers of `provider`.
 ///
 /// # Errors
-/// The provider is unknown, its base URL cannot be used, a header's variable is unset, or what was found in the directory
-/// would have it sent what is not its own. Loading a configuration and
-/// [`missing_keys`](super::missing_keys()) have found all of that before, unless the environment changed since.
+/// The provider is unknown, its base URL cannot be used, a header's variable is unset, or a found file would send it
+/// data of somebody else. Loading a configuration and [`missing_keys`](super::missing_keys()) report all of these
+/// first,
+/// unless the environment changed since.
 pub fn endpoint(
     provider: &str,
     providers: &BTreeMap<String, ProviderSettings>,
@@ -241,7 +243,7 @@ fn has(headers: &[(String, SecretString)], name: &str) -> bool {
     headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))
 }
 
-/// Why a text cannot be the base of a provider's URLs; the text is not quoted, it may hold a password.
+/// Why a text cannot be a base URL. Does not quote the text, which may contain a password.
 pub fn url_fault(text: &str) -> Option<&'static str> {
     let Ok(url) = reqwest::Url::parse(text.trim()) else {
         return Some("is not a URL, e.g. `http://127.0.0.1:8000/v1`");
@@ -250,7 +252,7 @@ pub fn url_fault(text: &str) -> Option<&'static str> {
         return Some("must be an http or https URL");
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Some("holds a user name or password: use `apiKeyEnv`, or a header with `${NAME}`");
+        return Some("contains a user name or password: use `apiKeyEnv`, or a header with `${NAME}`");
     }
     (url.query().is_some() || url.fragment().is_some()).then_some("must end with its path, without `?` or `#`")
 }
@@ -339,7 +341,7 @@ mod tests {
             assert_eq!(said(provider, None, None), [""; 0], "{provider}");
         }
         assert_eq!(said("mine", at("https://api.openai.com/v1"), None), [""; 0]);
-        // What the file says of a header holds.
+        // The file's header takes precedence.
         let headers = BTreeMap::from([("openai-organization".to_owned(), "other".to_owned())]);
         let entry = ProviderSettings { headers, ..Default::default() };
         assert_eq!(said("openai", Some(entry), None), ["openai-organization: other"]);

@@ -1,4 +1,4 @@
-//! Environment variables: what keys, addresses and options are read from.
+//! Environment variables: the source of keys, addresses and options.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,13 +11,13 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 
 use super::stranger::Author;
 
-/// The user's own keys, in the user's directory.
+/// The file of the user's own keys, in the user's directory.
 const KEYS_FILE: &str = "keys.env";
 
-/// The token of programs that ask the server.
+/// The variable with the token for API clients of the server.
 pub const TOKEN: &str = "DIALECTIC_TOKEN";
 
-/// A variable of the environment that should hold a whole number.
+/// An environment variable that should be a whole number and is not.
 #[derive(Debug, thiserror::Error)]
 #[error("the environment variable {name} is not a whole number of at least {minimum}")]
 pub struct VariableError {
@@ -31,17 +31,17 @@ impl Diagnostic for VariableError {
     }
 }
 
-/// Environment variables, captured once. All values are kept as secrets; none is ever shown.
+/// Environment variables, captured once. All values are secrets and never shown.
 #[derive(Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<String, Variable>,
     file: Option<PathBuf>,
     warnings: Vec<String>,
-    /// Where the user's own configuration lies.
+    /// The directory of the user's own configuration.
     user_directory: Option<PathBuf>,
     home: Option<PathBuf>,
     certificate_file: Option<PathBuf>,
-    /// The file that was found and has a token for the server in it, which is ignored.
+    /// A found file whose token for the server is ignored.
     ignored_token: Option<PathBuf>,
 }
 
@@ -52,32 +52,32 @@ struct Variable {
 }
 
 impl Environment {
-    /// Where the user's own configuration and keys lie, whether or not they are there.
+    /// The directory of the user's own configuration and keys, which may not exist.
     pub fn user_directory(&self) -> Option<&Path> {
         self.user_directory.as_deref()
     }
 
-    /// The file of the user's own keys, whether or not it is there.
+    /// The file of the user's own keys, which may not exist.
     pub fn keys_path(&self) -> Option<PathBuf> {
         Some(self.user_directory()?.join(KEYS_FILE))
     }
 
-    /// Where the user is at home.
+    /// The user's home directory.
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
 
-    /// An environment of just these variables.
+    /// An environment with only these variables.
     pub fn from_pairs<N: Into<String>, V: Into<String>>(pairs: impl IntoIterator<Item = (N, V)>) -> Self {
         let mut environment = Self::default();
         environment.extend(pairs.into_iter().map(|(name, value)| (name.into(), value.into())), &Author::User);
         environment
     }
 
-    /// Later pairs win over earlier ones, except that an empty value never hides another.
+    /// Adds pairs; later ones override earlier ones, but empty values override nothing.
     pub fn extend(&mut self, pairs: impl IntoIterator<Item = (String, String)>, author: &Author) {
         for (name, value) in pairs {
-            // Keys read with `$(cat file)` and the like often end in a line break, which no header can carry.
+            // Keys read with `$(cat file)` often end in a line break, which headers cannot contain.
             let value = value.trim();
             if !value.is_empty() {
                 self.variables.insert(name, Variable { value: SecretString::from(value), author: author.clone() });
@@ -85,8 +85,8 @@ impl Environment {
         }
     }
 
-    /// The same, with places on this machine: the user's directory of configurations, the user's home, and the file of
-    /// certificates that the process is told to trust.
+    /// Sets the places on this machine: the user's configuration directory, home directory, and the certificate file
+    /// that the process trusts.
     pub fn with_places(
         self,
         user_directory: Option<PathBuf>,
@@ -96,17 +96,17 @@ impl Environment {
         Self { user_directory, home, certificate_file, ..self }
     }
 
-    /// Notes the environment file that variables come from: nobody is shown it.
+    /// Records the environment file; it is never shown to a model.
     pub fn set_file(&mut self, path: &Path) {
         self.file = Some(path.to_owned());
     }
 
-    /// Notes the file that was found and has a token for the server in it, which is left out.
+    /// Records a found file whose token for the server is ignored.
     pub fn note_ignored_token(&mut self, path: &Path) {
         self.ignored_token = Some(path.to_owned());
     }
 
-    /// Notes what was odd about the files that variables come from, without their contents.
+    /// Adds warnings about the files, without their contents.
     pub fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
         self.warnings.extend(warnings);
     }
@@ -116,22 +116,22 @@ impl Environment {
         self.file.as_deref()
     }
 
-    /// Who set a variable.
+    /// The author of a variable.
     pub fn author(&self, name: &str) -> Option<&Author> {
         self.variables.get(name).map(|variable| &variable.author)
     }
 
-    /// What was odd about the file, line by line, without its contents.
+    /// Warnings about the file, line by line, without its contents.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// `DIALECTIC_TOKEN`: the token of programs that ask the server, where the user set it.
+    /// `DIALECTIC_TOKEN`, if the user set it: the token for API clients of the server.
     pub fn token(&self) -> Option<&str> {
         self.get(TOKEN)
     }
 
-    /// What to tell who may count on a token that is ignored.
+    /// A warning about an ignored token.
     pub fn token_warning(&self) -> Option<String> {
         let path = self.ignored_token.as_ref()?.display();
         let keys = self.keys_path().map(|keys| format!(", put it into {}", keys.display())).unwrap_or_default();
@@ -141,35 +141,35 @@ impl Environment {
         ))
     }
 
-    /// The value of a variable that is no secret.
+    /// The value of a variable that is not secret.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(|variable| variable.value.expose_secret())
     }
 
-    /// The file of certificates that the process is told to trust: what an environment file says of it does not count,
-    /// since the TLS library reads its variable from the process.
+    /// The certificate file that the process trusts. Environment files cannot set it, since the TLS library reads the
+    /// process's variable.
     pub fn certificate_file(&self) -> Option<&Path> {
         self.certificate_file.as_deref()
     }
 
-    /// The value of a variable that is a secret.
+    /// The value of a secret variable.
     pub fn secret(&self, name: &str) -> Option<SecretString> {
         self.variables.get(name).map(|variable| variable.value.clone())
     }
 
-    /// The value of a variable that the user has set.
+    /// The value of a variable that the user set.
     pub fn of_user(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|_| self.author(name) == Some(&Author::User))
     }
 
-    /// What the user has set, without what was found.
+    /// The variables that the user set, without those of found files.
     pub(super) fn users_own(&self) -> Self {
         let mut own = self.clone();
         own.variables.retain(|_, variable| variable.author == Author::User);
         own
     }
 
-    /// The variables that the user has set, keys included.
+    /// The variables that the user set, keys included.
     pub(super) fn all_of_user(&self) -> impl Iterator<Item = (&str, &SecretString)> {
         let of_user = self.variables.iter().filter(|(_, variable)| variable.author == Author::User);
         of_user.map(|(name, variable)| (name.as_str(), &variable.value))
@@ -180,33 +180,33 @@ impl Environment {
         self.variables.contains_key(name)
     }
 
-    /// `OFFLINE_SEED`: what the offline provider's choices follow from.
+    /// `OFFLINE_SEED`: the seed of the offline provider.
     ///
     /// # Errors
-    /// It is set and not a whole number.
+    /// It is not a whole number.
     pub fn offline_seed(&self) -> Result<Option<u64>, VariableError> {
         self.whole("OFFLINE_SEED", 0)
     }
 
-    /// `OFFLINE_LATENCY_MS`: how long the offline provider takes for an answer.
+    /// `OFFLINE_LATENCY_MS`: the time that the offline provider takes for an answer.
     ///
     /// # Errors
-    /// It is set and not a whole number.
+    /// It is not a whole number.
     pub fn offline_latency(&self) -> Result<Option<Duration>, VariableError> {
         Ok(self.whole("OFFLINE_LATENCY_MS", 0)?.map(Duration::from_millis))
     }
 
-    /// Has the offline provider take so long for an answer where `OFFLINE_LATENCY_MS` does not say.
+    /// Sets the offline provider's latency unless `OFFLINE_LATENCY_MS` does.
     pub fn pace_offline(&mut self, latency: Duration) {
         if !self.has("OFFLINE_LATENCY_MS") {
             self.extend([("OFFLINE_LATENCY_MS".to_owned(), latency.as_millis().to_string())], &Author::User);
         }
     }
 
-    /// `OFFLINE_FAIL_EVERY`: every how manieth call of the offline provider fails.
+    /// `OFFLINE_FAIL_EVERY`: every nth call of the offline provider fails.
     ///
     /// # Errors
-    /// It is set and not a whole number of at least 1.
+    /// It is not a whole number of at least 1.
     pub fn offline_fail_every(&self) -> Result<Option<u64>, VariableError> {
         self.whole("OFFLINE_FAIL_EVERY", 1)
     }

@@ -1,4 +1,4 @@
-//! Header values with `${NAME}` in them: credentials live in the environment, the file only says which.
+//! Header values with `${NAME}`: credentials come from the environment, and the file only names them.
 
 use reqwest::header::{HeaderName, HeaderValue};
 use secrecy::SecretString;
@@ -12,19 +12,19 @@ enum HeaderPart<'a> {
     Variable(&'a str),
 }
 
-/// What is wrong with a header as configured; never its value.
+/// The fault of a configured header; never contains its value.
 pub fn fault(name: &str, value: &str) -> Option<String> {
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
-        return Some("is not a name that a header can have".to_owned());
+        return Some("is not a valid header name".to_owned());
     }
     let Some(pieces) = pieces(value) else {
         return Some("has a `${` without the name of an environment variable and `}`".to_owned());
     };
     let has_variable = pieces.iter().any(|piece| matches!(piece, HeaderPart::Variable(_)));
     if !has_variable && (names_a_secret(name) || looks_like_a_secret(value)) {
-        return Some("holds a secret: put it into the environment and write `${NAME}` here".to_owned());
+        return Some("contains a secret: put it into the environment and write `${NAME}` here".to_owned());
     }
-    HeaderValue::from_str(value).is_err().then(|| "has characters that a header cannot carry".to_owned())
+    HeaderValue::from_str(value).is_err().then(|| "contains characters that a header does not allow".to_owned())
 }
 
 /// The environment variables that a value refers to.
@@ -36,7 +36,7 @@ pub(super) fn variables(value: &str) -> Vec<&str> {
     named.collect()
 }
 
-/// The value with the environment's values in place; the first variable that is unset otherwise.
+/// The value with its variables expanded; the error is the first unset variable.
 pub(super) fn expand(value: &str, environment: &Environment) -> Result<SecretString, String> {
     let Some(pieces) = pieces(value) else { return Ok(SecretString::from(value)) };
     let mut expanded = String::new();
@@ -49,14 +49,14 @@ pub(super) fn expand(value: &str, environment: &Environment) -> Result<SecretStr
     Ok(SecretString::from(expanded))
 }
 
-/// Whether a text can be the name of an environment variable.
+/// Whether a text is a valid name of an environment variable.
 pub fn is_variable_name(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Nothing when a `${` is not followed by a name and `}`.
+/// Splits a value; `None` if a `${` is not followed by a name and `}`.
 fn pieces(value: &str) -> Option<Vec<HeaderPart<'_>>> {
     let mut pieces = Vec::new();
     let mut rest = value;

@@ -1,4 +1,4 @@
-//! Whether the environment holds what the providers in use need, before anything is paid for.
+//! Checks that the environment holds the keys of the providers in use, before anything is paid.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,19 +13,19 @@ use super::environment::{Environment, TOKEN};
 use super::headers;
 use super::program::{self, is_program};
 
-/// What opens the destinations of traces.
+/// Variables with credentials for trace exporters.
 const OF_TRACES: [&str; 4] =
     ["LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
 
-/// Environment variables that are needed and unset.
+/// Required environment variables that are not set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", Sentence(missing))]
 pub struct MissingKeys {
-    /// All of them, at least one.
+    /// The missing variables, at least one.
     pub missing: Vec<MissingKey>,
 }
 
-/// One environment variable that is needed and unset.
+/// A required environment variable that is not set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingKey {
     /// The provider that needs it.
@@ -80,13 +80,13 @@ pub fn missing_keys(settings: &Settings, environment: &Environment) -> Result<()
     missing_keys_of(users, &settings.providers, environment)
 }
 
-/// The variable that the key of a provider is in; nothing where it needs none.
+/// The variable with a provider's key; `None` if it needs none.
 pub fn key_variable<'a>(provider: &str, providers: &'a BTreeMap<String, ProviderSettings>) -> Option<&'a str> {
     Outline::of(provider, providers)?.api_key_env()
 }
 
-/// The variables that hold what a program of the user's has no business with: keys of providers, what their headers
-/// carry, and what opens the destinations of traces.
+/// Variables withheld from the user's programs: keys of providers, values of their headers, and credentials of trace
+/// exporters.
 pub fn secret_variables(providers: &BTreeMap<String, ProviderSettings>) -> BTreeSet<String> {
     let presets = PRESETS.iter().filter_map(|preset| preset.api_key_env).map(str::to_owned);
     let configured = providers.values().flat_map(|provider| {
@@ -98,7 +98,7 @@ pub fn secret_variables(providers: &BTreeMap<String, ProviderSettings>) -> BTree
     presets.chain(configured).chain(OF_TRACES.map(str::to_owned)).collect()
 }
 
-/// The values that no text may show: those of [`secret_variables`], and the token of the server.
+/// The values that no text may contain: those of [`secret_variables`], and the server's token.
 pub fn known_keys(configured: &BTreeMap<String, ProviderSettings>, environment: &Environment) -> KnownKeys {
     let variables = secret_variables(configured).into_iter().chain([TOKEN.to_owned()]);
     KnownKeys::new(variables.filter_map(|variable| {
@@ -107,7 +107,7 @@ pub fn known_keys(configured: &BTreeMap<String, ProviderSettings>, environment: 
     }))
 }
 
-/// Like [`missing_keys`], for any users of providers: pairs of an id and the provider it uses.
+/// [`missing_keys`] for any users of providers: pairs of an id and its provider.
 ///
 /// # Errors
 /// Everything that is missing.
@@ -135,7 +135,7 @@ pub fn missing_keys_of<'a>(
         };
         for variable in needed {
             let known = missing.iter().any(|key| key.variable == variable && key.provider == provider);
-            // A program is given nothing that was found.
+            // Programs receive no variables of found files.
             let is_there = if is_program(provider, providers) {
                 environment.of_user(&variable).is_some()
             } else {

@@ -1,8 +1,8 @@
-//! How providers may be called: what settings and environment variables come to (addresses, headers, keys), and at whose
-//! word keys are sent and files are read.
+//! Access to providers: addresses, headers and keys from settings and environment, and whom to trust with keys and
+//! files.
 //!
-//! Nothing here reads a configuration or the process's environment: both come in as values. No secret is ever part of an
-//! error: headers keep `${NAME}` until [`endpoint`](endpoint()) builds what a client needs.
+//! Nothing here reads a configuration or the process's environment: both are arguments. Errors never contain secrets:
+//! headers keep `${NAME}` until [`endpoint`](endpoint()) expands them for a client.
 
 mod endpoint;
 mod environment;

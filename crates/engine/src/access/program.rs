@@ -1,4 +1,4 @@
-//! The programs that providers are: which may be called, where they are, and what environment they get.
+//! Providers that are programs: permission to call them, their paths and environments.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,7 @@ use super::headers;
 use super::keys::secret_variables;
 use super::stranger::Trust;
 
-/// Beginnings of the variables that say to whom a program of some vendor's goes, with which key and how: those that are
-/// configured for it are set again.
+/// Prefixes of variables that set a vendor program's server, key and behaviour. Configured values are added again.
 const WITHHELD: [&str; 24] = [
     "ANTHROPIC_",
     "AWS_",
@@ -45,10 +44,10 @@ const WITHHELD: [&str; 24] = [
 ];
 /// Suffixes of such variables, for any vendor.
 const WITHHELD_ENDS: [&str; 4] = ["_API_KEY", "_AUTH_TOKEN", "_BASE_URL", "_ACCESS_TOKEN"];
-/// Where programs keep their logins.
+/// Variables with the directories of programs' logins.
 const KEPT: [&str; 2] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME"];
 
-/// Whether a provider is a program: it is configured as one, or built in and not configured as a server.
+/// Whether a provider is a program: configured as one, or built in and not configured as a server.
 pub fn is_program(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> bool {
     match providers.get(name) {
         Some(entry) => entry.program.is_some(),
@@ -56,13 +55,13 @@ pub fn is_program(name: &str, providers: &BTreeMap<String, ProviderSettings>) ->
     }
 }
 
-/// What is known of a provider that is a program.
+/// The preset of a built-in program.
 pub fn preset_of(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> Option<&'static ProgramPreset> {
     program_preset(name).filter(|_| is_program(name, providers))
 }
 
-/// The output of one call at most, in tokens, as it counts for a cost limit: that of a program cannot be bounded but where
-/// an argument of its does it, and it may ask more than once. Nothing where that is not known.
+/// The maximum output of one call in tokens, as counted for a cost limit: a program's is bounded only if it has an
+/// argument for it, and it may send several requests. `None` if unknown.
 pub fn most_output(
     provider: &str,
     max_tokens: Option<u32>,
@@ -76,7 +75,8 @@ pub fn most_output(
     Some(own.or(max_output)?.saturating_mul(requests))
 }
 
-/// The variables that a program needs: its keys, unless they are set for it, and those that its settings refer to.
+/// The variables that a program needs: its keys, unless its settings contain them, and those that its settings refer
+/// to.
 pub(super) fn variables(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> Vec<String> {
     let settings = providers.get(name).and_then(|entry| entry.program.as_deref());
     let set = settings.map(|settings| &settings.env.set);
@@ -92,11 +92,11 @@ pub(super) fn variables(name: &str, providers: &BTreeMap<String, ProviderSetting
     all
 }
 
-/// The program that a provider is, found and with its environment. `project` are directories of the project beside the
-/// one that this runs in: programs that lie there are not taken for those that the user means.
+/// Finds a provider's program and builds its environment. Programs in the `project` directories, or in the working
+/// directory, are not used.
 ///
 /// # Errors
-/// It is not there, its version was not tried, or its entry is not the user's word.
+/// It is missing, its version was not tested, or a found file defines it.
 pub fn program(
     name: &str,
     providers: &BTreeMap<String, ProviderSettings>,
@@ -109,10 +109,10 @@ pub fn program(
     Ok(program)
 }
 
-/// The same, whatever its version is.
+/// [`program`](program()) with any version.
 ///
 /// # Errors
-/// It is not there, or its entry is not the user's word.
+/// It is missing, or a found file defines it.
 pub fn located(
     name: &str,
     providers: &BTreeMap<String, ProviderSettings>,
@@ -132,7 +132,7 @@ pub fn located(
     Ok(Program { name: name.into(), preset, settings, executable, leading, environment, secrets })
 }
 
-/// The built-in programs that are there and have a login of their own, by the order of the list.
+/// The installed built-in programs with a login of their own, in the order of the list.
 pub fn programs_there(environment: &Environment) -> Vec<&'static ProgramPreset> {
     let path = search_path(environment, &[]);
     let with_login = ["claude", "codex"].into_iter().filter_map(program_preset);
@@ -143,8 +143,7 @@ fn failed(name: &str, fault: ProgramFault) -> ProviderAccessError {
     ProviderAccessError::Program { name: name.to_owned(), fault }
 }
 
-/// The directories that are searched for programs: those of the user's `PATH`, without the project's. A home is no
-/// project.
+/// The user's `PATH` without the directories of the project. A home directory is not a project.
 fn search_path(environment: &Environment, project: &[PathBuf]) -> Vec<PathBuf> {
     let is_home = |directory: &Path| environment.home().is_some_and(|home| home.starts_with(directory));
     let here = Path::new(".").canonicalize().ok();
@@ -152,7 +151,7 @@ fn search_path(environment: &Environment, project: &[PathBuf]) -> Vec<PathBuf> {
     environment.of_user("PATH").map(|path| searched(path, &project)).unwrap_or_default()
 }
 
-/// The user's variables without those of providers, and with those that are configured for this one.
+/// The user's variables, without those of providers, plus those configured for this program.
 fn child_environment(
     name: &str,
     settings: &ProgramSettings,
@@ -172,12 +171,12 @@ fn child_environment(
         .filter(|(variable, _)| !is_withheld(variable))
         .map(|(variable, value)| (variable.to_owned(), value.clone()))
         .collect();
-    // A value that was found could lead the program's own login to somebody else's server.
+    // A found value could send the program's login to another server.
     let own = environment.users_own();
     for key in preset_of(name, providers).map_or(&[][..], |preset| preset.keys) {
         all.extend(own.secret(key).map(|value| ((*key).to_owned(), value)));
     }
-    // The program's own programs, `node` for one, are looked for where it was.
+    // The program finds its own tools, such as `node`, in its directory.
     if let Some(path) = std::env::join_paths(path).ok().and_then(|path| path.into_string().ok()) {
         all.insert("PATH".to_owned(), path.into());
     }

@@ -1,9 +1,9 @@
-//! What a stranger's directory may do.
+//! Limits on found files.
 //!
-//! A directory that was cloned or unpacked can hold a configuration, an environment file and records of debates, and a
-//! run in it goes by them. What was only *found* there, and not named on the command line, must not turn the user's
-//! keys and files over to somebody: keys go to the servers that the user chose, or to well-known ones; prompts and
-//! tools read what lies in the directory itself.
+//! A directory that was cloned or unpacked can contain a configuration, an environment file and records, and a run in
+//! it uses them. Files that were only *found*, and not named on the command line, must not disclose the user's keys and
+//! files: keys go only to servers that the user chose, or to well-known ones; prompts and tools read only the directory
+//! itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -26,16 +26,16 @@ use super::environment::Environment;
 use super::headers;
 use super::program::is_program;
 
-/// Who said something.
+/// The author of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Author {
     /// The user: on the command line, in the process's environment, or in a file that the command line names.
     User,
-    /// The author of the environment file that was found.
+    /// The author of a found environment file.
     EnvFile(Arc<Path>),
-    /// The author of the configuration that was found.
+    /// The author of a found configuration.
     Config(Arc<Path>),
-    /// The author of the record that is being resumed.
+    /// The author of the resumed record.
     Record(Arc<Path>),
 }
 
@@ -49,34 +49,34 @@ impl Author {
     }
 }
 
-/// Who wrote the settings of a run.
+/// The author of a run's settings, and what the user vouches for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trust {
     author: Author,
-    /// What a file says that the user named beside a record.
+    /// Providers from a file that the user named besides a record.
     vouched: BTreeMap<String, ProviderSettings>,
     /// The user's own prices by model.
     prices: BTreeMap<String, Price>,
-    /// The prices that the user has named in earlier runs, each with its model.
+    /// Prices by model that the user named in earlier runs.
     remembered: Vec<(String, Price)>,
-    /// The cost limits that hold wherever the user says nothing else.
+    /// The default cost limits.
     standing: BudgetSettings,
-    /// The limit of the command line, which beats all others.
+    /// The limit of the command line, which overrides all others.
     limit: BudgetLimit,
-    /// The same of the requests of a day.
+    /// The command line's limit of requests per day.
     max_calls_per_day: Option<u32>,
-    /// Where prompt files may lie, and, of a record, what tools may read.
+    /// Directories where prompt files may be, and which tools may read for a record.
     directories: Vec<PathBuf>,
-    /// What a record knows of the prompts it was made with.
+    /// The prompt sources in the record.
     recorded: Option<PromptSources>,
 }
 
-/// Something that was found would send or read what is not its own.
+/// A found file would send or read data of somebody else.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TrustError {
     /// A key would go to a server that the user did not choose.
     #[error(
-        "{variable} would go to {host}, because `{}` says so, which was found and not named",
+        "{variable} would go to {host}, because the found file `{}` says so",
         file(author).display()
     )]
     Key {
@@ -84,13 +84,13 @@ pub enum TrustError {
         variable: String,
         /// Scheme, host and port.
         host: String,
-        /// Who says so.
+        /// The author of the address.
         author: Author,
     },
-    /// A header would carry an environment variable that is not its provider's key.
+    /// A header would contain an environment variable that is not its provider's key.
     #[error(
-        "{variable} would go into the header `{header}` of the provider `{provider}`, because `{}` says so, which was \
-         found and not named",
+        "{variable} would go into the header `{header}` of the provider `{provider}`, because the found \
+             file `{}` says so",
         file(author).display()
     )]
     Header {
@@ -100,42 +100,42 @@ pub enum TrustError {
         header: String,
         /// The provider.
         provider: String,
-        /// Who says so.
+        /// The author of the header.
         author: Author,
     },
-    /// A model would be sent a file as a prompt that is none of the directory's.
+    /// A model would receive a prompt file from outside the directory.
     #[error(
-        "the prompt file `{}` of {agent} {fault}, and `{}`, which names it, was found and not named",
+        "the prompt file `{}` of {agent} {fault}, and the found file `{}` names it",
         path.display(),
         file(author).display()
     )]
     Prompt {
-        /// The file, without links.
+        /// The file, with links resolved.
         path: PathBuf,
-        /// Whose prompt it would be.
+        /// The agent with the prompt.
         agent: AgentId,
-        /// Why it is not read.
+        /// Why the file is not read.
         fault: PromptFault,
-        /// Who says so.
+        /// The author of the setting.
         author: Author,
     },
-    /// A program of the user's would be something else.
+    /// A found file redefines a program of the user's.
     #[error(
-        "`{}`, which was found and not named, says something of the provider `{provider}`, which is a program",
+        "the found file `{}` redefines the provider `{provider}`, which is a program",
         file(author).display()
     )]
     Program {
         /// The provider.
         provider: String,
-        /// Who says so.
+        /// The author of the entry.
         author: Author,
     },
     /// Tools would read a directory that the user did not name.
-    #[error("tools would read `{}`, because `{}` says so, which was found and not named", path.display(), file(author).display())]
+    #[error("tools would read `{}`, because the found file `{}` says so", path.display(), file(author).display())]
     Context {
         /// The directory.
         path: PathBuf,
-        /// Who says so.
+        /// The author of the setting.
         author: Author,
     },
 }
@@ -143,16 +143,16 @@ pub enum TrustError {
 /// Why a prompt file is not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptFault {
-    /// It is somewhere else, or a link leads there.
+    /// It is elsewhere, or a link leads elsewhere.
     Outside,
-    /// It is of a kind that holds secrets.
+    /// Its name suggests secrets.
     Secret,
 }
 
 impl fmt::Display for PromptFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Outside => "lies outside the directory",
+            Self::Outside => "is outside the directory",
             Self::Secret => "may hold secrets",
         })
     }
@@ -167,7 +167,7 @@ impl Diagnostic for TrustError {
         ErrorCategory::Configuration
     }
 
-    // How the user allows it.
+    // How the user can allow it.
     fn hint(&self) -> Option<String> {
         let (Self::Key { author, .. }
         | Self::Header { author, .. }
@@ -178,7 +178,7 @@ impl Diagnostic for TrustError {
             (Self::Context { .. }, _) => "if you want it, name the directory",
             (_, Author::EnvFile(_) | Author::Config(_)) => "if you trust that file, name it",
             (_, Author::Record(_) | Author::User) => {
-                "if you trust the record, name the configuration that the debate was begun with"
+                "if you trust the record, name the configuration that started the debate"
             }
         };
         Some(hint.to_owned())
@@ -200,7 +200,7 @@ impl Diagnostic for TrustError {
 }
 
 impl Trust {
-    /// All of it is the user's.
+    /// All settings are the user's.
     pub fn of_user() -> Self {
         Self {
             author: Author::User,
@@ -221,21 +221,21 @@ impl Trust {
         Self { author: Author::Config(path.into()), ..Self::of_user() }.and_directory(directory)
     }
 
-    /// The settings are those of a record, which was made with the prompts of these sources.
+    /// The settings come from a record, which was made with prompts from these sources.
     pub fn of_record(path: &Path, recorded: Option<&PromptSources>) -> Self {
         let of_record = Self { author: Author::Record(path.into()), recorded: recorded.cloned(), ..Self::of_user() };
         of_record.and_directory(Path::new("."))
     }
 
-    /// The user named a configuration with these settings, too: what it says of providers, prices and cost limits is
-    /// the user's, and so are the prompt files that lie beside it.
+    /// The user also named a configuration with these settings: its providers, prices and cost limits are the user's,
+    /// and so are the prompt files beside it.
     pub fn and_config(mut self, settings: &Settings) -> Self {
         self = self.and_own(settings);
         let directory = settings.base_dir.clone();
         directory.map_or(self.clone(), |directory| self.and_directory(&directory))
     }
 
-    /// What the user's own configuration says of providers, prices and cost limits is the user's.
+    /// The providers, prices and cost limits of the user's own configuration are the user's.
     pub fn and_own(mut self, user: &Settings) -> Self {
         self.vouched.extend(user.providers.clone());
         self.prices.extend(user.prices.clone());
@@ -243,7 +243,7 @@ impl Trust {
         self
     }
 
-    /// The user has named these prices in earlier runs: a record that has them keeps them.
+    /// The user named these prices in earlier runs: records keep them.
     pub fn and_remembered(mut self, prices: Vec<(String, Price)>) -> Self {
         self.remembered = prices;
         self
@@ -255,13 +255,12 @@ impl Trust {
         self
     }
 
-    /// The command line sets how many requests a day may have.
+    /// The command line sets the limit of requests per day.
     pub fn and_calls_per_day(self, limit: Option<u32>) -> Self {
         Self { max_calls_per_day: limit.or(self.max_calls_per_day), ..self }
     }
 
-    /// The user named a panel that lies in `directory`: the prompt files that its agents name may be read, wherever
-    /// they are, and roles beside it.
+    /// The user named a panel in `directory`: its prompt files may be read anywhere, and roles beside it.
     pub fn and_panel(mut self, settings: &Settings, directory: &Path) -> Self {
         self = self.and_directory(&directory.join("prompts").join("roles"));
         for agent in settings.agents.iter().chain([&settings.judge]) {
@@ -273,14 +272,13 @@ impl Trust {
         self
     }
 
-    /// The user named a directory or a file that may be read, too.
+    /// The user named another directory or file that may be read.
     pub fn and_directory(mut self, directory: &Path) -> Self {
         self.directories.extend(directory.canonicalize());
         self
     }
 
-    /// The user changed these settings into the others on the command line: servers, prices and a cost limit that they
-    /// did not have are the user's.
+    /// The user changed these settings on the command line: new servers, prices and limits are the user's.
     pub fn and_changes(mut self, before: &Settings, after: &Settings) -> Self {
         let url = |entry: Option<&ProviderSettings>| entry.and_then(|entry| entry.base_url.clone());
         let moved = after
@@ -297,7 +295,7 @@ impl Trust {
         })
     }
 
-    /// The command line sets limits that hold wherever the user says nothing else.
+    /// Sets the default limits.
     pub fn with_standing_limits(mut self, limits: BudgetSettings) -> Self {
         let own = self.standing;
         self.standing = BudgetSettings {
@@ -309,12 +307,12 @@ impl Trust {
         self
     }
 
-    /// What a debate may cost where the user says nothing else.
+    /// The default cost limit of a debate.
     pub fn standing_limit(&self) -> Option<Usd> {
         self.standing.max_cost_usd
     }
 
-    /// Has a found configuration tighten the user's standing limits, but not raise them.
+    /// Lets a found configuration lower the default limits, but not raise them.
     pub fn tighten(&self, budget: &mut BudgetSettings) {
         fn tighter<T: Ord>(found: Option<T>, own: Option<T>) -> Option<T> {
             [found, own].into_iter().flatten().min()
@@ -326,7 +324,7 @@ impl Trust {
         *max_calls_per_day = tighter(*max_calls_per_day, self.standing.max_calls_per_day);
     }
 
-    /// Sets the terms of a run with these settings: the prices that count, and of a record the limits.
+    /// Sets the terms of a run: the effective prices, and for a record the limits.
     pub fn set_terms(&self, settings: &mut Settings, environment: &Environment) {
         settings.terms = match &self.author {
             Author::Record(_) => {
@@ -339,7 +337,7 @@ impl Trust {
                     max_calls_per_day: self.max_calls_per_day.or(budget.max_calls_per_day),
                 }
             }
-            // Loading the configuration decided the rest.
+            // The rest was decided when the configuration was loaded.
             Author::User | Author::EnvFile(_) | Author::Config(_) => Terms {
                 prices: BTreeMap::new(),
                 max_cost: self.limit.usd,
@@ -351,17 +349,17 @@ impl Trust {
         settings.terms.prices = self.prices(settings, environment);
     }
 
-    /// Has agents of a record call the programs by their names that the user has configured.
+    /// Lets a record's agents use the user's configured programs by name.
     pub fn lend_programs(&self, settings: &mut Settings) {
         for (name, entry) in self.vouched.iter().filter(|(_, entry)| entry.program.is_some()) {
             settings.providers.entry(name.clone()).or_insert_with(|| entry.clone());
         }
     }
 
-    /// Sees to it that a provider which is a program is the one that the user means.
+    /// Checks that a provider that is a program is the user's.
     ///
     /// # Errors
-    /// What was found says something else of a provider of that name.
+    /// A found file redefines the provider.
     pub(crate) fn check_program(
         &self,
         name: &str,
@@ -376,14 +374,13 @@ impl Trust {
         Err(TrustError::Program { provider: name.to_owned(), author: author.clone() })
     }
 
-    /// The directories of the project, and what else may be read.
+    /// The directories of the project, and others that may be read.
     pub(super) fn directories(&self) -> impl Iterator<Item = &PathBuf> {
         self.directories.iter()
     }
 
-    /// The prices that count where they were found. A server that is sent a key of the user's bills the user, whatever
-    /// the file says: what counts is the user's own price or the list price of that host, or what the file says where
-    /// that is more.
+    /// The effective prices of a found file. A server that receives the user's key bills the user, so the price is the
+    /// user's own or the host's list price; the file's counts only if it is higher.
     fn prices(&self, settings: &Settings, environment: &Environment) -> BTreeMap<(String, String), Option<Price>> {
         if self.author == Author::User {
             return BTreeMap::new();
@@ -396,7 +393,7 @@ impl Trust {
             for model in &models {
                 let with_writes = |price| with_cache_writes(price, provider, model);
                 let listed = || match url {
-                    // A program's models have the prices of their vendor.
+                    // A program's models have their vendor's prices.
                     None if is_program(provider, &settings.providers) => built_in_price(provider, model),
                     _ => list_price(url.as_ref()?, model),
                 };
@@ -412,7 +409,7 @@ impl Trust {
         prices
     }
 
-    /// The providers in use that are sent a key of the user's, each with its address.
+    /// The providers in use that receive a key of the user's, each with its address.
     fn billing<'a>(&self, settings: &'a Settings, environment: &Environment) -> Vec<(&'a str, Option<Url>)> {
         let providers: BTreeSet<&str> = settings.everybody().map(|agent| agent.provider.as_str()).collect();
         let with_key = providers.into_iter().filter(|provider| *provider != OFFLINE).filter_map(|provider| {
@@ -426,10 +423,9 @@ impl Trust {
         with_key.collect()
     }
 
-    /// Whether to use a price that cannot be compared with the user's or the list's. A resumed debate keeps the prices that
-    /// it began with where the user named them then: anybody can write a record, and one that understates what a server
-    /// bills would void the user's limit. Without a limit nothing hangs on a price, but a record cannot make a server
-    /// free.
+    /// Whether to use a price that neither the user nor the list can confirm. A resumed debate keeps prices that the
+    /// user named before: anybody can write a record, and an understated price would void the user's limit. Without a
+    /// limit prices have no effect, but a record still cannot make a server free.
     fn keeps(&self, model: &str, price: Price, has_limit: bool) -> bool {
         match &self.author {
             Author::Record(_) => {
@@ -440,8 +436,8 @@ impl Trust {
         }
     }
 
-    /// The prices by the user's word that a record of a debate with these settings needs when it is resumed: those of
-    /// models in use that no list knows, at servers that are sent a key.
+    /// The prices that a record with these settings needs from the user when it is resumed: those of unlisted models on
+    /// servers that receive a key.
     pub fn prices_to_remember(&self, settings: &Settings, environment: &Environment) -> Vec<(String, Price)> {
         let named = |(provider, url): (&str, Option<Url>)| {
             let used = settings.everybody().filter(move |agent| agent.provider == provider);
@@ -461,12 +457,12 @@ impl Trust {
         prices
     }
 
-    /// Whether a provider's server is sent something that opens an account of the user's.
+    /// Whether a provider's server receives the user's credentials.
     fn sends_users_key(&self, name: &str, outline: &Outline, environment: &Environment) -> bool {
         let headers = outline.headers();
         let in_headers = headers.iter().flat_map(|(_, value)| headers::variables(value));
         let mut variables = outline.api_key_env().into_iter().chain(in_headers);
-        // The user may have written a key into a header as it is.
+        // The user may have put a key into a header directly.
         let has_own_headers = outline
             .entry
             .is_some_and(|entry| !entry.headers.is_empty() && *self.of_provider(name, entry) == Author::User);
@@ -476,7 +472,7 @@ impl Trust {
             })
     }
 
-    /// The found prices of models in use that do not count, a warning each.
+    /// A warning for each found price of a model in use that was overruled.
     pub fn overruled_prices(&self, settings: &Settings) -> Vec<String> {
         let Some(path) = self.author.file().map(Path::display) else { return Vec::new() };
         let used: BTreeSet<(&str, &str)> =
@@ -497,9 +493,9 @@ impl Trust {
         used.into_iter().filter_map(warning).collect()
     }
 
-    /// Who wrote the entry of a provider.
+    /// The author of a provider's entry.
     fn of_provider(&self, name: &str, entry: &ProviderSettings) -> &Author {
-        // What is sent where; how it is said is nobody's secret.
+        // Compares destination and credentials; the other values are harmless.
         let sends_alike = |vouched: &ProviderSettings| {
             (&vouched.base_url, &vouched.api_key_env, &vouched.headers)
                 == (&entry.base_url, &entry.api_key_env, &entry.headers)
@@ -507,7 +503,7 @@ impl Trust {
         if self.vouched.get(name).is_some_and(sends_alike) { &Author::User } else { &self.author }
     }
 
-    /// Who says where the calls of a provider go.
+    /// The author of a provider's address.
     fn of_server<'a>(&'a self, name: &str, outline: &Outline, environment: &'a Environment) -> &'a Author {
         let moved_by = outline.moved_by().filter(|variable| environment.has(variable));
         let own_url = outline.entry.filter(|entry| entry.base_url.is_some());
@@ -518,9 +514,8 @@ impl Trust {
         }
     }
 
-    /// Whether a variable that says for whom a key is used may go to a provider's server: to its own, and to one that is
-    /// named by whoever set the variable and is not another provider's. No call is refused for lack of it, so that it
-    /// is left out where a key would be an error.
+    /// Whether a variable that names an account may go to a provider's server: to its own, or to one that the same
+    /// author set and that is not another provider's. It is optional, so it is omitted where a key would be an error.
     pub(super) fn lets_identify(
         &self,
         name: &str,
@@ -539,7 +534,7 @@ impl Trust {
         }
     }
 
-    /// Holds what a provider is sent against who said so.
+    /// Checks that the author of a provider's settings may send it these values.
     pub(super) fn check_provider(
         &self,
         name: &str,
@@ -569,7 +564,7 @@ impl Trust {
         let in_headers = headers.iter().flat_map(|(_, value)| headers::variables(value));
         let sent = key.into_iter().chain(in_headers);
         check_url(url_author, &url, sent, environment)?;
-        // A well-known server is a wrong one for the key of another.
+        // Even a well-known server must not receive another provider's key.
         let names_key = outline.entry.is_some_and(|entry| entry.api_key_env.is_some());
         let responsible = [url_author, if names_key { entry_author } else { &Author::User }];
         let responsible = responsible.into_iter().find(|author| **author != Author::User);
@@ -583,11 +578,11 @@ impl Trust {
         }
     }
 
-    /// Refuses prompt files that a stranger's settings must not send. A file whose hash is in the record is no secret
-    /// to the record's author.
+    /// Refuses prompt files that a found file must not send. A file whose hash is in the record is already known to the
+    /// record's author.
     ///
     /// # Errors
-    /// A model would be sent a file that lies elsewhere, or that may hold secrets.
+    /// A prompt file is elsewhere, or may hold secrets.
     pub fn check_prompts(
         &self,
         settings: &Settings,
@@ -607,7 +602,7 @@ impl Trust {
             ];
             let role = base.join("prompts").join("roles").join(format!("{}.md", agent.role));
             let files = configured.into_iter().flatten().map(|path| base.join(path)).chain([role]);
-            // What is not there is not sent either.
+            // Missing files are not sent.
             for path in files.filter_map(|path| path.canonicalize().ok()) {
                 let fault = self.prompt_fault(&path, environment);
                 let is_known = || {
@@ -636,16 +631,16 @@ impl Trust {
         (!is_inside).then_some(PromptFault::Outside)
     }
 
-    /// Holds the directory that tools may read against who named it.
+    /// Checks the directory that tools may read.
     ///
     /// # Errors
-    /// It is the record's, and neither the working directory, nor inside it, nor named.
+    /// A record set it, and it is neither in the working directory nor named by the user.
     pub fn check_context(&self, settings: &Settings) -> Result<(), TrustError> {
         let has_tools = settings.agents.iter().chain([&settings.judge]).any(|agent| !agent.tools.is_empty());
         if has_tools { self.check_reading(settings) } else { Ok(()) }
     }
 
-    /// Why commands of the settings are not run; nothing where they are the user's own.
+    /// Why commands in the settings do not run; `None` if the settings are the user's own.
     pub fn forbids_commands(&self) -> Option<String> {
         match &self.author {
             Author::User => None,
@@ -658,10 +653,10 @@ impl Trust {
         }
     }
 
-    /// Holds the context directory against who named it, where it is read without a tool.
+    /// Checks the context directory for reading without a tool.
     ///
     /// # Errors
-    /// It is the record's, and neither the working directory, nor inside it, nor named.
+    /// A record set it, and it is neither in the working directory nor named by the user.
     pub fn check_reading(&self, settings: &Settings) -> Result<(), TrustError> {
         let Some(path) = &settings.context_dir else { return Ok(()) };
         let Author::Record(_) = self.author else { return Ok(()) };
@@ -674,7 +669,7 @@ impl Trust {
 }
 
 impl Environment {
-    /// Holds a server that a variable names, with the variables that it is sent, against who set them.
+    /// Checks a server that a variable names, and the variables that it receives.
     ///
     /// # Errors
     /// A key would go to a server that the user did not choose.
@@ -684,7 +679,7 @@ impl Environment {
     }
 }
 
-/// What is sent to a server that was found has to be of the same file, unless the server is a well-known one.
+/// Unless a found server is well known, it may receive only values of the same file.
 fn check_url<'a>(
     author: &Author,
     url: &Url,
@@ -709,21 +704,21 @@ fn is_key_of_another(variable: &str, url: &Url) -> bool {
     PRESETS.iter().any(|preset| owner(&preset)) && !preset_at(url).any(|preset| owner(&preset))
 }
 
-/// The built-in providers whose server it is.
+/// The built-in providers with this server.
 fn preset_at(url: &Url) -> impl Iterator<Item = &'static Preset> {
     let origin = url.origin();
     PRESETS.iter().filter(move |preset| Url::parse(preset.base_url).is_ok_and(|known| known.origin() == origin))
 }
 
-/// The list price of a model at a server of a built-in provider, whatever the configuration calls that. Models of this
-/// machine have none: a server there that takes a key may pass requests on.
+/// The list price of a model on a built-in provider's server, under any name. Local models have none: a local server
+/// that takes a key may forward requests.
 fn list_price(url: &Url, model: &str) -> Option<Price> {
     let is_here = |preset: &&Preset| Url::parse(preset.base_url).is_ok_and(|known| known.host_str() == url.host_str());
     let mut presets = PRESETS.iter().filter(|preset| preset.api_key_env.is_some()).filter(is_here);
     presets.find_map(|preset| built_in_price(preset.name, model))
 }
 
-/// Whether the server at that URL is on this machine.
+/// Whether the URL's server is on this machine.
 pub fn is_on_this_machine(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| is_loopback(&url))
 }
@@ -764,7 +759,7 @@ mod tests {
         }
     }
 
-    /// The host decides what a model costs, and not what a found configuration calls the provider.
+    /// The host determines the price, regardless of the provider's name in a found configuration.
     #[test]
     fn a_found_price_is_held_against_the_list_of_the_host() {
         let mut settings = dialectic_record::debate::default_settings();
@@ -791,17 +786,17 @@ mod tests {
         let listed = built_in_price("openai", "gpt-4.1").unwrap();
         let held = price(&settings, "alias", "gpt-4.1").flatten().unwrap();
         assert!(listed.input_per_m_tok > 0.0);
-        // Each component by itself: what is higher counts.
+        // The maximum of each component.
         assert_eq!(held, Price { output_per_m_tok: 1000.0, ..listed });
         assert_eq!(price(&settings, "alias", "nobody-knows-this"), Some(None), "unpriced");
         assert_eq!(price(&settings, "ollama", "gpt-4.1"), Some(None), "no server that takes a key is free by its name");
-        // What the user says of a price counts wherever the server is.
+        // The user's own price applies to any server.
         let mut own = dialectic_record::debate::default_settings();
         own.prices.insert("gpt-4.1".to_owned(), Price::flat(5.0, None, 6.0));
         found.clone().and_own(&own).set_terms(&mut settings, &key);
         let held = price(&settings, "ollama", "gpt-4.1").flatten().unwrap();
         assert_eq!(held, Price::flat(5.0, Some(5.0), 1000.0));
-        // Without a key, and by the user's own word, the file counts.
+        // The file's price applies without a key and if the user wrote it.
         found.set_terms(&mut settings, &Environment::default());
         assert!(settings.terms.prices.is_empty());
         Trust::of_user().set_terms(&mut settings, &key);
@@ -831,10 +826,7 @@ mod tests {
         assert_eq!(environment.check_server("URL", &url, &["KEY", "UNSET"]), Ok(()));
         let others = Author::EnvFile(Path::new("other.env").into());
         let error = check_url(&others, &url, ["KEY"], &environment).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "KEY would go to https://models.example, because `other.env` says so, which was found and not named"
-        );
+        assert_eq!(error.to_string(), "KEY would go to https://models.example, because `other.env` says so");
         assert_eq!(error.hint().unwrap(), "if you trust that file, name it");
         assert_eq!(error.remedy().unwrap(), Remedy::NameEnvFile("other.env".into()));
     }

@@ -1,4 +1,4 @@
-//! Reading JSON out of what a model wrote: fenced, with prose around it, with braces inside strings.
+//! Reads JSON from model output: fenced, surrounded by prose, with braces inside strings.
 
 use serde::de::DeserializeOwned;
 
@@ -7,26 +7,26 @@ use dialectic_base::call::Cut;
 use super::mend::whole;
 use super::written::object_length;
 
-/// Why no answer could be read.
+/// Why an answer could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
-    /// There is nothing that could be a JSON object.
+    /// It contains no JSON object.
     #[error("it contains no JSON object")]
     NoObject,
-    /// It was unreadable, and cut before its end: that is why, more often than not.
+    /// It was unreadable and cut, which is the usual cause.
     #[error("{error}; the answer was cut {}", cut.how())]
     Cut {
-        /// Why it could not be read.
+        /// The reading error.
         error: String,
-        /// What cut it.
+        /// The cause of the cut.
         cut: Cut,
     },
-    /// It was unreadable, and asking again failed.
+    /// It was unreadable, and the second request failed.
     #[error("{error}, and asking again failed: {message}")]
     NoSecondChance {
-        /// Why it could not be read.
+        /// The reading error.
         error: String,
-        /// Why there is no second answer.
+        /// Why the second request failed.
         message: String,
     },
     /// The judge's answer has no assessment.
@@ -35,16 +35,16 @@ pub enum AnswerError {
     /// The judge's answer has no solution.
     #[error("it has no solution")]
     NoSolution,
-    /// What there is does not fit.
+    /// The object does not match.
     #[error("{message}")]
     Unfit {
-        /// Where and why.
+        /// The place and the problem.
         message: String,
     },
 }
 
 impl AnswerError {
-    /// The same of an answer that `cut` may have cut.
+    /// Adds that `cut` may be the cause.
     pub fn of_answer(self, cut: Option<Cut>) -> Self {
         match cut {
             Some(cut) => Self::Cut { error: self.to_string(), cut },
@@ -56,7 +56,7 @@ impl AnswerError {
 /// The first JSON object in `text` that is a `T`.
 ///
 /// # Errors
-/// When there is none; the message is that of the longest object that does not fit, for a second chance.
+/// No object matches; the message describes the longest one, for a second request.
 pub fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, AnswerError> {
     let mut closest: Option<(usize, AnswerError)> = None;
     for candidate in objects(text) {
@@ -79,22 +79,22 @@ pub fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, AnswerError> {
     Err(closest.map_or(AnswerError::NoObject, |(_, error)| error))
 }
 
-/// Every stretch of `text` that begins with `{` and may be an object: up to its closing brace, or, when it has
-/// none, to the end, so that the error tells the model that its answer was cut.
+/// Each stretch of `text` that begins with `{` and may be an object: up to its closing brace, or else to the end, so
+/// that the error can say that the answer was cut.
 fn objects(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let start = rest.find('{')?;
         let from = &rest[start..];
         let end = object_length(from);
-        // After something that is no object the next brace inside it may still begin one.
+        // The next brace may begin an object even if this one did not.
         rest = if end == from.len() { &from[1..] } else { &from[end..] };
         Some(&from[..end])
     })
     .take(MOST_CANDIDATES)
 }
 
-/// An answer with more braces than this that fit nothing is not JSON; looking further would take quadratic time.
+/// Text with more non-matching braces is not JSON; a longer search would take quadratic time.
 const MOST_CANDIDATES: usize = 64;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A question to a model up to a usable answer: one call, or more where what comes back cannot be read.
+//! Asks a model until its answer is usable: one call, or more if the answer cannot be read.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -21,39 +21,39 @@ use super::reply::{Ballot, Cast, Questions, RawJudgement, RoundScore};
 use super::written::without_approach;
 use super::{AnswerError, Assessment, Call, Written};
 
-/// Why a text is asked for its points once more.
+/// Why the points of a text are requested again.
 const NO_POINTS: &str = "it has no points in the form that was asked for";
 
-/// Receives each paid reply that is not yet a result, so that it is recorded before anything else happens.
+/// Receives each paid reply that is not yet a result, so that it is recorded first.
 pub type OnReply = Arc<dyn Fn(StoredReply, CallRecord) + Send + Sync>;
 
-/// A reply that an earlier run of the debate already paid for.
+/// A reply that an earlier run already paid for.
 pub type PaidReply = (StoredReply, CallRecord);
 
-/// A question, with what it needs on its way to an answer.
+/// A question with everything needed to get its answer.
 pub struct Ask {
-    /// Whom.
+    /// The model to call.
     pub caller: Caller,
-    /// What.
+    /// The request.
     pub request: Request,
-    /// Replies to it from an earlier run, oldest first; they are not paid again.
+    /// Replies from an earlier run, oldest first, which are not paid again.
     pub past: Vec<PaidReply>,
-    /// Told of each further reply that is not yet a result.
+    /// Receives each new reply that is not yet a result.
     pub on_reply: OnReply,
     /// The tools that the model may call; none for JSON answers.
     pub tools: Option<Tools>,
 }
 
-/// Tools on their way to a model.
+/// The tools for a question.
 #[derive(Clone)]
 pub struct Tools {
-    /// The tools.
+    /// The agent's tools.
     pub toolbox: Arc<Toolbox>,
-    /// How often the model may go on after tool results; failed calls count.
+    /// The maximum number of replies to tool results; failed calls count.
     pub limit: u32,
 }
 
-/// What the calls of one answer came to.
+/// The tool calls of one answer.
 #[derive(Default)]
 struct ToolLog {
     iterations: u32,
@@ -70,7 +70,7 @@ impl ToolLog {
         self.records.push(record);
     }
 
-    /// The text that the last call brought.
+    /// The final text with the tool calls.
     fn into_said(mut self, text: String, call: CallRecord) -> ParsedText {
         self.records.push(call.clone());
         let metadata = Metadata {
@@ -83,29 +83,29 @@ impl ToolLog {
     }
 }
 
-/// Runs the tools that a reply calls, one after the other, away from the engine's thread: they read files.
+/// Runs the tools that a reply calls, in order, on a blocking thread because they read files.
 async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall]) -> Vec<ToolResult> {
     let wanted = calls.to_vec();
     let run = spawn_blocking(move || wanted.iter().map(|call| toolbox.run(call)).collect());
-    // A tool that panics must not take the debate with it; the model is told.
+    // A panicking tool must not abort the debate; the model receives an error.
     run.await.unwrap_or_else(|_| calls.iter().map(|call| ToolResult::error(call, "the tool failed")).collect())
 }
 
-/// An answer in text.
+/// A text answer.
 #[derive(Debug, Clone)]
 struct ParsedText {
     /// The text.
     pub text: Arc<str>,
-    /// What the last call took; calls before it were told to [`Ask::on_reply`].
+    /// The last call; earlier ones were passed to [`Ask::on_reply`].
     pub call: CallRecord,
-    /// How it came about, all calls together.
+    /// The metadata of all its calls.
     pub metadata: Metadata,
-    /// What all calls took.
+    /// The records of all its calls.
     records: Vec<CallRecord>,
 }
 
 impl ParsedText {
-    /// With a further call, and the text that stands then.
+    /// Adds a call and replaces the text.
     fn and(mut self, text: Arc<str>, call: CallRecord) -> Self {
         self.records.push(call.clone());
         let Metadata { tool_calls, tool_results, tool_call_iterations, .. } = self.metadata;
@@ -115,29 +115,29 @@ impl ParsedText {
     }
 }
 
-/// An answer that stayed unreadable after a second chance.
+/// An answer that remained unreadable after a second request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
-    /// The first answer, as it came: the second is often but an apology.
+    /// The first answer: the second is often just an apology.
     pub raw: String,
-    /// Why the last could not be read.
+    /// Why the last answer could not be read.
     pub error: AnswerError,
 }
 
-/// The result of a call, with its cost.
+/// The result of a call and its cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestResult {
-    /// What it brought.
+    /// The parsed value.
     pub value: Value,
-    /// What its last request took; those before it were told to [`Ask::on_reply`].
+    /// Its last request; earlier ones were passed to [`Ask::on_reply`].
     pub call: CallRecord,
-    /// How it came about, all requests together.
+    /// The metadata of all its requests.
     pub metadata: Metadata,
-    /// What its text says of objections, where it says anything.
+    /// The objections in its text, if any.
     pub reading: Option<Box<Reading>>,
 }
 
-/// What a call can bring.
+/// The value of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// A text.
@@ -146,13 +146,13 @@ pub enum Value {
     Questions(Vec<String>),
     /// A score, 0 to 100.
     Score(f64),
-    /// A vote for somebody's text.
+    /// A vote for an agent's text.
     Choice(Cast<AgentId>),
     /// A vote for a word.
     Word(Cast<&'static str>),
     /// How decisions relate.
     Relations(Relations),
-    /// What stands against an agreement.
+    /// Objections to an agreement.
     Challenge(Challenge),
     /// The kinds of argument in texts.
     Kinds(Vec<Observation>),
@@ -160,25 +160,25 @@ pub enum Value {
     Judgement(Judgement),
     /// The answer of the debate.
     Solution(Box<Delivered>),
-    /// JSON that could not be read, also when it was asked for once more.
+    /// JSON that remained unreadable after a second request.
     Unreadable(AnswerError),
 }
 
 /// A solution, with its bare text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delivered {
-    /// The solution. Some of its assessment may be missing, which it says.
+    /// The solution. It notes which parts of its assessment are missing.
     pub solution: Solution,
-    /// What was written, its answers to the check included, without the assessment.
+    /// The text as written, including answers to the check, without the assessment.
     pub text: Arc<str>,
-    /// Whether the approach of the draft was given up.
+    /// Whether it abandoned the draft's approach.
     pub rethought: bool,
 }
 
-/// Makes a call, up to a usable answer.
+/// Makes a call until its answer is usable.
 ///
 /// # Errors
-/// The failure of the last request that could not be made good.
+/// The last request failed for good.
 pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResult, FailedCall> {
     let answered = value(ask, call, judge).await?;
     let text = match &answered.value {
@@ -277,11 +277,12 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
                     Ok((bare, read)) => (written.solution, reading) = (bare, read),
                     Err(error) => return Ok(RequestResult::of(Value::Unreadable(error), record)),
                 }
-                // Who writes the final text decides on the points of its check: what is not accepted is ruled on.
+                // The author of the final text decides the points of its check; points that are not accepted get
+                // rulings.
                 let answers = reading.as_ref().map_or(&[][..], |reading| &reading.answers);
                 listed.to_mut().extend(written.assessment.rule_by(answers, &call.checked));
             }
-            // What was ruled on a draft says nothing of a text that goes another way.
+            // Rulings on a draft do not apply to another approach.
             let standing = if rethought { &[][..] } else { &call.standing };
             let is_amended = if let Authorship::Based(base) = authorship {
                 let label = labels.iter().find(|(_, author)| **author == base.agent_id);
@@ -302,12 +303,12 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
     }
 }
 
-/// Whether who writes a draft anew may give up its approach.
+/// Whether the author of a new draft may abandon its approach.
 fn may_rethink(call: &Call) -> bool {
     call.step.delivery == Delivery::DraftIfRethought
 }
 
-/// Whether all that is known of a judge's answer is that it has no solution.
+/// Whether a judge's answer lacks its solution, and nothing else is known.
 fn is_without_solution(missing: Option<&AnswerError>) -> bool {
     let none = AnswerError::NoSolution.to_string();
     match missing {
@@ -317,15 +318,14 @@ fn is_without_solution(missing: Option<&AnswerError>) -> bool {
     }
 }
 
-/// A text that takes the place of a draft, without its answers, and what they were read to say. An incomplete one
-/// replaces nothing.
+/// The text that replaces a draft, without its answers, and those answers as read. A cut text replaces nothing.
 fn rewritten(call: &Call, text: &str, cut: Option<Cut>) -> Result<(String, Option<Reading>), AnswerError> {
     let reading = call.reads.as_ref().map(|reads| reads.read(text)).filter(Reading::says_something);
     let bare = reading.as_ref().map_or(Cow::Borrowed(text), |reading| reading.without_answers(text)).into_owned();
     let is_nothing = bare.trim().is_empty();
     match cut {
         _ if is_nothing => Err(AnswerError::NoSolution.of_answer(cut)),
-        Some(cut) => Err(AnswerError::Cut { error: "it is not whole".to_owned(), cut }),
+        Some(cut) => Err(AnswerError::Cut { error: "it is incomplete".to_owned(), cut }),
         None => Ok((bare, reading)),
     }
 }
@@ -337,11 +337,12 @@ impl RequestResult {
 }
 
 impl Ask {
-    /// Asks for text. While the model calls tools, runs them and asks again, up to `tools.limit` times; the last
-    /// call offers none, so that text comes back.
+    /// Asks for text. Runs the tools that the model calls and asks again, up to `tools.limit` times; the last call
+    /// offers
+    /// none, which forces a text.
     ///
     /// # Errors
-    /// When a call fails for good.
+    /// A call fails for good.
     async fn text(&mut self) -> Result<ParsedText, FailedCall> {
         let mut log = self.past_calls();
         loop {
@@ -349,7 +350,7 @@ impl Ask {
             self.request.tools = offered.map(|tools| tools.toolbox.specs()).unwrap_or_default();
             let toolbox = offered.map(|tools| Arc::clone(&tools.toolbox));
             let answered = match self.caller.call(&self.request).await {
-                // What the answer itself needs is kept free, what it might look up is not.
+                // The budget reserves the answer itself, but no look-ups.
                 Err(failed) if matches!(failed.error, ModelError::OverBudget { .. }) && toolbox.is_some() => {
                     self.tools = None;
                     continue;
@@ -374,7 +375,7 @@ impl Ask {
         }
     }
 
-    /// Tool calls that an earlier run paid for. They follow the question.
+    /// Tool calls that an earlier run paid for, appended to the question.
     fn past_calls(&mut self) -> ToolLog {
         let mut log = ToolLog::default();
         for (reply, record) in std::mem::take(&mut self.past) {
@@ -384,11 +385,11 @@ impl Ask {
         log
     }
 
-    /// Asks for a text with points, and once more for these where none can be read. Whatever becomes of the second
-    /// call, the first answer was paid for and is kept.
+    /// Asks for a text with points, and once more if none can be read. The first answer is kept even if the second call
+    /// fails.
     ///
     /// # Errors
-    /// When the first call fails for good.
+    /// The first call fails for good.
     async fn points(mut self, reads: &Reads) -> Result<(ParsedText, Option<Reading>), FailedCall> {
         let unread = self.past.iter().position(|(reply, _)| reply.parse_error.is_some());
         let mut unread = unread.map(|at| self.past.split_off(at)).unwrap_or_default();
@@ -419,7 +420,7 @@ impl Ask {
                 }
                 second.record
             }
-            // What was said is kept: it is asked again when the server is back.
+            // The first answer is kept; the request is repeated when the server is back.
             Err(failed) if failed.is_server_gone() => return Err(failed),
             Err(failed) => failed_call(&self.caller, &self.request, &failed),
         };
@@ -427,7 +428,7 @@ impl Ask {
         Ok((first.and(text, call), said(reading)))
     }
 
-    /// Puts a reply that called tools, and what they answered, after the question.
+    /// Appends a reply with tool calls and their results to the question.
     fn go_on(&mut self, reply: StoredReply) {
         self.request.turns.push(Turn::Assistant { text: reply.text, calls: reply.tool_calls });
         self.request.turns.push(Turn::ToolResults(reply.tool_results));
@@ -442,11 +443,12 @@ impl Ask {
         Ok(RequestResult::of(value.map_or_else(|unreadable| Value::Unreadable(unreadable.error), wrap), call))
     }
 
-    /// Asks for JSON that `read` understands, and once more with the reason when it does not. Whatever becomes of the
-    /// second call, the first answer was paid for and is kept.
+    /// Asks for JSON that `read` accepts, and once more with the error if it does not. The first answer is kept even if
+    /// the
+    /// second call fails.
     ///
     /// # Errors
-    /// When the first call fails for good.
+    /// The first call fails for good.
     pub async fn json<T>(
         self,
         read: impl Fn(&str) -> Result<T, AnswerError>,
@@ -458,11 +460,12 @@ impl Ask {
         })
     }
 
-    /// Asks for one of `words` with a reason, and once more for the points of a demand in which none can be read.
-    /// Whatever becomes of that call, the demand was made and is kept.
+    /// Asks for one of `words` with a reason, and once more for points if a demand has none that can be read. The
+    /// demand is
+    /// kept even if that call fails.
     ///
     /// # Errors
-    /// When the first call fails for good.
+    /// The first call fails for good.
     async fn word(self, words: &[&'static str], reads: Option<&Reads>) -> Result<RequestResult, FailedCall> {
         let (mut replies, mut request) = self.replies();
         let (mut cast, spoken) = match replies.json(&mut request, |text| Ballot::read_word(text, words)).await? {
@@ -496,12 +499,12 @@ impl Ask {
         Ok(RequestResult { value: Value::Word(cast), call, metadata, reading })
     }
 
-    /// Asks the judge for a solution with its assessment. Where the solution is missing, for all of it once more;
-    /// where the assessment is missing or `check` does not accept it, for that alone, with the request that `assess`
-    /// makes of the solution. The solution stands whatever becomes of that.
+    /// Asks the judge for a solution with its assessment. Repeats the request if the solution is missing. Requests only
+    /// the
+    /// assessment, with `assess`, if that is missing or `check` rejects it; the solution is kept even if this fails.
     ///
     /// # Errors
-    /// When the first call fails for good.
+    /// The first call fails for good.
     async fn written(
         self,
         assess: impl Fn(&str) -> Result<Option<Request>, PromptError> + Send,
@@ -555,7 +558,7 @@ impl Ask {
                     assessment.rulings.clone_from(&written.assessment.rulings);
                 }
                 let missing = accepted(&assessment, missing).map(|error| error.of_answer(second.call.cut()));
-                // Half an assessment is no better than the half that was there.
+                // A partial assessment does not replace another partial one.
                 if missing.is_none() || written.assessment == Assessment::default() {
                     written = Written { assessment, missing, ..written };
                 }
@@ -577,27 +580,27 @@ impl Ask {
     }
 }
 
-/// The judge's answer, with what it took to get all of it.
+/// The judge's answer and its calls.
 #[derive(Debug, Clone, PartialEq)]
 struct Solved {
     /// The answer.
     written: Written,
-    /// How the solution was cut, if it was.
+    /// The cut of the solution, if any.
     cut: Option<Cut>,
 }
 
-/// Replies to the requests of one question, one after the other: those of an earlier run, then new ones.
+/// The replies to one question in order: those of an earlier run, then new ones.
 struct Replies {
     caller: Caller,
     past: VecDeque<PaidReply>,
     on_reply: OnReply,
 }
 
-/// One of them.
+/// A reply.
 struct SpokenReply {
     text: String,
     call: CallRecord,
-    /// Whether it is on record already.
+    /// Whether it is already recorded.
     is_kept: bool,
 }
 
@@ -610,8 +613,8 @@ impl Replies {
         Ok(SpokenReply { text: answered.reply.text, call: answered.record, is_kept: false })
     }
 
-    /// A reply that `read` understands, asked for once more with the reason where it does not understand the first. The
-    /// other way out is what cannot be read, with the last call.
+    /// A reply that `read` accepts, requested again with the error if the first is unreadable. The error holds the
+    /// unreadable text and the last call.
     async fn json<T>(
         &mut self,
         request: &mut Request,
@@ -623,7 +626,7 @@ impl Replies {
             Err(error) => error.of_answer(first.call.cut()),
         };
         let raw = first.text.clone();
-        // The template is tested with every value; were it defective, the bare reason says enough.
+        // Tests render this template with every value; the bare reason is a sufficient fallback.
         let reason = error.to_string();
         let again = SecondChance { error: &reason }.render().unwrap_or_else(|_| reason.clone());
         go_on(request, &first.text, again);
@@ -633,7 +636,7 @@ impl Replies {
                 Ok(value) => Ok((value, second)),
                 Err(error) => Err((Unreadable { raw, error: error.of_answer(second.call.cut()) }, second.call)),
             },
-            // What was said is kept: it is asked again when the server is back.
+            // The first answer is kept; the request is repeated when the server is back.
             Err(failed) if failed.is_server_gone() => return Err(failed),
             Err(failed) => {
                 let error = AnswerError::NoSecondChance { error: reason, message: failed.error.to_string() };
@@ -642,7 +645,7 @@ impl Replies {
         })
     }
 
-    /// Sees to it that a reply which is no result yet is on record before the next call is made.
+    /// Records a reply that is not yet a result before the next call.
     fn keep(&self, heard: SpokenReply, error: &impl ToString) {
         if !heard.is_kept {
             (self.on_reply)(unreadable(heard.text, error), heard.call);
@@ -654,31 +657,30 @@ impl Replies {
     }
 }
 
-/// A reply in which what was asked for cannot be read.
 fn unreadable(text: String, error: &impl ToString) -> StoredReply {
     let parse_error = Some(error.to_string());
     StoredReply { text, tool_calls: Vec::new(), tool_results: Vec::new(), parse_error }
 }
 
-/// What a call took that failed for good.
+/// The record of a call that failed for good.
 fn failed_call(caller: &Caller, request: &Request, failed: &FailedCall) -> CallRecord {
     let unsent = caller.unsent(request);
     match failed.spent.as_deref() {
         Some(spent) => {
             CallRecord { tokens: spent.tokens, cost_usd: spent.cost_usd, attempts: failed.attempts, ..unsent }
         }
-        // It was never sent, or what its attempts took is in the books.
+        // Never sent, or its attempts are already charged.
         None => unsent,
     }
 }
 
-/// The request for the points of a text in which none can be read.
+/// The request for the missing points of a text.
 fn points_once_more() -> String {
-    // The template is tested; were it defective, the form alone says enough.
+    // Tests render this template; the form alone is a sufficient fallback.
     NoPoints {}.render().unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())
 }
 
-/// Puts an answer, and what is said to it, after a question.
+/// Appends an answer and a response to a question.
 fn go_on(request: &mut Request, text: &str, said: String) {
     request.turns.push(Turn::Assistant { text: text.to_owned(), calls: Vec::new() });
     request.turns.push(Turn::User(said));

@@ -1,4 +1,4 @@
-//! From a step to a call: what is asked, and what is needed to read the answer.
+//! Turns a step into a call: the request, and the data for reading its answer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,65 +28,65 @@ use super::texts::{
 };
 use super::{Agent, Labels, Panel};
 
-/// Characters that texts may take which are only mentioned.
+/// The characters of texts that are only mentioned.
 const MENTIONS: usize = 8000;
-/// Characters of a text that is looked through for its kinds of argument, and of all of them together.
+/// The characters of texts examined for kinds of argument, per text and in total.
 const OBSERVED: usize = 24_000;
-/// Characters of a word with the space after it, about: models count words better.
+/// The approximate length of a word with its space: models count words better than characters.
 const CHARACTERS_PER_WORD: usize = 7;
-/// Where the texts belong in a summary prompt of the user's.
+/// The placeholder for the texts in a user's summary prompt.
 const CONTENT: &str = "{content}";
 
-/// What every prompt of a debate begins with. The same bytes for all, so that providers can cache them.
+/// The beginning of every prompt in a debate. Identical bytes let providers cache it.
 #[derive(Debug, Clone)]
 pub struct SharedPrompt {
     system: Arc<str>,
     beginning: Arc<str>,
 }
 
-/// A call, ready to be made.
+/// A prepared call.
 #[derive(Clone)]
 pub struct Call {
-    /// Which step it is.
+    /// The protocol's step.
     pub step: Step,
-    /// What is sent.
+    /// The request to send.
     pub request: Request,
-    /// Who is behind the labels in it.
+    /// The authors of the labels in the request.
     pub labels: Labels,
-    /// Characters of the debate's texts that it shows when nothing is shortened.
+    /// The characters of the debate's texts that it shows without shortening.
     pub length: usize,
-    /// How many characters more its lists of points could have taken, where they leave some out.
+    /// The characters missing for points that its lists left out.
     pub room: usize,
-    /// The text that the judge assesses, where that is the solution as it stands.
+    /// The solution that the judge only assesses.
     pub(super) kept: Arc<str>,
-    /// What the answer is read for beside what it is.
+    /// How to read objections in the answer.
     pub(super) reads: Option<Reads>,
-    /// The decisions that are shown, in their order.
+    /// The decisions shown, in order.
     pub(super) decisions: Vec<String>,
-    /// The major requirements that are shown, in their order.
+    /// The major requirements shown, in order.
     pub(super) requirements: Vec<String>,
-    /// The calls whose texts are shown under numbers, in their order.
+    /// The calls whose texts are shown under numbers, in order.
     pub(super) numbered: Vec<CallKey>,
-    /// What is scored.
+    /// The scored criteria.
     pub(super) criteria: Vec<String>,
-    /// The open points that the judge rules on, or the accepted ones for which a checker looks, in the order of its list.
+    /// The open points for the judge's rulings, or the accepted ones for the checker, in the order of the list.
     pub listed: Vec<Objection>,
-    /// The points of the check that a final text by the judge answers, and accepted ones that were not found.
+    /// The points of the check that the judge's final text answers, and accepted points that were not found.
     pub(super) checked: Vec<Objection>,
-    /// What the judge ruled on the draft that its final text takes the place of.
+    /// The judge's rulings on the draft that its final text replaces.
     pub(super) standing: Vec<Ruling>,
-    /// Makes the request for the assessment alone of a solution that came without one.
+    /// Builds the request for a missing assessment.
     pub(super) assess: Option<MakeAssessment>,
 }
 
-/// Makes a request from a solution.
+/// Builds a request from a solution.
 pub(super) type MakeAssessment = Arc<dyn Fn(&str) -> Result<Request, PromptError> + Send + Sync>;
 
 impl SharedPrompt {
-    /// Of a debate by `protocol`, with what it has been told until now.
+    /// The prompt of a debate by `protocol` at its current state.
     ///
     /// # Errors
-    /// A defect of the template.
+    /// The template is defective.
     pub fn of(protocol: &Protocol, debate: &Debate) -> Result<Self, PromptError> {
         let questions = debate.questions();
         let clarifications: Vec<_> = questions
@@ -117,7 +117,7 @@ impl SharedPrompt {
         self.request_as(agent, agent.role.own_system.as_deref(), history, body, answer)
     }
 
-    /// The same in the name of nobody, where `own_system` is absent.
+    /// A request without an agent's system prompt if `own_system` is `None`.
     fn request_as(
         &self,
         agent: &Agent,
@@ -131,7 +131,7 @@ impl SharedPrompt {
             model: settings.model.as_str().into(),
             temperature: settings.temperature,
             max_tokens: settings.max_tokens,
-            // Providers cache equal beginnings, so shared parts come before an agent's own.
+            // Providers cache identical beginnings, so shared parts precede an agent's own.
             system: own_system
                 .map_or_else(|| Arc::clone(&self.system), |own| format!("{}\n\n{own}", self.system).into()),
             prompt: prompt::compose(&self.beginning, history, body),
@@ -142,7 +142,7 @@ impl SharedPrompt {
     }
 }
 
-/// The texts that a call shows.
+/// The texts in a request.
 #[derive(Default)]
 struct ShownTexts<'a> {
     inputs: Vec<&'a Arc<Contribution>>,
@@ -166,7 +166,7 @@ struct ShownTexts<'a> {
 }
 
 impl<'a> ShownTexts<'a> {
-    /// What `step` shows. Of the texts that can be shortened there is room for so many characters.
+    /// The texts of `step`; those that can be shortened get `room` characters.
     fn of(
         debate: &'a Debate,
         step: &Step,
@@ -250,7 +250,7 @@ impl<'a> ShownTexts<'a> {
         })
     }
 
-    /// The finished debate for a question about it: with names, since nothing is decided any more.
+    /// The finished debate for a follow-up question, with names because no further decision depends on them.
     fn of_record(debate: &'a Debate, step: &Step, room: usize) -> Self {
         let number = usize::from(step.key.pass);
         let (earlier, asked) = debate.follow_ups.split_at(number.saturating_sub(1).min(debate.follow_ups.len()));
@@ -274,7 +274,7 @@ impl<'a> ShownTexts<'a> {
         Self { points, parts, question, length, ..Self::default() }
     }
 
-    /// What the inputs of a step decide.
+    /// The decisions of a step's inputs.
     fn of_decisions(debate: &'a Debate, step: &Step) -> Self {
         let wordings = debate.decisions_of(&step.inputs).wordings;
         let decisions: Vec<String> = wordings.into_iter().map(|wording| wording.decision).collect();
@@ -282,8 +282,7 @@ impl<'a> ShownTexts<'a> {
         Self { decisions, requirements: major_requirements(&debate.problem), length, ..Self::default() }
     }
 
-    /// The inputs of a step under their numbers in the debate, without their authors; the agent's own apart from the
-    /// others.
+    /// The inputs of a step under their numbers, without authors; the agent's own text is separate.
     fn of_texts(debate: &'a Debate, step: &Step, room: usize) -> Self {
         let is_own = |one: &&Arc<Contribution>| one.agent_id == step.key.agent_id;
         let (inputs, there): (Vec<_>, Vec<_>) =
@@ -321,7 +320,7 @@ impl<'a> ShownTexts<'a> {
         self.entries.iter().map(Titled::entry).collect()
     }
 
-    /// The texts of a summary as they stand in a prompt.
+    /// The texts of a summary as shown in a prompt.
     fn content(&self) -> Result<String, PromptError> {
         if self.rounds.is_empty() {
             History { entries: &self.entries() }.render()
@@ -332,18 +331,17 @@ impl<'a> ShownTexts<'a> {
 }
 
 impl Call {
-    /// The same, with its answer to be read for what it says of objections.
+    /// Marks the answer to be read for objections.
     pub fn to_be_read(self, debate: &Debate) -> Self {
         let reads = Reads::of(debate, &self.step.key, &self.step.inputs);
         Self { reads, ..self }
     }
 }
 
-/// Makes the call of `agent` that `step` asks for. Of the debate's texts there is room for `room` characters, where they can be
-/// shortened.
+/// Prepares the call of `agent` for `step`. Texts that can be shortened get `room` characters.
 ///
 /// # Errors
-/// A defect of a template.
+/// A template is defective.
 pub fn prepare(
     panel: &Panel,
     agent: &Agent,
@@ -355,7 +353,7 @@ pub fn prepare(
     question(panel, agent, shared, debate, step, room)
 }
 
-/// The call that asks what a step's prompt says.
+/// The call with the question of a step's prompt.
 #[expect(clippy::too_many_lines, reason = "a line for each value of a prompt and each kind of answer")]
 fn question(
     panel: &Panel,
@@ -370,7 +368,7 @@ fn question(
     let shown = ShownTexts::of(debate, step, room, &numbers)?;
     let mut role = agent.role.focusing(step.prompt.focus);
     let focus;
-    // A summary prompt of the user's may say where the texts belong; then they stand there and nowhere else.
+    // A user's summary prompt may contain a placeholder for the texts.
     let places_texts = step.answer == OutputSpec::Summary && role.focus.contains(CONTENT);
     if places_texts {
         focus = role.focus.replace(CONTENT, &shown.content()?);
@@ -416,7 +414,7 @@ fn question(
         | OutputSpec::Check(_)
         | OutputSpec::Amendment
         | OutputSpec::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => None,
-        // The judge adds its assessment to a text that stands as it is.
+        // The judge only adds its assessment to an existing text.
         OutputSpec::Solution(Authorship::Kept(_)) => Some(reply::assessment(false, shown.points.is_some())),
         OutputSpec::Questions { .. } => Some(Arc::new(Questions::schema())),
         OutputSpec::Score(_) => Some(Arc::new(RoundScore::schema())),
@@ -428,7 +426,7 @@ fn question(
         OutputSpec::Judgement => Some(Arc::new(RawJudgement::schema(&shown.labels, &criteria))),
         OutputSpec::Scores(_) => Some(Arc::new(RawScores::schema(&shown.labels, &criteria))),
     };
-    // Who checks a draft has no role.
+    // A checker has no role.
     let own_system = agent.role.own_system.as_deref().filter(|_| !matches!(step.answer, OutputSpec::Check(_)));
     let request = shared.request_as(agent, own_system, shown.history.as_deref(), &body, answer);
     let (kept, assess) = match &step.answer {
@@ -480,27 +478,26 @@ fn question(
     })
 }
 
-/// The points of the newest draft's check and the accepted ones that it did not find, for a final text by the judge, which
-/// answers them.
+/// The points of the newest check, and accepted points that it did not find, for the judge's final text.
 fn points_of_check(debate: &Debate, step: &Step) -> Vec<Objection> {
     let is_final = step.shows == PromptContext::Draft && step.answer == OutputSpec::Solution(Authorship::Judge);
     let draft = debate.newest_draft().filter(|_| is_final);
     draft.map(|draft| answered_at_the_end(&Ledger::of(debate), &draft)).unwrap_or_default()
 }
 
-/// What the judge of a step looks at.
+/// The criteria of the judge in a step.
 fn criteria_for<'a>(debate: &'a Debate, step: &Step) -> Vec<&'a str> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     if let OutputSpec::Scores(default) = &step.answer { criteria_or(settings, default) } else { criteria(settings) }
 }
 
-/// The label of the candidate that a step builds its solution on.
+/// The label of the candidate on which a step builds its solution.
 fn base_of<'a>(step: &Step, labels: &'a Labels) -> Option<&'a str> {
     let OutputSpec::Solution(Authorship::Based(key)) = &step.answer else { return None };
     labels.iter().find(|(_, author)| **author == key.agent_id).map(|(label, _)| label)
 }
 
-/// The last round and what came before it, in parts. There is room for so many characters.
+/// The last round and the earlier parts, in `room` characters.
 fn whole_debate(debate: &Debate, room: usize) -> Vec<(&'static str, Vec<Titled<'_>>)> {
     let histories = wants_histories(debate);
     let mut last = final_texts(debate, histories);
@@ -521,8 +518,7 @@ fn whole_debate(debate: &Debate, room: usize) -> Vec<(&'static str, Vec<Titled<'
     parts
 }
 
-/// The points that were accepted in the last round and rechecked by nobody, as far as the writer of a solution is to
-/// know.
+/// The points accepted in the last round and never rechecked, for the author of a solution.
 fn claims(debate: &Debate, step: &Step) -> String {
     if !matches!(step.answer, OutputSpec::Solution(_)) {
         return String::new();
@@ -531,7 +527,7 @@ fn claims(debate: &Debate, step: &Step) -> String {
     ledger.claimed_last(debate).into_iter().map(Objection::with_place).collect::<Vec<_>>().join(", ")
 }
 
-/// What reviewers say of whole approaches, an item for each.
+/// An item for each review's remarks on whole approaches.
 fn approaches(debate: &Debate) -> String {
     let item = |(by, one): &(&AgentId, &GivenUp)| {
         let whose = match &one.target {
@@ -544,19 +540,19 @@ fn approaches(debate: &Debate) -> String {
     Ledger::given_up(debate).iter().map(item).collect::<Vec<_>>().join("\n")
 }
 
-/// The texts of a step without the critiques whose points stand in a list of its prompt.
+/// The texts of a step, without critiques whose points are listed in its prompt.
 fn unread(mut inputs: Vec<&Arc<Contribution>>) -> Vec<&Arc<Contribution>> {
     inputs.retain(|one| one.target_agent_id.is_none() || !has_points(one));
     inputs
 }
 
-/// The number of each agent's text, as prompts show it.
+/// The number of each agent's text in prompts.
 fn numbers(debate: &Debate) -> BTreeMap<AgentId, String> {
     let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
     agents.map(|agent| (agent.id.clone(), number(debate, &agent.id))).collect()
 }
 
-/// What asks for the assessment of a solution alone.
+/// Builds requests for the missing assessment of a solution.
 fn assessing(shared: &SharedPrompt, agent: &Agent, authorship: &Authorship, shown: &ShownTexts<'_>) -> MakeAssessment {
     let (shared, agent) = (shared.clone(), agent.clone());
     let is_amended = *authorship == Authorship::Amended;
@@ -567,7 +563,7 @@ fn assessing(shared: &SharedPrompt, agent: &Agent, authorship: &Authorship, show
     Arc::new(move |solution| assess(&shared, &agent, solution, &labels, &texts, (points.as_deref(), answered)))
 }
 
-/// Asks for an assessment of `solution`, which may amend one of `candidates`.
+/// Requests an assessment of `solution`, which may amend one of `candidates`.
 fn assess(
     shared: &SharedPrompt,
     judge: &Agent,

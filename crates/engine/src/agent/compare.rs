@@ -1,5 +1,5 @@
-//! Answers of the judge that compare texts: how decisions relate, what stands against an agreement, scores by
-//! criterion, and kinds of argument.
+//! The judge's comparisons: relations of decisions, objections to an agreement, scores by criterion, and kinds of
+//! argument.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ fn unfit(message: impl Into<String>) -> AnswerError {
     AnswerError::Unfit { message: message.into() }
 }
 
-/// How decisions relate: a row for each, by their numbers in the prompt.
+/// A row for each decision, by numbers in the prompt.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct RawRelations {
     #[schemars(length(max = 200))]
@@ -57,7 +57,7 @@ impl RawRelations {
         answer
     }
 
-    /// Every decision needs a row, so that decisions without a pair are unrelated by the judge's word.
+    /// Every decision needs a row, so that an absent relation is the judge's statement.
     pub(super) fn read(text: &str, decisions: &[String], requirements: &[String]) -> Result<Relations, AnswerError> {
         let Self { decisions: rows } = read_json(text)?;
         let name = |number: usize| {
@@ -70,7 +70,7 @@ impl RawRelations {
         for row in rows {
             let decision = name(row.decision)?;
             seen.insert(row.decision);
-            // Of two that are said to be both, the doubt counts: it comes last.
+            // If a pair is listed under both, the weaker relation wins: it comes last.
             for (others, relation) in [(&row.same, Relation::Same), (&row.opposite, Relation::Opposite)] {
                 for other in others.iter().filter(|other| **other != row.decision) {
                     name(*other)?;
@@ -99,7 +99,7 @@ impl RawRelations {
     }
 }
 
-/// What stands against an agreement.
+/// Objections to an agreement.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct RawChallenge {
     #[schemars(length(max = 6), inner(length(max = 600)))]
@@ -170,13 +170,13 @@ impl RawScores {
         let row = &mut answer.schema["properties"]["candidates"]["items"]["properties"];
         row["candidate"] = json!({ "type": "string", "enum": candidates });
         row["scores"]["items"]["properties"]["criterion"] = json!({ "type": "string", "enum": criteria });
-        // A model that rambles is held to as many as there are, where its server heeds that.
+        // Bounds the lists of rambling models, if the server supports it.
         row["scores"]["maxItems"] = json!(criteria.len());
         answer.schema["properties"]["candidates"]["maxItems"] = json!(candidates.len());
         answer
     }
 
-    /// Every candidate has to have a score on every criterion; what counts is their mean.
+    /// Every candidate needs a score on every criterion; the result is their mean.
     pub(super) fn read(text: &str, labels: &Labels, criteria: &[&str], pass: u8) -> Result<Judgement, AnswerError> {
         let Self { candidates, reasoning } = read_json(text)?;
         let mut by_criterion: BTreeMap<AgentId, BTreeMap<String, f64>> = BTreeMap::new();
@@ -217,7 +217,7 @@ impl RawScores {
     }
 }
 
-/// The kinds of argument in texts, by their numbers in the prompt.
+/// The kinds of argument in texts, by numbers in the prompt.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct RawKinds {
     #[schemars(length(max = 100))]

@@ -1,15 +1,15 @@
-//! What keeps the texts of a debate from agreeing, as agents are told at the start of the next round: matters that
-//! texts decide differently, objections to an agreement, and what the winning text lacks.
+//! The disputed matters that agents see at the start of the next round: differing decisions, objections to an
+//! agreement, and faults of the winning text.
 
 use dialectic_base::markdown::{single_spaced, truncate};
 use dialectic_record::debate::{AgentId, Debate, Matter};
 
-/// Characters of a decision, a claim or a point.
+/// The maximum characters of a decision, claim or point.
 const ITEM: usize = 300;
-/// Matters that are listed at most.
+/// The maximum number of matters.
 const MATTERS: usize = 12;
 
-/// What an agent is told before round `round`; nothing where there is nothing to tell.
+/// The disputed matters for an agent before `round`; `None` if there are none.
 pub(super) fn dispute(debate: &Debate, agent: &AgentId, round: u32) -> Option<String> {
     let before = round.checked_sub(1)?;
     let mut parts: Vec<String> = Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn dispute(debate: &Debate, agent: &AgentId, round: u32) -> Option<St
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
-/// The decisions of a matter, each with how many hold it.
+/// The decisions of a matter, each with the number of its supporters.
 fn on_one_line(matter: &Matter, agent: &AgentId) -> String {
     let decisions: Vec<String> = matter
         .decisions

@@ -1,4 +1,4 @@
-//! What the check of a draft shows: to its checkers, and to who writes the text that takes its place.
+//! The draft and its points, as shown to its checkers and to the author of the final text.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) struct DraftTexts {
     text: String,
     assessment: String,
     lens: Option<Lens>,
-    /// Accepted ones: for a checker to find, or that were not found.
+    /// Accepted points that a checker should find, or did not find.
     pub(super) accepted: ListedPoints,
     points: String,
     may_rethink: bool,
@@ -27,7 +27,7 @@ pub(super) struct DraftTexts {
 }
 
 impl DraftTexts {
-    /// What `step` shows of the newest draft.
+    /// The newest draft as `step` shows it.
     pub(super) fn of(debate: &Debate, step: &Step) -> Option<Self> {
         let draft = debate.newest_draft()?;
         let text = draft.text.without_answers().into_owned();
@@ -73,12 +73,12 @@ impl DraftTexts {
         [&self.text, &self.assessment, &self.accepted.text, &self.points].into_iter().map(|text| length(text)).sum()
     }
 
-    /// How many characters more its list of accepted points could have taken.
+    /// The characters missing for accepted points that the list left out.
     pub(super) fn room(&self) -> usize {
         self.accepted.room
     }
 
-    /// As it stands in a prompt.
+    /// The draft as shown in a prompt.
     pub(super) fn shown(&self) -> CheckedDraft<'_> {
         CheckedDraft {
             text: &self.text,
@@ -92,7 +92,7 @@ impl DraftTexts {
     }
 }
 
-/// What the writer of a draft says of it, as lists.
+/// The draft's assessment as lists.
 fn assessment(draft: &Solution) -> String {
     let partly = draft.partly_fulfilled.iter().map(|one| {
         let PartlyFulfilled { requirement, holds, fails } = one;
@@ -113,7 +113,7 @@ fn assessment(draft: &Solution) -> String {
     lists.map(list).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The points of the debate that were accepted, whole, each with what its author says was changed.
+/// The accepted points of the debate in full, each with its author's changes.
 fn accepted(debate: &Debate) -> ListedPoints {
     let ledger = Ledger::of(debate);
     ListedPoints::new(&ledger.to_verify(debate), |one| {
@@ -146,7 +146,7 @@ fn demands(debate: &Debate, step: &Step) -> String {
     demanded.map(|one| format!("- {} {}", one.number(), whole(&one.point))).collect::<Vec<_>>().join("\n")
 }
 
-/// The accepted points that the check did not find in a draft, each with what the checker says.
+/// The accepted points that the check did not find in the draft, each with the checker's remark.
 fn not_found(debate: &Debate, draft: &Draft<'_>) -> ListedPoints {
     let ledger = Ledger::of(debate);
     let readings = draft.checks.iter().filter_map(|one| one.reading.as_ref());
@@ -160,7 +160,7 @@ fn not_found(debate: &Debate, draft: &Draft<'_>) -> ListedPoints {
     })
 }
 
-/// The headings of the sections of a text whose lines are not those of the one before.
+/// The headings of sections that changed since `before`.
 fn changed(before: &str, now: &str) -> Vec<String> {
     let known = sections(before);
     let is_new =
@@ -168,7 +168,7 @@ fn changed(before: &str, now: &str) -> Vec<String> {
     sections(now).into_iter().filter(is_new).map(|(heading, _)| heading.to_owned()).collect()
 }
 
-/// The sections of a text under their headings; what stands ahead of the first is its beginning.
+/// The sections of a text by heading; text before the first heading is its beginning.
 fn sections(text: &str) -> Vec<(&str, Vec<&str>)> {
     let mut sections = vec![("(the beginning)", Vec::new())];
     let mut is_code = false;
@@ -183,7 +183,7 @@ fn sections(text: &str) -> Vec<(&str, Vec<&str>)> {
     sections
 }
 
-/// A point on one line, with nothing left out.
+/// A whole point on one line.
 fn whole(point: &Point) -> String {
     let resolution =
         point.resolution.as_deref().map(|how| format!(" Resolved by: {}", single_spaced(how))).unwrap_or_default();

@@ -1,5 +1,4 @@
-//! Texts for a prompt that has no room for all of them: newest first up to a bound, long ones as their points, or all
-//! cut to one length.
+//! Fits texts into a prompt: newest first up to a bound, long ones as their points, or all cut to one length.
 
 use std::borrow::Cow;
 
@@ -7,15 +6,15 @@ use dialectic_base::figures::thousands;
 use dialectic_base::markdown::{single_spaced, truncate};
 use dialectic_record::prompt::TitledText;
 
-/// Characters that are shown of a text that does not get a place of its own.
+/// The characters shown of a text that is only mentioned.
 const SKETCH: usize = 120;
-/// Lines of texts that are only mentioned; still older ones are counted, or the cost of a debate would grow with the
-/// square of its rounds.
+/// The maximum number of texts that are mentioned; older ones are only counted, or the cost would grow with the square
+/// of the rounds.
 const MOST_LINES: usize = 40;
-/// The title under which texts are only mentioned.
+/// The title of mentioned texts.
 const OVERVIEW: &str = "Older texts, one line each";
 
-/// A text under a title.
+/// A text with a title.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Titled<'a> {
     pub(super) title: String,
@@ -32,18 +31,18 @@ impl<'a> Titled<'a> {
     }
 }
 
-/// How many characters a text has.
+/// The length in characters.
 pub(super) fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// How many characters texts have together.
+/// The total length in characters.
 pub(super) fn total(texts: &[Titled<'_>]) -> usize {
     texts.iter().map(|one| length(&one.text)).sum()
 }
 
-/// As many of `texts`, which come newest first, as fit into `limit` characters; the others as a line each. The newest
-/// is shown in any case, cut where it has to be.
+/// The `texts`, newest first, that fit into `limit` characters; the others as a line each. Always shows the newest, cut
+/// if necessary.
 pub(super) fn bounded(texts: Vec<Titled<'_>>, limit: usize) -> Vec<Titled<'_>> {
     let mut room = limit;
     let fitting = texts.iter().take_while(|one| {
@@ -75,8 +74,8 @@ fn sketch(one: &Titled<'_>) -> String {
     format!("- {} ({size} characters): {}{ellipsis}", one.title, truncate(&words, SKETCH))
 }
 
-/// The first `chars` characters of a text, and how much is left out. A text that fits is as it was. A remedy is left
-/// out as a whole rather than cut: half of one is a wrong one.
+/// The first `chars` characters of a text, and a note of the omitted length. Short texts are unchanged. Omits a remedy
+/// rather than cutting it, since half a remedy is wrong.
 pub(super) fn cut(text: &str, chars: usize) -> String {
     if length(text) <= chars {
         return text.to_owned();
@@ -86,15 +85,15 @@ pub(super) fn cut(text: &str, chars: usize) -> String {
     format!("{}\n[… {} more characters are left out here]", kept.trim_end(), thousands(left_out as u64))
 }
 
-/// The first `chars` characters of a summary, without a remedy that would be cut.
+/// The first `chars` characters of a summary, without a partial remedy.
 pub fn cut_summary(text: &str, chars: usize) -> &str {
     before_cut_remedy(text, truncate(text, chars)).trim_end()
 }
 
-/// What a critic writes before a remedy.
+/// The marker of a remedy in a critique.
 const REMEDY: &str = "Resolved by";
 
-/// The beginning `kept` of `text`, without the remedy in its last line where that goes on after it.
+/// `kept`, the beginning of `text`, without a remedy that the cut would split.
 fn before_cut_remedy<'a>(text: &str, kept: &'a str) -> &'a str {
     let is_whole = text[kept.len()..].is_empty() || text[kept.len()..].starts_with('\n');
     let line = kept.rfind('\n').map_or(0, |end| end + 1);
@@ -104,7 +103,7 @@ fn before_cut_remedy<'a>(text: &str, kept: &'a str) -> &'a str {
     }
 }
 
-/// Cuts the longest of `texts` to one length, so that together they have `room` characters at most.
+/// Cuts the longest `texts` to one length, so that all fit into `room` characters.
 pub(super) fn shorten(texts: &mut [Titled<'_>], room: usize) {
     let mut lengths: Vec<usize> = texts.iter().map(|one| length(&one.text)).collect();
     lengths.sort_unstable();
@@ -122,8 +121,8 @@ pub(super) fn shorten(texts: &mut [Titled<'_>], room: usize) {
     }
 }
 
-/// A critique of more than `limit` characters as its numbered points, each cut to an equal share; one without such
-/// points is cut as a whole.
+/// Shortens a critique to about `limit` characters: each numbered point gets an equal share. A critique without points
+/// is cut as a whole.
 pub(super) fn as_points(critique: &str, limit: usize) -> Cow<'_, str> {
     if length(critique) <= limit {
         return Cow::Borrowed(critique);
@@ -132,11 +131,11 @@ pub(super) fn as_points(critique: &str, limit: usize) -> Cow<'_, str> {
     if points.len() < 2 {
         return cut(critique, limit).into();
     }
-    // Remedies are kept whole: what goes wrong can be told in fewer words.
+    // Keeps remedies whole: a fault survives shortening better.
     let parts: Vec<(&str, &str)> = points.into_iter().map(|point| point.split_at(remedy_of(point))).collect();
     let remedies: usize = parts.iter().map(|(_, remedy)| length(remedy)).sum();
     let mut faults: Vec<Titled<'_>> = parts.iter().map(|(fault, _)| Titled::new("", *fault)).collect();
-    // Room for the line that says how much of a point is left out.
+    // Room for the notes of omitted characters.
     let marks = faults.len() * 50;
     let room = limit.saturating_sub(marks + remedies).max(faults.len() * SKETCH);
     shorten(&mut faults, room);
@@ -147,18 +146,18 @@ pub(super) fn as_points(critique: &str, limit: usize) -> Cow<'_, str> {
     points.collect::<Vec<_>>().join("\n").into()
 }
 
-/// Where in a point its remedy begins; its end where it has none.
+/// The offset of a point's remedy, or the point's length.
 fn remedy_of(point: &str) -> usize {
     point.rfind(REMEDY).unwrap_or(point.len())
 }
 
-/// The numbered points of a critique with their text, ignoring what precedes the first.
+/// The numbered points of a critique, without the text before them.
 fn points(critique: &str) -> Vec<&str> {
     let mut starts = Vec::new();
     let (mut at, mut in_code, mut next) = (0, false, 1_u32);
     for line in critique.split_inclusive('\n') {
         in_code ^= line.trim_start().starts_with("```");
-        // Lists inside a point begin again at 1; the points themselves count on.
+        // Nested lists restart at 1, while points continue.
         if !in_code && number_of(line).is_some_and(|number| number == next) {
             starts.push(at);
             next += 1;
@@ -169,7 +168,7 @@ fn points(critique: &str) -> Vec<&str> {
     starts.iter().zip(ends).map(|(start, end)| critique[*start..end].trim_end()).collect()
 }
 
-/// The number that a line begins with: `1.`, `**1.`, `### 1)`, `Point 1:`.
+/// The number at the beginning of a line: `1.`, `**1.`, `### 1)`, `Point 1:`.
 fn number_of(line: &str) -> Option<u32> {
     let plain = line.trim_start_matches(['#', '*', ' ', '_']);
     let plain = plain.strip_prefix("Point ").unwrap_or(plain);
@@ -260,7 +259,7 @@ mod tests {
             prop_assert!(kept <= room);
             let all: usize = lengths.iter().sum();
             prop_assert!(all > room || kept == all);
-            // No more is lost than rounding takes.
+            // Loses at most the rounding error.
             prop_assert!(all <= room || kept + lengths.len() >= room);
         }
     }

@@ -1,19 +1,19 @@
-//! Names hidden behind labels, so that they do not decide: numbers for texts, colours for debaters.
+//! Labels that hide names, to avoid bias: numbers for texts, colours for debaters.
 
 use dialectic_base::markdown::inline;
 use dialectic_record::debate::{AgentId, AgentSettings};
 
 use super::AnswerError;
 
-/// What stands before the number of a text.
+/// The word before a text's number.
 pub(super) const TEXT: &str = "Text";
-/// What stands before the colour of a debater, where the judge reads what was said.
+/// The word before a debater's colour in the judge's prompts.
 pub(super) const DEBATER: &str = "Debater";
-/// The colours: words that speeches seldom use for anything else.
+/// Colours that rarely occur in speeches.
 const COLOURS: [&str; 12] =
     ["Indigo", "Amber", "Teal", "Crimson", "Olive", "Violet", "Coral", "Slate", "Saffron", "Magenta", "Cobalt", "Jade"];
 
-/// Labels in place of authors.
+/// Labels for authors.
 #[derive(Debug, Clone, Default)]
 pub struct Labels(Vec<Label>);
 
@@ -25,13 +25,13 @@ struct Label {
 }
 
 impl Labels {
-    /// Texts under their numbers.
+    /// Numbers for texts.
     pub(super) fn of_texts(numbered: impl IntoIterator<Item = (String, AgentId)>) -> Self {
         let label = |(word, author): (String, AgentId)| Label { word, name: author.to_string(), author };
         Self(numbered.into_iter().map(label).collect())
     }
 
-    /// Debaters under colours, in this order.
+    /// Colours for debaters, in this order.
     pub(super) fn of_debaters<'a>(debaters: impl IntoIterator<Item = &'a AgentSettings>) -> Self {
         let label = |(place, agent): (usize, &AgentSettings)| Label {
             word: colour(place),
@@ -46,22 +46,20 @@ impl Labels {
         self.0.iter().map(|label| (label.word.as_str(), &label.author))
     }
 
-    /// The label of an author.
     pub(super) fn label(&self, author: &AgentId) -> Option<&str> {
         self.iter().find(|(_, known)| *known == author).map(|(label, _)| label)
     }
 
-    /// `text` with labels in place of the debaters' names.
+    /// `text` with the debaters' names replaced by labels.
     pub(super) fn hide(&self, text: &str) -> String {
         let names = self.0.iter().map(|known| (known.name.as_str(), format!("{DEBATER} {}", known.word)));
-        // A longer name may hold a shorter one.
+        // A longer name may contain a shorter one.
         let mut names: Vec<_> = names.filter(|(name, _)| !name.is_empty()).collect();
         names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
         replaced(text, &names)
     }
 
-    /// What the judge wrote about debaters with their names, as Markdown, in place of the colours: nobody else knows
-    /// them.
+    /// The judge's text with colours replaced by names in Markdown.
     pub(super) fn reveal_debaters(&self, text: &str) -> String {
         let called = |known: &Label| [DEBATER, "debater", ""].map(|noun| format!("{noun} {}", known.word));
         let named =
@@ -71,7 +69,7 @@ impl Labels {
         replaced(text, &named.iter().map(|(called, name)| (called.trim_start(), name.clone())).collect::<Vec<_>>())
     }
 
-    /// What the judge wrote about texts, with each author after the label.
+    /// The judge's text with each author added after the label.
     pub(super) fn reveal_texts(&self, text: &str) -> String {
         let called: Vec<String> = self.0.iter().map(|known| format!("{TEXT} {}", known.word)).collect();
         let pairs =
@@ -79,10 +77,10 @@ impl Labels {
         replaced(text, &pairs.collect::<Vec<_>>())
     }
 
-    /// Whose label it is: `2`, `**2**`, `Text 2`, `2: its title`.
+    /// The author of a label: `2`, `**2**`, `Text 2`, `2: its title`.
     ///
     /// # Errors
-    /// The labels that there are, when it is not one of them and nothing else.
+    /// Lists the valid labels if this is not exactly one of them.
     pub(super) fn author(&self, label: &str) -> Result<&AgentId, AnswerError> {
         let labels: Vec<&str> = self.iter().map(|(label, _)| label).collect();
         let found = chosen(label, &labels).and_then(|place| self.0.get(place));
@@ -100,7 +98,7 @@ fn colour(place: usize) -> String {
     }
 }
 
-/// `text` with each whole word or phrase in `pairs` replaced, in one pass: of several that fit, the first.
+/// `text` with each whole word or phrase in `pairs` replaced in one pass; the first match wins.
 fn replaced(text: &str, pairs: &[(&str, String)]) -> String {
     let mut written = String::with_capacity(text.len());
     let mut rest = text;
@@ -121,11 +119,11 @@ fn replaced(text: &str, pairs: &[(&str, String)]) -> String {
     written
 }
 
-/// What may stand before a label.
+/// Nouns that may precede a label.
 const NOUNS: [&str; 8] = ["candidate", "debater", "solution", "proposal", "option", "text", "answer", "choice"];
 
-/// The place of the one option that `text` names, read as a whole: `not 2` and `1 or 2` name none. Markup, brackets, a
-/// noun before it and a title after a colon change nothing.
+/// The index of the only option that `text` names: `not 2` and `1 or 2` name none. Ignores markup, brackets, a noun
+/// before it and a title after a colon.
 pub(super) fn chosen(text: &str, options: &[&str]) -> Option<usize> {
     let bare = |text: &str| {
         let text = text.trim_matches(|c: char| c.is_whitespace() || "*_`\"'“”‘’()[]{}<>.#".contains(c));
@@ -140,7 +138,7 @@ pub(super) fn chosen(text: &str, options: &[&str]) -> Option<usize> {
         let (label, title) = text.split_once([':', '：'])?;
         let place = place(&bare(label))?;
         let words: Vec<&str> = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-        // Another option after the colon is a second choice, but `A` before a noun is an article, and `3` a number.
+        // Another option after the colon is a second choice, but `A` before a noun is an article and `3` a number.
         let is_joint = |word: &&str| ["or", "and", "not"].contains(word) || options.contains(word);
         let counts = |at: usize| words[at] == "A" || words[at].chars().all(|c| c.is_ascii_digit());
         let follows =

@@ -1,8 +1,8 @@
-//! JSON that a model did not write to its end, or not quite as JSON wants it, made whole.
+//! Repairs JSON that a model left incomplete or malformed.
 
 use serde_json::{Map, Value};
 
-/// The object that `text` begins with, as far as it goes: as it is where it is JSON, else [`mended`].
+/// The object at the beginning of `text`, as is if it is valid JSON, else [`mended`].
 pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     if let Ok(whole) = serde_json::from_str(text) {
         return Some(whole);
@@ -11,14 +11,13 @@ pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     [closed, safe].iter().find_map(|text| serde_json::from_str(text).ok())
 }
 
-/// The object that `text` begins with as JSON, where it has an end: also one with comments, single quotes, and keys
-/// without any.
+/// The complete object at the beginning of `text` as JSON; accepts comments, single quotes and unquoted keys.
 pub(super) fn whole(text: &str) -> Option<String> {
     let Mended { closed, is_whole, .. } = mended(text);
     is_whole.then_some(closed)
 }
 
-/// The length of the comment that begins at `at`, where one does. A URL holds none.
+/// The length of a comment at `at`, if there is one. URLs contain none.
 pub(super) fn comment_length(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
     if text[..at].ends_with(':') {
@@ -28,37 +27,36 @@ pub(super) fn comment_length(text: &str, at: usize) -> Option<usize> {
     Some(rest[open.len()..].find(close).map_or(rest.len(), |length| open.len() + length + close.len()))
 }
 
-/// Two attempts at making JSON whole.
+/// Two repairs of incomplete JSON.
 struct Mended {
-    /// With an unfinished text closed where it breaks off.
+    /// The unfinished text, closed at its end.
     closed: String,
-    /// Without what is unfinished: up to the last value that is complete for sure.
+    /// The text up to the last value that is surely complete.
     safe: String,
-    /// Whether the object has an end.
+    /// Whether the object was complete.
     is_whole: bool,
 }
 
-/// What a reader of JSON knows at a place in it.
+/// The state of reading JSON.
 #[derive(Default)]
 struct JsonReader {
-    /// What has been read, mended on the way.
+    /// The repaired output so far.
     out: String,
-    /// The brackets that are open.
+    /// The open brackets.
     open: Vec<char>,
-    /// Whether a string is being read, and whether that is a value and no key.
+    /// Inside a string, whether it is a value rather than a key.
     string: Option<bool>,
-    /// What the string began with; nothing where a key has no quotes.
+    /// The opening quote; `None` for an unquoted key.
     quote: Option<char>,
     escaped: bool,
-    /// The last character outside strings that was no space.
+    /// The last character outside strings that was not a space.
     last: Option<char>,
-    /// Up to where all is complete, and what was open there.
+    /// The length of the surely complete output, and its open brackets.
     safe: (usize, Vec<char>),
 }
 
-/// Line breaks and other control characters inside strings are escaped, commas before a closing bracket and comments
-/// dropped, quotes put around keys that have none and in place of single ones, and what is open at the end is closed. A
-/// number that the text ends with is left out: `8` may have been on its way to become `82`.
+/// Escapes control characters in strings, drops comments and trailing commas, quotes keys, replaces single quotes, and
+/// closes what is open at the end. Omits a number at the end, which may be incomplete: `8` of `82`.
 fn mended(text: &str) -> Mended {
     let mut reader = JsonReader::default();
     let mut chars = text.char_indices();
@@ -82,7 +80,7 @@ fn mended(text: &str) -> Mended {
     Mended { is_whole, ..reader.finish() }
 }
 
-/// Whether a key without quotes may have such a character.
+/// Whether an unquoted key may contain the character.
 fn is_bare(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '$')
 }
@@ -99,7 +97,7 @@ impl JsonReader {
 
     fn in_string(&mut self, c: char) {
         match c {
-            // JSON knows no escape for it.
+            // JSON has no such escape.
             '\'' if self.escaped => {
                 self.escaped = false;
                 self.out.pop();
@@ -130,7 +128,7 @@ impl JsonReader {
         }
     }
 
-    /// Reads a character outside strings; true when the object is closed by it.
+    /// Reads a character outside strings; true if it closes the object.
     fn between(&mut self, c: char) -> bool {
         match c {
             '"' => self.begin_string(Some(c)),
@@ -192,7 +190,7 @@ impl JsonReader {
     }
 }
 
-/// The length of an unfinished string without the half of an escape that it may end with.
+/// The length of an unfinished string without a partial escape.
 fn without_half_escape(text: &str, escaped: bool) -> usize {
     if escaped {
         return text.len() - 1;
@@ -259,7 +257,7 @@ mod tests {
             let end = (0..=cut.min(whole.len())).rev().find(|end| whole.is_char_boundary(*end)).unwrap();
             let read = object(&whole[..end]);
             prop_assert_eq!(read.is_some(), end > 0);
-            // An object without an order of its own begins with the number, which then is complete or left out.
+            // The number comes first without a fixed order, so it is complete or omitted.
             let confidence = read.as_ref().and_then(|read| read.get("confidence"));
             prop_assert!(confidence.is_none_or(|confidence| *confidence == json!(82)), "{:?}", confidence);
             let found = read.and_then(|read| read.get("texts").cloned()).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Agents and judge: from a step of a protocol to a request, and from a reply to a value.
+//! Agents and judge: turns a protocol's step into a request, and a reply into a value.
 //!
-//! What a call says and shows is decided by its step; this module fetches the texts, bounds them, renders the prompt,
-//! asks, runs tools, gives second chances and reads what comes back. When a call is made is the engine's business.
+//! The step determines the call's content. This module collects the texts, shortens them, renders the prompt, asks,
+//! runs tools, repeats unreadable requests and parses the reply. The engine decides when to call.
 
 mod answer;
 mod ask;
@@ -32,5 +32,5 @@ pub use reply::Cast;
 pub use solution::CANDIDATES;
 pub use written::{Assessment, Written};
 
-/// How summaries are made: a second method is a second name here and an arm where they are planned.
+/// The methods of summarization; a second one needs a name here and an arm where they are planned.
 pub const SUMMARIZATION_METHODS: &[&str] = &["length-based"];

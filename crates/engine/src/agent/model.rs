@@ -1,4 +1,4 @@
-//! What the settings of a debate say of a model, over what is listed of it.
+//! A model's settings over its listed facts.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use dialectic_llm::Timeouts;
 use dialectic_llm::models::{ModelFacts, built_in_price, facts, with_cache_writes};
 use dialectic_record::debate::{AgentSettings, DebateSettings, ModelLimits, Settings};
 
-/// What an agent's model costs: as configured, else as listed. A list price is the provider's own: at another
-/// address of the user's the price is unknown. The terms of the run beat both.
+/// The price of an agent's model: as configured, else as listed. The list applies only to the provider's own address.
+/// The terms of the run override both.
 pub fn price_of(agent: &AgentSettings, settings: &Settings) -> Option<Price> {
     let listed = || {
         let is_own = !settings.elsewhere.contains(&agent.provider);
@@ -21,12 +21,12 @@ pub fn price_of(agent: &AgentSettings, settings: &Settings) -> Option<Price> {
     price.map(|price| with_cache_writes(price, &agent.provider, &agent.model))
 }
 
-/// What is listed of an agent's model, where its calls go to the provider itself.
+/// The listed facts of an agent's model, if its calls go to the provider's own address.
 pub fn facts_of(agent: &AgentSettings, settings: &Settings) -> Option<&'static ModelFacts> {
     if settings.elsewhere.contains(&agent.provider) { None } else { facts(&agent.provider, &agent.model) }
 }
 
-/// How much an agent's model reads and writes: as configured, else as listed.
+/// The token limits of an agent's model: as configured, else as listed.
 pub fn limits_of(agent: &AgentSettings, settings: &Settings) -> ModelLimits {
     let configured = settings.models.get(&agent.model).copied().unwrap_or_default();
     let listed = facts_of(agent, settings);
@@ -36,7 +36,7 @@ pub fn limits_of(agent: &AgentSettings, settings: &Settings) -> ModelLimits {
     }
 }
 
-/// How long the models of a debate may keep silent: the same for agents and judge.
+/// The idle timeouts of the models in a debate, the same for agents and judge.
 pub fn timeouts_of(debate: &DebateSettings) -> Timeouts {
     Timeouts {
         first_token: Duration::from_millis(debate.call_timeout),

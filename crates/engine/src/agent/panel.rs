@@ -31,35 +31,35 @@ pub struct Panel {
     pub agents: Vec<Agent>,
     /// The judge.
     pub judge: Agent,
-    /// Where each prompt came from.
+    /// The source of each prompt.
     pub sources: PromptSources,
-    /// A file that holds keys and that tools never show, absolute.
+    /// The absolute path of a file with keys that tools never show.
     pub withheld: Option<PathBuf>,
     /// The keys whose values tools never show.
     pub keys: KnownKeys,
-    /// The providers whose servers may ask other prices than the list; all of them, until somebody knows better.
+    /// The providers whose prices may differ from the list; initially all of them.
     pub routed: BTreeSet<String>,
-    /// Prompt files that could not be used; the built-in prompts are in their place.
+    /// Warnings about prompt files that could not be used; the built-in prompts replace them.
     pub warnings: Vec<String>,
 }
 
 /// Why the panel cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum PanelError {
-    /// A role file of the user's cannot be read.
+    /// A role file cannot be read.
     #[error("the role `{role}` cannot be read")]
     Unreadable {
         /// The role.
         role: String,
-        /// Why.
+        /// The cause.
         source: PromptFileError,
     },
-    /// A role file of the user's is not a role.
+    /// A role file is invalid.
     #[error("the role file {path} is not a role")]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: RoleError,
     },
 }
@@ -70,14 +70,14 @@ impl Diagnostic for PanelError {
     }
 }
 
-/// Reads the user's prompt files; what cannot be used becomes a warning.
+/// Reads the user's prompt files; unusable ones become warnings.
 struct PromptFiles<'a> {
     base: &'a Path,
     warnings: Vec<String>,
 }
 
 impl PromptFiles<'_> {
-    /// The text of a configured prompt file and where it is; nothing if it is missing or cannot be used.
+    /// The text and path of a configured prompt file; `None` if it is missing or unusable.
     fn read(&mut self, configured: Option<&PathBuf>, owner: &AgentSettings) -> Option<(Arc<str>, PathBuf)> {
         let path = self.base.join(configured?);
         match read_prompt(&path) {
@@ -89,7 +89,7 @@ impl PromptFiles<'_> {
         }
     }
 
-    /// Puts the user's files in place of a role's prompts. Returns the files of the system and the summary prompt.
+    /// Replaces a role's prompts with the user's files. Returns the files of the system and the summary prompt.
     fn apply(&mut self, role: &mut Role, owner: &AgentSettings) -> (Option<PathBuf>, Option<PathBuf>) {
         let system = self.read(owner.system_prompt_path.as_ref(), owner).map(|(text, path)| {
             role.own_system = Some(text);
@@ -108,10 +108,10 @@ impl PromptFiles<'_> {
 }
 
 impl Panel {
-    /// Builds the panel of a debate by `protocol`. `caller` makes the model of an agent or the judge.
+    /// Builds the panel of a debate by `protocol`. `caller` creates the model of an agent or the judge.
     ///
     /// # Errors
-    /// When a role file of the user's is damaged.
+    /// A role file is damaged.
     pub fn build(
         protocol: &Protocol,
         settings: &Settings,
@@ -161,7 +161,7 @@ impl Panel {
         })
     }
 
-    /// The agent or judge of that id.
+    /// The agent or judge with that id.
     pub fn agent(&self, id: &AgentId) -> Option<&Agent> {
         self.agents.iter().chain([&self.judge]).find(|agent| agent.settings.id == *id)
     }
@@ -171,7 +171,7 @@ fn origin(path: Option<&PathBuf>) -> PromptOrigin {
     if path.is_some() { PromptOrigin::File } else { PromptOrigin::BuiltIn }
 }
 
-/// Where a role of the user's is looked for, relative to the configuration file.
+/// The path of a user's role, relative to the configuration file.
 fn role_path(base: &Path, role: &str) -> PathBuf {
     base.join("prompts").join("roles").join(format!("{role}.md"))
 }

@@ -1,4 +1,4 @@
-//! Points of critics as prompts list them: under their numbers for life, word for word, each with what became of it.
+//! Critics' points as listed in prompts: under permanent numbers, verbatim, each with its history.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,25 +10,25 @@ use dialectic_record::debate::{
 };
 use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step};
 
-/// Characters of a list at most: what a call costs must not grow with all that was ever said.
+/// The maximum characters of a list, so that the cost of a call does not grow with the debate.
 const LIST: usize = 24_000;
-/// Characters of a point on which the judge has ruled before.
+/// The characters of a point that already has a ruling.
 const BRIEF: usize = 160;
 
-/// Points that a prompt lists.
+/// Points listed in a prompt.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ListedPoints {
-    /// A line for each, and under it what became of the point.
+    /// A line for each point, followed by its history.
     pub(super) text: String,
     /// The points in the order of the lines.
     pub(super) points: Vec<Objection>,
-    /// How many characters more the list could have taken, where it left points out.
+    /// The characters missing for points that the list left out.
     pub(super) room: usize,
 }
 
 impl ListedPoints {
-    /// What `step` shows of the points: to a critic those to recheck, to an author those to answer, to the judge the
-    /// open ones.
+    /// The points that `step` shows: to a critic those to recheck, to an author those to answer, to the judge the open
+    /// ones.
     pub(super) fn of(debate: &Debate, step: &Step) -> Option<Self> {
         let key = &step.key;
         let yields = debate.stage(key.stage).and_then(|stage| stage.yields);
@@ -80,8 +80,8 @@ impl ListedPoints {
         (!listed.points.is_empty()).then_some(listed)
     }
 
-    /// The points on which the judge ruled when it wrote a draft, or should have, each with that ruling. Those that the
-    /// final text answers are not among them.
+    /// The points that the judge had to rule on in a draft, each with its ruling, except those that the final text
+    /// answers.
     fn ruled(debate: &Debate, ledger: &Ledger, draft: &Draft<'_>) -> Option<Self> {
         let answered = answered_at_the_end(ledger, draft);
         let rulings = debate.draft.iter().flat_map(|draft| &draft.rulings);
@@ -92,12 +92,12 @@ impl ListedPoints {
         let mut points: Vec<&Objection> = ledger.objections.iter().filter(is_meant).collect();
         points.sort_by_cached_key(|one| (one.draft, debate.text_number(&one.target_id), one.point.severity));
         let shown = Self::new(&points, |one| with_ruling(one, standing.get(&one.id).copied()));
-        // What does not fit stands as it was ruled.
+        // A point that does not fit keeps its ruling.
         let points: Vec<Objection> = points.into_iter().cloned().collect();
         (!points.is_empty()).then_some(Self { points, ..shown })
     }
 
-    /// As many as fit, the gravest and newest of them, in the order in which they were given.
+    /// As many points as fit, preferring grave and new ones, in the given order.
     pub(super) fn new(points: &[&Objection], entry: impl Fn(&Objection) -> String) -> Self {
         let mut by_weight: Vec<usize> = (0..points.len()).collect();
         by_weight.sort_by_key(|place| (points[*place].point.severity, std::cmp::Reverse(points[*place].round)));
@@ -118,18 +118,18 @@ impl ListedPoints {
     }
 }
 
-/// A point word for word, and what became of it, a line for each thing that happened.
+/// A verbatim point and its history, a line for each event.
 fn told(one: &Objection) -> String {
     let mut entry = format!("{} [{}] {}", one.number(), one.point.severity.name(), in_full(one));
     for incident in one.story() {
         let Some(said) = said(incident) else { continue };
-        // Writing to a String cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(entry, "\n   {said}");
     }
     entry
 }
 
-/// The points that the text after a check answers: those of the check, and accepted ones that it did not find.
+/// The points that the final text answers: those of the check, and accepted ones that it did not find.
 pub(super) fn answered_at_the_end(ledger: &Ledger, draft: &Draft<'_>) -> Vec<Objection> {
     let readings = draft.checks.iter().filter_map(|one| one.reading.as_ref());
     let found: Vec<_> = readings.flat_map(|reading| &reading.verifications).collect();
@@ -139,20 +139,20 @@ pub(super) fn answered_at_the_end(ledger: &Ledger, draft: &Draft<'_>) -> Vec<Obj
     ledger.objections.iter().filter(is_answered).cloned().collect()
 }
 
-/// A point in brief, and what the judge ruled on it.
+/// A shortened point and the judge's ruling.
 fn with_ruling(one: &Objection, ruling: Option<&Ruling>) -> String {
     let words = single_spaced(&one.point.in_words());
     let shown = truncate(&words, BRIEF);
     let more = if shown.len() < words.len() { "…" } else { "" };
     let mut entry = format!("{} [{}] {}{more}", one.number(), one.point.severity.name(), shown.trim_end());
-    // Writing to a String cannot fail.
+    // Writing to a string cannot fail.
     let _ = write!(entry, "\n   {}", ruling.map_or("not ruled", Ruling::in_words));
     if let Some(ruling) = ruling {
         if !ruling.place().is_empty() {
             let _ = write!(entry, " ({})", single_spaced(ruling.place()));
         }
         for (what, said) in [("remains", &ruling.remains), ("reason", &ruling.reason)] {
-            // Why something is met shows in the draft.
+            // The draft itself shows why a point is met.
             if !said.is_empty() && (what == "remains" || ruling.decision != Decision::Met) {
                 let _ = write!(entry, "; {what}: {}", single_spaced(said));
             }
@@ -161,7 +161,7 @@ fn with_ruling(one: &Objection, ruling: Option<&Ruling>) -> String {
     entry
 }
 
-/// The same for the judge, including what nobody said.
+/// The point and its history for the judge, noting missing answers and rechecks.
 fn to_judge(one: &Objection) -> String {
     let mut entry = told(one);
     if one.is_final_word() {
@@ -178,7 +178,7 @@ fn to_judge(one: &Objection) -> String {
     entry
 }
 
-/// The same with the names of those who raised it and whose text it is about.
+/// The point with the names of its critics and the text's author.
 fn with_names(debate: &Debate, one: &Objection) -> String {
     let name = |id: &AgentId| {
         let everybody = debate.settings.iter().flat_map(Settings::everybody);
@@ -204,8 +204,8 @@ fn with_names(debate: &Debate, one: &Objection) -> String {
     entry
 }
 
-/// What a point says, its remedy included. Lines after the first are indented: numbers at a line's beginning are those
-/// of points.
+/// The point's text and remedy. Continuation lines are indented, since numbers at the beginning of a line belong to
+/// points.
 fn in_full(one: &Objection) -> String {
     let mut text = one.point.in_words().trim().to_owned();
     if let Some(remedy) = one.point.resolution.as_ref().filter(|remedy| !text.contains(remedy.as_str())) {
@@ -214,7 +214,7 @@ fn in_full(one: &Objection) -> String {
     text.replace('\n', "\n   ")
 }
 
-/// What was said about a point after it was raised. Rulings come after all prompts but follow-ups.
+/// One event of a point's history, in words. Only follow-up prompts come after rulings.
 fn said(incident: &Incident) -> Option<String> {
     let what = match &incident.what {
         Happened::Raised | Happened::Ruled(_) => return None,

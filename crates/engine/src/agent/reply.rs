@@ -1,4 +1,4 @@
-//! What comes back as JSON: its schema, and how it is read.
+//! JSON answers: their schemas and parsers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::labels::chosen;
 use super::solution::{percentage, percentage_if_any};
 use super::{AnswerError, Labels, read_json};
 
-/// The questions of an agent. Its ids are not used: they are unique at most for itself.
+/// An agent's questions. Their ids are ignored, since they are unique only within one answer.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(super) struct Questions {
     #[schemars(length(max = 20), with = "Vec<QuestionSchema>")]
@@ -31,7 +31,7 @@ enum RawQuestion {
     Bare(String),
 }
 
-/// A question as it is asked for; what is read is more than that.
+/// A question as requested; reading is more lenient.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only the schema matters")]
 struct QuestionSchema {
@@ -46,7 +46,7 @@ impl Questions {
         AnswerSchema::of::<Self>("questions")
     }
 
-    /// The questions' texts, blank ones left out.
+    /// The texts of the questions, without blank ones.
     pub(super) fn read(text: &str) -> Result<Vec<String>, AnswerError> {
         let questions: Self = read_json(text)?;
         let texts = questions.questions.iter().map(|question| match question {
@@ -56,7 +56,7 @@ impl Questions {
     }
 }
 
-/// The judge's score of a round. The reason is asked for so that the number follows from it.
+/// The judge's score of a round. The reason precedes the number so that the number follows from it.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct RoundScore {
     #[serde(default)]
@@ -91,18 +91,18 @@ pub(super) struct Ballot {
     confidence: Option<f64>,
 }
 
-/// A ballot, read.
+/// A parsed ballot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cast<T> {
-    /// What was chosen.
+    /// The choice.
     pub choice: T,
-    /// How sure the voter is, 0 to 100, where it says so.
+    /// The voter's confidence, 0 to 100, if stated.
     pub confidence: Option<f64>,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// A reason that is a text of its own, with numbered points.
+/// The length of a reason that contains numbered points.
 const LONG_REASON: u64 = 8000;
 
 impl Ballot {
@@ -110,7 +110,7 @@ impl Ballot {
         AnswerSchema::of::<Self>("ballot")
     }
 
-    /// Of a ballot for one of `words`.
+    /// The schema of a ballot for one of `words`.
     pub(super) fn schema_of(words: &[&str]) -> AnswerSchema {
         let mut answer = Self::schema();
         answer.schema["properties"]["choice"] = json!({ "type": "string", "enum": words });
@@ -118,13 +118,13 @@ impl Ballot {
         answer
     }
 
-    /// The choice of one of the texts under `labels`.
+    /// Parses the choice of a text by its label.
     pub(super) fn read(text: &str, labels: &Labels) -> Result<Cast<AgentId>, AnswerError> {
         let Self { choice, confidence, reason } = read_json(text)?;
         Ok(Cast { choice: labels.author(&choice)?.clone(), confidence, reason })
     }
 
-    /// The choice of one of `words`.
+    /// Parses the choice of a word.
     pub(super) fn read_word(text: &str, words: &[&'static str]) -> Result<Cast<&'static str>, AnswerError> {
         let Self { choice, confidence, reason } = read_json(text)?;
         let found = chosen(&choice, words).and_then(|place| words.get(place));
@@ -142,7 +142,7 @@ pub(super) struct RawJudgement {
     #[serde(default)]
     #[schemars(length(max = 3000))]
     reasoning: String,
-    /// What the verdict means for the user.
+    /// The consequence of the verdict for the user.
     #[serde(default)]
     #[schemars(length(max = 600))]
     adopt_if: String,
@@ -174,7 +174,7 @@ struct DebaterScore {
     score: f64,
 }
 
-/// The winner of a debate that nobody won.
+/// The winner of a debate without one.
 const NOBODY: &str = "none";
 
 impl RawJudgement {
@@ -189,9 +189,8 @@ impl RawJudgement {
         answer
     }
 
-    /// Every debater has to have one score. Only statements on criteria that were `asked` count, and missing ones are
-    /// noted: the scores stand without them. The winner is the one with the highest score, whatever the answer says
-    /// besides: two statements of one thing must not contradict each other in the record.
+    /// Every debater needs one score. Only statements on `asked` criteria count; missing ones are noted. The winner
+    /// follows from the scores, regardless of the stated one, so that the record cannot contradict itself.
     pub(super) fn read(text: &str, labels: &Labels, asked: &[&str], pass: u8) -> Result<Judgement, AnswerError> {
         let unfit = |message: String| AnswerError::Unfit { message };
         let Self { criteria: assessed, scores: given, reasoning, adopt_if, reject_if, measure, winner: _ } =
@@ -227,13 +226,13 @@ impl RawJudgement {
     }
 }
 
-/// What the judge thinks of a solution, as it is asked for: the confidence last, when all it rests on is there. What is
-/// read is an [`Assessment`](super::Assessment), as far as an answer goes.
+/// The judge's assessment of a solution as requested: the confidence comes last, after everything it rests on. It is
+/// parsed as an [`Assessment`](super::Assessment).
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only the schema matters")]
 struct AssessmentSchema {
-    // Without bounds small models fill a list until their output limit.
+    // Without bounds, small models fill a list up to their output limit.
     #[schemars(length(max = 12), inner(length(max = 600)))]
     tradeoffs: Vec<String>,
     #[schemars(length(max = 12), inner(length(max = 600)))]
@@ -252,7 +251,7 @@ struct AssessmentSchema {
     confidence: f64,
 }
 
-/// A requirement that is fulfilled except in a case.
+/// A requirement that is fulfilled except in one case.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only the schema matters")]
 struct PartlySchema {
@@ -280,7 +279,7 @@ struct RulingSchema {
     decision: Decision,
 }
 
-/// The same of a text that amends a candidate, which it names first.
+/// The assessment of a text that amends a candidate, which it names first.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only the schema matters")]
 struct AmendedSchema {
@@ -290,7 +289,7 @@ struct AmendedSchema {
     assessment: AssessmentSchema,
 }
 
-/// The schema of an assessment that is asked for alone, with rulings where there are points to rule on.
+/// The schema of a separate assessment, with rulings if there are open points.
 pub(super) fn assessment(is_amended: bool, has_points: bool) -> Arc<AnswerSchema> {
     let mut answer = if is_amended {
         AnswerSchema::of::<AmendedSchema>("merge_assessment")

@@ -1,4 +1,4 @@
-//! The judge's rulings on the points that are open, as its assessment holds them.
+//! The judge's rulings on open points, from its assessment.
 
 use serde_json::{Map, Value};
 
@@ -8,12 +8,12 @@ use dialectic_record::debate::{AuthorReply, Decision, Objection, Response, Rulin
 
 use super::Assessment;
 
-/// A ruling as the judge writes it: the point by its number.
+/// A ruling as the judge writes it, by the point's number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RawRuling {
-    /// The numbers of the points: alike ones may share a ruling.
+    /// The numbers of the points: similar ones may share a ruling.
     points: Vec<String>,
-    /// Whether the number was written as one of JSON, in which `2.10` is `2.1`.
+    /// Whether the number was a JSON number, where `2.10` equals `2.1`.
     is_number: bool,
     decision: Decision,
     section: String,
@@ -22,9 +22,8 @@ pub(super) struct RawRuling {
 }
 
 impl Assessment {
-    /// Takes the answers that the judge gives to the points of its check for rulings: a rejection with a reason
-    /// dismisses a point, what is accepted in part is met in part. Returns the points to rule on: all but the accepted
-    /// ones, which stay claims.
+    /// Turns the judge's answers to its check into rulings: a rejection with a reason dismisses a point, a partial
+    /// acceptance meets it partly. Returns the points to rule on: all but the accepted ones, which remain claims.
     pub(super) fn rule_by(&mut self, answers: &[AuthorReply], points: &[Objection]) -> Vec<Objection> {
         let answer_to = |point: &Objection| answers.iter().find(|reply| reply.point == point.id);
         let is_accepted = |point: &&Objection| answer_to(point).is_some_and(|reply| reply.answer == Response::Accepted);
@@ -36,7 +35,7 @@ impl Assessment {
 }
 
 impl RawRuling {
-    /// What an answer of the judge decides on a point of the check.
+    /// The ruling that follows from the judge's answer to a point.
     fn of(point: &Objection, reply: &AuthorReply) -> Option<Self> {
         let said = reply.reason.as_deref().unwrap_or_default().trim().to_owned();
         let (decision, remains, reason) = match reply.answer {
@@ -48,7 +47,7 @@ impl RawRuling {
         Some(Self { points: vec![point.number()], is_number: false, decision, section, remains, reason })
     }
 
-    /// Reads the rulings of an assessment. Leaves out entries that are not rulings: those points count as not ruled.
+    /// Parses the rulings of an assessment. Skips malformed ones: their points count as not ruled.
     pub(super) fn read_all(rulings: Option<&Value>) -> Vec<Self> {
         rulings.and_then(Value::as_array).into_iter().flatten().filter_map(|one| Self::read(one.as_object()?)).collect()
     }
@@ -70,19 +69,18 @@ impl RawRuling {
             _ => return None,
         };
         let reason = text("reason");
-        // Nobody learns from a dismissal without a reason whether the judge looked at the point.
+        // A dismissal without a reason does not show that the judge considered the point.
         if decision == Decision::Dismissed && !reason.contains(char::is_alphanumeric) {
             return None;
         }
         let remains = text("remains");
-        // What leaves something is not met.
+        // A point with remaining faults is not met.
         let leaves = remains.contains(char::is_alphanumeric) && !is_nothing(&remains);
         let decision = if decision == Decision::Met && leaves { Decision::Partly } else { decision };
         Some(Self { points, is_number, decision, section: text("where"), remains, reason })
     }
 
-    /// A ruling on each of the points that were listed, also where the judge said nothing of it: then that of
-    /// `standing` stands.
+    /// A ruling on each listed point. Where the judge gives none, the one in `standing` applies.
     pub(super) fn on(rulings: &[Self], listed: &[Objection], standing: &[Ruling]) -> Vec<Ruling> {
         let ruling = |point: &Objection| {
             let found = rulings.iter().find(|one| one.is_on(point, listed));
@@ -102,7 +100,7 @@ impl RawRuling {
         listed.iter().map(ruling).collect()
     }
 
-    /// Whether it is on this one of the listed points.
+    /// Whether the ruling is about this listed point.
     fn is_on(&self, point: &Objection, listed: &[Objection]) -> bool {
         self.points.iter().any(|named| {
             let is_it = |one: &&Objection| {
@@ -110,7 +108,7 @@ impl RawRuling {
                 if self.is_number { number.trim_end_matches('0') == named } else { number.eq_ignore_ascii_case(named) }
             };
             let mut fitting = listed.iter().filter(is_it);
-            // Which of `2.1` and `2.10` a JSON number means, nobody knows where both are listed.
+            // A JSON number is ambiguous if both `2.1` and `2.10` are listed.
             fitting.next() == Some(point) && fitting.next().is_none()
         })
     }
@@ -123,15 +121,14 @@ fn bare_numbers(text: &str) -> Vec<String> {
     words.map(|word| word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned()).collect()
 }
 
-/// Words for that nothing remains.
+/// Phrases that mean that nothing remains.
 fn is_nothing(remains: &str) -> bool {
     let bare = remains.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     matches!(bare.as_str(), "nothing" | "none" | "no" | "n/a" | "na" | "nothing remains")
 }
 
-/// The blocking points that are right and that the solution does not meet: those that lower the judge's confidence, and
-/// those that are only reported. One that nobody looked at again is told where the judge itself ruled on it, and never
-/// counts.
+/// The valid blocking points that the solution does not meet: those that lower the judge's confidence, and those that
+/// are only reported. A point that was never rechecked is only reported, if the judge ruled on it.
 pub(super) fn unmet<'a>(listed: &'a [Objection], rulings: &[Ruling]) -> Vec<(&'a Objection, bool)> {
     let blocking = listed.iter().zip(rulings).filter(|(point, _)| point.point.severity == Severity::Blocking);
     let unmet = blocking.filter(|(_, ruling)| ruling.is_unmet());
@@ -139,8 +136,8 @@ pub(super) fn unmet<'a>(listed: &'a [Objection], rulings: &[Ruling]) -> Vec<(&'a
     told.map(|(point, _)| (point, point.is_maintained())).collect()
 }
 
-/// What stands under the solution of the points on which the judge ruled: how many there are of each kind, and an item
-/// for each that is not met. Nothing where there is none.
+/// The section under the solution on the judge's rulings: the number of each kind, and an item for each unmet point.
+/// `None` without rulings.
 pub(super) fn under_the_solution(
     listed: &[Objection],
     rulings: &[Ruling],
@@ -166,7 +163,7 @@ pub(super) fn under_the_solution(
         item
     };
     let remaining = listed.iter().zip(rulings).filter(|(_, ruling)| ruling.decision != Decision::Met);
-    // Where the judge ruled on nothing at all, the outcome says that its assessment is missing.
+    // Without any ruling the outcome reports a missing assessment.
     let has_ruled = rulings.iter().any(|ruling| !ruling.missing);
     (has_ruled || is_assessed && !rulings.is_empty()).then(|| (line, remaining.map(item).collect()))
 }

@@ -1,4 +1,4 @@
-//! From the judge's answer to the solution that the user reads.
+//! Turns the judge's answer into the solution for the user.
 
 use std::fmt::Write;
 
@@ -12,21 +12,21 @@ use dialectic_record::debate::{
 use super::ruling::{RawRuling, under_the_solution, unmet};
 use super::{Assessment, Labels, Written};
 
-/// With an unfulfilled major requirement the judge's confidence counts as this at most.
+/// The maximum confidence with an unfulfilled major requirement.
 const UNFULFILLED_CAP: f64 = 40.0;
-/// So does it with a blocking objection that was maintained, is right, and is met nowhere.
+/// The maximum confidence with a valid, maintained blocking objection that is not met.
 const UNMET_CAP: f64 = 60.0;
 
-/// The heading of what remains of the points on which the judge ruled.
+/// The heading of the judge's rulings.
 const REMAINS: &str = "What Remains of the Objections";
 /// The heading of the last section of a solution that amends a candidate.
 pub const CANDIDATES: &str = "### Candidates\n\n";
 
-/// What a number is asked for that cannot be read as a percentage.
+/// The expectation shown for a number that is not a percentage.
 pub(super) const EXPECTED: &str = "expected a number from 0 to 100 (82, not 0.82)";
 
-/// A number from 0 to 100, as a number or as a text such as `82`, `82%` and `82/100`. Nothing else is read as one, a
-/// number between 0 and 1 neither: nobody knows whether 0.82 means 82.
+/// A number from 0 to 100, or a text such as `82`, `82%` and `82/100`. Rejects numbers between 0 and 1, since 0.82 is
+/// ambiguous.
 pub(super) fn percentage_of(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
@@ -45,14 +45,14 @@ pub(super) fn percentage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f
     percentage_of(&value).ok_or_else(|| serde::de::Error::custom(EXPECTED))
 }
 
-/// The same if it may be missing: an unreadable number counts as missing.
+/// [`percentage`] for an optional number; an unreadable one counts as missing.
 pub(super) fn percentage_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     Ok(percentage_of(&Value::deserialize(deserializer)?))
 }
 
 impl Written {
-    /// The solution, with the judge's assessment after it as far as there is one. `listed` are the points that it was
-    /// to rule on, `standing` what it ruled on them before.
+    /// The solution followed by the judge's assessment. `listed` are the points that needed a ruling, `standing` the
+    /// earlier rulings.
     pub fn into_solution(self, judge: &AgentId, listed: &[Objection], standing: &[Ruling]) -> Solution {
         let Self { solution, assessment, missing } = self;
         let Assessment {
@@ -68,7 +68,7 @@ impl Written {
             brief,
             confidence,
         } = assessment;
-        // What holds never, or fails always, is not fulfilled in part.
+        // A requirement that never holds, or always fails, is not partly fulfilled.
         let (never, partly_fulfilled): (Vec<_>, Vec<_>) =
             partly_fulfilled.into_iter().partition(|one| holds_never(&one.holds) || is_always(&one.fails));
         unfulfilled_major_requirements.extend(never.into_iter().map(|one| {
@@ -104,7 +104,7 @@ impl Written {
             description.push_str("\n\n---\n\n## Judge Assessment\n\n");
         }
         if let Some(confidence) = confidence {
-            // Writing to a String cannot fail.
+            // Writing to a string cannot fail.
             let _ = write!(description, "**Confidence Score**: {confidence}/100{limited}\n\n");
         }
         for (heading, items) in lists {
@@ -136,7 +136,7 @@ impl Written {
         }
     }
 
-    /// The solution that amends a candidate, with the judge's assessment and the names behind the labels.
+    /// The solution that amends a candidate, with the judge's assessment and the authors of the labels.
     pub fn into_amended_solution(
         self,
         judge: &AgentId,
@@ -152,7 +152,7 @@ impl Written {
         solution.description.push_str(CANDIDATES);
         for (label, author) in labels.iter() {
             let is_base = if base.as_ref() == Some(author) { " (the base)" } else { "" };
-            // Writing to a String cannot fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(solution.description, "- Text {label}: {author}{is_base}");
         }
         solution.description.push('\n');
@@ -160,35 +160,35 @@ impl Written {
     }
 }
 
-/// A requirement that is fulfilled in part, as a sentence.
+/// A partly fulfilled requirement as a sentence.
 fn in_words(one: &PartlyFulfilled) -> String {
     let PartlyFulfilled { requirement, holds, fails } = one;
     let fails = if fails.is_empty() { "the answer does not say when" } else { fails };
     format!("{requirement}. Holds: {holds}. Fails: {fails}.").replace("..", ".")
 }
 
-/// Whether the case names nothing.
+/// Whether the case in which a requirement holds is empty.
 fn holds_never(holds: &str) -> bool {
     matches!(bare(holds).as_str(), "" | "never" | "none" | "nowhere" | "not at all" | "in no case" | "n/a")
 }
 
-/// Whether a case in which a requirement fails is every case.
+/// Whether a requirement fails in every case.
 fn is_always(fails: &str) -> bool {
     let fails = bare(fails);
     let all = ["always", "in every case", "in all cases", "in any case", "every time", "at all times", "everywhere"];
-    // `Always when the queue is full` names a case.
+    // `Always when the queue is full` is a specific case.
     all.iter().any(|word| {
         let after = fails.strip_prefix(word).map(str::trim_start);
         after.is_some_and(|after| after.is_empty() || after.starts_with([',', ';', ':', '.', '-', '–', '(']))
     })
 }
 
-/// Words without what surrounds them.
+/// The words of a text without punctuation.
 fn bare(text: &str) -> String {
     text.trim_matches(|c: char| c.is_whitespace() || ".,;:!-–—*_`\"'()".contains(c)).to_lowercase()
 }
 
-/// An item of several lines stays one item: its further lines are indented.
+/// A list item; its continuation lines are indented.
 fn bullet(item: &str) -> String {
     format!("- {}\n", item.replace('\n', "\n  "))
 }

@@ -1,4 +1,4 @@
-//! Which texts of a debate a call is shown, under which titles and in which order.
+//! Selects, titles and orders the texts that a call shows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use dialectic_record::protocol::side;
 use super::excerpt::{Titled, as_points, length, total};
 use super::labels::{DEBATER, Labels, TEXT};
 
-/// A critique of the final round that is longer is shown as its points.
+/// Longer critiques of the final round are reduced to their points.
 const LONGEST_CRITIQUE: usize = 3000;
-/// A critique of an earlier round that is longer is condensed from its points: its author's answer to it is there too.
+/// Longer critiques of earlier rounds are condensed: their authors' answers are shown too.
 const LONGEST_EARLIER_CRITIQUE: usize = 1500;
 
-/// What a contribution is called: the noun of its stage, with a capital letter.
+/// The capitalized noun of a contribution's stage.
 fn noun(debate: &Debate, one: &Contribution) -> String {
     let noun = debate.stage(one.stage).map_or(one.stage.as_str(), |stage| &stage.words.noun);
     let mut letters = noun.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// What a contribution is called where its author has no name: `Text 2 (refinement)`, or `Critique of Text 2, by the
-/// author of Text 3`.
+/// The title of a contribution whose author is hidden: `Text 2 (refinement)`, or `Critique of Text 2, by the author of
+/// Text 3`.
 fn title(debate: &Debate, one: &Contribution) -> String {
     let author = text_label(debate, &one.agent_id);
     match &one.target_agent_id {
@@ -35,7 +35,7 @@ fn title(debate: &Debate, one: &Contribution) -> String {
     }
 }
 
-/// What a speech is called. `name` gives the names of speakers.
+/// The title of a speech. `name` returns the names of speakers.
 fn speech_title(debate: &Debate, one: &Contribution, name: impl Fn(&AgentId) -> String) -> String {
     let (noun, author) = (noun(debate, one), name(&one.agent_id));
     match &one.target_agent_id {
@@ -44,24 +44,23 @@ fn speech_title(debate: &Debate, one: &Contribution, name: impl Fn(&AgentId) -> 
     }
 }
 
-/// The number of an agent's text, as prompts show it. Somebody without one, as in a record without settings, is called
-/// by its id.
+/// The number of an agent's text in prompts; the agent's id if it has none, as in a record without settings.
 pub(super) fn number(debate: &Debate, author: &AgentId) -> String {
     debate.text_number(author).map_or_else(|| author.to_string(), |number| number.to_string())
 }
 
-/// What an agent's text is called.
+/// The label of an agent's text.
 pub(super) fn text_label(debate: &Debate, author: &AgentId) -> String {
     format!("{TEXT} {}", number(debate, author))
 }
 
-/// Whether it is the first of an agent's own solutions in a round, which a later one may replace.
+/// Whether it is an agent's first solution in a round, which a later one may replace.
 fn is_first_solution(debate: &Debate, one: &Contribution) -> bool {
     let first = debate.stages.iter().find(|stage| stage.yields == Some(ResultKind::Proposal));
     first.is_some_and(|first| first.id == one.stage)
 }
 
-/// What was collected for the debate, as far as it is there, each text under its source.
+/// The debate's material, each text under its source.
 pub(super) fn material<'a>(debate: &'a Debate) -> Vec<Titled<'a>> {
     let all = debate.gathered.iter().flat_map(|gathered| &gathered.material);
     let there = all.filter(|one| !one.text.trim().is_empty());
@@ -78,19 +77,20 @@ pub(super) fn material<'a>(debate: &'a Debate) -> Vec<Titled<'a>> {
     there.map(titled).collect()
 }
 
-/// The newest summary that an agent has made of its own history, with the round in which it did.
+/// An agent's newest summary of its own history, and its round.
 pub(super) fn newest_summary<'a>(debate: &'a Debate, agent: &AgentId) -> Option<(u32, &'a Summary)> {
     let summary_of = |round: &'a Round| Some((round.round_number, round.summaries.as_ref()?.get(agent)?));
     debate.rounds.iter().rev().find_map(summary_of)
 }
 
-/// The rounds before `round` that the agent's newest summary does not hold.
+/// The rounds before `round` that the agent's newest summary does not cover.
 fn open_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> impl DoubleEndedIterator<Item = &'a Round> {
     let covered = newest_summary(debate, agent).map_or(0, |(made_in, _)| made_in);
     debate.rounds.iter().filter(move |one| (covered..round).contains(&one.round_number))
 }
 
-/// An agent's own part of the finished rounds that its newest summary does not hold. `numbers` are those of all authors.
+/// An agent's own part in the finished rounds that its newest summary does not cover. `numbers` are those of all
+/// authors.
 pub(super) fn own_rounds<'a>(
     debate: &'a Debate,
     agent: &AgentId,
@@ -107,8 +107,8 @@ pub(super) fn own_rounds<'a>(
             let text = authored(contribution);
             match debate.yield_of(contribution) {
                 Some(ResultKind::Critique) => part.critiques.push(text),
-                // The first round shown keeps its proposal, carried over or not: so this prompt begins like the one of
-                // the refinement that was made from it, and providers have that beginning in their cache.
+                // The first round keeps its proposal, even if carried over: this prompt then begins like that of its
+                // refinement, which providers have cached.
                 Some(ResultKind::Proposal) if is_first_solution(debate, contribution) => {
                     if index == 0 || !contribution.metadata.carried_over {
                         part.proposal = Some(text);
@@ -139,8 +139,8 @@ pub(super) fn own_rounds<'a>(
     rounds.collect()
 }
 
-/// What concerns an agent in the finished rounds that its newest summary does not hold, newest first, where the
-/// settings want it shown; and up to which length.
+/// An agent's history in the finished rounds that its newest summary does not cover, newest first, if the settings
+/// include it; and its maximum length.
 pub(super) fn history<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> (Vec<Titled<'a>>, usize) {
     let settings = debate.settings.as_ref().map(|settings| &settings.debate);
     let limit = settings.map_or(DebateSettings::DEFAULT_HISTORY_LIMIT, |settings| settings.history_limit);
@@ -150,14 +150,13 @@ pub(super) fn history<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> (V
     (open_rounds(debate, agent, round).rev().flat_map(|one| concerning(debate, one, agent)).collect(), limit)
 }
 
-/// What concerns an agent in a round: where it stood at the end, what was said about it, what it said about others,
-/// where it began.
+/// An agent's part in a round: its final text, critiques of it, its critiques of others, and its first text.
 fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<Titled<'a>> {
     let rank = |one: &Contribution| match debate.yield_of(one)? {
         ResultKind::Proposal if one.agent_id != *agent => None,
         ResultKind::Proposal => Some(if is_first_solution(debate, one) { 3 } else { 0 }),
         ResultKind::Critique if one.target_agent_id.as_ref() == Some(agent) => Some(1),
-        // What was read of it stands among the points against its target.
+        // Its points are listed with those of its target.
         ResultKind::Critique if one.agent_id == *agent => {
             one.reading.as_ref().is_none_or(|reading| reading.points.is_none()).then_some(2)
         }
@@ -186,7 +185,7 @@ fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<
     ranked.into_iter().map(titled).collect()
 }
 
-/// The side of somebody who takes one, as it stands after a name.
+/// An agent's side, as it follows a name.
 fn side_of(debate: &Debate, id: &AgentId) -> &'static str {
     match debate.settings.as_ref().map_or(Position::Neutral, |settings| side(settings, id)) {
         Position::For => " (for)",
@@ -195,7 +194,7 @@ fn side_of(debate: &Debate, id: &AgentId) -> &'static str {
     }
 }
 
-/// All texts of finished rounds, in the order in which they were said, and `now`, those of the present one.
+/// All texts of finished rounds in their order, followed by `now`, those of the current round.
 pub(super) fn transcript<'a>(debate: &'a Debate, now: &[&'a Arc<Contribution>], round: u32) -> Vec<Titled<'a>> {
     let name = |id: &AgentId| {
         let known = debate.agents().iter().find(|agent| agent.id == *id);
@@ -214,8 +213,8 @@ pub(super) fn speeches(debate: &Debate) -> Vec<Titled<'_>> {
     if has_speeches { transcript(debate, &[], u32::MAX) } else { Vec::new() }
 }
 
-/// All speeches with labels in place of names. What was said one after the other stays in its order, in which later
-/// speeches answer earlier ones; speeches that were made at once come in the order of the labels.
+/// All speeches with labels instead of names. Successive speeches keep their order, since later ones answer earlier
+/// ones; simultaneous ones are ordered by label.
 pub(super) fn anonymous_transcript<'a>(debate: &'a Debate, labels: &Labels) -> Vec<Titled<'a>> {
     let place = |id: &AgentId| labels.iter().position(|(_, known)| known == id).unwrap_or(usize::MAX);
     let name = |id: &AgentId| {
@@ -237,15 +236,15 @@ pub(super) fn anonymous_transcript<'a>(debate: &'a Debate, labels: &Labels) -> V
     all
 }
 
-/// Sorts texts by their numbers: critiques by the text that they are about, then by their authors'.
+/// Sorts texts by their numbers: critiques by the number of their target, then of their author.
 fn sort_by_number(debate: &Debate, texts: &mut [&Contribution]) {
-    // Drawn once: each comparison would draw the order anew.
+    // Computed once, not for each comparison.
     let numbers = debate.in_order_of_numbers();
     let number = |id: &AgentId| numbers.iter().position(|known| *known == id);
     texts.sort_by_key(|one| (one.target_agent_id.as_ref().and_then(number), number(&one.agent_id)));
 }
 
-/// Who took part, a line each: with the text that each wrote, or the side that each took.
+/// The participants, a line each, with their text or side.
 pub(super) fn who_is_who(debate: &Debate) -> String {
     let agents = debate.agents().iter();
     let has_speeches = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Speech));
@@ -261,8 +260,7 @@ pub(super) fn who_is_who(debate: &Debate) -> String {
     lines.join("\n")
 }
 
-/// Earlier questions of the user's about the finished debate, each with its answer, for `reader`. One without an answer
-/// says nothing.
+/// The earlier follow-up questions for `reader`, each with its answer. Omits unanswered ones.
 pub(super) fn earlier_answers<'a>(debate: &'a Debate, asked: &'a [FollowUp], reader: &AgentId) -> Vec<Titled<'a>> {
     let answered = (1..).zip(asked.iter().filter_map(|one| Some((one, one.answer.as_ref()?))));
     answered
@@ -279,7 +277,7 @@ pub(super) fn earlier_answers<'a>(debate: &'a Debate, asked: &'a [FollowUp], rea
         .collect()
 }
 
-/// The last text of an agent's own, under its number and its author's name.
+/// An agent's last text, under its number and its author's name.
 pub(super) fn own_text<'a>(debate: &'a Debate, agent: &AgentSettings) -> Option<Titled<'a>> {
     let mut positions = debate.rounds.iter().rev().flat_map(|round| debate.positions(round));
     let own = positions.find(|one| one.agent_id == agent.id)?;
@@ -287,8 +285,8 @@ pub(super) fn own_text<'a>(debate: &'a Debate, agent: &AgentSettings) -> Option<
     Some(Titled::new(title, own.without_answers()))
 }
 
-/// The round that the answer rests on: the present text of each agent, and speeches. Critiques follow where `histories`
-/// are wanted; else only those whose points could not be read, since the points of the others stand in the ledger.
+/// The round on which the answer rests: each agent's current text, and speeches. Critiques follow if `histories` is
+/// set; otherwise only those whose points could not be read, since the ledger holds the other points.
 pub(super) fn final_texts(debate: &Debate, histories: bool) -> Vec<Titled<'_>> {
     let Some(round) = debate.final_round() else { return Vec::new() };
     let mut positions: Vec<&Contribution> = debate.positions(round).into_iter().map(AsRef::as_ref).collect();
@@ -306,22 +304,21 @@ pub(super) fn final_texts(debate: &Debate, histories: bool) -> Vec<Titled<'_>> {
     whole.chain(critiques).collect()
 }
 
-/// Whether the points of a critique were read, or it says that it has none.
+/// Whether a critique's points were read, or it states that it has none.
 pub(super) fn has_points(critique: &Contribution) -> bool {
     critique.reading.as_ref().is_some_and(|reading| reading.points.is_some())
 }
 
-/// How much of the rounds before the last is wanted.
+/// Which texts of earlier rounds to include.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Earlier {
     /// All that was written.
     Whole,
-    /// What a summary needs: long critiques as their points, and no proposal that its author has reworked, since the
-    /// refinement answers for both.
+    /// Texts for a summary: long critiques as their points, and no proposals that were refined later.
     ToBeCondensed,
 }
 
-/// The rounds before the last, the newest text first.
+/// The texts of earlier rounds, newest first.
 pub(super) fn earlier_texts(debate: &Debate, wanted: Earlier) -> Vec<Titled<'_>> {
     let longest_critique = if wanted == Earlier::Whole { usize::MAX } else { LONGEST_EARLIER_CRITIQUE };
     let mut texts = Vec::new();
@@ -349,12 +346,12 @@ pub(super) fn earlier_texts(debate: &Debate, wanted: Earlier) -> Vec<Titled<'_>>
     texts
 }
 
-/// Whether the settings want texts of earlier rounds shown, beside the points in the ledger.
+/// Whether the settings include texts of earlier rounds besides the points in the ledger.
 pub(super) fn wants_histories(debate: &Debate) -> bool {
     debate.settings.as_ref().is_none_or(|settings| settings.debate.include_full_history)
 }
 
-/// How many characters the last round and the texts before it have in the judge's prompt, when all of it is there.
+/// The length in characters of the last round and all earlier texts in the judge's prompt.
 pub(super) fn whole_length(debate: &Debate) -> usize {
     let histories = wants_histories(debate);
     let earlier = if let Some(summary) = &debate.judge_summary {

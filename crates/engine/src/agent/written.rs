@@ -1,4 +1,4 @@
-//! The judge's answer taken apart: the solution in Markdown, and the assessment in the JSON block at its end.
+//! Splits the judge's answer into the Markdown solution and the assessment in its final JSON block.
 
 use serde_json::{Map, Value};
 
@@ -11,61 +11,61 @@ use super::solution::{EXPECTED, percentage_of};
 
 /// The keys of an assessment.
 const KEYS: [&str; 5] = ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions", "confidence"];
-/// Keys that an assessment may have besides.
+/// Optional keys of an assessment.
 const FURTHER_KEYS: [&str; 6] = ["base", "approach", "brief", "partlyFulfilled", "rulings", "title"];
-/// The key by which an assessment is known: nothing else that a solution shows has it.
+/// The key that identifies an assessment: solutions do not contain it.
 const TELLING_KEY: &str = "unfulfilledMajorRequirements";
-/// The key of the solution in answers that are JSON as a whole.
+/// The key of the solution in answers that are entirely JSON.
 const SOLUTION_KEY: &str = "solutionMarkdown";
-/// Further braces are not looked at: looking would take quadratic time.
+/// The maximum number of braces examined; more would take quadratic time.
 const MOST_CANDIDATES: usize = 64;
 
-/// What the judge thinks of its solution.
+/// The judge's assessment of its solution.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Assessment {
     /// The label of the candidate that a merge is based on.
     pub base: Option<String>,
-    /// What is given up for what.
+    /// The trade-offs.
     pub tradeoffs: Vec<String>,
-    /// What it advises.
+    /// The recommendations.
     pub recommendations: Vec<String>,
     /// Major requirements that are not fulfilled.
     pub unfulfilled_major_requirements: Vec<String>,
-    /// Those that are fulfilled except in a case, as the answer says it.
+    /// Requirements that are fulfilled except in one case, as stated.
     pub partly_fulfilled: Vec<PartlyFulfilled>,
-    /// What is left to be answered.
+    /// The remaining questions.
     pub open_questions: Vec<String>,
-    /// What it decides on the points that were open.
+    /// The rulings on open points.
     pub(super) rulings: Vec<RawRuling>,
-    /// What it calls the debate.
+    /// The title of the debate.
     pub title: Option<String>,
-    /// Whether it gave up the approach of its draft.
+    /// Whether it abandoned the approach of its draft.
     pub rethought: bool,
-    /// The brief of the texts, if it was asked for.
+    /// The brief of the texts, if requested.
     pub brief: Option<Brief>,
-    /// How sure it is; absent when its answer does not say so.
+    /// The confidence; `None` if not stated.
     pub confidence: Option<f64>,
 }
 
-/// An answer of the judge as far as it can be read.
+/// The readable parts of a judge's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Written {
-    /// The solution in Markdown; empty when there is none.
+    /// The solution in Markdown; empty if missing.
     pub solution: String,
-    /// The assessment, as far as there is one.
+    /// The readable part of the assessment.
     pub assessment: Assessment,
-    /// What the assessment lacks.
+    /// Why the assessment is incomplete.
     pub missing: Option<AnswerError>,
 }
 
 impl Assessment {
-    /// Reads an answer that is to be an assessment and nothing else.
+    /// Reads an answer that should be only an assessment.
     pub fn read(text: &str) -> (Self, Option<AnswerError>) {
         let Written { assessment, missing, .. } = Written::read(text);
         (assessment, missing)
     }
 
-    /// Each key is read by itself, so that one that does not fit costs no other.
+    /// Reads each key separately, so that a malformed one affects no other.
     fn of(object: &Map<String, Value>) -> (Self, Option<AnswerError>) {
         let list = |key: &str| object.get(key).map(texts_of).unwrap_or_default();
         let confidence = object.get("confidence").and_then(percentage_of);
@@ -82,7 +82,7 @@ impl Assessment {
             brief: object.get("brief").and_then(Value::as_object).map(brief),
             confidence,
         };
-        // Silence on the requirements does not say that all are fulfilled.
+        // A missing key does not mean that all requirements are fulfilled.
         let unfulfilled = object.get(TELLING_KEY).is_none_or(Value::is_null);
         let unfulfilled = unfulfilled.then(|| "it has no `unfulfilledMajorRequirements`".to_owned());
         let unsure = match (confidence, object.get("confidence")) {
@@ -97,8 +97,8 @@ impl Assessment {
     }
 }
 
-/// Requirements that are fulfilled in part: objects with the three texts. Plain texts say no more than that something
-/// fails, so they are read as such.
+/// Partly fulfilled requirements: objects with three texts. Plain texts only state a failure, so they count as
+/// unfulfilled.
 fn partly_of(items: Option<&Value>) -> Vec<PartlyFulfilled> {
     let item = |item: &Value| {
         let text = |key: &str| item.get(key).and_then(Value::as_str).map(str::trim).unwrap_or_default().to_owned();
@@ -110,8 +110,7 @@ fn partly_of(items: Option<&Value>) -> Vec<PartlyFulfilled> {
 }
 
 impl Written {
-    /// Reads an answer: Markdown with the assessment in a fenced block at its end, wherever models put it instead;
-    /// also one that is a JSON object as a whole.
+    /// Reads an answer: Markdown with the assessment in a fenced block, normally at its end; or a single JSON object.
     pub fn read(text: &str) -> Self {
         let text = text.trim_start_matches('\u{feff}');
         if let Some(all) = all_in_json(text) {
@@ -130,7 +129,7 @@ impl Written {
             }
             AssessmentContent::Damaged => {
                 let message = "its JSON block cannot be read".to_owned();
-                // What nobody can read is not taken from the user, unless it is all that there is.
+                // An unreadable block stays in the solution only if nothing else is left.
                 let solution = if solution.is_empty() { solution } else { unwrapped(text.trim()).0.to_owned() };
                 let missing = Some(AnswerError::Unfit { message });
                 Self { solution, assessment: Assessment::default(), missing }
@@ -139,7 +138,7 @@ impl Written {
     }
 }
 
-/// Whether a writer says that it gave up the approach of its draft.
+/// Whether the author states that it abandoned its draft's approach.
 fn is_changed(object: &Map<String, Value>) -> bool {
     let approach = object.get("approach").and_then(Value::as_str);
     approach.is_some_and(|approach| approach.trim().eq_ignore_ascii_case("changed"))
@@ -150,8 +149,7 @@ fn brief(object: &Map<String, Value>) -> Brief {
     Brief { agree: text("agree"), differ: text("differ"), objection: text("objection") }
 }
 
-/// A text that may end with what its writer made of the approach of its draft: the text alone, and whether that was
-/// given up.
+/// The text without a closing note on its draft's approach, and whether that was abandoned.
 pub(super) fn without_approach(text: &str) -> (&str, bool) {
     let whole = text.trim_end();
     let found = whole.rfind('{').and_then(|start| Some((start, object(&whole[start..])?)));
@@ -159,28 +157,28 @@ pub(super) fn without_approach(text: &str) -> (&str, bool) {
         return (whole, false);
     };
     let before = whole[..start].trim_end();
-    // The fence that the object stood in.
+    // The fence around the object.
     let (rest, last) = before.rsplit_once('\n').unwrap_or(("", before));
     let before = if fence_of(last).is_some() { rest } else { before };
     (before.trim_end().trim_end_matches('`').trim_end(), is_changed(&object))
 }
 
-/// The place and the contents of the assessment in an answer.
+/// The position and content of an assessment in an answer.
 struct AssessmentBlock {
     start: usize,
     end: usize,
     content: AssessmentContent,
 }
 
-/// The assessment in a block.
+/// The content of an assessment block.
 enum AssessmentContent {
-    /// The assessment, as far as it goes.
+    /// The readable part of an assessment.
     Assessment(Map<String, Value>),
-    /// One that is damaged beyond reading.
+    /// A block too damaged to read.
     Damaged,
 }
 
-/// An answer that has the solution inside a JSON object, as other versions of this program asked for it.
+/// Reads an answer with the solution inside a JSON object, as earlier versions requested.
 fn all_in_json(text: &str) -> Option<Written> {
     if !text.contains(SOLUTION_KEY) {
         return None;
@@ -194,8 +192,8 @@ fn all_in_json(text: &str) -> Option<Written> {
     })
 }
 
-/// The last fenced block that is an assessment. Fences are not matched in pairs: models put the whole answer into one
-/// more, and break off inside them.
+/// The last fenced block with an assessment. Fences are not matched in pairs: models wrap the whole answer in another
+/// one, and are cut inside blocks.
 fn fenced_block(text: &str) -> Option<AssessmentBlock> {
     let mut lines = Vec::new();
     let mut at = 0;
@@ -228,7 +226,7 @@ fn fenced_block(text: &str) -> Option<AssessmentBlock> {
     None
 }
 
-/// The fence in a line, with its info text.
+/// The fence in a line and its info text.
 fn fence_of(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let first = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
@@ -237,7 +235,7 @@ fn fence_of(line: &str) -> Option<(&str, &str)> {
     (marker.len() >= 3 && !info.contains('`')).then_some((marker, info.trim()))
 }
 
-/// The assessment that `content` is. Other JSON is part of the solution.
+/// The assessment in `content`; other JSON belongs to the solution.
 fn assessed(content: &str, is_last: bool) -> Option<AssessmentContent> {
     let Some(object) = object(content) else {
         let is_named = |key: &&&str| {
@@ -256,7 +254,7 @@ fn assessed(content: &str, is_last: bool) -> Option<AssessmentContent> {
     is_one.then_some(AssessmentContent::Assessment(object))
 }
 
-/// The last assessment that stands in no fence.
+/// The last assessment without a fence.
 fn bare_object(text: &str) -> Option<AssessmentBlock> {
     let braces = text.rmatch_indices('{').take(MOST_CANDIDATES);
     braces.map(|(start, _)| start).find_map(|start| {
@@ -266,7 +264,7 @@ fn bare_object(text: &str) -> Option<AssessmentBlock> {
     })
 }
 
-/// The text without the comments that it begins with.
+/// The text after any leading comments.
 fn without_comments(text: &str) -> &str {
     let text = text.trim_start();
     let after = match (text.strip_prefix("//"), text.strip_prefix("/*")) {
@@ -277,7 +275,7 @@ fn without_comments(text: &str) -> &str {
     after.map_or(text, |(_, rest)| without_comments(rest))
 }
 
-/// The length of the JSON object that `text` begins with; all of it when it has no end.
+/// The length of the JSON object at the beginning of `text`; all of it if unclosed.
 pub(super) fn object_length(text: &str) -> usize {
     let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
     let (mut last, mut next) = (b'{', 0);
@@ -310,17 +308,17 @@ pub(super) fn object_length(text: &str) -> usize {
     text.len()
 }
 
-/// What is left of an answer when its block is taken out, without what announced the block.
+/// The answer without its block and the block's announcement.
 fn tidy(before: &str, after: &str) -> String {
     let (before, after) = (before.trim(), after.trim());
-    // The fence of an answer that was put into one as a whole is closed after the block.
+    // The fence around a whole answer closes after the block.
     let (unwrapped, was_wrapped) = unwrapped(before);
     let after = if was_wrapped || fence_of(after).is_some() { after.trim_matches(['`', '~']).trim() } else { after };
     let before = if after.is_empty() { without_announcement(unwrapped) } else { unwrapped };
     [before, after].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// An answer without the Markdown fence around all of it.
+/// An answer without a Markdown fence around it.
 fn unwrapped(text: &str) -> (&str, bool) {
     let Some((first, rest)) = text.split_once('\n') else { return (text, false) };
     match fence_of(first) {
@@ -331,7 +329,7 @@ fn unwrapped(text: &str) -> (&str, bool) {
     }
 }
 
-/// A text without the heading, rule or line at its end that announced what is no longer there.
+/// A text without a final heading, rule or line that announced the removed block.
 fn without_announcement(mut text: &str) -> &str {
     loop {
         let (rest, last) = text.rsplit_once('\n').unwrap_or(("", text));
@@ -350,10 +348,11 @@ fn without_announcement(mut text: &str) -> &str {
     }
 }
 
-/// A longer line is more than the announcement of a block.
+/// The maximum length of an announcement.
 const LONGEST_ANNOUNCEMENT: usize = 120;
 
-/// The texts of a list, read leniently: a single text is a list of one, an object the texts in it, blanks are left out.
+/// The texts of a list, read leniently: a single text is a list of one, an object yields its texts, and blanks are
+/// omitted.
 fn texts_of(value: &Value) -> Vec<String> {
     let items = match value {
         Value::Array(items) => items.iter().map(text_of).collect(),
@@ -464,7 +463,7 @@ mod tests {
         for answer in [whole.clone(), format!("Gladly:\n\n```json\n{whole}\n```\n\nAnything else?")] {
             assert_eq!(read(&answer), ("# Ring\n\nUse {a} ring.".to_owned(), Some(82.0)), "{answer}");
         }
-        // Cut inside the solution: what is there is the solution.
+        // Cut inside the solution: use the existing part.
         let cut = Written::read("{\"solutionMarkdown\": \"# Ring\\n\\nUse a \\\"rin");
         assert_eq!(cut.solution, "# Ring\n\nUse a \"rin");
         assert!(cut.missing.is_some());

@@ -1,4 +1,4 @@
-//! Calls in flight: started together, received one by one.
+//! Calls in flight: started concurrently, received one by one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,9 +25,9 @@ use super::{Engine, EngineError};
 /// Calls in flight. Dropping them abandons them.
 pub(super) struct Calls {
     tasks: JoinSet<()>,
-    /// Looked through for every call that is wanted, each time one comes back.
+    /// A map because it is searched for each wanted call whenever one returns.
     in_flight: HashMap<CallKey, RunningCall>,
-    /// Attempts that wait for room under the cost limit, oldest first.
+    /// Attempts that wait for room under the limit, oldest first.
     waiting: Vec<Pending>,
     sender: UnboundedSender<Message>,
     receiver: UnboundedReceiver<Message>,
@@ -36,34 +36,33 @@ pub(super) struct Calls {
 struct RunningCall {
     task: tokio::task::Id,
     step: Step,
-    /// Characters of the debate's texts in its request, when all are there.
+    /// The length of the debate's texts in its request, unshortened.
     length: usize,
-    /// Its replies that are not yet results.
+    /// Its earlier replies that are not yet results.
     past: Vec<PaidReply>,
 }
 
-/// What a call tells. All take the same channel, so that a reply is never seen after the result it led to.
+/// A message from a call. All use one channel, so that a reply arrives before the result it led to.
 pub(super) enum Message {
-    /// An attempt is to be sent.
+    /// An attempt requests permission.
     Reserve(Pending),
-    /// An attempt failed; what it took must be on record before the next.
+    /// An attempt failed; its cost must be recorded before the next one.
     AttemptFailed(CallKey, String, CallRecord),
     Replied(CallKey, StoredReply, CallRecord),
     Finished(CallKey, Box<Result<RequestResult, FailedCall>>),
 }
 
-/// An attempt that is to be sent, and who waits to hear whether it may be.
+/// An attempt waiting for permission, and its answer channel.
 pub(super) struct Pending {
     wanted: AttemptRequest,
     answer: oneshot::Sender<Reserved>,
 }
 
-/// Where the attempts of one call are entered, and where what happens to it is shown.
+/// The accounting and the display of one call's attempts.
 struct Connection {
     step: Step,
     sender: UnboundedSender<Message>,
     signals: Signals,
-    /// The limit of cost or calls, if there is one.
     limit: Option<BudgetLimit>,
     daily: Option<DailyCalls>,
     may_be_billed: Arc<AtomicBool>,
@@ -81,7 +80,7 @@ impl Account for Connection {
             let (answer, granted) = oneshot::channel();
             let wanted = AttemptRequest::of(&self.step, request);
             drop(self.sender.send(Message::Reserve(Pending { wanted, answer })));
-            // Without an answer there is no room, or nobody waits for this call any more.
+            // No answer means no room, or the call was abandoned.
             granted.await.map(Some).map_err(|_| ModelError::OverBudget { limit })
         })
     }
@@ -105,21 +104,21 @@ impl CallObserver for Connection {
     }
 }
 
-/// What happens to calls in flight.
+/// An event of the calls in flight.
 pub(super) enum TaskEvent {
     Message(Box<Message>),
-    /// A task ended as it should.
+    /// A task ended normally.
     Ended,
-    /// A task ended without a word: a defect of the program, which must not leave the debate waiting.
+    /// A task ended without a result: a defect that must not leave the debate waiting.
     Died(tokio::task::Id),
 }
 
-/// A call that ended.
+/// A finished call.
 pub(super) struct Completion {
     pub(super) step: Step,
-    /// Characters of the debate's texts in its request, when all are there.
+    /// The length of the debate's texts in its request, unshortened.
     pub(super) length: usize,
-    /// Its replies that are not yet results.
+    /// Its earlier replies that are not yet results.
     pub(super) past: Vec<PaidReply>,
     pub(super) result: Result<RequestResult, FailedCall>,
 }
@@ -130,12 +129,12 @@ impl Calls {
         Self { tasks: JoinSet::new(), in_flight: HashMap::new(), waiting: Vec::new(), sender, receiver }
     }
 
-    /// Whether none is in flight.
+    /// Whether no call is in flight.
     pub(super) fn is_idle(&self) -> bool {
         self.in_flight.is_empty()
     }
 
-    /// How many calls of a stage are in flight.
+    /// The number of a stage's calls in flight.
     pub(super) fn in_flight_of(&self, stage: StageId) -> usize {
         self.in_flight.keys().filter(|key| key.stage == stage).count()
     }
@@ -144,7 +143,7 @@ impl Calls {
         self.in_flight.contains_key(key)
     }
 
-    /// What happens next. Messages come first, so that a task that has told its result is not taken for dead.
+    /// The next event. Messages precede task ends, so that a finished task is not taken for dead.
     pub(super) async fn next(&mut self) -> TaskEvent {
         tokio::select! {
             biased;
@@ -153,7 +152,7 @@ impl Calls {
                 Ok(()) => TaskEvent::Ended,
                 Err(error) => TaskEvent::Died(error.id()),
             },
-            // Not reached: this value holds a sender, so the channel stays open.
+            // Unreachable: this value holds a sender, so the channel stays open.
             else => TaskEvent::Ended,
         }
     }
@@ -163,14 +162,13 @@ impl Calls {
         Some(Completion { step, length, past, result })
     }
 
-    /// The calls in flight.
     pub(super) fn keys(&self) -> impl Iterator<Item = &CallKey> {
         self.in_flight.keys()
     }
 }
 
 impl Completion {
-    /// Shows that the call has come back. To be called once its result is recorded.
+    /// Shows the call's return. Call this after recording its result.
     pub(super) fn show(&self, engine: &Engine) {
         let waits_for_server = engine.outage.waits(&self.step.key);
         let call = self.result.as_ref().ok().map(|answered| &answered.call);
@@ -191,7 +189,6 @@ impl Completion {
 }
 
 impl Engine {
-    /// Starts a call.
     pub(super) fn start(&mut self, step: &Step) -> Result<(), EngineError> {
         let agent = self.panel.agent(&step.key.agent_id).ok_or_else(|| EngineError::unknown(&step.key.agent_id))?;
         let agent = agent.clone();
@@ -226,7 +223,7 @@ impl Engine {
         let sender = self.calls.sender.clone();
         let on_reply: OnReply = {
             let (sender, key) = (sender.clone(), key.clone());
-            // The receiver is gone only when these calls are abandoned.
+            // The receiver is only dropped when the calls are abandoned.
             Arc::new(move |reply, call| drop(sender.send(Message::Replied(key.clone(), reply, call))))
         };
         let connection = Arc::new(Connection {
@@ -254,7 +251,7 @@ impl Engine {
         self.calls.in_flight.insert(step.key.clone(), RunningCall { task: task.id(), step, length, past });
     }
 
-    /// Handles what happened to a call; its end is passed on.
+    /// Handles an event; returns a finished call.
     pub(super) fn notice(&mut self, news: TaskEvent) -> Result<Option<Completion>, EngineError> {
         match news {
             TaskEvent::Message(message) => match *message {
@@ -284,10 +281,10 @@ impl Engine {
         Ok(None)
     }
 
-    /// Releases the attempts that fit under the cost limit, and refuses those that never will.
+    /// Permits the attempts that fit under the limit, and refuses those that never will.
     pub(super) fn admit(&mut self) -> Result<(), EngineError> {
         for pending in std::mem::take(&mut self.calls.waiting) {
-            // Nobody waits for it when its call was abandoned.
+            // The call was abandoned.
             if pending.answer.is_closed() {
                 continue;
             }

@@ -1,34 +1,34 @@
-//! What a debate is told while it runs or waits.
+//! Commands to a debate that runs or waits.
 
 use dialectic_record::debate::{AgentClarifications, AgentId, Answerer, Clarification, Event, StopReason};
 use dialectic_record::protocol::OutputSpec;
 
 use super::{Engine, EngineError};
 
-/// What a running debate can be told.
+/// A command to a running debate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunCommand {
-    /// Start nothing new, and pause once what is in flight has come back.
+    /// Start nothing new, and pause once the calls in flight have returned.
     Pause,
-    /// As [`Pause`](Self::Pause), but stay ready to go on.
+    /// Like [`Pause`](Self::Pause), but ready to continue.
     Hold,
-    /// Do not pause after all, or not any more.
+    /// Cancel a pause, or continue after one.
     GoOn,
-    /// Start nothing new, and close with what there is.
+    /// Start nothing new, and close with the current texts.
     Stop,
-    /// The order to close lies beside the record: obey it as soon as there is something to close with.
+    /// A stop order is stored beside the record: obey it once the debate can close.
     ObeyStop,
-    /// The user has taken notice of what the debate costs.
+    /// The user has acknowledged the cost.
     Acknowledge,
-    /// The user answers a question. What is not open is left as it is.
+    /// The user answers a question. Ignored if the question is not open.
     Answer {
-        /// Who asked.
+        /// The agent that asked.
         agent_id: AgentId,
-        /// Which of its questions.
+        /// The id of its question.
         item_id: String,
-        /// What the user says.
+        /// The answer.
         answer: String,
-        /// Who says it in the user's place, where somebody does.
+        /// The program that answered for the user, if any.
         by: Option<Answerer>,
     },
     /// The user gives no further answers.
@@ -38,16 +38,16 @@ pub enum RunCommand {
 /// How a debate that waits for the user continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserReply {
-    /// It goes on, if only to close.
+    /// It continues, possibly only to close.
     GoOn,
-    /// It is to end, and there is nothing that it could be closed with.
+    /// It ends, and there is nothing to close with.
     GiveUp,
     /// It stays paused.
     Nothing,
 }
 
 impl Engine {
-    /// Takes notice of what the debate was told meanwhile.
+    /// Handles the commands received so far.
     pub(super) fn drain_commands(&mut self) -> Result<(), EngineError> {
         while let Ok(command) = self.commands.try_recv() {
             self.handle_command(command)?;
@@ -63,13 +63,13 @@ impl Engine {
             RunCommand::ObeyStop => {
                 self.is_to_stop = true;
                 if self.debate().final_round().is_none() {
-                    self.warn("told to stop: the debate closes as soon as there is something to close it with");
+                    self.warn("told to stop: the debate closes as soon as it has a text to close with");
                 }
                 self.obey_stop()?;
             }
             RunCommand::Acknowledge => self.acknowledge()?,
             RunCommand::Stop if self.debate().final_round().is_none() => {
-                self.warn("there is nothing yet that the debate could be closed with: it goes on");
+                self.warn("the debate has nothing to close with yet: it continues");
             }
             RunCommand::Stop => {
                 if !self.is_stopping() && !self.is_at_its_end() {
@@ -82,8 +82,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Obeys the order that lies beside the record, where there is something to close with. The order is removed when
-    /// that is on record: a run that is killed before leaves it to the next one.
+    /// Obeys a stop order beside the record once the debate can close. The order is removed after that is recorded, so
+    /// that it survives a crash.
     fn obey_stop(&mut self) -> Result<(), EngineError> {
         if self.is_to_stop && self.debate().final_round().is_some() {
             self.is_to_stop = false;
@@ -93,7 +93,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Puts on record that the user has taken notice of what the debate costs.
+    /// Records that the user has acknowledged the cost.
     fn acknowledge(&mut self) -> Result<(), EngineError> {
         if self.debate().cost_warning.is_some_and(|warning| !warning.acknowledged) {
             self.append(Event::CostAcknowledged)?;
@@ -101,11 +101,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes in answers until no question is open; each is on record as soon as it is there. Then the debate goes on, as it
-    /// does when it is told to close; not when it is told to pause, nor when nobody is left who could answer.
+    /// Receives and records answers until no question is open. Then the debate continues, or closes if it was told to;
+    /// it
+    /// stays paused if told to pause, or if no one can answer any more.
     ///
     /// # Errors
-    /// When what it is told cannot be put on record.
+    /// A command cannot be recorded.
     pub async fn told_answers(&mut self) -> Result<UserReply, EngineError> {
         while self.debate().open_questions().next().is_some() {
             match self.commands.recv().await {
@@ -120,7 +121,7 @@ impl Engine {
         Ok(UserReply::GoOn)
     }
 
-    /// Has a debate that waits close with what is there.
+    /// Closes a waiting debate with its current texts.
     fn told_to_stop(&mut self) -> Result<UserReply, EngineError> {
         if self.debate().final_round().is_none() {
             return Ok(UserReply::GiveUp);
@@ -131,27 +132,27 @@ impl Engine {
         Ok(UserReply::GoOn)
     }
 
-    /// Records that the debate ends without an answer, since the user stopped it before there was anything to close it
-    /// with.
+    /// Records that the user stopped the debate before it had anything to close with.
     ///
     /// # Errors
-    /// When it cannot be saved.
+    /// It cannot be saved.
     pub async fn give_up(&mut self) -> Result<(), EngineError> {
         self.append(Event::stopped_without_proposal())?;
         Ok(self.record.flush().await?)
     }
 
-    /// Waits until the debate, which has paused, is told to go on, if only to close: not where it was not to stay
-    /// ready, nor when nobody is left who could say so. Then [`run`](Self::run) takes it up where it is.
+    /// Waits until a paused debate is told to continue or close. Returns at once if it was not held, and when no one is
+    /// left
+    /// to tell it. Then [`run`](Self::run) continues it.
     ///
     /// # Errors
-    /// When what it is told meanwhile cannot be put on record.
+    /// A command cannot be recorded.
     pub async fn told_to_go_on(&mut self) -> Result<UserReply, EngineError> {
         while self.is_held {
             match self.commands.recv().await {
                 Some(RunCommand::GoOn) => {
                     (self.is_pausing, self.is_held) = (false, false);
-                    // The pause was no silence of the models'.
+                    // The pause does not count as idle time of the models.
                     self.silence = None;
                     return Ok(UserReply::GoOn);
                 }
@@ -176,15 +177,15 @@ impl Engine {
         let is_open =
             |(group, item): (&AgentClarifications, &Clarification)| group.agent_id == agent_id && item.id == item_id;
         if !self.debate().open_questions().any(is_open) {
-            self.warn(format!("{agent_id} has no open question `{item_id}`: an answer to it is left out"));
+            self.warn(format!("{agent_id} has no open question `{item_id}`: the answer is ignored"));
             return Ok(());
         }
-        // Nobody may be asked again: then the calls to come rest on what was made before this answer.
+        // Later prompts must include this answer.
         self.shared = None;
         Ok(self.append(Event::QuestionAnswered { agent_id, item_id, answer, by })?)
     }
 
-    /// Open questions are without an answer, and nobody asks any more. Behind the questions that changes nothing.
+    /// Ends the questions; open ones stay unanswered. Has no effect after the question stage.
     fn end_questions(&mut self) -> Result<(), EngineError> {
         if self.debate().questions_ended || self.debate().current_round > 0 {
             return Ok(());

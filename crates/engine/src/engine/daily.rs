@@ -1,4 +1,4 @@
-//! How many requests the debates of a directory send in a day, under a limit that all of its processes share.
+//! The daily limit of requests for the debates of a directory, shared by all processes.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -8,11 +8,11 @@ use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
 
 use dialectic_llm::ModelError;
 
-/// The file that counts. A debate is a file that ends in `.json`.
+/// The counter's file. Only files that end in `.json` are debates.
 const COUNT: &str = "calls.ledger";
 
-/// The limit of a day, and where its requests are counted: a line of the day and their number, always as long, so that
-/// one write replaces it.
+/// The daily limit and its counter: one line with the day and the count, of fixed length, so that one write replaces
+/// it.
 #[derive(Debug, Clone)]
 pub(super) struct DailyCalls {
     path: PathBuf,
@@ -20,15 +20,15 @@ pub(super) struct DailyCalls {
 }
 
 impl DailyCalls {
-    /// The limit of the debates in `directory`.
+    /// The limit for the debates in `directory`.
     pub(super) fn of(directory: &Path, limit: u32) -> Self {
         Self { path: directory.join(COUNT), limit }
     }
 
-    /// Counts a request that is about to be sent. It blocks its thread while another process counts.
+    /// Counts a request before it is sent. Blocks the thread while another process counts.
     ///
     /// # Errors
-    /// When the day has none left, or the count cannot be read or written.
+    /// The day's limit is reached, or the counter cannot be read or written.
     pub(super) fn take(&self, now: DateTime<Utc>) -> Result<(), ModelError> {
         let today = now.date_naive();
         match self.counted(today) {
@@ -40,7 +40,7 @@ impl DailyCalls {
         }
     }
 
-    /// Takes one, or returns the day that has none left. A clock that goes back does not begin a day again.
+    /// Counts one request, or returns the day whose limit is reached. A clock set back does not start a day again.
     fn counted(&self, today: NaiveDate) -> io::Result<Option<NaiveDate>> {
         let mut file = self.open()?;
         file.lock()?;
@@ -104,7 +104,7 @@ mod tests {
         let until = at("2026-03-02T00:00:00Z");
         assert_eq!(over, ModelError::NoCallsToday { limit: 100, until });
         assert_eq!(daily.take(until), Ok(()));
-        // A clock that goes back does not give the day again.
+        // A clock set back does not start the day again.
         assert_eq!(std::fs::read_to_string(directory.path().join(COUNT)).unwrap(), "2026-03-02 0000000001\n");
         assert_eq!(daily.take(at("2026-03-01T12:00:00Z")), Ok(()));
         assert_eq!(std::fs::read_to_string(directory.path().join(COUNT)).unwrap(), "2026-03-02 0000000002\n");

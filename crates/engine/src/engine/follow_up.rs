@@ -1,4 +1,4 @@
-//! A question of the user's about a debate that is finished: one call, on the way that all calls take.
+//! A follow-up question about a finished debate: one call, made like all others.
 
 use std::sync::Arc;
 
@@ -16,29 +16,29 @@ use super::{Engine, EngineError};
 /// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowUpError {
-    /// No question is given, and none is open.
-    #[error("no question is given, and none is unanswered")]
+    /// No question was given, and none is open.
+    #[error("there is no question, and none is unanswered")]
     NoQuestion,
-    /// As many questions as a record can hold have been asked.
-    #[error("no further question can be asked about this debate: it has {0} already")]
+    /// The record has the maximum number of questions.
+    #[error("this debate has the maximum of {0} questions")]
     TooMany(usize),
-    /// The answer does not fit the limit.
-    #[error("the cost limit has room for {room}, and an answer can cost {needed}")]
+    /// The answer exceeds the limit.
+    #[error("the cost limit leaves {room}, and an answer can cost {needed}")]
     TooDear {
-        /// What is left of the limit.
+        /// The remaining amount.
         room: Usd,
-        /// What the shortest answer can cost at most.
+        /// The cost of the shortest answer.
         needed: Usd,
     },
-    /// The limit of calls has no room for the answer.
+    /// The limit of calls does not allow the answer.
     #[error("the limit of calls has no room for an answer")]
     NoCallLeft,
-    /// The judge or the agent that was asked gave none.
+    /// The judge or the agent failed to answer.
     #[error("{who} gave no answer: {reason}")]
     Failed {
         /// The judge, or the name of an agent.
         who: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The user interrupted.
@@ -61,8 +61,8 @@ impl Diagnostic for FollowUpError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::TooDear { .. } | Self::NoCallLeft => Some("give this question a limit of its own".to_owned()),
-            Self::Failed { .. } | Self::Interrupted => Some("the question is kept".to_owned()),
+            Self::TooDear { .. } | Self::NoCallLeft => Some("set a limit for this question".to_owned()),
+            Self::Failed { .. } | Self::Interrupted => Some("the question is saved".to_owned()),
             Self::NoQuestion | Self::TooMany(_) => None,
             Self::Engine(error) => error.hint(),
         }
@@ -80,13 +80,12 @@ impl Diagnostic for FollowUpError {
 }
 
 impl Engine {
-    /// Has the judge, or the agent `to`, answer a question about the finished debate; without one, the last that has no
-    /// answer is asked again, of the one that it was for. The result is recorded and saved in any case; the answer is
-    /// returned. `own` is what it may take; what is not limited in it is limited as the debate is. `past` are the events
-    /// of the record.
+    /// Asks the judge, or the agent `to`, a question about the finished debate. Without a question, repeats the last
+    /// unanswered one to the same agent. The result is saved in any case, and the answer returned. `own` limits this
+    /// question; the debate's limits apply otherwise. `past` are the events of the record.
     ///
     /// # Errors
-    /// When there is no question, no room for an answer, or none comes.
+    /// There is no question, no room for an answer, or no answer.
     pub async fn follow_up(
         &mut self,
         question: Option<Arc<str>>,
@@ -103,7 +102,7 @@ impl Engine {
             self.append(Event::FollowUpAsked { question, to }).map_err(EngineError::from)?;
         }
         let answered = self.answer_or_stop(&step).await;
-        // Calls in flight are abandoned before the last save, so that nothing is recorded after it.
+        // Abandons calls before the last save, so that no event follows it.
         self.calls = super::calls::Calls::new();
         let saved = self.record.flush().await.map_err(EngineError::from);
         if saved.is_err() {
@@ -113,7 +112,7 @@ impl Engine {
     }
 
     async fn answer_or_stop(&mut self, step: &Step) -> Result<Arc<str>, FollowUpError> {
-        // Where the question cannot be saved, nothing has been paid for yet.
+        // If the question cannot be saved, nothing has been paid yet.
         self.record.flush().await.map_err(EngineError::from)?;
         let cancel = self.cancel.clone();
         tokio::select! {
@@ -127,7 +126,7 @@ impl Engine {
         loop {
             self.start(step)?;
             let Some(arrival) = self.next_arrival().await? else {
-                return Err(self.failed(step, "nothing came of the call"));
+                return Err(self.failed(step, "the call had no result"));
             };
             let ended = match &arrival.result {
                 Ok(answered) => Some(self.record_follow_up(step, answered)),
@@ -150,7 +149,7 @@ impl Engine {
 
     fn record_follow_up(&mut self, step: &Step, answered: &RequestResult) -> Result<Arc<str>, FollowUpError> {
         let Value::Text(text) = &answered.value else {
-            return Err(self.failed(step, "its answer is no text"));
+            return Err(self.failed(step, "its answer is not text"));
         };
         if let Some(cut) = answered.call.cut() {
             self.warn(format!("the answer was cut {}", cut.how()));
@@ -168,7 +167,7 @@ impl Engine {
         FollowUpError::Failed { who, reason: reason.to_owned() }
     }
 
-    /// Sets the limit of the question: its own on top of all that is spent, else what the debate's has left.
+    /// Sets the question's limit: its own in addition to the spending so far, else the rest of the debate's.
     fn limit_follow_up(&mut self, own: BudgetLimit, past: &[Recorded]) {
         let Some(mut settings) = self.debate().settings.clone() else { return };
         settings.terms.max_cost = own.usd.or(settings.terms.max_cost);
@@ -176,7 +175,7 @@ impl Engine {
         self.budget = Budget::of(&settings, &self.panel.routed, past).map(|budget| budget.of_follow_up(own));
     }
 
-    /// Sees to it that the limit has room for an answer, before the question is on record.
+    /// Checks that the limit allows an answer, before the question is recorded.
     fn check_room(&mut self, asked: &Debate, step: &Step) -> Result<(), FollowUpError> {
         let Some(agent) = self.panel.agent(&step.key.agent_id).cloned() else {
             return Err(EngineError::unknown(&step.key.agent_id).into());
@@ -192,8 +191,8 @@ impl Engine {
     }
 }
 
-/// The debate with the question, and which of its questions that is, counted from 1. One that the same was asked before
-/// in the same words, and that has no answer, is asked again.
+/// The debate with the question, and the question's number from 1. Repeats an unanswered question to the same agent in
+/// the same words instead of adding it.
 fn asked(debate: &Debate, question: Option<Arc<str>>, to: Option<&AgentId>) -> Result<(Debate, u8), FollowUpError> {
     let mut asked = debate.clone();
     let is_meant = |one: &FollowUp| match &question {
@@ -214,7 +213,7 @@ fn asked(debate: &Debate, question: Option<Arc<str>>, to: Option<&AgentId>) -> R
     Ok((asked, number))
 }
 
-/// The call that the next question would be, and what it is likely to take. Nothing is asked.
+/// The call for the next question and its likely cost. Calls nothing.
 pub(crate) fn forecast_follow_up(
     protocol: &'static Protocol,
     panel: &Panel,

@@ -1,4 +1,4 @@
-//! What a debate would take: its calls, their tokens and their cost, without calling anybody.
+//! Forecasts a debate: its calls, tokens and cost, without calling a model.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,9 +25,9 @@ use dialectic_record::protocol::{Protocol, Stage};
 use super::rehearsal::{Rehearsal, SampleAnswers};
 use super::{EngineError, purchase};
 
-/// How long answers are in the run with short ones, in tokens.
+/// The length of a short answer in tokens.
 const SHORT_ANSWER: u32 = 300;
-/// Bytes of a token in the run with short answers, and in the one with long ones: prose lies between.
+/// Bytes per token in the short and in the long run; prose lies between.
 pub(super) const BYTES_PER_TOKEN: Span<f64> = Span { low: 4.5, high: 3.0 };
 
 /// Why there is no forecast.
@@ -48,12 +48,11 @@ impl Diagnostic for ForecastError {
     }
 }
 
-/// What the debate that `created` begins would take. `routed` are the providers whose servers may ask other prices than
-/// the list, and `gathered` is what it starts from at least and at most, where its protocol collects something. Nothing
-/// is called, and nothing is written.
+/// Forecasts the debate that `created` begins. `routed` are the providers whose prices may differ from the list, and
+/// `gathered` the minimum and maximum of the material that its protocol collects. Calls and writes nothing.
 ///
 /// # Errors
-/// When a role cannot be used.
+/// A role cannot be used.
 pub fn forecast(
     protocol: &'static Protocol,
     settings: &Settings,
@@ -77,19 +76,20 @@ pub fn forecast(
     let (little, begun) = (begun.starting_from(&gathered.low), begun.starting_from(&gathered.high));
     let short = rehearse(protocol, &panel, &little, Length::Short, false)?;
     let long = rehearse(protocol, &panel, &begun, Length::Long, true)?;
-    // Where rounds can end early, what follows them belongs to another round in the shorter run, and is the same call.
+    // If rounds can end early, the calls after them belong to an earlier round in the shorter run, but are the same
+    // calls.
     let bytes_in = |calls: &BTreeMap<CallKey, usize>, key: &CallKey| {
         let is_in_round = begun.stage(key.stage).is_none_or(|stage| stage.in_round);
         let is_same = |other: &CallKey| !is_in_round && CallKey { round: key.round, ..other.clone() } == *key;
         let found = calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, bytes)| bytes));
         found.copied()
     };
-    // The two differ in length and in choices: one between them tells which of both makes a call.
+    // The runs differ in length and in choices: a run between them tells which of the two causes a call.
     let between = (!long.keys().eq(short.keys())).then(|| rehearse(protocol, &panel, &begun, Length::Long, false));
     let between = between.transpose()?;
     let made = |key: &CallKey| {
         let has = |calls: &BTreeMap<CallKey, usize>| bytes_in(calls, key).is_some();
-        // Texts that do not agree are not challenged, which neither of the two runs shows.
+        // Only texts that agree are challenged, which neither run shows.
         let is_challenge = begun.stage(key.stage).is_some_and(|stage| stage.yields == Some(ResultKind::Challenge));
         match (has(&short), has(&long)) {
             (true, true) if is_challenge => Made::ByChoice,
@@ -128,7 +128,7 @@ pub fn forecast(
     let rounds = Span { low: last_round(&short), high: last_round(&long) };
     let mut deciders = deciders(protocol, settings, rounds);
     let mut assumptions = assumptions(settings, gathered, rounds, &list(&or_choices(deciders.clone())));
-    // What the check finds adds no round, only calls.
+    // The results of the check add calls, but no rounds.
     let check = protocol.stages.iter().find(|stage| stage.info.yields == Some(ResultKind::Check));
     deciders
         .extend(check.filter(|_| settings.debate.check > 0).map(|stage| format!("the {}", stage.info.words.plural)));
@@ -138,8 +138,8 @@ pub fn forecast(
     Ok(Forecast { calls, deciders, assumptions, purchase })
 }
 
-/// A call that is made in any case, whose request has so many bytes: its tokens and its cost. `max_tokens` is the limit
-/// of its answer, where it has one of its own.
+/// The tokens and cost of a certain call with a request of this many bytes. `max_tokens` is the limit of its answer, if
+/// it has its own.
 pub fn planned_call(
     key: CallKey,
     (provider, model): (&str, &str),
@@ -163,8 +163,8 @@ pub fn planned_call(
     }
 }
 
-/// The debate as it begins: whole, without a cost limit, and with a judge that reads all of it, since what its model's
-/// window leaves of that is warned of.
+/// The debate at its beginning: complete, without a cost limit, and with a judge that reads everything, since context
+/// windows are checked separately.
 fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError> {
     created.settings.debate.budget = BudgetSettings::default();
     created.settings.terms.max_cost = None;
@@ -174,8 +174,8 @@ fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError>
     Debate::create(&Recorded { seq: 1, at: Timestamp::now(), event })
 }
 
-/// The words for what decides how many rounds there are: the choices of a round, and the closing where it leads to
-/// further rounds.
+/// The factors that decide the number of rounds, in words: choices in a round, and the closing if it leads to more
+/// rounds.
 fn deciders(protocol: &Protocol, settings: &Settings, rounds: Span<u32>) -> Vec<String> {
     let decides = |stage: &&Stage| {
         let info = &stage.info;
@@ -190,32 +190,32 @@ fn or_choices(deciders: Vec<String>) -> Vec<String> {
     if deciders.is_empty() { vec!["the choices".to_owned()] } else { deciders }
 }
 
-/// What the figures assume of results that decide how many calls there are.
+/// The assumptions about results that decide the number of calls.
 fn outcomes(protocol: &Protocol, settings: &Settings, calls: &[PlannedCall], rounds: Span<u32>) -> Vec<String> {
     let yielding = |wanted| protocol.stages.iter().find(move |stage| stage.info.yields == Some(wanted));
     let mut outcomes = Vec::new();
     if yielding(ResultKind::Agreement).is_some() {
-        outcomes.push("at the least all texts decide the same in the same words from the beginning".to_owned());
+        outcomes.push("minimum: all texts decide the same in the same words from the beginning".to_owned());
     }
     let challenge = yielding(ResultKind::Challenge).map(|stage| &stage.info);
     if let Some(challenge) = challenge.filter(|stage| calls.iter().any(|call| call.key.stage == stage.id)) {
-        outcomes.push(format!("at the most the {} send back every agreement that they may", challenge.words.plural));
+        outcomes.push(format!("maximum: the {} send back every agreement that they may", challenge.words.plural));
     }
     let further = rounds.high.saturating_sub(settings.debate.rounds);
     if let Some(closing) = protocol.stage(protocol.closing).filter(|_| further > 0) {
         let (words, added) = (&closing.info.words.plural, counted(further.into(), "round"));
-        outcomes.push(format!("at the most the {words} find something missing and add {added}"));
+        outcomes.push(format!("maximum: the {words} find something missing and add {added}"));
     }
     outcomes
 }
 
-/// What the figures assume. Where `rounds` is no single number, it is the `deciders` that decide on it.
+/// The assumptions of the figures. If `rounds` is a range, the `deciders` determine the number.
 fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>, deciders: &str) -> Vec<String> {
     let debate = &settings.debate;
     let run = if rounds.low == rounds.high {
         "every round is run".to_owned()
     } else {
-        format!("{} to {} rounds are run, as {deciders} decide", rounds.low, rounds.high)
+        format!("{} to {} rounds are run, depending on {deciders}", rounds.low, rounds.high)
     };
     let mut assumptions = vec![
         format!(
@@ -223,13 +223,13 @@ fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>
              bytes",
             BYTES_PER_TOKEN.low, BYTES_PER_TOKEN.high
         ),
-        format!("{run}, and no call is repeated after an error or an answer that cannot be read"),
+        format!("{run}, and no call is repeated after an error or an unreadable answer"),
         "nothing is read from a provider's cache, which would cost less".to_owned(),
     ];
     if begins_with_more(gathered) {
         let bytes = gathered.high.bytes() - gathered.low.bytes();
         assumptions.push(format!(
-            "no command of `contextCommands` is run; together they print {} bytes at most",
+            "no command of `contextCommands` is run; together they print at most at most {} bytes",
             thousands(bytes as u64)
         ));
     }
@@ -239,26 +239,26 @@ fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>
     }
     if debate.interactive_clarifications {
         assumptions.push(match debate.clarifications_max_iterations {
-            0 | 1 => "agents are asked once what is unclear".to_owned(),
+            0 | 1 => "agents are asked once for questions".to_owned(),
             most => {
                 let more = most - 1;
                 let times = if more == 1 { "once".to_owned() } else { format!("up to {more} times") };
-                format!("agents are asked once what is unclear, and the judge {times} after your answers")
+                format!("agents are asked once for questions, and the judge {times} after your answers")
             }
         });
     }
     if debate.synthesis_method == SynthesisMethod::Voting {
-        assumptions.push("the vote has a winner; a tie takes a call of the judge more".to_owned());
+        assumptions.push("the vote has a winner; a tie adds a call of the judge".to_owned());
     }
     assumptions
 }
 
-/// Whether commands may add to what is known.
+/// Whether commands may add material.
 fn begins_with_more(gathered: &Span<Gathered>) -> bool {
     gathered.high.bytes() > gathered.low.bytes()
 }
 
-/// Which of two runs: answers are short in the one, and as long as they may be in the other.
+/// The length of answers in a run: short, or the maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Length {
     Short,
@@ -266,12 +266,12 @@ enum Length {
 }
 
 impl Length {
-    /// How long an agent's answers are, in tokens.
+    /// The length of an agent's answers in tokens.
     fn answer_of(self, agent: &AgentSettings) -> u32 {
         self.answer_within(agent.max_tokens)
     }
 
-    /// How long answers are under a limit of their own, in tokens.
+    /// The length of answers with their own limit, in tokens.
     fn answer_within(self, max_tokens: Option<u32>) -> u32 {
         let limit = max_tokens.unwrap_or(ANSWER_LIMIT);
         match self {
@@ -299,12 +299,13 @@ impl Length {
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "answers are far below 2^53 bytes")]
     fn bytes_of(self, tokens: u32) -> usize {
-        // Words of five bytes, and one more for what is left.
+        // Words of five bytes, and one for the remainder.
         ((f64::from(tokens) * self.bytes_per_token() / 5.0) as usize + 1) * 5
     }
 }
 
-/// Bytes of the request of each call of a whole debate. `demanding` says whether all that leads to more calls happens.
+/// The bytes of each call's request in a whole debate. `demanding` tells whether everything happens that causes more
+/// calls.
 fn rehearse(
     protocol: &'static Protocol,
     panel: &Panel,
@@ -328,7 +329,7 @@ fn rehearse(
     Ok(calls.into_iter().map(|call| (call.key, call.bytes)).collect())
 }
 
-/// The model of everybody in a debate that is only rehearsed: nobody is asked.
+/// The model of a rehearsal, which is never called.
 struct UnaskedModel;
 
 impl ChatModel for UnaskedModel {

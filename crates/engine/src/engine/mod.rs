@@ -1,8 +1,9 @@
-//! Runs a debate by its protocol: starts the calls that are ready, records what comes back, asks again what follows.
+//! Runs a debate by its protocol: starts the calls that are ready, records their results, and asks the protocol what
+//! follows.
 //!
-//! The engine is the one owner of the record. Calls run as tasks and return values; every event goes to the journal
-//! first, then into the state, then to the watchers. It knows steps and their results, and no stage by name: which
-//! calls there are, what each waits for and where a stage leads is the [protocol](dialectic_record::protocol)'s word.
+//! The engine alone owns the record. Calls run as tasks and return values; every event goes to the journal first, then
+//! to the state, then to the watchers. The engine handles steps and results but knows no stage by name: the
+//! [protocol](dialectic_record::protocol) decides the calls, their inputs and the next stage.
 
 mod budget;
 mod calls;
@@ -61,19 +62,19 @@ use outage::Outage;
 pub enum RunEnding {
     /// With an answer.
     Completed,
-    /// The user has to answer questions first.
+    /// The user must answer questions first.
     Suspended,
     /// It was interrupted; it can be resumed.
     Paused,
-    /// It is saved as paused, because a server that it needs is gone; it can be resumed.
+    /// It is saved as paused because a required server is unreachable; it can be resumed.
     ServerGone,
-    /// It is saved as paused, because what a subscription allows is used up; it can be resumed when there is more.
+    /// It is saved as paused because a subscription's limit is reached; it can be resumed later.
     LimitReached,
     /// Without an answer; it can be resumed.
     Failed,
 }
 
-/// Why a run could not go on. The debate itself is as far as its journal says.
+/// Why a run could not continue. The debate itself is saved up to its last event.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The record cannot be written.
@@ -87,16 +88,16 @@ pub enum EngineError {
     ContextDir {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The protocol lacks a row.
+    /// The protocol lacks a transition.
     #[error(transparent)]
     Protocol(#[from] NoTransition),
-    /// The protocol wants somebody called who does not take part.
-    #[error("the protocol wants {id} called, who does not take part")]
+    /// The protocol calls an unknown agent.
+    #[error("the protocol calls {id}, who does not take part")]
     UnknownAgent {
-        /// Who.
+        /// Its id.
         id: AgentId,
     },
 }
@@ -113,10 +114,10 @@ impl EngineError {
     }
 }
 
-/// Collects what a debate starts from.
+/// Collects the material of a debate.
 pub type Gather = Box<dyn Fn(&Debate) -> BoxFuture<'static, Gathered> + Send + Sync>;
 
-/// A debate that runs.
+/// A running debate.
 pub struct Engine {
     protocol: &'static Protocol,
     panel: Panel,
@@ -125,60 +126,60 @@ pub struct Engine {
     signals: Signals,
     cancel: CancellationToken,
     commands: mpsc::UnboundedReceiver<RunCommand>,
-    /// Replies from an earlier run that were not yet results.
+    /// Earlier replies that are not yet results.
     past: HashMap<CallKey, Vec<PaidReply>>,
     calls: Calls,
-    /// The servers that are gone, and the calls that wait for them.
+    /// The unreachable servers, and the calls that wait for them.
     outage: Outage,
-    /// The calls of the present stages that have not come to their end, in the order in which they are wanted.
+    /// The unfinished calls of the current stages, in the wanted order.
     open: Vec<Open>,
-    /// The stages whose calls have begun, by round and rank.
+    /// The started stages, by round and rank.
     announced: BTreeMap<(u32, usize), Announced>,
-    /// Calls that the debate goes without, because the cost limit has no room for them.
+    /// Calls omitted because the cost limit has no room for them.
     refused: HashSet<CallKey>,
-    /// Why there is no room for the answer of the debate.
+    /// Why the limit has no room for the answer.
     refusal: Option<String>,
-    /// For how many characters of the debate's texts a call has room whose model takes no more.
+    /// The length of the debate's texts that fit into a call's context window, where it is limited.
     rooms: HashMap<CallKey, usize>,
-    /// How long the calls of the present round may be silent, once it runs.
+    /// The idle limit of the current round's calls, once it runs.
     silence: Option<Arc<IdleTimeout>>,
     shared: Option<SharedPrompt>,
-    /// What the tools of the present round see.
+    /// The context of the current round's tools.
     tools: Option<(u32, Option<ToolContext>)>,
     budget: Option<Budget>,
     daily: Option<DailyCalls>,
     known_cost: Usd,
     is_pausing: bool,
-    /// Whether it stays ready to go on once it has paused.
+    /// Whether it stays ready to continue after a pause.
     is_held: bool,
-    /// Whether the order to close lies beside the record.
+    /// Whether a stop order is stored beside the record.
     is_to_stop: bool,
-    /// Whether an attempt was made that somebody may have been billed for.
+    /// Whether an attempt may have been billed.
     may_be_billed: Arc<AtomicBool>,
     round: RoundInProgress,
-    /// The model that each configured one answered as, until it was compared.
+    /// The name under which each configured model answered, until it was compared.
     served: HashMap<(String, String), String>,
 }
 
-/// A call that is wanted.
+/// A wanted call.
 struct Open {
     step: Step,
-    /// The stage that wants it, which need not be what it is called for.
+    /// The stage that wants it, which may differ from its own stage.
     stage: StageId,
 }
 
-/// A stage whose calls have begun.
+/// A started stage.
 struct Announced {
     stage: StageId,
-    /// How many results it takes.
+    /// The number of its expected results.
     expected: usize,
-    /// The passes before belong to an earlier time that the debate was in this stage.
+    /// The first pass of this visit; earlier passes belong to an earlier visit.
     first_pass: u8,
 }
 
 impl Engine {
-    /// Takes up a debate. `past` are the events of its record from before this run; `commands` is how it is told
-    /// something while it runs, and `cancel` ends it at once.
+    /// Opens a debate. `past` are the events before this run; `commands` delivers commands, and `cancel` ends the run
+    /// at once.
     pub fn new(
         protocol: &'static Protocol,
         panel: Panel,
@@ -238,12 +239,12 @@ impl Engine {
         }
     }
 
-    /// The same, with what it starts from collected in this way, where its protocol wants it.
+    /// Sets how the debate's material is collected, if its protocol wants any.
     pub fn gathering(self, gather: Gather) -> Self {
         Self { gather: Some(gather), ..self }
     }
 
-    /// The same, with a limit that holds beside its own: what it may cost in all, its `past` included.
+    /// Sets a limit for the total cost, including `past`, besides the debate's own.
     pub fn at_most(mut self, most: Usd, past: &[Recorded]) -> Self {
         let Some(mut settings) = self.debate().settings.clone() else { return self };
         settings.terms.max_cost = Some(settings.max_cost().map_or(most, |own| own.min(most)));
@@ -251,19 +252,19 @@ impl Engine {
         self
     }
 
-    /// The same, which does this while a server is gone that it needs.
+    /// Sets the behaviour while a required server is unreachable.
     pub fn on_outage(mut self, on: OnOutage) -> Self {
         self.outage.on = on;
         self
     }
 
-    /// Runs the debate until it ends or has to wait.
+    /// Runs the debate until it ends or must wait.
     ///
     /// # Errors
-    /// When it cannot be saved, or by a defect of the program. The debate can be resumed from what is saved.
+    /// It cannot be saved, or the program has a defect. The debate can be resumed from its last event.
     pub async fn run(&mut self) -> Result<RunEnding, EngineError> {
         let ended = self.go_through().await;
-        // Calls in flight are abandoned before the last save, so that nothing is recorded behind it.
+        // Abandons calls before the last save, so that no event follows it.
         self.calls = Calls::new();
         let saved = match ended {
             Ok(ending) => self.record.flush().await.map(|()| ending).map_err(EngineError::from),
@@ -283,14 +284,14 @@ impl Engine {
             reached = self.reopen(reached)?;
         }
         self.plan_costs(self.debate().current_round.max(1))?;
-        // What was in flight is tried again. A run that was killed behind the decision to stop had not left its stage.
+        // Interrupted calls are repeated. A run killed after the decision to stop had not left its stage.
         let stops = self.has_to_leave(reached);
         let again = if stops { Trigger::STOP } else { Trigger::RETRY };
         let Next::Go(mut stage) = self.protocol.next(reached, again)? else {
             return Err(NoTransition { protocol: self.protocol.name, stage: reached, trigger: again }.into());
         };
         self.append(Event::StageEntered { stage })?;
-        // The first save is waited for: where it fails, nothing has been paid for yet.
+        // Waits for the first save: if it fails, nothing has been paid yet.
         self.record.flush().await?;
         loop {
             let trigger = self.visit_or_pause(stage).await?;
@@ -328,10 +329,10 @@ impl Engine {
         }
     }
 
-    /// Begins the next round with `stage`, where the cost limit has room for it; else the debate closes.
+    /// Begins the next round with `stage` if the limit allows it; otherwise closes the debate.
     fn begin_round(&mut self, stage: StageId) -> Result<StageId, EngineError> {
         let round = self.debate().current_round + 1;
-        // Behind the closing a rehearsal would end at once.
+        // After the closing a rehearsal would end at once.
         let mut ahead = self.debate().clone();
         let at = Timestamp::now();
         for event in [Event::RoundBegun { round, stage }, Event::StageEntered { stage }] {
@@ -354,25 +355,24 @@ impl Engine {
         }
         tokio::select! {
             biased;
-            // First, so that an answer that is there when the interrupt comes is recorded: it is paid for.
+            // Listed first: an answer that arrives with the interrupt is paid for and must be recorded.
             trigger = self.visit(stage) => trigger,
             () = cancel.cancelled() => Ok(Trigger::PAUSE),
         }
     }
 
-    /// Makes the calls of a stage, and those of later ones whose inputs are there, until all of its own have come to
-    /// their end.
+    /// Makes the calls of a stage, and those of later stages whose inputs are ready, until its own have finished.
     async fn visit(&mut self, id: StageId) -> Result<Trigger, EngineError> {
         self.gather(id).await?;
         if self.protocol.stage(id).is_some_and(|stage| stage.info.yields == Some(ResultKind::Check)) {
-            // What is read may have to be put on record first.
+            // A reading may have to be recorded first.
             self.look(id)?;
         }
         if self.protocol.is_closing(id) {
-            // What the answer rests on is there: from here on only the closing is needed.
+            // The answer's inputs are complete: only the closing is needed now.
             self.plan_costs(0)?;
         } else if self.makes_calls_around_rounds(id) {
-            // What it reads is there: it need not be kept for as if it were as long as it could be.
+            // The inputs are known: reserve for their actual length, not the worst case.
             self.plan_costs(self.debate().current_round.max(1))?;
         }
         self.forgo_check(id)?;
@@ -396,7 +396,7 @@ impl Engine {
             }
             is_stale |= self.do_without()?;
             if self.is_cut_off() {
-                // What is in flight comes to its own end.
+                // Calls in flight finish normally.
                 match self.next_arrival().await? {
                     Some(arrival) => {
                         self.take(&arrival)?;
@@ -419,7 +419,7 @@ impl Engine {
             match self.next_arrival().await? {
                 Some(arrival) => {
                     is_stale = self.take(&arrival)?;
-                    // What a stage wants next may follow from its last result.
+                    // The last result may lead to another call of the stage.
                     is_stale |= !self.open.iter().any(|open| open.stage == id);
                 }
                 None if self.is_round_over_time()
@@ -428,7 +428,7 @@ impl Engine {
                     self.append(Event::RoundTimedOut { round: self.debate().current_round })?;
                     is_stale = true;
                 }
-                // Nothing is in flight and nothing can start: what is still waited for never will come.
+                // Nothing is in flight and nothing can start, so the rest will never come.
                 None => break,
             }
         }
@@ -443,13 +443,13 @@ impl Engine {
         }
     }
 
-    /// Whether a stage outside of the rounds has calls to make.
+    /// Whether a stage outside the rounds has calls.
     fn makes_calls_around_rounds(&self, id: StageId) -> bool {
         let stage = self.protocol.stage(id).filter(|stage| !stage.info.in_round);
         stage.is_some_and(|stage| !(stage.steps)(self.debate()).is_empty())
     }
 
-    /// Collects what the debate starts from, where that is a stage's business and has not been done.
+    /// Collects the debate's material, if the stage wants it and it was not collected yet.
     async fn gather(&mut self, id: StageId) -> Result<(), EngineError> {
         let gathers = self.debate().stage(id).is_some_and(|stage| stage.yields == Some(ResultKind::Material));
         let Some(gather) = self.gather.as_ref().filter(|_| gathers && self.debate().gathered.is_none()) else {
@@ -461,7 +461,7 @@ impl Engine {
                 self.warn(format!("{} {}: {error}", material.source.name(), material.name));
             }
         }
-        // What is said from here on rests on it.
+        // Later prompts must include it.
         self.shared = None;
         Ok(self.append(Event::Gathered { gathered })?)
     }
@@ -472,11 +472,11 @@ impl Engine {
         Ok(protocol.stage(id).ok_or(missing)?)
     }
 
-    /// Asks the protocol what follows from the record: facts, which are recorded, and calls that are wanted.
+    /// Asks the protocol what follows from the record: facts, which are recorded, and wanted calls.
     fn look(&mut self, id: StageId) -> Result<(), EngineError> {
         let within_reach = self.protocol.within_reach(id);
         for stage in &within_reach {
-            // Each fact can lead to others.
+            // A fact can lead to others.
             loop {
                 let facts = (stage.facts)(self.debate());
                 if facts.is_empty() {
@@ -509,7 +509,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts every call that is wanted and has its inputs.
+    /// Starts every wanted call whose inputs are ready.
     fn start_ready(&mut self) -> Result<(), EngineError> {
         let debate = self.debate();
         let over_time = self.is_round_over_time();
@@ -519,7 +519,7 @@ impl Engine {
             self.outage.waits(key) || agent.is_some_and(|agent| held.contains(&agent.caller.provider))
         };
         let ready = self.open.iter().filter(|open| {
-            // Past its limit a round starts no call; what is in flight comes to its own end.
+            // A round past its time limit starts no calls; those in flight finish normally.
             let is_due = !over_time || open.step.cost != BudgetClass::Round;
             is_due
                 && !is_held(&open.step.key)
@@ -534,7 +534,7 @@ impl Engine {
         });
         let ready: Vec<(StageId, Step)> = ready.map(|open| (open.stage, open.step.clone())).collect();
         for (wanted_by, step) in ready {
-            // What finds no place now is asked for again when a call has come back.
+            // Retried when a call has returned.
             if !self.has_place(step.key.stage) {
                 continue;
             }
@@ -548,13 +548,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether the settings let another call of a stage be in flight.
+    /// Whether the settings allow another concurrent call of a stage.
     fn has_place(&self, stage: StageId) -> bool {
         let limit = self.debate().known_settings().debate.in_flight_of(stage);
         limit.is_none_or(|limit| self.calls.in_flight_of(stage) < limit as usize)
     }
 
-    /// How many of `steps` are calls of a stage that are still to come to their end.
+    /// The number of `steps` that are unfinished calls of a stage.
     fn count_open<'a>(&self, round: u32, stage: StageId, steps: impl IntoIterator<Item = &'a Step>) -> usize {
         let is_open = |step: &&Step| {
             step.key.stage == stage && step.key.round == round && self.debate().settled(&step.key).is_none()
@@ -562,8 +562,7 @@ impl Engine {
         steps.into_iter().filter(is_open).count()
     }
 
-    /// Shows that the calls of a stage begin, of which `total` counts those that are known. `steps` are those of the
-    /// stage that wants them.
+    /// Shows that a stage begins with `total` known calls. `steps` are those of the stage that wants them.
     fn announce(
         &mut self,
         round: u32,
@@ -576,7 +575,7 @@ impl Engine {
             return;
         }
         let total = total(self);
-        // A stage to which a protocol comes back in the same round has an end of its own each time.
+        // A stage that is visited twice in a round ends twice.
         let wanted = steps(self.debate()).into_iter().map(|step| step.key);
         let passes = wanted.filter(|key| key.stage == stage && key.round == round).map(|key| key.pass);
         let first_pass = passes.min().unwrap_or(1);
@@ -585,7 +584,7 @@ impl Engine {
         self.signal(Signal::StageStarted { stage, round, total });
     }
 
-    /// Shows that the calls of a stage have come to their end, with those of the kinds that are made within it.
+    /// Shows that a stage has ended, including nested calls.
     fn end_announced(&mut self, id: StageId) {
         let is_over = |stage: StageId| {
             let is_kind = self.debate().stage(stage).is_some_and(|info| !info.is_place);
@@ -600,14 +599,14 @@ impl Engine {
         }
     }
 
-    /// How many results of a stage are there, from that pass on.
+    /// The number of a stage's results since that pass.
     fn done(&self, round: u32, stage: StageId, first_pass: u8) -> usize {
         let is_meant = |key: &CallKey| key.round == round && key.stage == stage && key.pass >= first_pass;
         let of = |key: &CallKey, settled: CallStatus| is_meant(key) && settled != CallStatus::Failed;
         self.debate().settled.iter().filter(|(key, settled)| of(key, **settled)).count()
     }
 
-    /// The next call that comes to its end; nothing when none is in flight.
+    /// The next finished call; `None` if none is in flight.
     async fn next_arrival(&mut self) -> Result<Option<Completion>, EngineError> {
         loop {
             self.admit()?;
@@ -626,8 +625,8 @@ impl Engine {
         }
     }
 
-    /// Removes the record of a debate that left nothing: it failed, no attempt of it can have been billed, and the user
-    /// said nothing in it. Says whether it did.
+    /// Removes the record of a debate that left nothing: it failed, was certainly not billed, and the user added
+    /// nothing. Returns whether it did.
     pub fn forget(&mut self) -> bool {
         let debate = self.debate();
         let is_answered = |group: &AgentClarifications| group.items.iter().any(|item| !item.answer.is_empty());
@@ -645,16 +644,16 @@ impl Engine {
         self.silence = limit.map(|limit| Arc::new(IdleTimeout::of_at_most(limit)));
     }
 
-    /// Records that the debate was interrupted while it waited.
+    /// Records an interruption while the debate waited.
     ///
     /// # Errors
-    /// When it cannot be saved.
+    /// It cannot be saved.
     pub async fn pause(&mut self) -> Result<(), EngineError> {
         self.append(Event::Paused)?;
         Ok(self.record.flush().await?)
     }
 
-    /// The state as of the last event.
+    /// The state after the last event.
     pub fn debate(&self) -> &Debate {
         self.record.debate()
     }
@@ -687,7 +686,7 @@ impl Engine {
         Ok(recorded)
     }
 
-    /// Says so when a model answers as another one than in the run before.
+    /// Reports a model that answers under another name than in the previous run.
     fn compare_served_model(&mut self, call: &CallRecord) {
         let Some(now) = &call.served_model else { return };
         let before = self.served.remove(&(call.provider.clone(), call.model.clone()));
@@ -723,8 +722,8 @@ impl Engine {
     }
 }
 
-/// Whether two names that a server gave the model that is configured as `asked` are of two models. Streams and whole
-/// answers are often named differently: one with the version, the other without it, or as it was asked for.
+/// Whether two served names of the model configured as `asked` mean different models. Streams and whole answers often
+/// report different names, with or without the version.
 fn is_another_model(asked: &str, before: &str, now: &str) -> bool {
     let [asked, before, now] = [asked, before, now].map(|name| name.rsplit('/').next().unwrap_or(name).to_lowercase());
     let is_version_of = |long: &str, short: &str| {

@@ -1,7 +1,7 @@
-//! Servers that are gone: which calls wait for them, when the debate does without, and how it waits.
+//! Unreachable servers: which calls wait for them, when the debate continues without them, and how it waits.
 //!
-//! A call that failed because its server was gone is not settled. Once nothing of its provider is in flight any more it
-//! is decided: where enough of the panel can still be reached, it has failed like any other; else the debate waits.
+//! A call that failed because its server is unreachable stays undecided. Once its provider has nothing in flight, it
+//! fails if enough of the panel is reachable; otherwise the debate waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,51 +18,51 @@ use dialectic_record::protocol::{PromptContext, Step, Trigger};
 use super::calls::Completion;
 use super::{Engine, EngineError};
 
-/// Fewer agents than this make no debate, unless the team has fewer.
+/// The minimum number of agents in a debate, unless the team is smaller.
 const FEWEST_AGENTS: usize = 2;
-/// How often a call goes back to a server that has answered others since, before it counts as failed.
+/// The maximum number of times that a call returns to a server that has answered others since, before it fails.
 const MOST_RETURNS: u32 = 2;
-/// How often in a row a server may come back without answering a call, before nobody waits for it any more.
+/// The maximum number of times in a row that a server may return without answering, before waiting ends.
 const MOST_IN_VAIN: u32 = 3;
-/// How long until a server is looked for the first time; each further wait doubles.
+/// The delay before the first check of a server; each further one doubles.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// The same for one that came back without answering.
+/// The same for a server that returned without answering.
 const WAIT_IN_VAIN: Duration = Duration::from_secs(15);
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
-/// What a debate does while a server is gone that it needs.
+/// The reaction to an unreachable server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnOutage {
     /// Ends the run: the debate can be resumed.
     #[default]
     Pause,
-    /// Looks for the server, and goes on when it is back.
+    /// Waits for the server and continues when it is back.
     Wait,
 }
 
-/// What is known of the servers of a debate.
+/// The state of a debate's servers.
 #[derive(Debug, Default)]
 pub(super) struct Outage {
     pub(super) on: OnOutage,
-    /// Whether the run ends because of one.
+    /// Whether the run ends because of it.
     pub(super) ends_run: bool,
-    /// The providers that have answered in this debate, in this run or before.
+    /// The providers that have answered in this debate.
     answered: HashSet<String>,
-    /// The calls that wait until it is decided about them, or until their server is back.
+    /// The undecided calls, and those that wait for their server.
     waiting: BTreeMap<CallKey, WaitingCall>,
-    /// The providers that could not be reached when they were called last.
+    /// The providers that were unreachable when last called.
     unreachable: BTreeSet<Arc<str>>,
-    /// The agents whose last call found their server gone.
+    /// The agents whose last call found their server unreachable.
     cut_off: BTreeSet<AgentId>,
-    /// How often calls went back to a server that has answered others since.
+    /// How often calls returned to a server that has answered others since.
     returned: HashMap<CallKey, u32>,
-    /// How often servers came back since one answered.
+    /// How often servers returned since one answered.
     in_vain: u32,
-    /// How long it is until a server is looked for again.
+    /// The delay until the next check of a server.
     wait: Option<Duration>,
 }
 
-/// A call that waits.
+/// A waiting call.
 #[derive(Debug)]
 struct WaitingCall {
     step: Step,
@@ -71,14 +71,14 @@ struct WaitingCall {
 }
 
 impl WaitingCall {
-    /// Whether the server itself did not answer, rather than a provider that it forwards to.
+    /// Whether the server itself did not answer, rather than one that it forwards to.
     fn is_for_connection(&self) -> bool {
         matches!(self.failed.error, ModelError::Unreachable { .. } | ModelError::UsageLimit { .. })
     }
 }
 
 impl Outage {
-    /// As the events of before have left it.
+    /// The state after earlier events.
     pub(super) fn of(past: &[Recorded]) -> Self {
         let is_answer = |event: &Event| !matches!(event, Event::AttemptFailed { .. } | Event::CallFailed { .. });
         let calls = past.iter().filter(|of| is_answer(&of.event)).filter_map(|of| of.event.call());
@@ -88,13 +88,13 @@ impl Outage {
         }
     }
 
-    /// A run begins: whatever was gone is tried again.
+    /// Begins a run by retrying everything.
     pub(super) fn begin_run(&mut self) {
         let (on, answered) = (self.on, std::mem::take(&mut self.answered));
         *self = Self { on, answered, ..Self::default() };
     }
 
-    /// Nothing that waits is wanted any more: the debate closes.
+    /// Drops all waiting calls because the debate closes.
     pub(super) fn give_up(&mut self) {
         self.waiting.clear();
     }
@@ -103,18 +103,18 @@ impl Outage {
         self.waiting.contains_key(key)
     }
 
-    /// The providers with calls that wait: nothing more is sent there before it is decided about these.
+    /// The providers with waiting calls: they receive no calls until these are decided.
     pub(super) fn providers(&self) -> BTreeSet<Arc<str>> {
         self.waiting.values().map(|waiting| Arc::clone(&waiting.provider)).collect()
     }
 
-    /// Whether what a subscription or the day allows is used up, and no server is gone.
+    /// Whether a subscription or the daily limit is used up, and no server is unreachable.
     pub(super) fn is_limit(&self) -> bool {
         let is_limit = |waiting: &WaitingCall| waiting.failed.error.is_used_up();
         !self.waiting.is_empty() && self.waiting.values().all(is_limit)
     }
 
-    /// A provider has answered.
+    /// Notes that a provider has answered.
     pub(super) fn heard(&mut self, provider: &str) {
         if !self.answered.contains(provider) {
             self.answered.insert(provider.to_owned());
@@ -123,7 +123,7 @@ impl Outage {
         (self.in_vain, self.wait) = (0, None);
     }
 
-    /// A provider has answered a call of `agent`. Calls that could not reach it go back to it: it is there again.
+    /// Notes that a provider has answered a call of `agent`. Waiting calls return to it.
     pub(super) fn answered(&mut self, agent: &AgentId, provider: &str) {
         self.heard(provider);
         self.cut_off.remove(agent);
@@ -136,7 +136,6 @@ impl Outage {
         });
     }
 
-    /// A server can be reached again.
     fn is_back(&mut self, provider: &str) {
         self.unreachable.remove(provider);
         self.waiting.retain(|key, waiting| {
@@ -161,19 +160,18 @@ impl Engine {
         self.panel.agent(id).map(|agent| Arc::clone(&agent.caller.provider))
     }
 
-    /// A call came back with an answer.
+    /// Notes that a call was answered.
     pub(super) fn note_answered(&mut self, key: &CallKey) {
         if let Some(provider) = self.provider_of(&key.agent_id) {
             self.outage.answered(&key.agent_id, &provider);
         }
     }
 
-    /// Whether a call that failed waits instead, because its server is gone. One whose provider has never answered may
-    /// not be there at all.
+    /// Whether a failed call waits for its unreachable server. A provider that has never answered may not exist.
     pub(super) fn waits_for_server(&mut self, arrival: &Completion, failed: &FailedCall) -> bool {
         let key = &arrival.step.key;
         let Some(provider) = self.provider_of(&key.agent_id) else { return false };
-        // A provider whose limit is reached is there.
+        // A provider whose limit is reached is reachable.
         let is_there = failed.error.is_used_up() || self.outage.answered.contains(&*provider);
         if !failed.is_server_gone() || !is_there {
             return false;
@@ -184,14 +182,13 @@ impl Engine {
         } else {
             self.outage.cut_off.insert(key.agent_id.clone());
         }
-        // What it has paid for is not paid for again.
+        // Its earlier replies are not paid again.
         self.past.insert(key.clone(), arrival.past.clone());
         self.outage.waiting.insert(key.clone(), waiting);
         true
     }
 
-    /// Whether so many can be reached that the debate can do without the others. Nobody is failed for whom it is only
-    /// too early.
+    /// Whether enough agents are reachable to continue without the others. Agents not yet called count as reachable.
     fn can_do_without(&self) -> bool {
         if self.is_day_over() {
             return false;
@@ -205,19 +202,19 @@ impl Engine {
         team.iter().filter(|agent| can_reach(&agent.id)).count() >= enough && can_reach(&self.panel.judge.settings.id)
     }
 
-    /// Whether no further call may be made today, of nobody.
+    /// Whether the daily limit of calls is reached.
     fn is_day_over(&self) -> bool {
         let is_over = |waiting: &WaitingCall| matches!(waiting.failed.error, ModelError::NoCallsToday { .. });
         self.outage.waiting.values().any(is_over)
     }
 
-    /// Whether the debate cannot go on before a server is back.
+    /// Whether the debate cannot continue before a server is back.
     pub(super) fn is_cut_off(&self) -> bool {
         !self.outage.waiting.is_empty() && !self.can_do_without()
     }
 
-    /// Decides about the calls that wait and whose provider has nothing in flight any more: they have failed where the
-    /// debate can do without them. Says whether some did.
+    /// Decides the waiting calls of providers with nothing in flight: they fail if the debate can continue without
+    /// them. Returns whether some did.
     pub(super) fn do_without(&mut self) -> Result<bool, EngineError> {
         if self.outage.waiting.is_empty() || !self.can_do_without() {
             return Ok(false);
@@ -235,7 +232,7 @@ impl Engine {
         Ok(!over.is_empty())
     }
 
-    /// What becomes of a debate that a server is gone from: it goes on when that is back, or pauses.
+    /// Waits for an unreachable server or pauses, and returns the trigger.
     pub(super) async fn sit_out(&mut self) -> Result<Trigger, EngineError> {
         let calls = self.outage.waiting.len();
         let error = self.outage.waiting.values().next_back().map(|waiting| waiting.failed.to_string());
@@ -277,14 +274,14 @@ impl Engine {
             }
         }
         self.signal(Signal::ServerBack);
-        // The outage was no silence of the models', and what waited is to be paid for still.
+        // The outage does not count as idle time, and the waiting calls are still unpaid.
         self.silence = None;
         self.plan_costs(self.debate().current_round.max(1))?;
         Ok(Trigger::RETRY)
     }
 
-    /// Has the calls made again that failed because their server was gone and on whose failure nothing was built.
-    /// Returns the stage to go on with, which is `reached` or one before it.
+    /// Repeats calls that failed on an unreachable server, unless later results depend on the failure. Returns the
+    /// stage to continue with: `reached` or an earlier one.
     pub(super) fn reopen(&mut self, reached: StageId) -> Result<StageId, EngineError> {
         let debate = self.debate();
         let is_timed_out = debate.round(debate.current_round).is_some_and(|round| round.timed_out);
@@ -295,7 +292,7 @@ impl Engine {
         let present = gone.filter(|failure| failure.key.round == debate.current_round).map(|failure| &failure.key);
         let mut keys: Vec<CallKey> = present.filter(|key| !self.is_built_on(key)).cloned().collect();
         loop {
-            // A call may be wanted only together with another.
+            // A call may be wanted only together with another one.
             let wanted: HashSet<CallKey> = self.offered(&debate.reopening(&keys)).map(|step| step.key).collect();
             let before = keys.len();
             keys.retain(|key| wanted.contains(key));
@@ -308,19 +305,19 @@ impl Engine {
         }
         let stages = self.protocol.stages;
         let rank = |id: StageId| stages.iter().position(|stage| stage.info.id == id);
-        // The kinds of call ahead of a place are made in it.
+        // Kinds of call belong to the stage that follows them.
         let place = |id| (rank(id)?..stages.len()).find(|rank| stages[*rank].info.is_place);
         let first = keys.iter().filter_map(|key| place(key.stage)).chain(rank(reached)).min();
         self.append(Event::Reopened { keys })?;
         Ok(first.map_or(reached, |rank| stages[rank].info.id))
     }
 
-    /// The calls that all stages want as the record stands.
+    /// The calls that all stages want at the current record.
     fn offered(&self, debate: &Debate) -> impl Iterator<Item = Step> {
         self.protocol.stages.iter().flat_map(|stage| (stage.steps)(debate))
     }
 
-    /// Whether something on record would be another if a call had not failed.
+    /// Whether a later result depends on the failure of a call.
     fn is_built_on(&self, failed: &CallKey) -> bool {
         let debate = self.debate();
         let round = debate.round(failed.round);

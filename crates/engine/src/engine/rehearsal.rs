@@ -1,4 +1,4 @@
-//! A debate run in memory, without a model: which calls are still to come, and how long their requests will be.
+//! Runs a debate in memory without a model, to find the remaining calls and the lengths of their requests.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -19,48 +19,48 @@ use dialectic_record::protocol::{BudgetClass, Delivery, Next, OutputSpec, Protoc
 use super::results::contribution;
 use super::{EngineError, check_before_closing, has_something_to_check};
 
-/// What is said when an answer could not be read, with the reason, in bytes.
+/// The bytes added to a repeated request.
 const SECOND_CHANCE_BYTES: usize = 1000;
-/// Points of a critique, and bytes of one: more are asked for rarely, and lists of points have a length of their own.
+/// Points per critique, and bytes of a point: more are rare, and lists of points are bounded.
 const POINTS: usize = 7;
 const POINT_BYTES: usize = 300;
-/// Bytes that lists put before what was written of points, where as many are written as are read.
+/// Bytes of labels in lists that repeat all points.
 const LABELS: usize = 30 * 20;
-/// Decisions that a text lists, and bytes of one.
+/// Decisions per text, and bytes of a decision.
 const DECISIONS: usize = 7;
 const DECISION_BYTES: usize = 120;
-/// A debate that takes more transitions than this has a protocol without an end.
+/// A debate with more transitions has a protocol without an end.
 const MOST_TRANSITIONS: usize = 10_000;
 
-/// A call that will be made.
+/// A future call.
 #[derive(Debug, Clone)]
 pub(super) struct RehearsedCall {
     pub(super) key: CallKey,
     pub(super) cost: BudgetClass,
-    /// Whether it is a part of a round.
+    /// Whether it belongs to a round.
     pub(super) in_round: bool,
-    /// Whether it is the second chance of a call that was foreseen before.
+    /// Whether it may repeat an earlier foreseen call.
     pub(super) is_second_chance: bool,
-    /// Bytes of its request.
+    /// The bytes of its request.
     pub(super) bytes: usize,
 }
 
-/// How the calls of a rehearsal are answered.
+/// The sample answers of a rehearsal.
 #[derive(Clone, Copy)]
 pub(super) struct SampleAnswers<'a> {
-    /// How many bytes an agent writes.
+    /// The number of bytes that an agent writes.
     pub(super) bytes: &'a dyn Fn(&AgentSettings) -> usize,
-    /// Whether all that leads to more calls happens: votes for a word go to the last one, texts decide differently, and
-    /// where they may be challenged for deciding alike, they do so and are.
+    /// Whether everything happens that causes more calls: votes choose the last word, texts differ in decisions, and
+    /// agreements are challenged.
     pub(super) demanding: bool,
-    /// Whether the winning text lacks something, so that the debate is extended if it can be.
+    /// Whether the winning text has a fault that extends the debate.
     pub(super) extends: bool,
-    /// Whether every text consists of points that are answered, maintained and never found, so that lists of points
-    /// reach their greatest length.
+    /// Whether every text consists of points that are answered, maintained and never verified, so that lists of points
+    /// reach their maximum.
     pub(super) disputes: bool,
 }
 
-/// A debate on its way without a model.
+/// A debate that runs without a model.
 pub(super) struct Rehearsal<'a> {
     protocol: &'static Protocol,
     panel: &'a Panel,
@@ -69,11 +69,11 @@ pub(super) struct Rehearsal<'a> {
     debate: Debate,
     fillers: BTreeMap<usize, Arc<str>>,
     foreseen: Vec<RehearsedCall>,
-    /// Whether another round follows what was foreseen.
+    /// Whether another round follows.
     goes_on: bool,
 }
 
-/// What a stage of a rehearsal leads to.
+/// What follows a rehearsed stage.
 enum Ahead {
     Stage(StageId),
     Round(StageId),
@@ -81,7 +81,7 @@ enum Ahead {
 }
 
 impl<'a> Rehearsal<'a> {
-    /// Of what lies before `debate`.
+    /// A rehearsal of the rest of `debate`.
     pub(super) fn new(
         protocol: &'static Protocol,
         panel: &'a Panel,
@@ -93,8 +93,7 @@ impl<'a> Rehearsal<'a> {
         Self { protocol, panel, shared, answers, debate, fillers, foreseen: Vec::new(), goes_on: false }
     }
 
-    /// All calls up to the end of round `until`, or of the last round before it; the closing is not among them, nor is
-    /// the check where that comes before the closing.
+    /// All calls until the end of round `until` or of the last round, without the closing and a check that precedes it.
     pub(super) fn rounds(&mut self, until: u32) -> Result<Vec<RehearsedCall>, EngineError> {
         let closing = self.protocol.closing;
         let check = check_before_closing(self.protocol);
@@ -120,13 +119,12 @@ impl<'a> Rehearsal<'a> {
         Ok(std::mem::take(&mut self.foreseen))
     }
 
-    /// Whether another round follows those that were rehearsed.
+    /// Whether another round follows the rehearsed ones.
     pub(super) fn goes_on(&self) -> bool {
         self.goes_on
     }
 
-    /// The calls that bring the debate to its answer from here, with what `events` change about that: that it closes
-    /// before its time, or without its check.
+    /// The calls from here to the answer, after `events` that close the debate early or omit its check.
     pub(super) fn closing(&self, events: impl IntoIterator<Item = Event>) -> Result<Vec<RehearsedCall>, EngineError> {
         let mut closing = Rehearsal {
             protocol: self.protocol,
@@ -145,7 +143,7 @@ impl<'a> Rehearsal<'a> {
         Ok(closing.foreseen)
     }
 
-    /// Closes the debate, its check included. Returns the stage with which another round begins, where it leads to one.
+    /// Closes the debate, including its check. Returns the first stage of another round if there is one.
     fn bring_to_an_end(&mut self) -> Result<Option<StageId>, EngineError> {
         let is_reached = self.debate.current_stage == Some(self.protocol.closing);
         let check = check_before_closing(self.protocol).filter(|_| !is_reached && has_something_to_check(&self.debate));
@@ -161,7 +159,7 @@ impl<'a> Rehearsal<'a> {
         Ok(None)
     }
 
-    /// The calls of the closing, and whether it leads to another round, which is begun then.
+    /// The calls of the closing, and whether it began another round.
     pub(super) fn close(&mut self) -> Result<(Vec<RehearsedCall>, bool), EngineError> {
         let next = self.bring_to_an_end()?;
         if let Some(next) = next {
@@ -171,10 +169,10 @@ impl<'a> Rehearsal<'a> {
         Ok((std::mem::take(&mut self.foreseen), next.is_some()))
     }
 
-    /// Makes the calls of a stage, and says what follows.
+    /// Makes the calls of a stage and returns what follows.
     fn visit(&mut self, stage: StageId) -> Result<Ahead, EngineError> {
         let Some(declared) = self.protocol.stage(stage) else { return Ok(Ahead::End) };
-        // A step that is never answered would be asked for over and over.
+        // A step that is never answered would be asked forever.
         let mut tried = HashSet::new();
         loop {
             let is_new = establish(declared, &mut self.debate);
@@ -217,7 +215,7 @@ impl<'a> Rehearsal<'a> {
         if matches!(step.cost, BudgetClass::Closing | BudgetClass::Check)
             && matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Judgement | OutputSpec::Scores(_))
         {
-            // Another chance for an answer that is missing; to ask for a missing assessment alone takes less.
+            // The repeated request of a missing answer; one for a missing assessment is shorter.
             let mut second = call.request.clone();
             let text = "x".repeat((self.answers.bytes)(&agent.settings));
             second.turns =
@@ -231,7 +229,7 @@ impl<'a> Rehearsal<'a> {
         Ok(())
     }
 
-    /// What becomes of a call that is answered with filler.
+    /// The event of a call that is answered with filler.
     fn answer(
         &mut self,
         step: &Step,
@@ -256,7 +254,7 @@ impl<'a> Rehearsal<'a> {
                 let contribution = contribution(text, key.target_agent_id.clone(), metadata);
                 Event::Contributed { key, contribution, call: Some(call) }
             }
-            // No protocol has such a step.
+            // No protocol has this step.
             OutputSpec::FollowUp => return None,
             OutputSpec::Summary => Event::Summarized { key, summary: Self::summary(settings, text.len()), call },
             OutputSpec::Questions { .. } => {
@@ -272,7 +270,7 @@ impl<'a> Rehearsal<'a> {
                 let evaluation = Evaluation { kind: *kind, score: Some(0.0), threshold: f64::INFINITY };
                 Event::Evaluated { key, evaluation, call: Some(call) }
             }
-            // All for the same text: a tie says nothing about the debate to come.
+            // All choose the same text: a tie predicts nothing.
             OutputSpec::Choice => {
                 let choice = step.inputs.first()?.agent_id.clone();
                 let contribution = contribution(Arc::default(), Some(choice), Metadata::default());
@@ -289,7 +287,7 @@ impl<'a> Rehearsal<'a> {
                 }
             }
             OutputSpec::Relations => {
-                // Where all is the same the debate is over soon, unless that is challenged.
+                // Full agreement ends the debate soon, unless it is challenged.
                 let alike = self.related(step, true, call.clone());
                 if !demanding || leads_to_a_challenge(stage, self.debate.clone(), alike.clone()) {
                     alike
@@ -330,12 +328,12 @@ impl<'a> Rehearsal<'a> {
         })
     }
 
-    /// Whether a writer gives up the approach of its draft, in a debate that takes all the calls that it may.
+    /// Whether an author abandons its draft's approach, in a debate with the maximum number of calls.
     fn is_rethought(&self, step: &Step) -> bool {
         self.answers.extends && step.delivery == Delivery::DraftIfRethought
     }
 
-    /// What is said of how decisions relate: that all are the same, or none.
+    /// The relations of decisions: all are the same, or none.
     fn related(&self, step: &Step, are_same: bool, call: CallRecord) -> Event {
         let wordings = self.debate.decisions_of(&step.inputs).wordings;
         let decisions: Vec<String> = wordings.into_iter().map(|wording| wording.decision).collect();
@@ -348,13 +346,13 @@ impl<'a> Rehearsal<'a> {
         Event::Related { key: step.key.clone(), relations, call }
     }
 
-    /// What each text misses, by the judge of a debate that takes all the calls that it may: a requirement.
+    /// The fault of each text in a debate with the maximum number of calls: a requirement.
     fn missing(&self, step: &Step) -> BTreeMap<AgentId, Vec<String>> {
         let texts = step.inputs.iter().filter(|_| self.answers.extends && matches!(step.answer, OutputSpec::Scores(_)));
         texts.map(|text| (text.agent_id.clone(), vec!["x".repeat(POINT_BYTES)])).collect()
     }
 
-    /// A summary as long as answers are, and as it may be.
+    /// A summary of maximum length.
     fn summary(settings: &AgentSettings, length: usize) -> Summary {
         let max_length = length.min(settings.summarization.max_length);
         let method = settings.summarization.method.clone();
@@ -366,7 +364,7 @@ impl<'a> Rehearsal<'a> {
         }
     }
 
-    /// A text as long as an answer of that agent.
+    /// A text of the agent's answer length.
     fn filler(&mut self, settings: &AgentSettings) -> Arc<str> {
         let bytes = (self.answers.bytes)(settings);
         Arc::clone(self.fillers.entry(bytes).or_insert_with(|| "x".repeat(bytes).into()))
@@ -376,7 +374,7 @@ impl<'a> Rehearsal<'a> {
         apply(&mut self.debate, event);
     }
 
-    /// What is read of a filler of `length` bytes: as many points as are asked for at most.
+    /// The objections in a filler of `length` bytes: the maximum number of points.
     fn reading(&self, yields: ResultKind, step: &Step, length: usize, listed: &[Objection]) -> Reading {
         let (key, SampleAnswers { demanding, disputes, .. }) = (&step.key, self.answers);
         let points = |target: Option<&AgentId>, texts: usize| {
@@ -389,7 +387,7 @@ impl<'a> Rehearsal<'a> {
             (ResultKind::Critique | ResultKind::Ballot, Some(target)) => {
                 Reading { rechecks: self.rechecks(step, target, length), ..raising(points(None, 1)) }
             }
-            // One critique of all that it reads.
+            // One critique covers all texts.
             (ResultKind::Critique, None) => {
                 let texts = || step.inputs.iter().map(|of| &of.agent_id);
                 let given_up = texts().filter(|_| disputes);
@@ -397,9 +395,9 @@ impl<'a> Rehearsal<'a> {
                 let points = texts().flat_map(|of| points(Some(of), step.inputs.len())).collect();
                 Reading { given_up: given_up.collect(), ..raising(points) }
             }
-            // A draft in which nothing is found is not written anew.
+            // A draft without findings is not rewritten.
             (ResultKind::Check, _) if demanding => {
-                // What a checker looks for is nowhere to be found.
+                // The checker finds none of the changes.
                 let verification = |one: &Objection| Verification {
                     point: one.id.clone(),
                     found: Found::NotFound,
@@ -436,8 +434,7 @@ impl<'a> Rehearsal<'a> {
         }
     }
 
-    /// What an author answers to points that it has not answered before: that they hold in part, so that they count as
-    /// accepted and stay open.
+    /// The author's answers to new points: partly accepted, so that they count as accepted and stay open.
     fn replies(&self, step: &Step, length: usize) -> Vec<AuthorReply> {
         let CallKey { agent_id, round, .. } = &step.key;
         let ledger = self.answers.disputes.then(|| Ledger::seen_by(&self.debate, agent_id, *round, &step.inputs));
@@ -452,7 +449,7 @@ impl<'a> Rehearsal<'a> {
         due.iter().map(reply).collect()
     }
 
-    /// What a critic says of its points when it first sees an answer: that they hold still.
+    /// The critic's reaction to first answers: its points still hold.
     fn rechecks(&self, step: &Step, target: &AgentId, length: usize) -> Vec<Recheck> {
         let CallKey { agent_id, round, .. } = &step.key;
         let ledger = self.answers.disputes.then(|| Ledger::seen_by(&self.debate, target, *round, &step.inputs));
@@ -469,11 +466,11 @@ impl<'a> Rehearsal<'a> {
 }
 
 fn apply(debate: &mut Debate, event: Event) {
-    // What is rehearsed follows by construction. Did it not, less would be foreseen.
+    // Applying it is correct by construction; otherwise the forecast is only lower.
     drop(debate.apply(&Recorded { seq: 0, at: Timestamp::now(), event }));
 }
 
-/// Puts on record what follows without a call; each fact can lead to others. Says whether there was any.
+/// Records facts that follow without a call. Returns whether there were any.
 fn establish(stage: &Stage, debate: &mut Debate) -> bool {
     let mut is_new = false;
     loop {
@@ -488,7 +485,7 @@ fn establish(stage: &Stage, debate: &mut Debate) -> bool {
     }
 }
 
-/// Whether `event` has the stage ask what stands against it.
+/// Whether `event` makes the stage ask for objections to an agreement.
 fn leads_to_a_challenge(stage: &Stage, mut debate: Debate, event: Event) -> bool {
     apply(&mut debate, event);
     establish(stage, &mut debate);
@@ -497,12 +494,12 @@ fn leads_to_a_challenge(stage: &Stage, mut debate: Debate, event: Event) -> bool
         .any(|step| step.answer == OutputSpec::Challenge && debate.settled(&step.key).is_none())
 }
 
-/// A part of a text of `length` bytes, where there are `parts`.
+/// One of `parts` of a text of `length` bytes.
 fn share(length: usize, parts: usize) -> String {
     "x".repeat(length / parts.max(1))
 }
 
-/// A decision, which no other agent states in these words where it is that of one.
+/// A decision, unique to the agent if there is one.
 fn decision(agent: Option<&AgentId>, number: usize) -> String {
     let unique = format!("{} {number} ", agent.map_or("all", AgentId::as_str));
     let filler = "x".repeat(DECISION_BYTES.saturating_sub(unique.len()));

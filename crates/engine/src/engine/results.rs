@@ -1,4 +1,4 @@
-//! What becomes of a call that came to its end: an event, or another attempt.
+//! Turns a finished call into an event or another attempt.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use super::calls::Completion;
 use super::windows::excess;
 use super::{Engine, EngineError};
 
-/// A solution that rests on fewer characters is none.
+/// A solution needs texts of at least this many characters.
 const LEAST_TEXT: usize = 500;
 
-/// How a call failed.
+/// The failure of a call.
 struct Failing {
     error: String,
     kind: &'static str,
@@ -40,7 +40,7 @@ impl Failing {
 }
 
 impl Engine {
-    /// Records what a call brought. Says whether what is wanted next has to be asked anew.
+    /// Records the result of a call. Returns whether the wanted calls must be computed again.
     pub(super) fn take(&mut self, arrival: &Completion) -> Result<bool, EngineError> {
         if arrival.result.as_ref().map_or_else(|failed| !failed.error.is_turned_away(), |_| true) {
             self.may_be_billed.store(true, Ordering::Relaxed);
@@ -112,7 +112,7 @@ impl Engine {
             Value::Solution(delivered) => {
                 let Delivered { solution, text, rethought } = delivered.as_ref();
                 if let Some(missing) = &solution.parse_error {
-                    self.warn(format!("the judge's answer stands without its full assessment: {missing}"));
+                    self.warn(format!("the judge's answer is used without its full assessment: {missing}"));
                 }
                 if let Some(cut) = solution.cut {
                     self.warn(format!("the judge's solution was cut {}", cut.how()));
@@ -158,12 +158,12 @@ impl Engine {
         Ok(false)
     }
 
-    /// A solution in the place that its step has for it.
+    /// The solution with its text, as its step requires.
     fn delivered(&self, step: &Step, solution: Solution, text: Arc<Contribution>, call: CallRecord) -> Event {
         let (key, call) = (Some(step.key.clone()), Some(call));
         let draft = self.debate().draft.as_ref();
         let solution = match draft {
-            // What nobody was asked about again stays as it was.
+            // Parts that were not requested again stay unchanged.
             Some(draft) => Solution {
                 base: solution.base.or_else(|| draft.base.clone()),
                 brief: solution.brief.or_else(|| draft.brief.clone()),
@@ -189,8 +189,8 @@ impl Engine {
         Event::Evaluated { key, evaluation: Evaluation { kind, score, threshold }, call: Some(call) }
     }
 
-    /// Gives the questions of an agent ids that no other question of the debate has, whoever answers first; drops
-    /// those beyond the limit.
+    /// Gives an agent's questions ids that are unique in the debate, regardless of the order of answers; drops those
+    /// over the limit.
     fn number(&self, agent: &AgentSettings, pass: u8, most: u32, mut questions: Vec<String>) -> AgentClarifications {
         let most = most as usize;
         if questions.len() > most {
@@ -215,13 +215,13 @@ impl Engine {
         }
     }
 
-    /// Records that the debate cannot go on.
+    /// Records that the debate failed.
     pub(super) fn fail(&mut self, error: impl Into<String>) -> Result<Trigger, EngineError> {
         self.append(Event::Failed { error: error.into() })?;
         Ok(Trigger::FAILED)
     }
 
-    /// Why the debate has to fail: an agent failed, and the settings want no debate without it.
+    /// Why the debate must fail: an agent failed, and the settings require all of them.
     pub(super) fn broken(&self) -> Option<String> {
         let debate = self.debate();
         if debate.known_settings().debate.on_agent_failure != AgentFailurePolicy::Fail || self.is_stopping() {
@@ -247,10 +247,10 @@ impl Engine {
         Ok(())
     }
 
-    /// Records a call that failed, or that the cost limit had no room for.
+    /// Records a call that failed, or that the limit did not allow.
     pub(super) fn record_failed_call(&mut self, step: &Step, failed: &FailedCall) -> Result<(), EngineError> {
         if let ModelError::OverBudget { limit } = failed.error {
-            // A vote that is not cast changes what the debate comes to, so it is on record.
+            // A missing vote affects the result, so it is recorded.
             let is_missed = matches!(step.answer, OutputSpec::Choice | OutputSpec::Word(_));
             if step.cost == BudgetClass::Extra && is_missed {
                 return self.record_failure(step, Failing::of(failed), None);
@@ -266,7 +266,7 @@ impl Engine {
                 return self.record_failure(step, Failing::of(failed), None);
             }
             if self.is_out_of_money() {
-                // Nothing else is left that could be left out.
+                // It is dispensable.
                 self.refused.insert(step.key.clone());
                 self.refusal = Some(failed.to_string());
             }
@@ -276,12 +276,11 @@ impl Engine {
                 return Ok(());
             }
         }
-        // What its attempts took is on record since they failed.
+        // The costs of its attempts were recorded as they failed.
         self.record_failure(step, Failing::of(failed), None)
     }
 
-    /// For how many characters of the debate's texts the model of a call probably has room; says so where it is not
-    /// all of them.
+    /// The length of the debate's texts that probably fits into the model's window; reports it if they do not all fit.
     pub(super) fn room_of(&mut self, whole: &Call) -> usize {
         if let Some(known) = self.rooms.get(&whole.step.key) {
             return *known;
@@ -305,14 +304,14 @@ impl Engine {
         let limits = agent.zip(self.debate().settings.as_ref()).map(|(agent, settings)| limits_of(agent, settings));
         let limits = limits.filter(|_| can_be_shortened).unwrap_or_default();
         let over = limits.context_window.map_or(0, |window| excess(&whole.request, window, limits.max_output));
-        // A guess that leaves next to nothing is worth less than the server's own word.
+        // If the estimate leaves almost nothing, the server decides.
         let room = whole.length.saturating_sub(over).max(LEAST_TEXT);
         if over == 0 || room >= whole.length {
             return usize::MAX;
         }
         self.warn(format!(
-            "the judge's model has no room for the {} characters of the debate: it is asked with {} of them, the longest \
-             texts shortened",
+            "the debate's {} characters exceed the context of the judge's model: it is sent {} of them, \
+                 with the longest texts shortened",
             thousands(whole.length as u64),
             thousands(room as u64),
         ));
@@ -320,8 +319,8 @@ impl Engine {
         room
     }
 
-    /// Whether a call whose request was too long for its model is made again with half of the debate's texts: the
-    /// debate has been paid for.
+    /// Whether a call whose request was too long is repeated with half of the debate's texts, because the debate has
+    /// been paid for.
     pub(super) fn asks_for_less(&mut self, arrival: &Completion, failed: &FailedCall) -> bool {
         let Completion { step, length, .. } = arrival;
         let can_be_shortened = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::FollowUp);
@@ -333,17 +332,17 @@ impl Engine {
             return false;
         }
         self.warn(format!(
-            "the judge's model has no room for the {} characters of the debate: it is asked again with {} of them, the \
-             longest texts shortened",
+            "the debate's {} characters exceed the context of the judge's model: it is asked again with \
+                 {} of them, with the longest texts shortened",
             thousands(*length as u64),
             thousands(half as u64),
         ));
-        // Nothing has come of it yet: it is wanted still, and starts once more.
+        // It has no result yet, so it is still wanted and starts again.
         self.rooms.insert(step.key.clone(), half);
         true
     }
 
-    /// The tools that an agent may use for a step: they see the finished rounds and what the step is shown.
+    /// The tools of an agent for a step: they see the finished rounds and the step's texts.
     pub(super) fn tools_of(&mut self, agent: &AgentSettings, step: &Step) -> Result<Option<Tools>, EngineError> {
         let round = self.debate().current_round;
         if self.tools.as_ref().is_none_or(|(of, _)| *of != round) {
@@ -387,7 +386,7 @@ fn with_candidates_of(draft: &Solution, step: &Step, description: String) -> Str
     }
 }
 
-/// What an agent or the judge made of `before_chars` characters, cut at the length that its settings allow.
+/// A summary of `before_chars` characters, cut at the maximum length in the settings.
 fn summary(settings: &AgentSettings, text: &str, answered: &RequestResult, before_chars: usize) -> Summary {
     let whole = text.trim();
     let text = cut_summary(whole, settings.summarization.max_length);
@@ -410,7 +409,7 @@ fn summary(settings: &AgentSettings, text: &str, answered: &RequestResult, befor
     }
 }
 
-/// A text of an agent's, or its ballot, in its stage; `target` is whom it is about.
+/// A contribution of an agent: a text or a ballot; `target` is the author of the text that it is about.
 pub(super) fn contribution(
     settings: &AgentSettings,
     stage: StageId,

@@ -1,8 +1,8 @@
-//! Whether the prompts of a debate fit into what its models read.
+//! Checks whether prompts fit into the models' context windows.
 //!
-//! Tokens can only be estimated from characters, so there are two measures: what surely does not fit is refused before
-//! anything is paid, and what probably will not is warned of. A prompt that only might not fit is left to the debate,
-//! which shortens what the judge reads if it is probably too long, or if a server says so.
+//! Tokens can only be estimated from characters, so there are two bounds: prompts that certainly do not fit are refused
+//! before anything is paid, and those that probably do not cause a warning. The debate handles the rest: it shortens
+//! the judge's texts if they are probably too long, or if a server says so.
 
 use crate::agent::limits_of;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
@@ -12,25 +12,25 @@ use dialectic_record::debate::{AgentSettings, PlannedCall, Settings};
 
 use super::forecast::BYTES_PER_TOKEN;
 
-/// Bytes of a token that no text for people reaches: prose has four to five, code three.
+/// An upper bound for bytes per token: prose has four to five, code three.
 const MOST_BYTES_PER_TOKEN: f64 = 8.0;
 
 /// A prompt that cannot fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the {phase} of {agent} cannot be asked: its prompt has {} at least, and `{model}` reads {}",
+    "the {phase} of {agent} is too long: its prompt has at least {}, and the context window of `{model}` is {}",
     tokens(*least), thousands(*window)
 )]
 pub struct WindowError {
-    /// Whose call.
+    /// The agent of the call.
     pub agent: String,
     /// Its phase.
     pub phase: &'static str,
     /// The model.
     pub model: String,
-    /// What the model reads at most, in tokens.
+    /// The model's context window in tokens.
     pub window: u64,
-    /// What the prompt has at the very least, in tokens.
+    /// The minimum length of the prompt in tokens.
     pub least: u64,
 }
 
@@ -40,36 +40,35 @@ impl Diagnostic for WindowError {
     }
 
     fn hint(&self) -> Option<String> {
-        let hint = "use a model that reads more, or a shorter problem; if the figure is wrong, correct it with \
-                    `models.<name>.contextWindow` in the configuration";
+        let hint = "use a model with a larger context window, or a shorter problem; if the figure is wrong, correct \
+             it with `models.<name>.contextWindow` in the configuration";
         Some(hint.to_owned())
     }
 }
 
-/// The number of rounds after which prompts have reached their full length: what is shown of finished rounds is
-/// bounded.
+/// The number of rounds after which prompts stop growing: shown histories are bounded.
 const TELLING_ROUNDS: u32 = 3;
-/// A generous figure for the tokens of a prompt besides the problem and the agents' texts.
+/// An upper estimate for the tokens of a prompt without the problem and the agents' texts.
 const FRAME: u64 = 40_000;
 
-/// The rounds after which prompts grow no longer, where `settings` and so many bytes of problem and attachments leave
-/// it open whether all prompts fit; nothing where there is plenty of room, or no model whose window is known.
+/// The number of rounds to simulate when it is unclear whether prompts fit; `None` if there is plenty of room, or no
+/// known window.
 pub fn telling_rounds(settings: &Settings, given_bytes: usize) -> Option<u32> {
     let everybody = settings.agents.iter().chain([&settings.judge]);
     let narrowest = everybody.filter_map(|agent| limits_of(agent, settings).context_window).min()?;
     let rounds = settings.debate.rounds.min(TELLING_ROUNDS);
     let agents = settings.agents.len() as u64;
-    // Proposals, critiques and refinements of every round, each as long as a forecast takes answers to be at most.
+    // Proposals, critiques and refinements of every round, at the maximum length of a forecast.
     let written = u64::from(rounds) * agents * (agents + 1) * u64::from(ANSWER_LIMIT);
     let most = given_bytes as u64 / 2 + FRAME + written;
     (most > narrowest).then_some(rounds)
 }
 
-/// Holds each planned call against its model's context window. Returns a warning for each model that probably cannot
-/// read all that it is to be given.
+/// Compares each planned call with its model's context window. Returns a warning for each model that probably cannot
+/// read its whole prompt.
 ///
 /// # Errors
-/// The first call that surely does not fit.
+/// The first call that certainly does not fit.
 pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<String>, WindowError> {
     let mut worst: Vec<(&PlannedCall, &AgentSettings, u64, u64)> = Vec::new();
     for call in calls {
@@ -86,8 +85,7 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
                 least,
             });
         }
-        // Answers lie between the short ones and the longest as rough figures do: in the middle by magnitude. Most
-        // windows hold the answer too.
+        // The geometric mean of short and long answers. Most windows also hold the answer.
         let probable =
             call.input.low.saturating_mul(call.input.high).isqrt() + u64::from(agent.max_tokens.unwrap_or(0));
         if probable <= window {
@@ -101,8 +99,9 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
     }
     let warning = |(call, agent, window, probable): (&PlannedCall, &AgentSettings, u64, u64)| {
         format!(
-            "`{}` reads {} tokens at most, and the {} of {} will probably have about {}: take a model that reads more, \
-             a shorter problem, fewer agents or rounds; or correct the figure (`models.<name>.contextWindow`)",
+            "the context window of `{}` has {} tokens, and the {} of {} will probably have about {}: use \
+                 a model with a larger one, a shorter problem, fewer agents or rounds; or correct the figure \
+                 (`models.<name>.contextWindow`)",
             agent.model,
             thousands(window),
             call.key.stage.as_str(),
@@ -113,18 +112,18 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
     Ok(worst.into_iter().map(warning).collect())
 }
 
-/// The part of a window that is kept for an answer of unlimited length.
+/// The fraction of a window reserved for an answer without a limit.
 const ANSWERS_PART: u64 = 4;
 
-/// By how many characters `request` and its answer probably exceed a window of so many tokens, for a model that writes
-/// at most `max_output`.
+/// The estimated characters by which `request` and its answer exceed a window of so many tokens; the model writes at
+/// most `max_output`.
 pub(super) fn excess(request: &Request, window: u64, max_output: Option<u32>) -> usize {
     let usual = || u64::from(max_output.unwrap_or(ANSWER_LIMIT).min(ANSWER_LIMIT)).min(window / ANSWERS_PART);
     let answer = request.max_tokens.map_or_else(usual, u64::from);
     let bytes = request_bytes(request) as u64;
     let held = scaled(window.saturating_sub(answer), (BYTES_PER_TOKEN.low * BYTES_PER_TOKEN.high).sqrt());
     let over = usize::try_from(bytes.saturating_sub(held)).unwrap_or(usize::MAX);
-    // What is left out is counted in characters, which have more bytes in some scripts than in others.
+    // Omissions are counted in characters, whose size in bytes depends on the script.
     let (prompt, characters) = (request.prompt.len().max(1), request.prompt.chars().count());
     over.saturating_mul(characters).div_ceil(prompt)
 }

@@ -1,4 +1,4 @@
-//! What is done when a debate has ended: past debates are counted, and the user's commands run.
+//! Steps after a debate: indexes it with past debates, and runs the user's commands.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,27 +14,27 @@ use dialectic_record::debate::Settings;
 
 use super::{DebateHistory, Runner};
 
-/// How long a command may take.
+/// The time limit of a command.
 pub const HOOK_LIMIT: Duration = Duration::from_mins(1);
 
-/// What runs when a debate has ended, in this order.
+/// The commands after a debate, in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hooks {
-    /// Commands for the shell; each gets the state of the debate on its standard input.
+    /// Shell commands; each receives the debate's state on its standard input.
     pub after_debate: Vec<String>,
 }
 
-/// What is to be done after a debate.
+/// The steps after a debate.
 pub struct After {
     hooks: Hooks,
-    /// What the commands do not get.
+    /// The variables withheld from the commands.
     secrets: BTreeSet<String>,
     past: Option<Arc<dyn DebateHistory>>,
     settings: Settings,
 }
 
 impl Runner {
-    /// What is to be done after a debate with these settings. `hooks` are the user's, never a record's or a request's.
+    /// The steps after a debate with these settings. `hooks` come from the user, never from a record or a request.
     pub fn after(&self, settings: &Settings, hooks: Hooks) -> After {
         let (past, secrets) = (self.services.past.clone(), secret_variables(&settings.providers));
         After { hooks, secrets, past, settings: settings.clone() }
@@ -42,17 +42,16 @@ impl Runner {
 }
 
 impl After {
-    /// Does it, for the debate whose state is at `state`: what it says is taken in beside the debates before it, then
-    /// the commands run, one after the other, each with the state on its standard input. Returns what went wrong, a
-    /// warning each: what comes after a debate takes nothing back of it.
+    /// Indexes the debate at `state` with earlier ones, then runs the commands in order, with the state on their
+    /// standard input. Returns warnings; a failure does not affect the debate.
     pub async fn run(self, state: &Path) -> Vec<String> {
         let Self { hooks, secrets, past, settings } = self;
         let mut warnings = Vec::new();
         if let Some(past) = past {
             let counted = spawn_blocking(move || past.take_in(&settings)).await;
             if let Err(error) = counted.unwrap_or_else(|defect| Err(defect.to_string())) {
-                // The reader of past debates counts it then.
-                warnings.push(format!("the debate is not counted yet: {error}"));
+                // The next reader of past debates indexes it.
+                warnings.push(format!("the debate is not indexed yet: {error}"));
             }
         }
         if !hooks.after_debate.is_empty() {
@@ -66,7 +65,7 @@ async fn run_all(hooks: &Hooks, without: &BTreeSet<String>, state: &Path) -> Vec
     let input = match fs::read(state) {
         Ok(input) => input,
         Err(error) => {
-            return vec![format!("the commands in `hooks` are left out: cannot read {}: {error}", state.display())];
+            return vec![format!("the commands in `hooks` are skipped: cannot read {}: {error}", state.display())];
         }
     };
     let mut warnings = Vec::new();

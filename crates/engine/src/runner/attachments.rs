@@ -1,4 +1,4 @@
-//! Files that are put beside the problem: what may be one, from any source.
+//! Files attached to the problem, with checks that apply to any source.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,46 +12,46 @@ use dialectic_base::figures::thousands;
 use dialectic_base::secrets::{holds_private_key, may_hold_secrets};
 use dialectic_record::debate::{Attachment, Settings};
 
-/// Bytes of a character at most.
+/// The maximum bytes of a character.
 const WIDEST: u64 = 4;
 
-/// Why a file cannot be shown to anybody.
+/// Why a file cannot be attached.
 #[derive(Debug, thiserror::Error)]
 pub enum AttachmentError {
-    /// It is not text.
+    /// It is not UTF-8.
     #[error("the attachment {name} is not UTF-8 text")]
     NotUtf8 {
-        /// What the user calls it.
+        /// The user's name for it.
         name: String,
-        /// What it is instead.
+        /// Its likely encoding.
         fault: NotUtf8,
     },
-    /// It says nothing.
+    /// It is empty.
     #[error("the attachment {name} is empty")]
     Empty {
-        /// What the user calls it.
+        /// The user's name for it.
         name: String,
     },
-    /// There is more than may be sent with every call.
+    /// The files exceed the limit for text sent with every call.
     #[error("the attachments have more than {} characters together, with {name}", thousands(*limit as u64))]
     TooLong {
-        /// The one with which they are too long.
+        /// The file that exceeds it.
         name: String,
-        /// How many characters they may have.
+        /// The limit in characters.
         limit: usize,
     },
-    /// Files of this name or place commonly hold keys.
-    #[error("the attachment {name} may hold keys or passwords, judging by its name")]
+    /// Its name or directory suggests secrets.
+    #[error("the attachment {name} may contain keys or passwords, judging by its name")]
     SecretName {
-        /// What the user calls it.
+        /// The user's name for it.
         name: String,
     },
-    /// A key is in it.
-    #[error("the attachment {name} holds {what}")]
+    /// It contains a key.
+    #[error("the attachment {name} contains {what}")]
     Secret {
-        /// What the user calls it.
+        /// The user's name for it.
         name: String,
-        /// What was found, without the secret itself.
+        /// The kind of secret, without its value.
         what: String,
     },
 }
@@ -64,13 +64,14 @@ impl Diagnostic for AttachmentError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
-            Self::Empty { .. } => "check that the file, or the output of the command before the pipe, is not empty",
+            Self::Empty { .. } => "check that the file, or the output piped in, is not empty",
             Self::TooLong { .. } => {
-                "attach less, or raise `debate.attachmentLimit` in the configuration; every call sends all of it"
+                "attach less, or raise `debate.attachmentLimit` in the configuration; every call sends \
+                     all attachments"
             }
             Self::SecretName { .. } => {
-                "it would be sent to every model and kept in the record; if it holds none, attach a copy with another \
-                 name"
+                "it would be sent to every model and kept in the record; if it contains none, attach a \
+                     copy with another name"
             }
             Self::Secret { .. } => "it would be sent to every model and kept in the record; remove it first",
         };
@@ -78,30 +79,30 @@ impl Diagnostic for AttachmentError {
     }
 }
 
-/// The attachments of a debate, one after the other. Nothing of any of them is sent while one cannot be used.
+/// The attachments of a debate, added one by one. None is sent if one cannot be used.
 pub struct Attachments<'a> {
     settings: &'a Settings,
     environment: &'a Environment,
-    /// Characters that there is still room for.
+    /// The remaining characters.
     left: usize,
     attached: Vec<Attachment>,
 }
 
 impl<'a> Attachments<'a> {
-    /// None, so far. `settings` bound them; keys of `environment` must not be in them.
+    /// No attachments yet. `settings` limit them; they must not contain keys of `environment`.
     pub fn new(settings: &'a Settings, environment: &'a Environment) -> Self {
         Self { settings, environment, left: settings.debate.attachment_limit, attached: Vec::new() }
     }
 
-    /// How many bytes of the next one have to be read, to know whether there is room for it.
+    /// The bytes of the next file that must be read to check its length.
     pub fn most_bytes(&self) -> u64 {
         (self.left as u64).saturating_add(1).saturating_mul(WIDEST)
     }
 
-    /// Refuses a file whose name suggests secrets.
+    /// Checks a file's name.
     ///
     /// # Errors
-    /// When it is.
+    /// The name suggests secrets.
     pub fn check_name(name: &str) -> Result<(), AttachmentError> {
         if may_hold_secrets(Path::new(name)) {
             return Err(AttachmentError::SecretName { name: name.to_owned() });
@@ -109,16 +110,16 @@ impl<'a> Attachments<'a> {
         Ok(())
     }
 
-    /// Attaches what was read of a file, which is all of it or [`most_bytes`](Self::most_bytes).
+    /// Attaches the contents of a file, or its first [`most_bytes`](Self::most_bytes).
     ///
     /// # Errors
-    /// When it is no text, has no room, or holds a secret.
+    /// It is not text, is too long, or contains a secret.
     pub fn add(&mut self, name: String, bytes: &[u8]) -> Result<(), AttachmentError> {
         let limit = self.settings.debate.attachment_limit;
         let is_cut = bytes.len() as u64 >= self.most_bytes();
         let text = match decode(bytes) {
             Ok(text) => text,
-            // A character that the limit cuts is no fault of the file.
+            // A character cut by the limit is valid.
             Err(_) if is_cut => return Err(AttachmentError::TooLong { name, limit }),
             Err(fault) => return Err(AttachmentError::NotUtf8 { name, fault }),
         };
@@ -144,7 +145,7 @@ impl<'a> Attachments<'a> {
         Ok(())
     }
 
-    /// All of them, in their order.
+    /// All attachments in their order.
     pub fn into_all(self) -> Arc<[Attachment]> {
         self.attached.into()
     }

@@ -19,7 +19,7 @@ use dialectic_record::store::{Entry, Record, StoreError, read_state};
 
 use super::{ResumableDebate, Runner, RunnerError, known};
 
-/// A question that is ready to be asked. Nothing is saved or paid for yet.
+/// A question that is ready to be asked. Nothing is saved or paid yet.
 pub struct PreparedQuestion {
     protocol: &'static Protocol,
     panel: Panel,
@@ -28,18 +28,19 @@ pub struct PreparedQuestion {
     signals: Signals,
     asked: Option<Arc<str>>,
     to: Option<AgentId>,
-    /// Those that it is asked by: with nobody but the one that answers.
+    /// Settings that contain only the one who answers.
     settings: Settings,
     limit: BudgetLimit,
 }
 
 impl Runner {
-    /// Opens a saved debate that is finished, to ask something about it. `protocols` are known in addition to the
-    /// built-in ones. `lent` are the settings that a judge is called by where the debate's own are not known: older
-    /// versions did not save them, and kept no journal, which is begun then.
+    /// Opens a saved, finished debate for a question. `protocols` extends the built-in ones. `lent` are settings for
+    /// the
+    /// judge if the debate's own are unknown: older versions saved neither settings nor a journal, which is created
+    /// then.
     ///
     /// # Errors
-    /// When it has no answer yet, runs elsewhere, or is damaged.
+    /// It is unfinished, in use, or damaged.
     pub fn open_finished(
         &self,
         entry: &Entry,
@@ -67,17 +68,17 @@ impl Runner {
         let mut settings = debate.settings.clone().ok_or_else(|| refused("its settings are not saved"))?;
         settings.elsewhere = elsewhere(&settings, &self.services.environment);
         let protocol = known(&settings, protocols).ok_or_else(|| refused("its protocol is unknown"))?;
-        let cut = "a crash cut the last line of the journal short; it is dropped";
+        let cut = "a crash cut the last line of the journal short; it is removed";
         let warnings = contents.cut_short.then(|| cut.to_owned()).into_iter().collect();
         Ok(ResumableDebate { entry: entry.clone(), record, contents, protocol, settings, most: None, warnings })
     }
 
-    /// Makes a question about a finished debate ready, for its judge or for the agent `to`; without a question, the last
-    /// that has no answer, for the one that it was for. `limit` is what the answer may take at most; what is not limited in
-    /// it is limited as the debate is.
+    /// Prepares a question about a finished debate for its judge or the agent `to`. Without a question, repeats the
+    /// last
+    /// unanswered one to the same agent. `limit` limits this question; the debate's limits apply otherwise.
     ///
     /// # Errors
-    /// When the one that is asked cannot be called, or the limit cannot be kept.
+    /// The judge or agent cannot be called, or the limit cannot be enforced.
     pub fn ask(
         &self,
         saved: ResumableDebate,
@@ -113,13 +114,13 @@ impl Runner {
     }
 }
 
-/// The settings with nobody but the one that answers: nobody else needs a key or a price.
+/// The settings reduced to the one who answers: no one else needs a key or a price.
 fn alone(mut settings: Settings, to: Option<&AgentId>) -> Settings {
     settings.agents.retain(|agent| Some(&agent.id) == to);
     if let Some(agent) = settings.agents.first_mut() {
-        // What it could look up is not what the debate knew, and no forecast counts it.
+        // The debate did not use these tools, and the forecast does not include them.
         agent.tools.clear();
-        // There is always a judge. This one is asked nothing.
+        // Settings require a judge; this one is not called.
         let id = settings.judge.id.clone();
         let (system_prompt_path, summary_prompt_path, clarification_prompt_path) = (None, None, None);
         let agent = agent.clone();
@@ -130,22 +131,22 @@ fn alone(mut settings: Settings, to: Option<&AgentId>) -> Settings {
 }
 
 impl PreparedQuestion {
-    /// The debate as it stands.
+    /// The debate in its current state.
     pub fn debate(&self) -> &Debate {
         self.record.debate()
     }
 
-    /// Prompt files that could not be used.
+    /// Warnings about prompt files that could not be used.
     pub fn warnings(&self) -> &[String] {
         &self.panel.warnings
     }
 
-    /// The settings that it is asked by: with nobody but the one that answers.
+    /// Settings that contain only the one who answers.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The call that it takes, with its tokens and its cost. Nothing is asked.
+    /// The question's call with its tokens and cost. Calls nothing.
     ///
     /// # Errors
     /// There is no question.
@@ -154,34 +155,34 @@ impl PreparedQuestion {
         forecast_follow_up(protocol, panel, settings, record.debate(), asked.clone(), to.as_ref())
     }
 
-    /// What it may cost; nothing where that has no limit. What is not known to have been spent is not taken off.
+    /// The remaining amount; `None` without a limit. Calls of unknown cost are not subtracted.
     pub fn left(&self) -> Option<Usd> {
         let spent = self.debate().total_cost().unwrap_or_default();
         self.limit.usd.or_else(|| Some(self.settings.max_cost()?.saturating_sub(spent)))
     }
 
-    /// What it shows of itself.
+    /// The signals of the question's run.
     pub fn signals(&self) -> &Signals {
         &self.signals
     }
 
-    /// Where the debate's journal is.
+    /// The path of the debate's journal.
     pub fn journal_path(&self) -> &Path {
         self.record.journal_path()
     }
 
-    /// How many events are in it that were there before.
+    /// The number of events before the question.
     pub fn events_before(&self) -> u64 {
         self.record.events()
     }
 
-    /// Asks, and waits for the answer; `cancel` abandons it. Returns the debate as it is saved, and the answer.
+    /// Asks and waits for the answer; `cancel` aborts it. Returns the saved debate and the answer.
     ///
     /// # Errors
-    /// When there is no question, no room for an answer, or none comes.
+    /// There is no question, no room for an answer, or no answer.
     pub async fn run(self, cancel: CancellationToken) -> Result<(Debate, Arc<str>), FollowUpError> {
         let Self { protocol, panel, record, past, signals, asked, to, settings: _, limit } = self;
-        // Nobody tells it anything while it runs.
+        // It receives no commands.
         let (_commands, heard) = mpsc::unbounded_channel();
         let mut engine = Engine::new(protocol, panel, record, &past, signals, cancel, heard);
         let answer = engine.follow_up(asked, to.as_ref(), limit, &past).await?;

@@ -1,4 +1,4 @@
-//! What a debate would take that is prepared by these settings, and whether its prompts fit.
+//! Forecasts a debate with these settings, and checks whether its prompts fit.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use super::prepared::to_come;
 use super::{Runner, RunnerError, Spec, known};
 
 impl Runner {
-    /// The calls that a debate would make, without a call and without a key. Debates before are looked up for what it
-    /// would be told of them and for who would take part; no command is run.
+    /// The calls of a debate, without calling a model or needing a key. Looks up past debates for material and for the
+    /// panel; runs no commands.
     ///
     /// # Errors
-    /// A prompt cannot be rendered, or a role of the user's not be used.
+    /// A prompt cannot be rendered, or a role cannot be used.
     pub fn forecast(&self, spec: &Spec) -> Result<Forecast, ForecastError> {
         let gathered = self.foreseen(spec);
         forecast_of(spec, &spec.settings, &routed_providers(&spec.settings, &self.services.environment), &gathered)
     }
 
-    /// The calls that are still to come of a saved debate, as far as that can be said from its record alone. Nothing where
-    /// it is finished, or is of no protocol that is known.
+    /// The remaining calls of a saved debate, as far as its record tells. `None` if it is finished, or its protocol is
+    /// unknown.
     pub fn forecast_rest(&self, entry: &Entry, debate: &Debate) -> Option<Forecast> {
         if matches!(debate.status, Status::Completed | Status::Failed) {
             return None;
@@ -40,8 +40,9 @@ impl Runner {
         to_come(protocol, &routed, &collector, debate.clone(), 0)?().ok()
     }
 
-    /// Sees to it that the prompts fit into what the models read, where that is in question. Returns a warning for each
-    /// model that probably cannot read all that it is to be given.
+    /// Checks that prompts fit into the models' context windows where this is in doubt. Returns a warning for each
+    /// model
+    /// that probably cannot read its whole prompt.
     ///
     /// # Errors
     /// A prompt cannot fit, or cannot be rendered.

@@ -1,4 +1,4 @@
-//! Collects what a debate starts from: its files, what commands of the user's print, and what debates before have left.
+//! Collects a debate's material: files, output of the user's commands, and results of past debates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -21,11 +21,11 @@ use dialectic_record::protocol::Protocol;
 
 use super::DebateHistory;
 
-/// How long a command may take, and how much of its output is kept, in bytes.
+/// The time limit of a command, and the kept bytes of its output.
 const COMMAND_TIME: Duration = Duration::from_secs(30);
 const COMMAND_BYTES: usize = 16_000;
 
-/// What the collecting of a debate needs to know.
+/// The inputs for collecting material.
 #[derive(Clone)]
 pub(super) struct Collector {
     pub(super) past: Option<Arc<dyn DebateHistory>>,
@@ -35,7 +35,7 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// The same as the engine takes it.
+    /// The collector as a function for the engine.
     pub(super) fn into_gather(self) -> Gather {
         let collector = Arc::new(self);
         Box::new(move |debate: &Debate| {
@@ -48,7 +48,7 @@ impl Collector {
                 let here = settings.clone();
                 let rest = spawn_blocking(move || quiet.without_commands(&here, &problem));
                 let (printed, rest) = tokio::join!(commands, rest);
-                // A defect in what was asked of the past must not take the debate with it.
+                // A failed look-up of past debates must not abort the debate.
                 let mut gathered = rest.unwrap_or_default();
                 let (files, memory): (Vec<Material>, Vec<Material>) =
                     gathered.material.into_iter().partition(|one| one.source != MaterialSource::Memory);
@@ -58,8 +58,8 @@ impl Collector {
         })
     }
 
-    /// What a debate starts from at least and at most, found out without running anything. Where its protocol collects
-    /// nothing there is nothing.
+    /// The minimum and maximum of the material, found without running a command; empty if the protocol collects
+    /// nothing.
     pub(super) fn foreseen(&self, protocol: &Protocol, settings: &Settings, problem: &str) -> Span<Gathered> {
         if !protocol.stages.iter().any(|stage| stage.info.yields == Some(ResultKind::Material)) {
             return Span { low: Gathered::default(), high: Gathered::default() };
@@ -130,7 +130,7 @@ impl Collector {
         material
     }
 
-    /// What the commands of the settings print, where the settings are the user's.
+    /// The output of the commands in the settings, if the settings are the user's.
     async fn commands(&self, settings: &Settings) -> Vec<Material> {
         let commands = &settings.debate.arena.context_commands;
         if let Some(reason) = self.provenance.forbids_commands() {
@@ -161,7 +161,7 @@ fn failed(source: MaterialSource, name: &str, error: String) -> Material {
     Material { source, name: name.to_owned(), text: String::new(), cut: false, error: Some(error) }
 }
 
-/// The family of each agent's model, where it is a well-known one.
+/// The family of each agent's model, if known.
 fn families(settings: &Settings) -> BTreeMap<AgentId, String> {
     let known = |model: &str| family(model).map(str::to_owned);
     settings.agents.iter().filter_map(|agent| Some((agent.id.clone(), known(&agent.model)?))).collect()

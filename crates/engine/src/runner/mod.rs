@@ -1,12 +1,11 @@
-//! The one door to a debate: start, resume or fork it, and get a handle to the run.
+//! The entry point: start, resume or fork a debate, and get a handle to the run.
 //!
-//! A [`Runner`] keeps debates in a directory and builds what they need from its [`Services`]. What it is asked for
-//! comes back as a [`Prepared`] debate, which has cost nothing yet: keys, prices, prompts and the cost limit are
-//! checked. It becomes a [`Run`] that goes on by itself, on the runtime that it was started on, until it ends or waits
-//! for answers; any number of consumers watch it without holding it up. `examples/embed.rs` runs a debate in a few
-//! lines.
+//! A [`Runner`] keeps debates in a directory and builds their parts from its [`Services`]. It returns a [`Prepared`]
+//! debate, which has cost nothing yet: keys, prices, prompts and the cost limit are checked. This becomes a [`Run`]
+//! that proceeds on its own, on the runtime where it was started, until it ends or waits for answers; any number of
+//! consumers can watch it without slowing it down. `examples/embed.rs` runs a debate in a few lines.
 //!
-//! This module prints nothing and asks nobody. The command line is one of its clients.
+//! This module prints nothing and asks no one. The command line is one of its clients.
 
 mod after;
 mod attachments;
@@ -61,46 +60,46 @@ pub struct Runner {
     services: Services,
 }
 
-/// The problem and the rules of a new debate.
+/// A new debate.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// The problem, word for word.
+    /// The problem, verbatim.
     pub problem: Arc<str>,
-    /// What the user adds to it.
+    /// The user's additional context.
     pub context: Option<String>,
-    /// Files that everybody is shown with it.
+    /// Files shown to everybody with the problem.
     pub attachments: Arc<[Attachment]>,
-    /// The protocol, whatever the settings name.
+    /// The protocol; takes precedence over the settings.
     pub protocol: &'static Protocol,
     /// The settings.
     pub settings: Settings,
     /// The seed of every shuffle; falls back to the settings' seed, then to a random one.
     pub seed: Option<u32>,
-    /// Whose word the settings are.
+    /// The author of the settings, which determines their permissions.
     pub provenance: Trust,
 }
 
 impl Spec {
-    /// A problem to be debated with the user's own settings.
+    /// A problem to debate with the user's own settings.
     pub fn new(problem: impl Into<Arc<str>>, protocol: &'static Protocol, settings: Settings) -> Self {
         let (problem, provenance) = (problem.into(), Trust::of_user());
         Self { problem, context: None, attachments: [].into(), protocol, settings, seed: None, provenance }
     }
 }
 
-/// A saved debate that can be taken up.
+/// A saved debate that can be resumed.
 pub struct ResumableDebate {
     entry: Entry,
     record: Record,
     contents: JournalContents,
     protocol: &'static Protocol,
     settings: Settings,
-    /// What it may cost in all; replaces its own limit.
+    /// A limit for its total cost that replaces its own.
     most: Option<Usd>,
     warnings: Vec<String>,
 }
 
-/// A place in a saved debate at which another one begins.
+/// A point in a saved debate where a fork begins.
 pub struct Branch {
     entry: Entry,
     created: Created,
@@ -108,10 +107,10 @@ pub struct Branch {
     at: ForkPoint,
 }
 
-/// Why a debate cannot be run.
+/// Why a debate cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerError {
-    /// Somebody cannot be called.
+    /// An agent or the judge cannot be called.
     #[error(transparent)]
     Services(#[from] ServicesError),
     /// The settings do not fit the protocol.
@@ -120,21 +119,21 @@ pub enum RunnerError {
     /// It cannot be saved or loaded.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What it would take cannot be said.
+    /// Its calls could not be computed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// What it would take cannot be worked out.
+    /// Its forecast failed.
     #[error(transparent)]
     Forecast(#[from] ForecastError),
-    /// A prompt cannot fit into what its model reads.
+    /// A prompt exceeds its model's context window.
     #[error(transparent)]
     Window(#[from] WindowError),
-    /// It cannot branch off another one as asked.
+    /// It cannot be forked as requested.
     #[error("cannot fork {id}: {reason}")]
     Fork {
         /// The other debate.
         id: DebateId,
-        /// Why.
+        /// The reason.
         reason: ForkError,
     },
     /// A saved debate is finished.
@@ -142,23 +141,23 @@ pub enum RunnerError {
     IsFinished {
         /// The debate.
         id: DebateId,
-        /// What was found wrong with its files and is mended.
+        /// Warnings about repaired files.
         warnings: Vec<String>,
     },
-    /// Nothing can be asked about a saved debate.
-    #[error("nothing can be asked about the debate {id}: {reason}")]
+    /// A saved debate cannot be asked.
+    #[error("the debate {id} cannot be asked: {reason}")]
     NotAnswerable {
         /// The debate.
         id: DebateId,
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
-    /// A saved debate cannot be taken up.
+    /// A saved debate cannot be resumed.
     #[error("the debate {id} cannot be resumed: {reason}")]
     NotResumable {
         /// The debate.
         id: DebateId,
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
 }
@@ -206,15 +205,15 @@ impl Diagnostic for RunnerError {
 }
 
 impl Runner {
-    /// Keeps debates in `directory`.
+    /// A runner for debates in `directory`.
     pub fn new(directory: Directory, services: Services) -> Self {
         Self { directory, services }
     }
 
-    /// Makes a new debate ready. Nothing is saved or paid for.
+    /// Prepares a new debate. Saves and pays nothing.
     ///
     /// # Errors
-    /// When it cannot be run as it is set.
+    /// It cannot run with these settings.
     pub fn prepare(&self, spec: Spec) -> Result<Prepared, RunnerError> {
         let Spec { problem, context, attachments, protocol, mut settings, seed, provenance } = spec;
         protocol.name.clone_into(&mut settings.debate.protocol);
@@ -239,26 +238,25 @@ impl Runner {
         Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
     }
 
-    /// What collects what a debate starts from. `withheld` is a file that is never shown, and `keys` are variables
-    /// whose values are never shown.
+    /// The collector of a debate's material. Neither the file `withheld` nor values of `keys` are shown.
     fn collector(&self, withheld: Option<PathBuf>, keys: KnownKeys, provenance: &Trust) -> Collector {
         Collector { past: self.services.past.clone(), provenance: provenance.clone(), withheld, keys }
     }
 
-    /// Starts a new debate, on the runtime that this is called on.
+    /// Starts a new debate on the current runtime.
     ///
     /// # Errors
-    /// When it cannot be run as it is set, or not be saved.
+    /// It cannot run with these settings, or cannot be saved.
     pub fn start(&self, spec: Spec) -> Result<Run, RunnerError> {
         let prepared = self.prepare(spec)?;
         prepared.check_limit()?;
         Ok(prepared.begin()?.run())
     }
 
-    /// Opens a saved debate that is not finished. `protocols` are known in addition to the built-in ones.
+    /// Opens a saved, unfinished debate. `protocols` extends the built-in ones.
     ///
     /// # Errors
-    /// When it is finished, runs elsewhere, is damaged, or its protocol is unknown.
+    /// It is finished, in use, damaged, or its protocol is unknown.
     pub fn open(&self, entry: &Entry, protocols: &[&'static Protocol]) -> Result<ResumableDebate, RunnerError> {
         if entry.journal.is_none() {
             let debate = read_state(&entry.state).map_err(StoreError::from)?;
@@ -276,7 +274,7 @@ impl Runner {
         let (record, contents) = Record::reopen(entry)?;
         let mut warnings = Vec::new();
         if contents.cut_short {
-            warnings.push("a crash cut the last line of the journal short; it is dropped".to_owned());
+            warnings.push("a crash cut the last line of the journal short; it is removed".to_owned());
         }
         let state = read_state(&entry.state);
         if let Some(unreadable) = state.as_ref().err().filter(|error| !error.is_missing()) {
@@ -284,7 +282,7 @@ impl Runner {
         }
         let debate = record.debate();
         if debate.status == Status::Completed {
-            // A kill after the last event leaves a state file that does not know of it.
+            // After a crash the state file may lack the last event.
             if !state.is_ok_and(|state| state.is_same_state(debate)) {
                 record.write_state()?;
             }
@@ -297,10 +295,10 @@ impl Runner {
         Ok(ResumableDebate { entry: entry.clone(), record, contents, protocol, settings, most: None, warnings })
     }
 
-    /// Makes a saved debate ready to go on.
+    /// Prepares a saved debate to continue.
     ///
     /// # Errors
-    /// When somebody cannot be called.
+    /// An agent or the judge cannot be called.
     pub fn resume(&self, saved: ResumableDebate, provenance: &Trust) -> Result<Prepared, RunnerError> {
         let ResumableDebate { mut record, contents, protocol, mut settings, most, .. } = saved;
         provenance.set_terms(&mut settings, &self.services.environment);
@@ -311,10 +309,10 @@ impl Runner {
         Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
     }
 
-    /// Looks up where a debate can branch off. A debate that runs can, too; nothing is written to it.
+    /// Finds a point where a debate can be forked. The debate may be running; nothing is written to it.
     ///
     /// # Errors
-    /// When it has no journal, or never came there.
+    /// It has no journal, or never reached the point.
     pub fn branch(&self, entry: &Entry, at: &ForkPoint) -> Result<Branch, RunnerError> {
         let refused = |reason| RunnerError::Fork { id: DebateId::new(entry.id()), reason };
         let parent = read_journal(entry.journal_path()?).map_err(StoreError::from)?.events;
@@ -328,10 +326,10 @@ impl Runner {
         Ok(Branch { entry: entry.clone(), created: created.as_ref().clone(), taken_over, at: at.clone() })
     }
 
-    /// Makes a branch ready to run with `settings`. `protocols` are known in addition to the built-in ones.
+    /// Prepares a fork to run with `settings`. `protocols` extends the built-in ones.
     ///
     /// # Errors
-    /// When somebody whose work is taken over has no place in the settings, or somebody cannot be called.
+    /// The settings lack an agent whose work is kept, or an agent or the judge cannot be called.
     pub fn fork(
         &self,
         branch: Branch,
@@ -373,29 +371,29 @@ impl Runner {
 }
 
 impl ResumableDebate {
-    /// The debate as it stands.
+    /// The debate in its current state.
     pub fn debate(&self) -> &Debate {
         self.record.debate()
     }
 
-    /// Its settings.
+    /// The debate's settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Has it cost so much in all at most when it goes on, also where its own limit is higher or it has none.
+    /// Limits its total cost when it continues, regardless of its own limit.
     pub fn at_most(mut self, most: Usd) -> Self {
         let own = &mut self.settings.debate.budget.max_cost_usd;
         *own = Some(own.map_or(most, |own| own.min(most)));
         Self { most: Some(most), ..self }
     }
 
-    /// What was found wrong with its files and could be mended.
+    /// Warnings about repaired files.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// What it may do by its own word.
+    /// The permissions of the record.
     pub fn provenance(&self) -> Trust {
         let journal = self.entry.journal.as_deref().unwrap_or(&self.entry.state);
         Trust::of_record(journal, self.debate().prompt_sources.as_ref())
@@ -403,12 +401,12 @@ impl ResumableDebate {
 }
 
 impl Branch {
-    /// The settings and problem of the debate that is forked.
+    /// The settings and problem of the original debate.
     pub fn parent(&self) -> &Created {
         &self.created
     }
 
-    /// What the branch may do by the record's own word.
+    /// The permissions of the record.
     pub fn provenance(&self) -> Trust {
         let journal = self.entry.journal.as_deref().unwrap_or(&self.entry.state);
         Trust::of_record(journal, Some(&self.created.prompt_sources))

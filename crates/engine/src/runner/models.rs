@@ -1,4 +1,4 @@
-//! From settings to models that can be called.
+//! Builds callable models from settings.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -15,17 +15,18 @@ use dialectic_record::debate::ProviderSettings;
 
 use super::ServicesError;
 
-/// The clients of the providers in use, each built once: connections are shared.
+/// The clients of the providers in use, one each, so that connections are shared.
 pub struct Models {
     by_provider: Vec<(String, Arc<dyn ChatModel>)>,
 }
 
 impl Models {
-    /// Builds the clients of `used`, the providers in use by name, at least one; `configured` are those of the file. `has_limit` says whether what
-    /// they cost is limited, and `project` names directories in which no program is looked for.
+    /// Builds the clients of `used`, at least one provider in use; `configured` are the providers of the file.
+    /// `has_limit`
+    /// tells whether there is a cost limit, and `project` lists directories where programs are not searched.
     ///
     /// # Errors
-    /// When one of them cannot be called.
+    /// A provider cannot be called.
     pub fn build<'a>(
         used: impl IntoIterator<Item = &'a str>,
         configured: &BTreeMap<String, ProviderSettings>,
@@ -67,7 +68,7 @@ impl Models {
         Self { by_provider: vec![(String::new(), model)] }
     }
 
-    /// The client of a provider. Every provider in use has one.
+    /// The client of a provider in use.
     pub fn of(&self, name: &str) -> Arc<dyn ChatModel> {
         let found = self.by_provider.iter().find(|(provider, _)| provider == name);
         let (_, chat) = found.unwrap_or_else(|| &self.by_provider[0]);

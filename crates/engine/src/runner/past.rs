@@ -1,27 +1,27 @@
-//! What debates before have left for those to come.
+//! The use of past debates in new ones.
 
 use dialectic_record::debate::{AgentSettings, Material, Settings, Standings};
 
-/// What is known from debates before. It is asked once in a debate and told of its end, on a thread that may block.
+/// Knowledge from past debates. Read once per debate and updated at its end, on a blocking thread.
 ///
 /// # Errors
-/// An error is the user's to read: it is a warning, and the debate goes on without what could not be had.
+/// Errors are warnings for the user; the debate continues without the missing part.
 pub trait DebateHistory: Send + Sync {
-    /// How the models of `agents` did in their roles.
+    /// The past results of the models of `agents` in their roles.
     ///
     /// # Errors
-    /// When what is known cannot be read.
+    /// The results cannot be read.
     fn standings(&self, agents: &[AgentSettings]) -> Result<Standings, String>;
 
-    /// What was decided on the same subject, as material with its source; nothing where the debate is not to be told.
+    /// Past decisions on the same subject, as material with its source; empty if the debate should not see them.
     ///
     /// # Errors
-    /// When what is known cannot be read.
+    /// The decisions cannot be read.
     fn material(&self, problem: &str, settings: &Settings) -> Result<Vec<Material>, String>;
 
-    /// Takes in what a debate with these settings says that has just ended, if it says anything for those to come.
+    /// Adds a finished debate with these settings, if it is useful for later ones.
     ///
     /// # Errors
-    /// When it cannot be taken in now.
+    /// It cannot be added now.
     fn take_in(&self, settings: &Settings) -> Result<(), String>;
 }

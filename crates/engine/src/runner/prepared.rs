@@ -1,4 +1,4 @@
-//! A debate that is about to run.
+//! A debate that is ready to run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,7 +22,7 @@ use super::gather::Collector;
 use super::remembered::PricesToRemember;
 use super::{Run, RunnerError};
 
-/// A debate with everybody whom it calls. Nothing is saved or paid for yet.
+/// A debate with its panel. Nothing is saved or paid yet.
 pub struct Prepared {
     pub(super) protocol: &'static Protocol,
     pub(super) panel: Panel,
@@ -31,25 +31,25 @@ pub struct Prepared {
     pub(super) origin: Origin,
 }
 
-/// Where a debate comes from.
+/// The origin of a debate.
 pub(super) enum Origin {
-    /// It is new; a branch begins with what it takes over.
+    /// A new debate; a fork begins with the events that it keeps.
     New { created: Box<Created>, taken_over: Vec<Event>, prices: PricesToRemember },
-    /// It was saved, and may cost so much in all.
+    /// A saved debate, with an optional limit for its total cost.
     Saved { record: Box<Record>, past: Vec<Recorded>, most: Option<Usd> },
 }
 
-/// A debate that is on record and runs when it is told to.
+/// A recorded debate that is ready to start.
 pub struct Ready {
     protocol: &'static Protocol,
     panel: Panel,
     collector: Collector,
     record: Record,
     past: Vec<Recorded>,
-    /// The event that began it, where that is not past.
+    /// Its first event, if this run recorded it.
     begun: Option<Arc<Recorded>>,
     signals: Signals,
-    /// What it may cost in all, whatever its own limit is.
+    /// A limit for its total cost, regardless of its own.
     most: Option<Usd>,
     closes: bool,
     is_kept: bool,
@@ -57,12 +57,12 @@ pub struct Ready {
 }
 
 impl Prepared {
-    /// Who takes part.
+    /// The agents and the judge.
     pub fn panel(&self) -> &Panel {
         &self.panel
     }
 
-    /// What it begins with; none of a debate that was saved.
+    /// Its first event; `None` for a saved debate.
     pub fn created(&self) -> Option<&Created> {
         match &self.origin {
             Origin::New { created, .. } => Some(created),
@@ -70,10 +70,10 @@ impl Prepared {
         }
     }
 
-    /// Sees to it that the limit of cost or calls, if there is one, buys a debate.
+    /// Checks that a limit of cost or calls covers a debate.
     ///
     /// # Errors
-    /// When it buys none.
+    /// It does not.
     pub fn check_limit(&self) -> Result<(), RunnerError> {
         let Origin::New { created, .. } = &self.origin else { return Ok(()) };
         if created.settings.max_cost().is_none() && created.settings.max_calls().is_none() {
@@ -88,20 +88,20 @@ impl Prepared {
         Ok(())
     }
 
-    /// What is still to come of it by its dry run: its calls and what they would cost.
+    /// The remaining calls and their cost, by a dry run.
     ///
     /// # Errors
-    /// It cannot be worked out.
+    /// The dry run fails.
     pub fn forecast(&self) -> Result<Option<Forecast>, RunnerError> {
         let (debate, events) = self.debate()?;
         let foreseen = to_come(self.protocol, &self.panel.routed, &self.collector, debate, events);
         Ok(foreseen.map(|forecast| forecast()).transpose()?)
     }
 
-    /// What it may still cost; nothing where that has no limit. What is not known to have been spent is not taken off.
+    /// The remaining amount; `None` without a limit. Calls of unknown cost are not subtracted.
     ///
     /// # Errors
-    /// It cannot begin.
+    /// The debate cannot begin.
     pub fn left(&self) -> Result<Option<Usd>, RunnerError> {
         let (debate, _) = self.debate()?;
         let most = match &self.origin {
@@ -113,7 +113,7 @@ impl Prepared {
         Ok(limit.map(|limit| limit.saturating_sub(debate.total_cost().unwrap_or_default())))
     }
 
-    /// The debate as it begins, and how many events that takes.
+    /// The debate at its beginning, and its number of events.
     fn debate(&self) -> Result<(Debate, u64), RunnerError> {
         match &self.origin {
             Origin::Saved { record, .. } => Ok((record.debate().clone(), record.events())),
@@ -128,10 +128,10 @@ impl Prepared {
         }
     }
 
-    /// Puts the debate on record.
+    /// Records the debate.
     ///
     /// # Errors
-    /// When it cannot be saved; then nothing of it stays.
+    /// It cannot be saved; then nothing of it is kept.
     pub fn begin(self) -> Result<Ready, StoreError> {
         let Self { protocol, panel, collector, directory, origin } = self;
         let (record, past, begun, most) = match origin {
@@ -145,7 +145,7 @@ impl Prepared {
                         (record, past, Some(begun), None)
                     }
                     Err(error) => {
-                        // Half of what was to be taken over is no fork: resumed, it would pay for the rest once more.
+                        // A partial fork is discarded: resumed, it would pay for the missing part again.
                         record.discard();
                         return Err(error);
                     }
@@ -180,54 +180,53 @@ impl Prepared {
 }
 
 impl Ready {
-    /// The debate as it stands.
+    /// The debate in its current state.
     pub fn debate(&self) -> &Debate {
         self.record.debate()
     }
 
-    /// Where its state is saved.
+    /// The path of its state.
     pub fn state_path(&self) -> &Path {
         self.record.state_path()
     }
 
-    /// Where its journal is.
+    /// The path of its journal.
     pub fn journal_path(&self) -> &Path {
         self.record.journal_path()
     }
 
-    /// How many events are in its journal that were there before this run.
+    /// The number of events in its journal before this run.
     pub fn events_before(&self) -> u64 {
         if self.begun.is_some() { 0 } else { self.record.events() }
     }
 
-    /// Closes the debate with what is there, instead of going on.
+    /// Closes the debate with its current texts instead of continuing.
     pub fn closing(self) -> Self {
         Self { closes: true, ..self }
     }
 
-    /// Leaves a record in any case, also where it fails before any model was reached: somebody waits for what becomes of
-    /// it, and knows it by its record alone.
+    /// Keeps the record even if the debate fails before it reaches a model, for a caller that knows it only by its
+    /// record.
     pub fn kept(self) -> Self {
         Self { is_kept: true, ..self }
     }
 
-    /// Looks for a server that is gone, and goes on when it is back, instead of pausing.
+    /// Waits for unreachable servers instead of pausing.
     pub fn waiting_for_servers(self) -> Self {
         Self { on_outage: OnOutage::Wait, ..self }
     }
 
-    /// What is still to come of it by its dry run: its calls and what they would cost. To work that out takes a moment:
-    /// it is for a thread that nobody waits for.
+    /// The remaining calls and their cost, by a dry run. It takes a moment, so run it on another thread.
     pub fn forecast(&self) -> Option<impl FnOnce() -> Result<Forecast, ForecastError> + Send + use<>> {
         to_come(self.protocol, &self.panel.routed, &self.collector, self.debate().clone(), self.record.events())
     }
 
-    /// What it shows of itself.
+    /// The signals of its run.
     pub fn signals(&self) -> &Signals {
         &self.signals
     }
 
-    /// Lets it run, on the runtime that this is called on. It goes on whether or not anybody holds or watches the run.
+    /// Starts it on the current runtime. It runs even if the handle is dropped.
     ///
     /// # Panics
     /// Outside of a Tokio runtime.
@@ -239,12 +238,12 @@ impl Ready {
         }
         let (commands, heard) = mpsc::unbounded_channel();
         if closes {
-            // The receiver is there.
+            // The receiver exists.
             drop(commands.send(RunCommand::Stop));
         }
         let cancel = CancellationToken::new();
         let (id, journal) = (record.debate().id.clone(), record.journal_path().to_owned());
-        // A branch took over what another debate paid for.
+        // A fork kept results that another debate paid for.
         let is_new = is_begun && past.is_empty() && !is_kept;
         let mut engine = Engine::new(protocol, panel, record, &past, signals.clone(), cancel.clone(), heard)
             .gathering(collector.into_gather())
@@ -256,7 +255,7 @@ impl Ready {
     }
 }
 
-/// What is still to come of a debate that `events` have led to.
+/// The remaining calls of a debate after `events`.
 pub(super) fn to_come(
     protocol: &'static Protocol,
     routed: &BTreeSet<String>,
@@ -266,7 +265,7 @@ pub(super) fn to_come(
 ) -> Option<impl FnOnce() -> Result<Forecast, ForecastError> + Send + use<>> {
     let (routed, collector) = (routed.clone(), collector.clone());
     if debate.status != Status::Pending {
-        // What failed is tried again by then.
+        // Failed calls are repeated by then.
         let resumed = Recorded { seq: events + 1, at: Timestamp::now(), event: Event::Resumed };
         debate.apply(&resumed).ok()?;
     }

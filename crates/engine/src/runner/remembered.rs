@@ -1,8 +1,8 @@
-//! The prices that the user has named, kept for the records of debates that were begun with them.
+//! The prices that the user named, kept for records of their debates.
 //!
-//! A record is anybody's: what it says of a price is no word of the user's (`access::Trust`). So that a debate can be
-//! resumed without naming its configuration again, the prices that the user named when it began are noted beside the
-//! user's own configuration. A record whose prices are among these keeps them.
+//! Anybody can write a record, so its prices are not the user's (`access::Trust`). To resume a debate without naming
+//! its configuration again, the prices that the user named at its start are saved beside the user's own configuration.
+//! A record with these prices keeps them.
 
 use std::fs::{OpenOptions, create_dir_all, read_to_string};
 use std::io::Write as _;
@@ -24,7 +24,7 @@ struct Named {
     price: Price,
 }
 
-/// The prices that the user has named in earlier runs. What cannot be read was not named.
+/// The prices that the user named in earlier runs. Unreadable lines are skipped.
 pub fn remembered_prices(environment: &Environment) -> Vec<(String, Price)> {
     let Some(directory) = environment.user_directory() else { return Vec::new() };
     let text = read_to_string(directory.join(FILE)).unwrap_or_default();
@@ -32,14 +32,14 @@ pub fn remembered_prices(environment: &Environment) -> Vec<(String, Price)> {
     named.map(|named| (named.model, named.price)).collect()
 }
 
-/// Prices of the user's that are noted when their debate begins.
+/// Prices of the user's that are saved when their debate begins.
 pub(super) struct PricesToRemember {
     prices: Vec<(String, Price)>,
     directory: Option<PathBuf>,
 }
 
 impl PricesToRemember {
-    /// Those that the user has named and no run before has noted.
+    /// The prices that the user named and no earlier run saved.
     pub(super) fn of(trust: &Trust, settings: &Settings, environment: &Environment) -> Self {
         let mut prices = trust.prices_to_remember(settings, environment);
         if !prices.is_empty() {
@@ -49,7 +49,7 @@ impl PricesToRemember {
         Self { prices, directory: environment.user_directory().map(Path::to_owned) }
     }
 
-    /// Notes them. Where that cannot be done they have to be named again on resuming, and the error there says so.
+    /// Saves them. If this fails, the user must name them again when resuming, as the error says then.
     pub(super) fn note(self) {
         let named = self.prices.into_iter().map(|(model, price)| Named { model, price });
         let lines: String =

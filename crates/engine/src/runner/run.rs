@@ -1,4 +1,4 @@
-//! The handle to a debate that runs.
+//! The handle to a running debate.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,10 +16,10 @@ use dialectic_record::debate::{AgentId, Answerer, Debate, DebateId, Progress};
 use dialectic_record::signals::{Follower, Signals, Subscription, Words};
 use dialectic_record::store::{Entry, JournalReader};
 
-/// How often a run looks for the order to close.
+/// The interval between checks for a stop order.
 const LOOK_FOR_ORDER: Duration = Duration::from_millis(250);
 
-/// A debate that runs by itself. Dropping the handle pauses it only where it waits for answers that nobody can give
+/// A debate that runs on its own. Dropping the handle pauses it only while it waits for answers that no one can give
 /// any more.
 pub struct Run {
     id: DebateId,
@@ -30,33 +30,32 @@ pub struct Run {
     ended: JoinHandle<Result<Finished, Failed>>,
 }
 
-/// What can be said to a run, from any thread. Clones say it to the same run, which waits for answers as long as there
-/// is one of them.
+/// Commands to a run, from any thread. All clones control the same run, which waits for answers while one exists.
 #[derive(Clone)]
 pub struct Controls {
     commands: mpsc::UnboundedSender<RunCommand>,
     cancel: CancellationToken,
 }
 
-/// A run that is over.
+/// A finished run.
 #[derive(Debug)]
 pub struct Finished {
-    /// The debate as it is saved.
+    /// The saved debate.
     pub debate: Debate,
     /// How the run ended.
     pub ending: RunEnding,
-    /// Whether it is on record: a new debate that failed before any model can have been paid, and in which the user said
-    /// nothing, is not.
+    /// Whether it is recorded: a new debate is discarded if it failed before any model was paid and the user added
+    /// nothing.
     pub is_kept: bool,
 }
 
-/// A run that could not go on.
+/// A run that failed.
 #[derive(Debug, thiserror::Error)]
-#[error("the debate {} could not go on", debate.id)]
+#[error("the debate {} could not continue", debate.id)]
 pub struct Failed {
-    /// The debate as far as it came.
+    /// The debate up to its last event.
     pub debate: Box<Debate>,
-    /// Why.
+    /// The cause.
     pub source: EngineError,
 }
 
@@ -83,24 +82,22 @@ impl Run {
         &self.id
     }
 
-    /// Where the debate stands, and what follows. A watcher that does not take in what follows holds up nobody, and is told of
-    /// a gap.
+    /// The current state and the signals that follow. A slow watcher delays no one, and is told of gaps.
     pub fn subscribe(&self, words: Words) -> (Progress, Subscription) {
         self.signals.subscribe(words)
     }
 
-    /// Every event from the first on, those of before read from the journal, and what happens between them from now on.
+    /// Every event from the first, read from the journal, and live signals from now on.
     ///
     /// # Errors
-    /// When the journal cannot be opened.
+    /// The journal cannot be opened.
     pub fn follow(&self, words: Words) -> io::Result<Follower> {
         let journal = JournalReader::open(&self.journal)?;
         let (recorded, subscription) = self.signals.subscribe_at(words);
         Ok(Follower::from_beginning(subscription, Box::new(journal), recorded))
     }
 
-    /// Waits until the debate waits for answers: then it is that debate, with its open questions. Nothing when it ends
-    /// before.
+    /// Waits for open questions and returns the debate with them; `None` if it ends first.
     pub async fn questions(&mut self) -> Option<Arc<Debate>> {
         loop {
             self.waiting.changed().await.ok()?;
@@ -111,19 +108,19 @@ impl Run {
         }
     }
 
-    /// What can be said to it, for somebody who does not hold the run.
+    /// Controls for a caller without the run.
     pub fn controls(&self) -> Controls {
         self.controls.clone()
     }
 
-    /// Waits until the run is over. Where the debate waits for answers and nobody else holds [`Controls`] of it, it is
-    /// saved as paused: nobody could answer any more.
+    /// Waits until the run is over. If the debate waits for answers and no one else holds [`Controls`], it is saved as
+    /// paused.
     ///
     /// # Errors
-    /// When the debate cannot be saved, or by a defect of the program. It can be resumed from what is saved.
+    /// The debate cannot be saved, or the program has a defect. It can be resumed from its last event.
     ///
     /// # Panics
-    /// When the run panicked.
+    /// The run panicked.
     pub async fn wait(self) -> Result<Finished, Failed> {
         let Self { ended, controls, .. } = self;
         drop(controls);
@@ -132,54 +129,54 @@ impl Run {
 }
 
 impl Controls {
-    /// Answers a question of `agent`. The debate goes on when no question is open. Where that question is not open, a
-    /// warning among the signals says so, and nothing changes: the first answer counts.
+    /// Answers a question of `agent`. The debate continues when no question is open. If the question is not open, a
+    /// warning says so and the first answer stays.
     pub fn answer(&self, agent: AgentId, question: String, answer: String) {
-        // A debate that has ended needs no answer.
+        // A finished debate needs no answer.
         drop(self.commands.send(RunCommand::Answer { agent_id: agent, item_id: question, answer, by: None }));
     }
 
-    /// As [`answer`](Self::answer), where a program answers in the user's place that a model steers.
+    /// [`answer`](Self::answer) by a program that a model controls, on behalf of the user.
     pub fn answer_by(&self, by: Answerer, agent: AgentId, question: String, answer: String) {
         drop(self.commands.send(RunCommand::Answer { agent_id: agent, item_id: question, answer, by: Some(by) }));
     }
 
-    /// Gives no further answers: open questions count as answered with none, and nobody asks any more.
+    /// Ends the questions: open ones count as unanswered, and no agent asks again.
     pub fn end_questions(&self) {
         drop(self.commands.send(RunCommand::EndQuestions));
     }
 
-    /// Starts nothing new, waits for what is in flight and paid for, and saves the debate as paused.
+    /// Starts nothing new, waits for paid calls in flight, and saves the debate as paused.
     pub fn pause(&self) {
         drop(self.commands.send(RunCommand::Pause));
     }
 
-    /// Pauses as [`pause`](Self::pause) does, and stays ready to [`go_on`](Self::go_on), also when the debate is saved.
+    /// Like [`pause`](Self::pause), but stays ready to [`go_on`](Self::go_on).
     pub fn hold(&self) {
         drop(self.commands.send(RunCommand::Hold));
     }
 
-    /// Takes back a [`hold`](Self::hold), or a [`pause`](Self::pause) that has not come into effect yet.
+    /// Cancels a [`hold`](Self::hold), or a [`pause`](Self::pause) that has not taken effect.
     pub fn go_on(&self) {
         drop(self.commands.send(RunCommand::GoOn));
     }
 
-    /// Starts nothing new, and closes the debate with what there is.
+    /// Starts nothing new, and closes the debate with its current texts.
     pub fn stop(&self) {
         drop(self.commands.send(RunCommand::Stop));
     }
 
-    /// The user has taken notice of the warning of the cost. Without one, or when that is known, nothing happens.
+    /// Acknowledges the cost warning. Has no effect without one, or the second time.
     pub fn acknowledge(&self) {
         drop(self.commands.send(RunCommand::Acknowledge));
     }
 
-    /// Abandons what is in flight and saves the debate as paused.
+    /// Abandons calls in flight and saves the debate as paused.
     pub fn interrupt(&self) {
         self.cancel.cancel();
     }
 
-    /// Whether it was interrupted.
+    /// Whether the run was interrupted.
     pub fn is_interrupted(&self) -> bool {
         self.cancel.is_cancelled()
     }
@@ -193,7 +190,7 @@ impl std::ops::Deref for Run {
     }
 }
 
-/// Runs the debate; while it waits for the user, takes in answers, and runs on.
+/// Runs the debate; receives answers while it waits for the user.
 async fn drive(
     mut engine: Engine,
     asks: watch::Sender<Option<Arc<Debate>>>,
@@ -234,7 +231,7 @@ async fn drive(
     };
     drop(alive);
     if matches!(ended, Ok(RunEnding::Completed | RunEnding::Failed)) {
-        // An order that comes too late is no order to the next run.
+        // A late order must not affect the next run.
         entry.forget_stop();
     }
     let is_kept = !(is_new && matches!(ended, Ok(RunEnding::Failed)) && engine.forget());
@@ -245,12 +242,12 @@ async fn drive(
     }
 }
 
-/// Tells a run of the order to close that somebody leaves beside its record, until the run is `over`. On a thread of its
-/// own: neither the clock of the runtime nor its tasks have to do with it.
+/// Tells a run of a stop order beside its record, until the run is `over`. Uses its own thread, independent of the
+/// runtime's clock and tasks.
 fn watch_for_order(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, over: Receiver<()>) {
     let is_there = move || entry.stop_path().symlink_metadata().is_ok();
     let tell = move || commands.upgrade().is_some_and(|commands| commands.send(RunCommand::ObeyStop).is_ok());
-    // One that is there already is obeyed ahead of the first call.
+    // An existing order is obeyed before the first call.
     let mut was_there = is_there();
     if was_there && !tell() {
         return;
@@ -264,6 +261,6 @@ fn watch_for_order(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>
             was_there = is_there;
         }
     };
-    // Without it the debate runs all the same.
+    // The debate runs without it, too.
     drop(thread::Builder::new().name("order".to_owned()).spawn(watch));
 }

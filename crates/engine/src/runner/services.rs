@@ -1,4 +1,4 @@
-//! What debates are run with: the environment, whose word the settings rest on, and models.
+//! The dependencies of debates: environment, trust and models.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use dialectic_record::protocol::Protocol;
 use super::DebateHistory;
 use super::models::Models;
 
-/// What debates are run with.
+/// The dependencies of debates.
 #[derive(Clone)]
 pub struct Services {
     pub(super) environment: Environment,
@@ -27,7 +27,7 @@ pub struct Services {
     pub(super) past: Option<Arc<dyn DebateHistory>>,
 }
 
-/// Why nobody can be called.
+/// Why a panel cannot be called.
 #[derive(Debug, thiserror::Error)]
 pub enum ServicesError {
     /// Keys are missing.
@@ -45,13 +45,13 @@ pub enum ServicesError {
     /// No HTTP client can be built.
     #[error(transparent)]
     Http(#[from] HttpClientError),
-    /// The cost limit cannot be kept.
+    /// The cost limit cannot be enforced.
     #[error(transparent)]
     Budget(#[from] BudgetError),
-    /// A role of the user's cannot be used.
+    /// A role cannot be used.
     #[error(transparent)]
     Panel(#[from] PanelError),
-    /// What was found in the directory would send or read what is not its own.
+    /// A found file would send or read data of somebody else.
     #[error(transparent)]
     Stranger(#[from] TrustError),
 }
@@ -91,21 +91,20 @@ impl Services {
         Self { environment, model: None, past: None }
     }
 
-    /// The same, but whatever a provider is called, `model` answers for it. No key is needed.
+    /// Uses `model` for every provider, without a key.
     pub fn with_model(self, model: Arc<dyn ChatModel>) -> Self {
         Self { model: Some(model), ..self }
     }
 
-    /// The same, with what is known from debates before.
+    /// Adds the knowledge of past debates.
     pub fn with_past(self, past: Arc<dyn DebateHistory>) -> Self {
         Self { past: Some(past), ..self }
     }
 
-    /// The agents and the judge of a debate with these settings. `provenance` says what they may read and whom they may
-    /// call.
+    /// The agents and the judge for these settings. `provenance` determines what they may read and call.
     ///
     /// # Errors
-    /// When somebody cannot be called, or would be called at a stranger's word. Nothing is paid for yet.
+    /// An agent or the judge cannot be called, or only on the word of a found file. Nothing is paid yet.
     pub fn panel(&self, protocol: &Protocol, settings: &Settings, provenance: &Trust) -> Result<Panel, ServicesError> {
         let environment = &self.environment;
         check_prices(settings)?;
@@ -143,12 +142,12 @@ impl Services {
         Ok(panel)
     }
 
-    /// The keys whose values nobody is shown.
+    /// The keys whose values are never shown.
     pub(super) fn keys(&self, settings: &Settings) -> KnownKeys {
         known_keys(&settings.providers, &self.environment)
     }
 
-    /// The file that holds keys, which nobody is shown.
+    /// The file with keys, which is never shown.
     pub(super) fn withheld(&self) -> Option<PathBuf> {
         self.environment.file().map(std::path::absolute).and_then(Result::ok)
     }
@@ -166,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that answers every request and never closes a connection, and how many connections it was sent.
+    /// A server that answers every request and keeps connections open, and its number of connections.
     fn patient_server() -> (SocketAddr, Arc<AtomicUsize>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (address, opened) = (listener.local_addr().unwrap(), Arc::new(AtomicUsize::new(0)));
@@ -192,7 +191,7 @@ mod tests {
         }
     }
 
-    /// The limit of a run need not be in the settings: the user's standing one and `resume --max-cost` are not.
+    /// A limit may come from outside the settings: a default one, or `resume --max-cost`.
     #[tokio::test]
     async fn under_a_limit_of_whatever_origin_connections_are_kept_for_two_seconds() {
         let limit = Some(Usd::from_dollars(1.0));

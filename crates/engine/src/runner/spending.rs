@@ -1,5 +1,5 @@
-//! What the debates of a directory have spent, by their journals, and by a ledger beside them of what the journals do
-//! not say: what debates spent that were removed since, and the limits under which others were taken up again.
+//! The spending of a directory's debates: from their journals, and from a ledger for what these lack: removed debates,
+//! and new limits of resumed ones.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -18,39 +18,39 @@ use dialectic_base::provider::OFFLINE;
 use dialectic_record::debate::{DebateId, Event, Recorded};
 use dialectic_record::store::{Directory, Entry, JournalReader, Readers, StoreError, write_atomically};
 
-/// The ledger. A debate is a file that ends in `.json`.
+/// The ledger. Only files that end in `.json` are debates.
 const LEDGER: &str = "spending.ledger";
-/// The file that is locked while the ledger is used. The ledger itself is replaced by each change.
+/// The lock for the ledger, which each change replaces.
 const LOCK: &str = "spending.lock";
 const LEDGER_FORMAT: u32 = 1;
-/// How long the lock may be held elsewhere, and how often it is tried again.
+/// The time limit for the lock, and the interval of retries.
 const TO_WAIT: Duration = Duration::from_secs(20);
 const TRY_AGAIN: Duration = Duration::from_millis(10);
 
-/// Why nobody can say what was spent.
+/// Why the spending is unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum SpendingError {
-    /// The directory or a file of a debate.
+    /// The directory or a debate's file cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The ledger cannot be read.
-    #[error("cannot read the ledger of what was spent, {path}")]
+    #[error("cannot read the spending ledger {path}")]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// The ledger is damaged.
-    #[error("the ledger of what was spent, {path}, is damaged")]
+    #[error("the spending ledger {path} is damaged")]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: serde_json::Error,
     },
-    /// A later version of the program wrote the ledger.
-    #[error("the ledger of what was spent, {path}, is in format {found}, which a newer version wrote")]
+    /// A later version wrote the ledger.
+    #[error("the spending ledger {path} is in format {found}, which a newer version wrote")]
     Newer {
         /// The file.
         path: PathBuf,
@@ -62,10 +62,10 @@ pub enum SpendingError {
     Lock {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// Somebody else has held the lock for too long.
+    /// Another process has held the lock for too long.
     #[error("another process keeps {path} locked")]
     Held {
         /// The file.
@@ -88,7 +88,7 @@ impl Diagnostic for SpendingError {
         let hint = match self {
             Self::Store(error) => return error.hint(),
             Self::Damaged { .. } => {
-                "restore it from a copy, or remove it: then the spending of removed debates no longer counts"
+                "restore it from a copy, or remove it: the spending of removed debates then no longer counts"
             }
             Self::Newer { .. } => "use a version of the program at least as new",
             Self::Held { .. } => "try again; check whether another server, or a program that removes debates, hangs",
@@ -109,14 +109,14 @@ impl Diagnostic for SpendingError {
     }
 }
 
-/// What the journals do not say.
+/// The contents of the ledger.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Beside {
     format_version: u32,
-    /// What debates that were removed had spent, by day (UTC).
+    /// The spending of removed debates by day (UTC).
     removed: Vec<Removed>,
-    /// What debates may spend in all that were taken up under a limit below their own, or without one.
+    /// The total limits of debates that were resumed with a lower limit or without one.
     limits: BTreeMap<String, Usd>,
 }
 
@@ -135,7 +135,7 @@ struct LedgerFormat {
 }
 
 impl Beside {
-    /// The ledger of a directory. What is damaged is an error: it is not known that nothing was spent.
+    /// Reads a directory's ledger. Damage is an error, since the spending is unknown then.
     fn read(directory: &Directory) -> Result<Self, SpendingError> {
         let path = directory.path().join(LEDGER);
         let bytes = match fs::read(&path) {
@@ -163,8 +163,8 @@ impl Beside {
     }
 }
 
-/// The right to decide by what was spent: one process of a directory has it at a time. The system takes it back from
-/// one that is killed.
+/// An exclusive lock for decisions on the spending, one process per directory. The system releases it when a process is
+/// killed.
 #[derive(Debug)]
 pub struct SpendingLock {
     directory: Directory,
@@ -172,10 +172,10 @@ pub struct SpendingLock {
 }
 
 impl SpendingLock {
-    /// Waits for it, for a while. It blocks its thread.
+    /// Waits for the lock, blocking the thread.
     ///
     /// # Errors
-    /// When it cannot be had.
+    /// It could not be taken in time.
     pub fn take(directory: &Directory) -> Result<Self, SpendingError> {
         directory.create()?;
         let path = directory.path().join(LOCK);
@@ -212,20 +212,20 @@ impl SpendingLock {
     }
 }
 
-/// Removes a debate, and keeps what it has spent in the ledger.
+/// Removes a debate and keeps its spending in the ledger.
 ///
 /// # Errors
-/// When it is not kept in that directory, runs, or cannot be removed; or when the ledger cannot be kept.
+/// It is not in that directory, is running, or cannot be removed; or the ledger cannot be written.
 pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError> {
     directory.check_is_here(entry)?;
     let lock = SpendingLock::take(directory)?;
     let by_day = match &entry.journal {
-        // Where somebody runs it, it is not removed either.
+        // A running debate cannot be removed.
         Some(journal) if !entry.is_held() => JournalSpending::read(journal, NaiveDate::MIN).by_day,
         _ => BTreeMap::new(),
     };
     if !by_day.is_empty() {
-        // Ahead of the removal: a debate that is still there counts by its journal.
+        // Written before the removal: an existing debate counts by its journal.
         let mut beside = Beside::read(directory)?;
         let id = entry.id();
         beside.removed.retain(|before| before.id != id);
@@ -248,41 +248,41 @@ pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
     let mut spent = Usd::ZERO;
     for entry in directory.entries()? {
         let Some(journal) = &entry.journal else { continue };
-        // Ahead of the reading: what one that ends meanwhile has spent by then is within its limit.
+        // Checked first: a debate that ends meanwhile stays within its limit.
         let is_held = entry.is_held();
         if !is_held && !is_younger(journal, today.and_time(NaiveTime::MIN).and_utc()) {
             continue;
         }
         let of_debate = JournalSpending::read(journal, today);
         spent += of_debate.by_day.values().copied().sum();
-        // Where the journal is damaged, whatever its limit allows may have been spent.
+        // A damaged journal counts with its whole limit.
         if is_held || !of_debate.is_whole {
             let noted = beside.limits.get(&entry.id()).copied();
             let limit = [of_debate.limit, noted].into_iter().flatten().min();
             spent += limit.map_or(Usd::ZERO, |limit| limit.saturating_sub(of_debate.total));
         }
     }
-    // One whose removal broke off is still there, and is counted.
+    // A debate whose removal was interrupted still exists and counts by its journal.
     let is_gone = |removed: &&Removed| !directory.journal_path(&DebateId::new(removed.id.as_str())).exists();
     let removed = beside.removed.iter().filter(|removed| removed.day >= today).filter(is_gone);
     Ok(spent + removed.map(|removed| removed.usd).sum())
 }
 
-/// What a debate has spent and set aside in all.
+/// The total that a debate has spent and reserved.
 pub fn spent_by(entry: &Entry) -> Usd {
     entry.journal.as_deref().map_or(Usd::ZERO, |journal| JournalSpending::read(journal, NaiveDate::MIN).total)
 }
 
 fn is_younger(path: &Path, than: DateTime<Utc>) -> bool {
-    // What cannot be looked at is read.
+    // Unreadable metadata counts as changed.
     path.metadata().and_then(|file| file.modified()).is_ok_and(|changed| changed >= SystemTime::from(than))
 }
 
-/// What a journal says of money.
+/// The spending in a journal.
 #[derive(Default)]
 struct JournalSpending {
-    /// What was spent or reserved on each day that has any. What was set aside before midnight and settled after it
-    /// counts for both days.
+    /// The spending and reservations by day. An amount reserved before midnight and settled after it counts for both
+    /// days.
     by_day: BTreeMap<NaiveDate, Usd>,
     total: Usd,
     limit: Option<Usd>,
@@ -290,7 +290,7 @@ struct JournalSpending {
 }
 
 impl JournalSpending {
-    /// Of the days from `since` on. What is not the journal of a debate was not paid through this program.
+    /// The spending from the day `since` on. A file that is not a debate's journal counts as zero.
     fn read(journal: &Path, since: NaiveDate) -> Self {
         let Ok(mut reader) = JournalReader::open(journal) else { return Self::default() };
         let (mut all, mut by_day) = (Books::default(), BTreeMap::<NaiveDate, Books>::new());
@@ -313,7 +313,7 @@ impl JournalSpending {
     }
 }
 
-/// The limit that a debate began with, where models are paid in it.
+/// The initial limit of a debate that pays for models.
 fn limit_of(recorded: &Recorded) -> Option<Usd> {
     let Event::Created(created) = &recorded.event else { return None };
     let is_paid = created.settings.everybody().any(|agent| agent.provider != OFFLINE);
@@ -347,10 +347,10 @@ mod tests {
         assert_eq!(spent_today(&directory).unwrap(), Usd::ZERO);
         let today = Utc::now().date_naive();
         let (before, after) = (today.pred_opt().unwrap(), today.succ_opt().unwrap());
-        // The clock may have been ahead: what is dated tomorrow was spent by now.
+        // The clock may have been ahead: spending dated tomorrow has already happened.
         write(&directory, &[(ID, before, 1.0), (ID, today, 0.25), (ID, after, 0.5)]);
         assert_eq!(spent_today(&directory).unwrap(), Usd::from_dollars(0.75));
-        // The debate is still there: its removal broke off, and its journal counts.
+        // The debate still exists after an interrupted removal: its journal counts.
         fs::write(directory.journal_path(&DebateId::new(ID)), "").unwrap();
         assert_eq!(spent_today(&directory).unwrap(), Usd::ZERO);
     }
@@ -387,7 +387,7 @@ mod tests {
         let lock = SpendingLock::take(&directory).unwrap();
         let (one, two) = (DebateId::new(ID), DebateId::new("deb-20260101-000000-bbbb"));
         lock.note_limit(&one, Some(Usd::from_dollars(0.5))).unwrap();
-        // Nobody runs the first.
+        // The first one is not running.
         lock.note_limit(&two, Some(Usd::from_dollars(0.25))).unwrap();
         let limits = Beside::read(&directory).unwrap().limits;
         assert_eq!(limits.into_keys().collect::<Vec<_>>(), [two.to_string()]);

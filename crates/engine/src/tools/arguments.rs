@@ -1,33 +1,33 @@
-//! Checking what a model passed to a tool.
+//! Checks the arguments that a model passed to a tool.
 
 use serde_json::{Value, json};
 
 use super::ToolError;
 
-/// A text argument and what may be in it.
+/// A text argument and its bounds.
 #[derive(Debug)]
 pub(super) struct TextArgument {
     /// Its name among the parameters.
     pub(super) name: &'static str,
-    /// What it is, continuing "expected".
+    /// Its description, continuing "expected".
     pub(super) expected: &'static str,
-    /// Its longest length, in characters.
+    /// Its maximum length in characters.
     pub(super) limit: usize,
 }
 
-/// The `path` argument of file tools. Longer paths are refused by operating systems anyway.
+/// The `path` argument of file tools. Operating systems refuse longer paths.
 pub(super) const PATH: TextArgument = TextArgument {
     name: "path",
     expected: "a path as a string, relative to the context directory, with `.` for the directory itself",
     limit: 4096,
 };
 
-/// The longest text that a schema allows: servers make grammars of schemas, and some releases of llama.cpp refuse one
-/// with 2000 repetitions and more.
+/// The maximum length in a schema: servers turn schemas into grammars, and some releases of llama.cpp refuse 2000 or
+/// more repetitions.
 const LONGEST_IN_SCHEMA: usize = 1000;
 
 impl TextArgument {
-    /// The schema of the parameters of a tool that takes this and nothing else.
+    /// The schema of a tool with only this parameter.
     pub(super) fn parameters(&self, description: &str) -> Value {
         let Self { name, limit, .. } = *self;
         let bound = limit.min(LONGEST_IN_SCHEMA);
@@ -39,10 +39,10 @@ impl TextArgument {
         })
     }
 
-    /// The argument's value, which is not blank, not too long and has no NUL in it.
+    /// The argument's value: not blank, not too long, without NUL.
     ///
     /// # Errors
-    /// When it is missing or unusable.
+    /// It is missing or unusable.
     pub(super) fn of<'a>(&self, arguments: &'a Value) -> Result<&'a str, ToolError> {
         let Self { name, expected, limit } = *self;
         let object = arguments.as_object().ok_or(ToolError::NotAnObject { found: type_name(arguments) })?;

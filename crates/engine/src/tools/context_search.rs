@@ -1,4 +1,4 @@
-//! `context_search`: where a term occurs in the finished rounds and in the texts that the call was given.
+//! `context_search`: finds a term in the finished rounds and in the call's texts.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -9,10 +9,10 @@ use dialectic_record::debate::{AgentId, StageId};
 use super::arguments::TextArgument;
 use super::{Tool, ToolContext, ToolError};
 
-/// The length of a snippet, in characters; a term cannot be longer.
+/// The length of a snippet in characters, and the maximum length of a term.
 const SNIPPET: usize = 200;
 
-/// How many matches are returned. A common word is in every contribution, and each match is paid for as input.
+/// The maximum number of matches. A common word is in every contribution, and each match is paid for as input.
 const MATCHES: usize = 100;
 
 const TERM: TextArgument = TextArgument {
@@ -21,7 +21,7 @@ const TERM: TextArgument = TextArgument {
     limit: SNIPPET,
 };
 
-/// Searches what was said.
+/// Searches the debate's texts.
 pub(super) struct ContextSearch;
 
 #[derive(Serialize)]
@@ -63,13 +63,13 @@ impl Tool for ContextSearch {
                     agent_id: &one.agent_id,
                     agent_role: &one.agent_role,
                     kind: one.stage,
-                    // A snippet may have but a piece of a key.
+                    // A snippet may contain part of a key.
                     content_snippet: term.snippet(&context.directory.keys().redact(&one.content))?,
                 })
             })
             .collect();
         let found = matches.len();
-        // The newest are kept: they are what the debate has come to.
+        // Keeps the newest matches, which are the most relevant.
         let left_out = found.saturating_sub(MATCHES);
         matches.drain(..left_out);
         let mut result = json!({ "matches": matches });
@@ -81,7 +81,7 @@ impl Tool for ContextSearch {
     }
 }
 
-/// A term, ready to be found in texts.
+/// A search term, prepared for matching.
 struct Needle {
     folded: String,
 }
@@ -91,10 +91,10 @@ impl Needle {
         Self { folded: term.chars().flat_map(fold).collect() }
     }
 
-    /// Up to [`SNIPPET`] characters of `text` with the first occurrence in their middle, or nothing.
+    /// Up to [`SNIPPET`] characters of `text` centred on the first occurrence; `None` without one.
     ///
-    /// Folding case can change how many bytes and even how many characters there are (`İ`, `ß`), so each byte of the
-    /// folded text remembers which character of the original it came from.
+    /// Case folding can change the number of bytes and characters (`İ`, `ß`), so each folded byte maps to its original
+    /// character.
     fn snippet(&self, text: &str) -> Option<String> {
         let mut folded = String::with_capacity(text.len());
         let mut origins = Vec::with_capacity(text.len());
@@ -108,13 +108,13 @@ impl Needle {
         let first = *origins.get(start)?;
         let last = *origins.get(start + self.folded.len().checked_sub(1)?)?;
         let before = SNIPPET.saturating_sub(last + 1 - first) / 2;
-        // Near the end of the text the window reaches back further instead of being cut short.
+        // Near the end of the text the window extends backwards.
         let from = first.saturating_sub(before).min(length.saturating_sub(SNIPPET));
         Some(text.chars().skip(from).take(SNIPPET).collect())
     }
 }
 
-/// The character without its case: upper, then lower case, which also joins forms such as `ς` and `σ`.
+/// The character without case: upper, then lower case, which also unifies forms such as `ς` and `σ`.
 fn fold(character: char) -> impl Iterator<Item = char> {
     character.to_uppercase().flat_map(char::to_lowercase)
 }

@@ -11,10 +11,10 @@ use super::arguments::PATH;
 use super::sandbox::{AccessError, ContextDirectory};
 use super::{Tool, ToolContext, ToolError};
 
-/// How much of a file is returned: 256 KiB, in bytes.
+/// The maximum returned length of a file: 256 KiB, in bytes.
 const LIMIT: usize = 256 * 1024;
 
-/// How what is said of a cut begins.
+/// The beginning of the notice of a cut.
 const NOTICE: &str = "\n\n[Cut: ";
 
 /// Reads a text file.
@@ -40,13 +40,13 @@ impl Tool for FileRead {
     }
 }
 
-/// The beginning of a file, with a notice where that is not all of it.
+/// A file's text, cut at the limit with a notice.
 pub(super) fn read(directory: &ContextDirectory, path: &str) -> Result<String, ToolError> {
     let file = directory.open_file(path)?;
     let unreadable = |source| AccessError::Unreadable { source };
     let size = file.metadata().map_err(unreadable)?.len();
     let mut bytes = Vec::new();
-    // One byte more than is shown tells whether there is more: the size may be out of date already.
+    // One extra byte shows whether there is more, since the size may be outdated.
     file.take(LIMIT as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     let is_cut = bytes.len() > LIMIT;
     let text = text(bytes, size)?;
@@ -60,7 +60,7 @@ pub(super) fn read(directory: &ContextDirectory, path: &str) -> Result<String, T
     })
 }
 
-/// The bytes as text; those past the limit are replaced by a notice that names `size`, the whole file's size in bytes.
+/// The bytes as text, cut at the limit with a notice of `size`, the file's size in bytes.
 fn text(mut bytes: Vec<u8>, size: u64) -> Result<String, ToolError> {
     let is_cut = bytes.len() > LIMIT;
     bytes.truncate(LIMIT);
@@ -70,7 +70,7 @@ fn text(mut bytes: Vec<u8>, size: u64) -> Result<String, ToolError> {
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            // Only the cut may leave an incomplete character, and only at the end.
+            // Only the cut can leave an incomplete character at the end.
             let problem = error.utf8_error();
             if !is_cut || problem.error_len().is_some() {
                 return Err(ToolError::Binary);

@@ -1,4 +1,4 @@
-//! `list_files`: what is in a directory of the context directory.
+//! `list_files`: lists a directory of the context directory.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::arguments::PATH;
 use super::sandbox::{AccessError, ContextDirectory, EntryKind};
 use super::{Tool, ToolContext, ToolError};
 
-/// How many entries are returned: enough for source trees, too few for a model to drown in generated files.
+/// The maximum number of entries: enough for source trees, few enough to keep generated files from filling the context.
 const ENTRIES: usize = 1000;
 
 /// Lists one directory.
@@ -52,9 +52,9 @@ impl Tool for ListFiles {
     }
 }
 
-/// The first [`ENTRIES`] entries by name that are files or directories, and how many names there are in all.
+/// The first [`ENTRIES`] files and directories by name, and the total number of names.
 ///
-/// Links count as what they lead to; those that lead outside or nowhere are left out, like pipes and devices.
+/// Links count as their targets; those that lead outside or nowhere are omitted, like pipes and devices.
 fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<DirectoryEntry>, usize), AccessError> {
     let (directory, inside) = context.open_directory(path)?;
     let unreadable = |source| AccessError::Unreadable { source };

@@ -1,9 +1,9 @@
-//! What agents can look things up with while they write: finished rounds, and files of the context directory.
+//! The tools that agents may use while they write: finished rounds, and files of the context directory.
 //!
-//! A tool is one file with a unit struct that implements [`Tool`] and has a `NAME`, and its line in the registry
-//! below. Tools only read. Their file access goes through [`ContextDirectory`] and nothing else, because their
-//! arguments are written by a model, which may have been talked into anything by a file it read before. Errors are
-//! written for the model: they say what to do instead and never name a path outside the context directory.
+//! A tool is one file with a unit struct that implements [`Tool`] and has a `NAME`, and a line in the registry below.
+//! Tools only read, and only through [`ContextDirectory`]: a model writes their arguments, and a file that it read may
+//! have manipulated it. Errors are written for the model: they say what to do, and never name a path outside the
+//! context directory.
 
 mod arguments;
 mod context_search;
@@ -28,31 +28,31 @@ pub use outline::{Excerpt, outline, readme};
 pub use sandbox::{AccessError, ContextDirectory};
 pub use toolbox::{Toolbox, specs};
 
-/// What tools may look at.
+/// The data that tools may read.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
     /// The only directory whose files they can read.
     pub directory: Arc<ContextDirectory>,
-    /// The finished rounds of the debate, then what the call was given of the one in progress.
+    /// The finished rounds of the debate, then the call's texts of the current one.
     pub rounds: Arc<[Round]>,
 }
 
-/// Something that a model may call by its name.
+/// A tool that a model can call by name.
 pub trait Tool: Send + Sync {
-    /// Name, description and parameters, as they are offered to the model.
+    /// Its name, description and parameters for the model.
     fn spec(&self) -> ToolSpec;
 
-    /// The result of one call. Blocks on small files; never writes.
+    /// The result of one call. May block to read small files; never writes.
     ///
     /// # Errors
-    /// When the arguments are not those of the tool, or what they ask for is not there or not to be had.
+    /// The arguments are invalid, or their target is missing or not accessible.
     fn run(&self, arguments: &Value, context: &ToolContext) -> Result<Value, ToolError>;
 }
 
-/// Registers tools: each line gives the name to the configuration and the tool to the registry.
+/// Registers tools: each line adds a name for the configuration and a tool for the registry.
 macro_rules! register {
     ($($tool:path),+ $(,)?) => {
-        /// The names that an agent's configuration can list.
+        /// The tool names for an agent's configuration.
         pub const TOOL_NAMES: &[&str] = &[$(<$tool>::NAME),+];
 
         static REGISTRY: &[&dyn Tool] = &[$(&$tool),+];
@@ -68,53 +68,53 @@ register! {
 /// The names of the tools that read files.
 pub const FILE_TOOLS: &[&str] = &[file_read::FileRead::NAME, list_files::ListFiles::NAME];
 
-/// Every tool there is, in the order of [`TOOL_NAMES`].
+/// All tools, in the order of [`TOOL_NAMES`].
 pub fn registry() -> &'static [&'static dyn Tool] {
     REGISTRY
 }
 
-/// Why a call has no result, told to the model that made it.
+/// Why a call failed, in words for the model.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// The tool does not exist, or is not offered to this agent.
+    /// The tool does not exist, or this agent may not use it.
     #[error("there is no tool `{name}`; {}", choice(offered))]
     Unknown {
-        /// What was called, shortened where it is long.
+        /// The called name, shortened if long.
         name: String,
-        /// What could have been called.
+        /// The available names.
         offered: Vec<String>,
     },
     /// The arguments cannot be parsed.
     #[error("the arguments are not valid JSON; expected an object such as {{\"name\": \"value\"}}")]
     NotJson(#[source] serde_json::Error),
-    /// The arguments are JSON, but no object.
+    /// The arguments are JSON, but not an object.
     #[error("the arguments must be a JSON object, not {found}")]
     NotAnObject {
-        /// The JSON type that was given.
+        /// The given JSON type.
         found: &'static str,
     },
-    /// An argument is not given.
+    /// An argument is missing.
     #[error("the argument `{name}` is missing; expected {expected}")]
     Missing {
-        /// Which.
+        /// Its name.
         name: &'static str,
-        /// What it should be.
+        /// The expectation.
         expected: &'static str,
     },
-    /// An argument is given, but not usable.
+    /// An argument is unusable.
     #[error("the argument `{name}` is {found}; expected {expected}")]
     Unusable {
-        /// Which.
+        /// Its name.
         name: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         found: &'static str,
-        /// What it should be.
+        /// The expectation.
         expected: &'static str,
     },
     /// An argument is too long.
     #[error("the argument `{name}` is longer than {limit} characters")]
     TooLong {
-        /// Which.
+        /// Its name.
         name: &'static str,
         /// The limit, in characters.
         limit: usize,

@@ -1,4 +1,4 @@
-//! What a debate is shown of a directory without asking for it: which files there are, and what its readme says.
+//! An overview of a directory for a debate: its files and its readme.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -8,34 +8,34 @@ use dialectic_base::markdown::truncate;
 use super::sandbox::{ContextDirectory, EntryKind};
 use super::{ToolError, file_read};
 
-/// Lines of an outline at most, and entries of one directory.
+/// The maximum lines of an outline, and entries of one directory.
 const LINES: usize = 200;
 const ENTRIES: usize = 60;
-/// Characters of a readme that are shown.
+/// The maximum characters of a readme.
 const README: usize = 8000;
-/// Directories with generated or downloaded files, which say nothing about the project.
+/// Directories of generated or downloaded files, which do not describe the project.
 const UNTOLD: [&str; 6] = ["node_modules", "target", "dist", "build", "vendor", "__pycache__"];
 
-/// A text, and whether there is more of it.
+/// The beginning of a text, and whether it was cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
-    /// What is shown.
+    /// The beginning.
     pub text: String,
-    /// Whether that is not all.
+    /// Whether it was cut.
     pub cut: bool,
 }
 
-/// The files and directories of a directory, a line each, those that lie higher first. Hidden ones are left out.
+/// The files and directories of a directory, one per line, upper levels first. Omits hidden ones.
 ///
 /// # Errors
-/// When the directory cannot be read.
+/// The directory cannot be read.
 pub fn outline(directory: &ContextDirectory) -> Result<Excerpt, ToolError> {
     let (mut lines, mut cut) = (Vec::new(), false);
     let mut pending = VecDeque::from([String::new()]);
     while let Some(path) = pending.pop_front() {
         let listed = match names(directory, if path.is_empty() { "." } else { &path }) {
             Ok(listed) => listed,
-            // What cannot be looked into stands in the line of its parent.
+            // An unreadable directory is listed with its parent's entries.
             Err(_) if !path.is_empty() => continue,
             Err(error) => return Err(error),
         };
@@ -72,10 +72,10 @@ fn names(directory: &ContextDirectory, path: &str) -> Result<Vec<(String, EntryK
     Ok(kinds.collect())
 }
 
-/// The readme of a directory: its name, and its beginning. Nothing where there is none.
+/// The name and beginning of a directory's readme; `None` if there is none.
 ///
 /// # Errors
-/// When it cannot be read.
+/// It cannot be read.
 pub fn readme(directory: &ContextDirectory) -> Result<Option<(String, Excerpt)>, (String, ToolError)> {
     let here = names(directory, ".").map_err(|error| (".".to_owned(), error))?;
     let is_readme = |(name, kind): &&(String, EntryKind)| {

@@ -1,4 +1,4 @@
-//! What the sandbox needs of the operating system, and what differs between them.
+//! The parts of the sandbox that depend on the operating system.
 
 #[cfg(not(unix))]
 pub(super) use other::{Identity, is_on, is_same, kernel_devices, reading};
@@ -12,8 +12,8 @@ mod unix {
 
     use cap_std::fs::{Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
 
-    /// `O_NONBLOCK`: opening a pipe that was swapped in must not wait for a writer. The values are part of each
-    /// system's binary interface; systems that are not named here open without it.
+    /// `O_NONBLOCK`: opening a swapped-in pipe must not wait for a writer. The values belong to each system's binary
+    /// interface; other systems open without it.
     const NONBLOCK: i32 = if cfg!(all(
         any(target_os = "linux", target_os = "android"),
         not(any(
@@ -43,35 +43,36 @@ mod unix {
     pub(in crate::tools) struct Identity(u64, u64);
 
     impl Identity {
-        /// That of the file at `path`, if there is one; links are followed.
+        /// The identity of the file at `path`, following links; `None` if there is none.
         pub(in crate::tools) fn of(path: &Path) -> Option<Self> {
             std::fs::metadata(path).ok().map(|metadata| Self(metadata.dev(), metadata.ino()))
         }
 
-        /// Whether it is that of an open file.
+        /// Whether it identifies an open file.
         pub(in crate::tools) fn is_of(&self, metadata: &Metadata, _: &Path) -> bool {
             (self.0, self.1) == (metadata.dev(), metadata.ino())
         }
     }
 
-    /// For reading.
+    /// Options for reading.
     pub(in crate::tools) fn reading() -> OpenOptions {
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(NONBLOCK);
         options
     }
 
-    /// Whether both are of one file or directory.
+    /// Whether both belong to the same file or directory.
     pub(in crate::tools) fn is_same(one: &Metadata, other: &Metadata) -> bool {
         (one.dev(), one.ino()) == (other.dev(), other.ino())
     }
 
-    /// Whether it is on one of those file systems.
+    /// Whether the file is on one of these devices.
     pub(in crate::tools) fn is_on(metadata: &Metadata, devices: &[u64]) -> bool {
         devices.contains(&metadata.dev())
     }
 
-    /// The file systems of kernel files. Where `/proc` or `/sys` is not one of its own, it is like any other directory.
+    /// The file systems of kernel files. If `/proc` or `/sys` is not a separate file system, it is an ordinary
+    /// directory.
     pub(in crate::tools) fn kernel_devices() -> Vec<u64> {
         let device = |path: &str| std::fs::metadata(path).ok().map(|metadata| metadata.dev());
         let ordinary = device("/");
@@ -79,14 +80,14 @@ mod unix {
     }
 }
 
-/// Files cannot be told apart by number here, and there are no pipes or kernel files in directories.
+/// Here files have no identity numbers, and directories contain no pipes or kernel files.
 #[cfg(not(unix))]
 mod other {
     use std::path::{Path, PathBuf};
 
     use cap_std::fs::{Metadata, OpenOptions};
 
-    /// Which file it is: its path without links, for want of a number.
+    /// The identity of a file: its path without links.
     #[derive(Debug, Clone)]
     pub(in crate::tools) struct Identity(PathBuf);
 

@@ -1,10 +1,9 @@
-//! The context directory, and the only way into it.
+//! The context directory, and the only access to it.
 //!
-//! Everything is looked at and opened relative to a handle of the directory, which neither `..` nor a link can leave.
-//! That alone would still follow links *inside* the directory to files that are not to be read, so a path is first
-//! resolved to one without links, that is checked, and then opened component by component, each compared with what its
-//! name stood for: what was swapped in after the check is noticed and refused. So resolving need not be safe against
-//! exchanges itself, and may follow absolute links that lead back inside.
+//! All access is relative to a handle of the directory, which neither `..` nor a link can escape. Links *inside* the
+//! directory could still lead to forbidden files, so a path is resolved to one without links, checked, and opened
+//! component by component; each is compared with its checked target, and a file swapped in after the check is refused.
+//! The resolution itself need not be race-free, and may follow absolute links that lead back inside.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -18,29 +17,29 @@ use dialectic_base::secrets::{KnownKeys, is_in_git, is_secret_file, is_secret_pl
 
 use super::platform::{self, Identity};
 
-/// How often a path is resolved again when its files are exchanged meanwhile, as editors do on saving.
+/// The maximum number of resolutions if files are exchanged meanwhile, as editors do when saving.
 const ATTEMPTS: usize = 4;
 
-/// Links on one path at most, as operating systems have it; more are a circle.
+/// The maximum number of links on a path, as in operating systems; more are a loop.
 const LINKS: usize = 40;
 
-/// The directory whose files tools may read. Nothing outside it can be reached through it.
+/// The directory whose files tools may read. It gives no access to anything outside.
 #[derive(Debug)]
 pub struct ContextDirectory {
     root: Dir,
-    /// Absolute and without links: what tools show.
+    /// Absolute and without links, as tools show it.
     path: PathBuf,
     /// Absolute, as the user wrote it.
     given: PathBuf,
-    /// Devices of file systems whose files are the kernel's, such as `/proc` with the environment and its keys.
+    /// Devices with kernel files, such as `/proc` with environments and keys.
     kernel_devices: Vec<u64>,
     /// A file that is never shown under any name, and its identity when the sandbox was opened: it may be replaced.
     withheld: Option<(PathBuf, Option<Identity>)>,
-    /// What no text from here shows.
+    /// The keys removed from all texts.
     keys: KnownKeys,
 }
 
-/// What an entry of a directory is.
+/// The kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum EntryKind {
@@ -48,48 +47,48 @@ pub(super) enum EntryKind {
     Directory,
 }
 
-/// Why a path cannot be used. The messages are for models; the refusals' beginning is fixed.
+/// Why a path cannot be used. The messages are for models; refusals begin with fixed words.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
-    /// It leads out of the directory, or would if it were followed.
+    /// It leads out of the directory, possibly through a link.
     #[error("Access denied: path is outside the context directory")]
     Outside,
     /// It is a file that commonly holds keys or passwords.
     #[error("Access denied: files that may hold secrets, such as `.env` and private keys, cannot be read")]
     Secret,
-    /// It is a device, a pipe, a socket, or a file of the kernel.
+    /// It is a device, a pipe, a socket, or a kernel file.
     #[error("Access denied: only regular files and directories can be read")]
     Special,
-    /// There is nothing.
+    /// It does not exist.
     #[error("there is no such file or directory in the context directory; list_files shows what there is")]
     NotFound,
-    /// It is a directory where a file is wanted.
+    /// It is a directory instead of a file.
     #[error("this is a directory, not a file; list_files shows what is in it")]
     IsDirectory,
-    /// It is a file where a directory is wanted.
+    /// It is a file instead of a directory.
     #[error("this is a file, not a directory; file_read returns its content")]
     NotDirectory,
-    /// The operating system refuses.
+    /// The operating system refused.
     #[error("it cannot be read")]
     Unreadable {
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// What opening without links came to.
+/// The result of opening without links.
 enum Opened {
     File(File),
     Directory(Dir),
-    /// A name stood for something else than a moment before.
+    /// A name changed its target in the meantime.
     Swapped,
 }
 
 impl ContextDirectory {
-    /// Opens the directory at `path`; a link there is followed, for the user chose it.
+    /// Opens the directory at `path`, following a link there, since the user chose it.
     ///
     /// # Errors
-    /// When it is missing, not a directory, or not accessible.
+    /// It is missing, not a directory, or not accessible.
     pub fn open(path: &Path) -> io::Result<Self> {
         let root = Dir::open_ambient_dir(path, ambient_authority())?;
         Ok(Self {
@@ -102,59 +101,59 @@ impl ContextDirectory {
         })
     }
 
-    /// Never shows that file, through no other name and no link either.
+    /// Withholds that file under every name and link.
     pub fn withholding(mut self, file: Option<&Path>) -> Self {
         self.withheld = file.map(|file| (file.to_owned(), Identity::of(file)));
         self
     }
 
-    /// Shows no value of these, in no text and no name.
+    /// Removes the values of these keys from all texts and names.
     pub fn redacting(mut self, keys: KnownKeys) -> Self {
         self.keys = keys;
         self
     }
 
-    /// The values that nothing from here shows.
+    /// The keys removed from all texts.
     pub(super) fn keys(&self) -> &KnownKeys {
         &self.keys
     }
 
-    /// Where it is: absolute and without links, the beginning of every path that tools show.
+    /// Its absolute path without links, the beginning of every path that tools show.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Sees to it that a path leads to a file that may be read, as tools read it.
+    /// Checks that a path leads to a file that tools may read.
     ///
     /// # Errors
-    /// When the path is refused, leads nowhere, or is no file.
+    /// The path is refused, leads nowhere, or is not a file.
     pub fn check_file(&self, path: &str) -> Result<(), AccessError> {
         self.open_file(path).map(drop)
     }
 
-    /// Opens a regular file for reading; it never blocks, and is never a link's unchecked target.
+    /// Opens a regular file for reading, without blocking or following an unchecked link.
     ///
-    /// `path` is relative to the directory. An absolute path is refused unless it begins with the directory's own:
-    /// `list_files` shows such paths, and models pass them on. Any `..` is refused; links are followed as far as
-    /// they stay inside.
+    /// `path` is relative to the directory. An absolute path must begin with the directory's own: `list_files` shows
+    /// such
+    /// paths, and models pass them on. `..` is refused; links are followed while they stay inside.
     ///
     /// # Errors
-    /// When the path is refused, leads nowhere, or is no file.
+    /// The path is refused, leads nowhere, or is not a file.
     pub(super) fn open_file(&self, path: &str) -> Result<File, AccessError> {
         match self.open_inside(path) {
             Ok((Opened::File(file), _)) => Ok(file),
             Ok((Opened::Directory(_), _)) => Err(AccessError::IsDirectory),
             Ok((Opened::Swapped, _)) => Err(AccessError::Outside),
-            // Whether there is one is nobody's business either.
+            // Does not reveal whether a secret file exists.
             Err(AccessError::NotFound) if is_secret_file(&self.path.join(path)) => Err(AccessError::Secret),
             Err(error) => Err(error),
         }
     }
 
-    /// Opens a directory, and tells where it really is, relative to this one. Paths are those of [`Self::open_file`].
+    /// Opens a directory, and returns its real path relative to this one. Takes the paths of [`Self::open_file`].
     ///
     /// # Errors
-    /// When the path is refused, leads nowhere, or is no directory.
+    /// The path is refused, leads nowhere, or is not a directory.
     pub(super) fn open_directory(&self, path: &str) -> Result<(Dir, PathBuf), AccessError> {
         match self.open_inside(path)? {
             (Opened::Directory(directory), inside) => Ok((directory, inside)),
@@ -163,7 +162,7 @@ impl ContextDirectory {
         }
     }
 
-    /// What is at `inside`, a relative path of names; links count as what they lead to inside this directory.
+    /// The kind of the entry at `inside`, a relative path of names; links count as their targets inside this directory.
     pub(super) fn kind(&self, inside: &Path) -> Option<EntryKind> {
         let found = self.resolve(inside).ok()??;
         let metadata = self.root.symlink_metadata(found).ok()?;
@@ -194,7 +193,7 @@ impl ContextDirectory {
         Ok((Opened::Swapped, asked))
     }
 
-    /// The path of names without links that `asked` leads to; nothing when a link was exchanged on the way.
+    /// Resolves `asked` to a path of names without links; `None` if a link was exchanged meanwhile.
     fn resolve(&self, asked: &Path) -> Result<Option<PathBuf>, AccessError> {
         let mut pending = Vec::new();
         put_before(&mut pending, asked)?;
@@ -234,7 +233,7 @@ impl ContextDirectory {
         Ok(Some(resolved))
     }
 
-    /// What follows this directory in an absolute path, if it leads here: by its text, or by the links it goes through.
+    /// The part of an absolute path below this directory, by its text or through its links.
     fn below(&self, target: &Path) -> Option<PathBuf> {
         let inside = target.strip_prefix(&self.path).or_else(|_| target.strip_prefix(&self.given));
         if let Ok(inside) = inside {
@@ -245,12 +244,12 @@ impl ContextDirectory {
 
     fn refuse_secret_place(&self, inside: &Path) -> Result<(), AccessError> {
         let own = self.path.file_name().map_or(Path::new(""), Path::new);
-        // The user may have named a directory inside of a repository's own.
+        // The user may have named a directory inside a repository's data.
         let is_secret = is_secret_place(&own.join(inside)) || is_in_git(inside);
         if is_secret { Err(AccessError::Secret) } else { Ok(()) }
     }
 
-    /// A file is a secret by the name that was asked for, by its own, or by being the one that is withheld.
+    /// Refuses a file that is secret by its requested or real name, or that is withheld.
     fn refuse_secret_file(&self, asked: &Path, found: &Path, file: &File) -> Result<(), AccessError> {
         let path = self.path.join(found);
         let is_withheld = || -> io::Result<bool> {
@@ -265,9 +264,9 @@ impl ContextDirectory {
         if is_secret { Err(AccessError::Secret) } else { Ok(()) }
     }
 
-    /// The path relative to this directory, judged by its text alone.
+    /// The path relative to this directory, by its text alone.
     fn relative(&self, path: &Path) -> Result<PathBuf, AccessError> {
-        // Refused before a prefix is taken off: `/context/../secret` begins with the prefix too.
+        // Refused before the prefix is removed: `/context/../secret` begins with it, too.
         if path.components().any(|component| component == Component::ParentDir) {
             return Err(AccessError::Outside);
         }
@@ -282,7 +281,7 @@ impl ContextDirectory {
         Ok(if names.as_os_str().is_empty() { PathBuf::from(".") } else { names })
     }
 
-    /// Opens the file or directory at `names`; no component may be a link.
+    /// Opens the file or directory at `names`, where no component may be a link.
     fn walk(&self, names: &Path) -> Result<Opened, AccessError> {
         let unreadable = |source| AccessError::Unreadable { source };
         let mut directory = self.root.try_clone().map_err(unreadable)?;
@@ -328,8 +327,7 @@ impl ContextDirectory {
     }
 }
 
-/// What was opened or looked at after the check, or nothing if its name is now another thing's: a link to the outside,
-/// or nobody's.
+/// The opened or examined entry; `None` if its name changed since the check, to a link to the outside or to nothing.
 fn unless_gone<T>(result: io::Result<T>) -> Result<Option<T>, AccessError> {
     match result {
         Ok(opened) => Ok(Some(opened)),
@@ -341,7 +339,7 @@ fn unless_gone<T>(result: io::Result<T>) -> Result<Option<T>, AccessError> {
     }
 }
 
-/// Whether cap-std wanted to read a link that was none any more. Paths that could be invalid otherwise do not get here.
+/// Whether cap-std tried to read a link that was replaced meanwhile. Other invalid paths do not reach it.
 fn is_exchange(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput
 }
@@ -355,7 +353,7 @@ fn access_error(source: io::Error) -> AccessError {
     }
 }
 
-/// The path without its `.` components, if it has names besides them and nothing else.
+/// The path without `.` components, if it has names and nothing else.
 fn names_only(path: &Path) -> Result<PathBuf, AccessError> {
     let names = path.components().filter(|component| *component != Component::CurDir);
     names
@@ -368,7 +366,7 @@ fn names_only(path: &Path) -> Result<PathBuf, AccessError> {
         .collect()
 }
 
-/// Puts the components of a relative path before those that are still to be resolved, the next one last.
+/// Pushes the components of a relative path onto the pending ones, the next one last.
 fn put_before(pending: &mut Vec<OsString>, path: &Path) -> Result<(), AccessError> {
     for component in path.components().rev() {
         match component {
@@ -390,7 +388,7 @@ mod tests {
 
     use super::*;
 
-    /// Each of the checks after resolving, alone: what the walk is given here is what a swap would have made of it.
+    /// Tests the checks after resolving on their own: the walk receives the path that a swap would produce.
     #[test]
     fn the_walk_follows_no_links() {
         let directory = tempfile::tempdir().expect("a directory");

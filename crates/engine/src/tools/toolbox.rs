@@ -1,4 +1,4 @@
-//! The tools of one agent, and running what its model asks for.
+//! The tools of one agent, and the execution of its model's calls.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use dialectic_llm::ToolSpec;
 
 use super::{Tool, ToolContext, ToolError, registry};
 
-/// How much of an unknown tool's name is repeated to the model, in characters.
+/// The shown characters of an unknown tool's name.
 const NAME_SHOWN: usize = 64;
 
-/// The tools that are offered to one agent.
+/// The tools of one agent.
 pub struct Toolbox {
     tools: Vec<&'static dyn Tool>,
     specs: Arc<[ToolSpec]>,
     context: ToolContext,
 }
 
-/// What a model is sent as the result of a call.
+/// The result of a call for the model.
 #[derive(Serialize)]
 #[serde(tag = "status", rename_all = "lowercase")]
 enum ToolAnswer {
@@ -29,16 +29,16 @@ enum ToolAnswer {
     Error { error: String },
 }
 
-/// The tools of these names, as they are offered to a model; unknown names are left out.
+/// The specifications of tools by name; omits unknown names.
 pub fn specs<'a>(names: impl Iterator<Item = &'a str>) -> Vec<ToolSpec> {
     let names: Vec<_> = names.collect();
     registry().iter().map(|tool| tool.spec()).filter(|spec| names.contains(&spec.name.as_str())).collect()
 }
 
 impl Toolbox {
-    /// The tools of those `names`. Names that no tool has are left out, for the configuration has warned of them.
+    /// The tools with these `names`. Omits unknown ones, about which the configuration has warned.
     ///
-    /// The order is the registry's, so that agents with the same tools send the same bytes, which providers cache.
+    /// They are in the registry's order, so that agents with the same tools send the same bytes, which providers cache.
     pub fn new<'a>(names: impl Iterator<Item = &'a str>, context: ToolContext) -> Self {
         let names: Vec<_> = names.collect();
         let with_specs = registry().iter().map(|tool| (*tool, tool.spec()));
@@ -47,17 +47,17 @@ impl Toolbox {
         Self { tools, specs: specs.into(), context }
     }
 
-    /// The tools as a request offers them.
+    /// The specifications for a request.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         Arc::clone(&self.specs)
     }
 
-    /// Whether there is nothing to offer.
+    /// Whether the agent has no tools.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// Runs a call and returns its result or its error as the text that the model is sent. Blocks on file I/O.
+    /// Runs a call, and returns its result or error as text for the model. Blocks on file I/O.
     pub fn run(&self, call: &ToolCall) -> ToolResult {
         let answer = match self.result(call) {
             Ok(result) => ToolAnswer::Success { result },
@@ -73,7 +73,7 @@ impl Toolbox {
             let offered = self.specs.iter().map(|spec| spec.name.clone()).collect();
             return Err(ToolError::Unknown { name: call.name.chars().take(NAME_SHOWN).collect(), offered });
         };
-        // Some models send nothing at all where they mean no arguments.
+        // Some models send nothing if there are no arguments.
         let arguments = match call.arguments.trim() {
             "" => json!({}),
             text => serde_json::from_str(text).map_err(ToolError::NotJson)?,
@@ -82,7 +82,7 @@ impl Toolbox {
     }
 }
 
-/// Serializing values that are JSON already cannot fail; should it, the model still gets an answer in the agreed form.
+/// Serializing JSON values cannot fail; if it did, the model would still get a well-formed answer.
 fn json_text(answer: &ToolAnswer) -> String {
     serde_json::to_string(answer)
         .unwrap_or_else(|error| json!({"status": "error", "error": error.to_string()}).to_string())

@@ -1,4 +1,4 @@
-//! What the requests of one call are charged with, each before the next is sent.
+//! Charges the requests of one call, each before the next is sent.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use dialectic_base::money::Price;
 
 use super::{AttemptUsage, Caller};
 
-/// Requests of one call that may fail and count in full under a cost limit: one, and its repetition.
+/// The maximum number of failed requests of a call that a cost limit charges in full: the first, and one retry.
 const MOST_IN_FULL: u32 = 2;
 
 /// The requests of a call.
@@ -24,13 +24,13 @@ pub(super) struct Bill<'a> {
 
 #[derive(Default)]
 struct OpenCharge {
-    /// What is set aside for the request in flight.
+    /// The reservation for the request in flight.
     reserved: Option<Reserved>,
-    /// Since when it is in flight; absent while it waits for leave.
+    /// The start of the request in flight; `None` while it waits for permission.
     begun: Option<Instant>,
-    /// What failed requests took that nobody else keeps account of.
+    /// The usage of failed requests if there is no account.
     spent: Option<AttemptUsage>,
-    /// How many have failed that count with all that was set aside.
+    /// The number of failed requests that were charged in full.
     in_full: u32,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Bill<'a> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks for leave to send a request. Returns its output limit, where a cost limit sets one.
+    /// Asks for permission to send a request. Returns its output limit if the cost limit sets one.
     pub(super) async fn reserve(&self) -> Result<Option<u32>, ModelError> {
         self.open().begun = None;
         let reserved = self.caller.reserve(self.request).await?;
@@ -52,7 +52,7 @@ impl<'a> Bill<'a> {
         Ok(reserved.and_then(|reserved| reserved.max_tokens))
     }
 
-    /// Charges the request in flight, which failed. Says whether it is the second that counts in full.
+    /// Charges the failed request in flight. Returns whether it is the second one charged in full.
     pub(super) fn charge(&self, failed: &FailedAttempt) -> bool {
         let reserved = self.open().reserved.take();
         let is_in_full = self.is_in_full(failed, reserved);
@@ -63,7 +63,7 @@ impl<'a> Bill<'a> {
         is_in_full && open.in_full >= MOST_IN_FULL
     }
 
-    /// Has the books say what a failed request took. Returns what they do not say, as nobody keeps them.
+    /// Charges the failed request and returns what was spent, if there is no account.
     fn enter(&self, failed: &FailedAttempt, reserved: Option<Reserved>) -> Option<AttemptUsage> {
         let FailedAttempt { error, usage, may_be_billed } = failed;
         let has_usage = usage.tokens.is_some() || usage.cost.is_some();
@@ -81,28 +81,28 @@ impl<'a> Bill<'a> {
         }
     }
 
-    /// Whether a failure counts with all that was set aside: it may be on the bill, and nobody says with how much.
+    /// Whether a failure is charged its whole reservation, because it may be billed and its cost is unknown.
     fn is_in_full(&self, failed: &FailedAttempt, reserved: Option<Reserved>) -> bool {
         let is_unsaid = || self.caller.spent(self.request, failed.usage).cost_usd.is_none();
         self.is_limited(reserved) && failed.may_be_billed && is_unsaid()
     }
 
-    /// Whether money is set aside for the requests of the call.
+    /// Whether the call's requests reserve money.
     fn is_limited(&self, reserved: Option<Reserved>) -> bool {
         reserved.is_some_and(|reserved| reserved.max_tokens.is_some()) && !self.caller.price.is_some_and(Price::is_free)
     }
 
-    /// What is set aside for the request in flight.
+    /// The reservation for the request in flight.
     pub(super) fn reserved(&self) -> Option<Reserved> {
         self.open().reserved
     }
 
-    /// What failed requests took that nobody else keeps account of.
+    /// The usage of failed requests if there is no account.
     pub(super) fn spent(&self) -> Option<AttemptUsage> {
         self.open().spent
     }
 
-    /// Ends when the request in flight has taken longer than `limit`. To wait for leave takes no time of it.
+    /// Resolves when the request in flight exceeds `limit`. Waiting for permission does not count.
     pub(super) async fn is_late(&self, limit: Duration) {
         loop {
             let begun = self.open().begun;

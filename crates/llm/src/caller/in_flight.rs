@@ -1,4 +1,4 @@
-//! How many attempts are in flight: of all together, and of a provider that refuses more.
+//! Limits the attempts in flight, in total and for providers that refuse more.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-/// Bounds the attempts in flight. All share one bound. A provider that refuses an attempt by a rate limit gets half as
-/// many as it had, and one more with each answer to an attempt that began after that, until it has as many again.
+/// Limits the attempts in flight. All share one limit. A provider that returns a rate limit gets half of its current
+/// number, and one more with each answer to a later attempt, until it has the old number again.
 #[derive(Debug)]
 pub struct ConcurrencyLimit {
     all: Semaphore,
@@ -16,7 +16,7 @@ pub struct ConcurrencyLimit {
     room: Notify,
 }
 
-/// What a provider has of it.
+/// A provider's share.
 #[derive(Debug, Default)]
 struct Share {
     in_flight: usize,
@@ -26,17 +26,17 @@ struct Share {
 #[derive(Debug, Clone, Copy)]
 struct Bound {
     most: usize,
-    /// How many were in flight when the provider refused.
+    /// The number in flight when the provider refused.
     before: usize,
     since: Instant,
 }
 
-/// A place among the attempts in flight; dropping it leaves it to another.
+/// A slot among the attempts in flight; dropping it frees the slot.
 pub(super) struct Slot<'a> {
     in_flight: &'a ConcurrencyLimit,
     provider: Arc<str>,
     began: Instant,
-    /// The semaphore is never closed; were it, an attempt without a permit would still be right.
+    /// The semaphore is never closed; an attempt without a permit would still be correct.
     _permit: Option<SemaphorePermit<'a>>,
 }
 
@@ -47,24 +47,24 @@ impl Share {
 }
 
 impl ConcurrencyLimit {
-    /// At most so many of all providers together.
+    /// A limit for all providers together.
     pub fn at_most(count: usize) -> Self {
         let all = Semaphore::new(count.min(Semaphore::MAX_PERMITS));
         Self { all, providers: Mutex::default(), room: Notify::new() }
     }
 
-    /// As many as there are.
+    /// No limit.
     pub fn unbounded() -> Self {
         Self::at_most(Semaphore::MAX_PERMITS)
     }
 
-    /// Waits for a place; `most` is how many the provider may have at all.
+    /// Waits for a slot; `most` is the provider's own maximum.
     pub(super) async fn enter(&self, provider: &Arc<str>, most: Option<usize>) -> Slot<'_> {
         let has_room = |share: &Share| share.has_room() && most.is_none_or(|most| share.in_flight < most);
         loop {
             let mut room = pin!(self.room.notified());
             room.as_mut().enable();
-            // Who waits for a provider keeps no place from the others.
+            // Attempts that wait for a provider do not block others.
             if self.share(provider, |share| has_room(share)) {
                 let permit = self.all.acquire().await.ok();
                 let entered = self.share(provider, |share| {
@@ -89,8 +89,7 @@ impl ConcurrencyLimit {
 }
 
 impl Slot<'_> {
-    /// The provider refused by a rate limit without saying for how long. What was in flight together is refused
-    /// together, and counts once.
+    /// Notes a rate limit without a delay. Attempts that were in flight together count once.
     pub(super) fn refused(&self) {
         self.in_flight.share(&self.provider, |share| {
             if share.bound.is_none_or(|bound| bound.since <= self.began) {
@@ -101,7 +100,7 @@ impl Slot<'_> {
         });
     }
 
-    /// The provider answered.
+    /// Notes an answer of the provider.
     pub(super) fn answered(&self) {
         self.in_flight.share(&self.provider, |share| {
             if let Some(bound) = share.bound.as_mut().filter(|bound| bound.since <= self.began) {

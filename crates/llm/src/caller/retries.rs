@@ -1,4 +1,4 @@
-//! Whether a failed attempt is followed by another, and after which wait.
+//! Decides whether a failed attempt is retried, and the delay.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use rand::RngExt;
 
 use crate::ModelError;
 
-/// The first wait between attempts; each further one doubles. To each, up to as much again is added at random, so that
-/// calls that were refused together do not come back together.
+/// The first delay between attempts, doubled for each further one. A random amount of up to the same length is added,
+/// so that calls refused together do not return together.
 pub(super) const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// Waits double no further than this, so that none of our own is longer than twice as much.
+/// The maximum delay before the random amount, which at most doubles it.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(15);
-/// The least total wait of a call that is rate-limited without `Retry-After`: such limits count by the minute.
+/// The minimum total delay of a call that is rate-limited without `Retry-After`, since such limits count by the minute.
 pub(super) const RATE_WINDOW: Duration = Duration::from_mins(1);
-/// A server that wants to be left alone for longer than this is not waited for.
+/// The maximum `Retry-After`; longer ones are not waited for.
 pub(super) const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
 
 /// The retries of a call.
@@ -28,8 +28,8 @@ impl Retries {
         Self { most, made: 0, timed_out: false }
     }
 
-    /// How long to wait after `error`; nothing when another attempt is of no use, or none is left. An attempt that took
-    /// all of its time is repeated only once, since such attempts are long.
+    /// The delay after `error`; `None` if another attempt is useless or not allowed. An attempt that timed out is
+    /// repeated only once.
     pub(super) fn wait_after(&mut self, error: &ModelError) -> Option<Duration> {
         let is_again = self.timed_out && error.is_timeout();
         self.timed_out |= error.is_timeout();
@@ -39,7 +39,7 @@ impl Retries {
             return None;
         }
         let own = match error {
-            // Only without any `Retry-After`; one of 0, such as a past date, gets the usual doubling.
+            // Only without any `Retry-After`; a value of 0, such as a past date, gets the usual delay.
             ModelError::RateLimited { retry_after: None, .. } => self.share_of_the_window(),
             _ => self.doubled(),
         };
@@ -52,7 +52,7 @@ impl Retries {
         least + least.mul_f64(rand::rng().random_range(0.0..1.0))
     }
 
-    /// Doubling, too, such that all retries of a call together wait for the window at least.
+    /// Also doubles, such that all retries of a call together cover the window.
     fn share_of_the_window(&self) -> Duration {
         let parts = 2_f64.powi(i32::try_from(self.most).unwrap_or(i32::MAX)) - 1.0;
         let part = 2_f64.powi(i32::try_from(self.made).unwrap_or(i32::MAX)) / parts;

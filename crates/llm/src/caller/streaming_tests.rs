@@ -105,7 +105,7 @@ async fn an_answer_without_words_is_told_of_by_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_broken_stream_is_repeated_from_its_beginning_and_what_it_took_is_kept() {
-    let error = ModelError::Broken { message: "the stream was silent for 7s".to_owned() };
+    let error = ModelError::Broken { message: "the stream was idle for 7s".to_owned() };
     let tokens = Some(Tokens { input_tokens: 10, cached_input_tokens: 0, output_tokens: 4, ..Tokens::default() });
     let broken = FailedAttempt::with_usage(error.clone(), StatedUsage { tokens, ..StatedUsage::default() });
     let attempts = vec![(vec![(10, "one"), (300, " two")], Err(broken.clone())), (vec![(10, "one")], Ok(reply("one")))];

@@ -11,7 +11,7 @@ use super::transcript::{Transcript, UNSAID};
 use super::workplace::Workplace;
 use super::{count, text_at};
 
-/// What is switched off that no argument switches off. The first is what keeps `@/file` in a text from being read.
+/// Switches off features that have no argument. The first one prevents `@/file` in a text from being read.
 pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
     ("CLAUDE_CODE_DISABLE_ATTACHMENTS", "1"),
     ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
@@ -66,7 +66,7 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
             match event["type"].as_str() {
                 Some("message_start") => heard.read = tokens(&event["message"]["usage"]),
                 Some("content_block_delta") => heard.say(event["delta"]["text"].as_str().unwrap_or_default(), listener),
-                // It would go on by itself, up to three times.
+                // It would continue on its own, up to three times.
                 Some("message_delta") if event["delta"]["stop_reason"] == "max_tokens" => {
                     let (written, known) = (count(&event["usage"], "output_tokens"), heard.read);
                     heard.tokens = known.zip(written).map(|(all, output_tokens)| Tokens { output_tokens, ..all });
@@ -98,12 +98,12 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
     }
 }
 
-/// The last line. `subtype` says `success` of failures, too: `is_error` decides.
+/// The last line. `subtype` says `success` even for failures: `is_error` decides.
 fn result(line: &Value, heard: &mut Transcript) {
     let text = text_at(line, "/result");
     if line["is_error"] == true {
         let of_list = || text_at(line, "/errors/0");
-        heard.error = Some(text.or_else(of_list).unwrap_or_else(|| "it says no more than that".to_owned()));
+        heard.error = Some(text.or_else(of_list).unwrap_or_else(|| "no further reason".to_owned()));
         heard.status = line["api_error_status"].as_u64().and_then(|status| u16::try_from(status).ok());
     } else {
         heard.whole = text;

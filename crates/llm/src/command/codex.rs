@@ -12,8 +12,8 @@ use super::{count, text_at};
 
 pub(super) const ENVIRONMENT: &[(&str, &str)] = &[];
 
-/// The features that give a model tools, files or texts of others. A name that it does not know is an error: this is the
-/// list of the versions that were tried.
+/// The features that give a model tools, files or other texts. An unknown name is an error, so this list matches the
+/// tested versions.
 const FEATURES: [&str; 18] = [
     "apps",
     "browser_use",
@@ -35,7 +35,7 @@ const FEATURES: [&str; 18] = [
     "workspace_dependencies",
 ];
 
-/// Kinds of items that use no tool.
+/// Kinds of items without tool use.
 const PLAIN: [&str; 3] = ["agent_message", "reasoning", "error"];
 
 pub(super) fn arguments(request: &Request, place: &Workplace) -> Vec<String> {
@@ -86,12 +86,12 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
                 && line["type"] == "item.completed"
                 && let Some(text) = item["text"].as_str()
             {
-                // What it says on the way is not its answer: the last is.
+                // Only the last message is its answer.
                 heard.say(text, listener);
                 heard.whole = Some(text.to_owned());
             }
         }
-        // Also said of connections that it tries again: the end of the turn decides.
+        // Also reported for connections that it retries: the end of the turn decides.
         Some("error") => heard.error = text_at(line, "/message"),
         Some("turn.failed") => {
             heard.error = text_at(line, "/error/message").or_else(|| Some("the turn failed".to_owned()));

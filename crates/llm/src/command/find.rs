@@ -1,4 +1,4 @@
-//! Where a program is, and which version of it.
+//! Finds a program and its version.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,45 +10,45 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::Program;
 
-/// How long a program may take to say which version it is, or who is logged in.
+/// The time limit for a program to report its version or login.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why a program cannot be called.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramFault {
-    /// No directory of `PATH` has it that is searched.
+    /// It is in none of the searched directories of `PATH`.
     #[error("there is no program `{program}` on PATH")]
     Missing {
         /// Its name.
         program: String,
     },
-    /// It is named by a path that depends on where the user is.
-    #[error("`{program}` is a relative path: name the program alone, or its whole path")]
+    /// Its path is relative.
+    #[error("`{program}` is a relative path: use the program's name or its absolute path")]
     Relative {
         /// The path.
         program: String,
     },
-    /// It does not say which version it is.
-    #[error("`{program} --version` says no version: {said}")]
+    /// It reports no version.
+    #[error("`{program} --version` reports no version: {said}")]
     NoVersion {
         /// Its name.
         program: String,
-        /// What it says instead.
+        /// Its output.
         said: String,
     },
-    /// Nobody has tried whether this version can be kept to answering.
-    #[error("{program} {version} was not tried here, but {}", tried.join(" and "))]
+    /// This version was never tested to only answer.
+    #[error("{program} {version} was not tested, but {}", tried.join(" and "))]
     Untried {
         /// Its name.
         program: String,
         /// Its version.
         version: String,
-        /// The versions that were.
+        /// The tested versions.
         tried: Vec<String>,
     },
 }
 
-/// The directories of `PATH` that are searched: absolute ones outside of the project's directories.
+/// The directories of `PATH` to search: absolute ones outside the project's directories.
 pub fn searched(path: &str, project: &[PathBuf]) -> Vec<PathBuf> {
     let real = |directory: &Path| directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let project: Vec<PathBuf> = project.iter().map(|directory| real(directory)).collect();
@@ -58,10 +58,10 @@ pub fn searched(path: &str, project: &[PathBuf]) -> Vec<PathBuf> {
     std::env::split_paths(path).filter(is_outside).collect()
 }
 
-/// The whole path of a program that is named alone or by its whole path.
+/// The absolute path of a program given by name or absolute path.
 ///
 /// # Errors
-/// It is not there, or its path is relative.
+/// It does not exist, or its path is relative.
 pub fn find(program: &str, searched: &[PathBuf]) -> Result<PathBuf, ProgramFault> {
     let path = Path::new(program);
     if path.is_absolute() {
@@ -94,14 +94,14 @@ fn is_program(path: &Path) -> bool {
 
 type Versions = HashMap<(PathBuf, Vec<String>, Option<SystemTime>), String>;
 
-/// What programs have said of their version, by path, first arguments and time: one that was not changed is not asked again.
+/// Reported versions by path, first arguments and modification time, so that an unchanged program is asked once.
 static VERSIONS: LazyLock<Mutex<Versions>> = LazyLock::new(Mutex::default);
 
 impl Program {
-    /// The version that it says it is: the first three numbers with points between them.
+    /// The version that it reports: its first three numbers joined by points.
     ///
     /// # Errors
-    /// It says none.
+    /// It reports none.
     pub fn version(&self) -> Result<String, ProgramFault> {
         let changed = self.executable.metadata().and_then(|data| data.modified()).ok();
         let key = (self.executable.clone(), self.leading.clone(), changed);
@@ -122,10 +122,10 @@ impl Program {
         Ok(version)
     }
 
-    /// Refuses a version of a built-in program that was not tried, unless the user allows it.
+    /// Refuses an untested version of a built-in program unless the user allows it.
     ///
     /// # Errors
-    /// It says no version, or one that is neither tried nor allowed.
+    /// It reports no version, or one that is neither tested nor allowed.
     pub fn check_version(&self) -> Result<(), ProgramFault> {
         let Some(preset) = self.preset else { return Ok(()) };
         let version = self.version()?;
@@ -144,7 +144,7 @@ impl Program {
     }
 }
 
-/// The output of a program that is asked about itself, within its time limit: standard output, then standard error.
+/// The output of a query about the program itself, within its time limit: standard output, then standard error.
 pub(super) fn output(program: &Program, arguments: &[&str]) -> String {
     let environment: &[(String, SecretString)] = &program.environment;
     let Ok(place) = tempfile::Builder::new().prefix("dialectic-").tempdir() else { return String::new() };
@@ -157,10 +157,10 @@ pub(super) fn output(program: &Program, arguments: &[&str]) -> String {
         .env_clear()
         .envs(environment.iter().map(|(name, value)| (name, value.expose_secret())))
         .envs(program.switched_off().iter().copied())
-        // Where it would keep a list of the directories that it has seen.
+        // Its list of visited directories would be here.
         .env(super::gemini::HOME, place.path())
         .stdin(Stdio::null())
-        // Files: nobody has to read them for the program to go on, and nothing that it leaves behind keeps them open.
+        // Files cannot block the program, and background processes do not keep them open.
         .stdout(file("out"))
         .stderr(file("err"));
     #[cfg(unix)]
@@ -173,7 +173,7 @@ pub(super) fn output(program: &Program, arguments: &[&str]) -> String {
     while child.try_wait().is_ok_and(|status| status.is_none()) && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
     }
-    // With what it left behind.
+    // Kills its background processes, too.
     #[cfg(unix)]
     if let Some(id) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);

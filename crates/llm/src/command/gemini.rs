@@ -12,11 +12,11 @@ use super::{count, text_at};
 
 pub(super) const ENVIRONMENT: &[(&str, &str)] = &[("GEMINI_CLI_NO_RELAUNCH", "true"), ("SANDBOX", "dialectic")];
 
-/// The variables with its home, where it has its settings and keeps what was said, and with the system text.
+/// The variables with its home, for settings and history, and with the system text.
 pub(super) const HOME: &str = "GEMINI_CLI_HOME";
 pub(super) const SYSTEM: &str = "GEMINI_SYSTEM_MD";
 
-/// The settings of a plain model: no tool, no server, no second request.
+/// Settings for a plain model: no tools, no servers, no second request.
 pub(super) fn settings() -> String {
     json!({
         "security": { "auth": { "selectedType": "gemini-api-key" } },
@@ -59,7 +59,7 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
                 heard.is_complete = true;
             } else {
                 let said = text_at(line, "/error/message");
-                heard.error = Some(said.unwrap_or_else(|| "it says no more than that".to_owned()));
+                heard.error = Some(said.unwrap_or_else(|| "no further reason".to_owned()));
             }
             if count(stats, "tool_calls").is_some_and(|calls| calls > 0) {
                 heard.tool.get_or_insert_with(|| "a tool".to_owned());
@@ -69,13 +69,13 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
                 heard.served_model = models.keys().next().cloned();
             }
         }
-        // The error that it prints as it ends, on its standard error.
+        // The final error on its standard error.
         None if line["error"]["message"].is_string() => heard.error = text_at(line, "/error/message"),
         Some(_) | None => {}
     }
 }
 
-/// `output_tokens` leaves out thoughts, which are billed as output: the total has them.
+/// `output_tokens` omits thoughts, which are billed as output: the total includes them.
 fn tokens(stats: &Value) -> Option<Tokens> {
     let input = count(stats, "input_tokens")?;
     Some(Tokens {

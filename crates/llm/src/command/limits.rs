@@ -1,14 +1,14 @@
-//! What the words mean with which programs fail.
+//! Interprets the error messages of programs.
 
 use chrono::{DateTime, Datelike as _, Local, NaiveDate, NaiveTime, TimeDelta, Utc};
 
 use crate::ModelError;
 
-/// Beginnings and parts of what programs say when a subscription's limit is reached. None is part of an answer: only
-/// what a program calls a failure is held against them.
+/// Phrases of programs whose subscription limit is reached. Applied only to messages that a program calls failures,
+/// never to answers.
 const LIMITS: [&str; 6] =
     ["usage limit", "you've hit your", "session limit reached", "weekly limit", "quota exceeded", "exhausted your"];
-/// What they say when nobody is logged in.
+/// Phrases of programs without a login.
 const LOGINS: [&str; 10] = [
     "not logged in",
     "please run /login",
@@ -22,11 +22,11 @@ const LOGINS: [&str; 10] = [
     "api key not valid",
 ];
 
-/// The error that a program's words and the HTTP status that it names come to.
+/// The error that corresponds to a program's message and the HTTP status in it.
 pub(super) fn error(message: String, status: Option<u16>) -> ModelError {
     let lower = message.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|words| lower.contains(words));
-    // A server says the same of its limit for a minute.
+    // A server uses the same words for its limit per minute.
     if has(&LIMITS) && status != Some(429) {
         return ModelError::UsageLimit { until: until(&message, &Local::now()), message };
     }
@@ -42,7 +42,7 @@ pub(super) fn error(message: String, status: Option<u16>) -> ModelError {
     }
 }
 
-/// From when on a program answers again, as it says: `…|1763900400`, `try again in 3 hours 2 minutes`,
+/// When a program answers again, from its message: `…|1763900400`, `try again in 3 hours 2 minutes`,
 /// `try again at Nov 24th, 2026 3:10 PM`, `resets 3pm`.
 fn until<Tz: chrono::TimeZone>(message: &str, now: &DateTime<Tz>) -> Option<DateTime<Utc>> {
     let utc = now.with_timezone(&Utc);
@@ -84,7 +84,7 @@ fn until<Tz: chrono::TimeZone>(message: &str, now: &DateTime<Tz>) -> Option<Date
     let time = NaiveTime::parse_from_str(&clock, "%I:%M%p").ok()?;
     let at = |day: NaiveDate| now.timezone().from_local_datetime(&day.and_time(time)).earliest();
     let named = at(day)?.with_timezone(&Utc);
-    // A clock time that has passed today is tomorrow's.
+    // A time of day that has passed means tomorrow.
     let is_past = named < utc && day.num_days_from_ce() == now.date_naive().num_days_from_ce();
     if is_past { Some(at(day.succ_opt()?)?.with_timezone(&Utc)) } else { Some(named) }
 }

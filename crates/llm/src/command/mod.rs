@@ -1,9 +1,8 @@
 //! Models called through a command-line program: each call starts the program, writes the prompt to its standard input
 //! and reads its output.
 //!
-//! What answers is a plain model and nothing else: the program starts in an empty directory, without the user's
-//! settings, keys and servers and without tools; a call in which a tool is used fails. `docs/providers.md` says what no
-//! program can be kept from.
+//! The program must act as a plain model: it starts in an empty directory, without the user's settings, keys, servers
+//! and tools, and a call that uses a tool fails. `docs/providers.md` lists what cannot be prevented.
 
 mod claude;
 mod codex;
@@ -44,43 +43,43 @@ pub use find::{ProgramFault, find, searched};
 pub use presets::{PROGRAMS, ProgramKind, ProgramPreset, program_preset};
 pub use process::end_all;
 
-/// How many processes of a program run at once where nothing says more.
+/// The default number of concurrent processes of a program.
 pub const CONCURRENCY: u32 = 2;
-/// How long a program is left alone that says of its limit, but not until when.
+/// The delay after a program reports its limit without a time.
 const UNTOLD_LIMIT: TimeDelta = TimeDelta::minutes(5);
 
-/// A program that was found, with all that it is called with.
+/// A program that was found, with everything for its calls.
 #[derive(Debug, Clone)]
 pub struct Program {
     /// The provider's name.
     pub name: Arc<str>,
-    /// What is known of it; nothing of a program of the user's own.
+    /// Its preset; `None` for the user's own program.
     pub preset: Option<&'static ProgramPreset>,
-    /// What the user says of it.
+    /// The user's settings for it.
     pub settings: ProgramSettings,
-    /// Where it is.
+    /// Its path.
     pub executable: PathBuf,
-    /// The arguments before ours; of a program of the user's own, all but the output limit.
+    /// The arguments before ours; for the user's own program, all but the output limit.
     pub leading: Vec<String>,
-    /// Its environment: all of it.
+    /// Its complete environment.
     pub environment: Vec<(String, SecretString)>,
-    /// The keys in it, which no error shows.
+    /// The keys in its environment, which errors never show.
     pub secrets: Vec<SecretString>,
 }
 
-/// Models that are called through a command-line program.
+/// Models called through a command-line program.
 pub struct CommandModel {
     program: Program,
-    /// Whether it says that a subscription is logged in: then nothing is billed, and its costs are notional.
+    /// Whether it reports a subscription login: then nothing is billed, and costs are notional.
     is_subscription: OnceCell<bool>,
-    /// Until when it is left alone.
+    /// The end of its current limit.
     limited_until: Mutex<Option<DateTime<Utc>>>,
-    /// Whether it has said that calls are paid beside the subscription.
+    /// Whether it reported calls billed in addition to the subscription.
     is_overage: AtomicBool,
 }
 
 impl CommandModel {
-    /// The models that `program` calls.
+    /// The models of `program`.
     pub fn new(program: Program) -> Self {
         Self {
             program,
@@ -96,7 +95,7 @@ impl CommandModel {
         let program = &self.program;
         let kind = program.preset.map(|preset| preset.kind);
         let place = Workplace::new(kind, request).map_err(|error| ModelError::Unsendable {
-            message: format!("no directory can be made for the program: {error}"),
+            message: format!("cannot create a directory for the program: {error}"),
         })?;
         let invocation = Invocation {
             executable: &program.executable,
@@ -144,11 +143,11 @@ impl CommandModel {
         heard.conclude(&exit, &program.secrets)
     }
 
-    /// Asks the program who is logged in, once.
+    /// Asks the program once who is logged in.
     async fn ask_for_login(&self) {
         let ask = || async {
             let program = self.program.clone();
-            // It takes a moment in which nothing else should wait.
+            // This takes a moment and must not block others.
             tokio::task::spawn_blocking(move || program.is_subscription()).await.unwrap_or_default()
         };
         self.is_subscription.get_or_init(ask).await;
@@ -184,7 +183,7 @@ impl ChatModel for CommandModel {
         let until = limited.filter(|until| *until > Utc::now());
         let outcome = match until {
             Some(until) => {
-                let message = "its limit is still reached".to_owned();
+                let message = "its limit has not ended".to_owned();
                 Err(ModelError::UsageLimit { until: Some(until), message })
             }
             None => Ok(()),
@@ -194,14 +193,14 @@ impl ChatModel for CommandModel {
 }
 
 impl Program {
-    /// Whether it says that a subscription is logged in. What it does not say is real money.
+    /// Whether it reports a subscription login. Otherwise costs are real money.
     pub fn is_subscription(&self) -> bool {
         match self.preset.map(|preset| preset.kind) {
             Some(ProgramKind::Claude) => {
                 let said = json_in(&find::output(self, &["auth", "status"])).unwrap_or_default();
                 said["loggedIn"] == true && said["authMethod"] == "claude.ai" && said["subscriptionType"].is_string()
             }
-            // The login says nothing of calls that a key or another provider of the user's pays.
+            // The login does not cover calls paid with a key or by another provider.
             Some(ProgramKind::Codex) => {
                 let is_login_used =
                     self.leading.is_empty() && self.settings.env.set.keys().all(|name| name == "CODEX_HOME");
@@ -226,7 +225,7 @@ impl Program {
         self.leading.iter().cloned().chain(own).collect()
     }
 
-    /// The variables that switch something off for every call.
+    /// The variables that switch features off for every call.
     fn switched_off(&self) -> &'static [(&'static str, &'static str)] {
         match self.preset.map(|preset| preset.kind) {
             Some(ProgramKind::Claude) => claude::ENVIRONMENT,
@@ -237,7 +236,7 @@ impl Program {
         }
     }
 
-    /// What it is given beside its own environment: what is switched off, and where it may write.
+    /// Additional environment: switched-off features, and writable directories.
     fn environment_of(&self, request: &Request, place: &Workplace) -> Vec<(String, SecretString)> {
         let shown = |path: PathBuf| path.display().to_string();
         let of_call: Vec<(&str, String)> = match self.preset.map(|preset| preset.kind) {
@@ -270,7 +269,7 @@ fn read(kind: Option<ProgramKind>, line: &Value, heard: &mut Transcript, listene
     }
 }
 
-/// The JSON object in a text, from its first brace to its last.
+/// The JSON object between the first and last brace of a text.
 fn json_in(text: &str) -> Option<Value> {
     let (start, end) = (text.find('{')?, text.rfind('}')?);
     serde_json::from_str(text.get(start..=end)?).ok()

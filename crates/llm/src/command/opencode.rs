@@ -11,10 +11,10 @@ use super::transcript::{Transcript, UNSAID};
 use super::workplace::Workplace;
 use super::{count, text_at};
 
-/// The agent that is a plain model.
+/// The agent that acts as a plain model.
 const AGENT: &str = "dialectic";
 
-/// The database in memory is what deletes the session afterwards.
+/// The in-memory database discards the session.
 pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
     ("OPENCODE_DB", ":memory:"),
     ("OPENCODE_DISABLE_AUTOCOMPACT", "1"),
@@ -27,7 +27,7 @@ pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
     ("OPENCODE_PURE", "1"),
 ];
 
-/// The variable with a configuration, over all others.
+/// The variable with a configuration that overrides all others.
 pub(super) const CONFIGURATION: &str = "OPENCODE_CONFIG_CONTENT";
 
 /// An agent with our system text and without tools.
@@ -49,13 +49,13 @@ pub(super) fn configuration(request: &Request) -> String {
         "instructions": [],
     })
     .to_string()
-    // It puts files and variables in place of these, before it reads the JSON.
+    // It substitutes files and variables for these before it parses the JSON.
     .replace("{file:", "\\u007bfile:")
     .replace("{env:", "\\u007benv:")
 }
 
 pub(super) fn arguments(request: &Request, _: &Workplace) -> Vec<String> {
-    // With a title of ours no model is asked for one.
+    // With our title it does not ask a model for one.
     let fixed = ["run", "--format=json", "--pure", "--title=dialectic"];
     let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
     arguments.extend([format!("--agent={AGENT}"), format!("--model={}", request.model)]);
@@ -83,7 +83,7 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
         }
         Some("error") => {
             let said = text_at(&line["error"], "/data/message").or_else(|| text_at(&line["error"], "/name"));
-            heard.error = Some(said.unwrap_or_else(|| "it says no more than that".to_owned()));
+            heard.error = Some(said.unwrap_or_else(|| "no further reason".to_owned()));
             let status = line["error"]["data"]["statusCode"].as_u64();
             heard.status = status.and_then(|status| u16::try_from(status).ok());
         }
@@ -91,7 +91,7 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
     }
 }
 
-/// Its input is without what the cache had, its output without thoughts.
+/// Its input excludes cached tokens, its output excludes thoughts.
 fn tokens(tokens: &Value) -> Option<Tokens> {
     let (read, written) = (count(&tokens["cache"], "read"), count(&tokens["cache"], "write"));
     let (read, written) = (read.unwrap_or_default(), written.unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Programs of the user's own: their answer is all that they print, or somewhere in the JSON that they print.
+//! The user's own programs: the answer is their whole output, or a value in their JSON output.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::{Listener, Request};
 use super::text_at;
 use super::transcript::Transcript;
 
-/// Its own arguments with the model in place, and the output limit where it takes one.
+/// Its own arguments with the model inserted, and the output limit if it takes one.
 pub(super) fn arguments(own: &[String], settings: &ProgramSettings, request: &Request) -> Vec<String> {
     let mut arguments: Vec<String> = own.iter().map(|one| one.replace("{model}", &request.model)).collect();
     if let (Some(option), Some(limit)) = (&settings.max_tokens_arg, request.max_tokens) {
@@ -20,20 +20,20 @@ pub(super) fn arguments(own: &[String], settings: &ProgramSettings, request: &Re
     arguments
 }
 
-/// A line of a text is a part of the answer.
+/// A line of text is part of the answer.
 pub(super) fn read_line(line: &str, heard: &mut Transcript, listener: &dyn Listener) {
     let line = if heard.has_spoken() { format!("\n{line}") } else { line.to_owned() };
     heard.say(&line, listener);
 }
 
-/// Reads all that was printed. A text is complete by the exit code alone.
+/// Parses the whole output. For plain text, only the exit code tells whether it is complete.
 pub(super) fn conclude(printed: &str, settings: &ProgramSettings, heard: &mut Transcript) {
     if settings.output != Some(ProgramOutput::Json) {
         heard.is_complete = true;
         return;
     }
     let Ok(all) = serde_json::from_str::<Value>(printed) else {
-        heard.error = Some("what it printed is not JSON".to_owned());
+        heard.error = Some("its output is not JSON".to_owned());
         return;
     };
     let at = |pointer: &Option<String>| all.pointer(pointer.as_deref()?);
@@ -45,9 +45,9 @@ pub(super) fn conclude(printed: &str, settings: &ProgramSettings, heard: &mut Tr
         heard.error = Some(words.unwrap_or_else(|| said.to_string()));
     } else if heard.whole.is_none() {
         let pointer = settings.text.as_deref().unwrap_or_default();
-        heard.error = Some(format!("there is no text at `{pointer}` of what it printed"));
+        heard.error = Some(format!("its output has no text at `{pointer}`"));
     }
-    // Figures of which one is missing are no sum.
+    // A sum needs all of its figures.
     let sum = |pointers: &[String]| {
         let counts = pointers.iter().map(|pointer| all.pointer(pointer)?.as_u64());
         counts.sum::<Option<u64>>().filter(|_| !pointers.is_empty())

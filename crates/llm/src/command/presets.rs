@@ -1,28 +1,27 @@
-//! The programs that are known without being configured.
+//! Built-in programs.
 
-/// A program that is known by its name.
+/// A program known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProgramPreset {
     /// The name in configurations, and of the program.
     pub name: &'static str,
     /// How it is called and read.
     pub kind: ProgramKind,
-    /// The versions that were tried: `tests/vendors/run` says what holds of them.
+    /// The tested versions: `tests/vendors/run` lists the results.
     pub versions: &'static [&'static str],
-    /// The model that it is asked for where nothing says which.
+    /// The default model.
     pub default_model: &'static str,
-    /// The variables with keys that it needs and gets; those with a login of their own get none.
+    /// The variables with keys that it needs; programs with a login of their own receive none.
     pub keys: &'static [&'static str],
-    /// The provider whose list holds its models; nothing where its models are named `provider/model`.
+    /// The provider whose list contains its models; `None` if its models are named `provider/model`.
     pub vendor: Option<&'static str>,
-    /// How many requests of one call a server can bill at most, the program's own retries included; nothing where that is
-    /// not known.
+    /// The maximum number of billed requests per call, including the program's own retries; `None` if unknown.
     pub requests: Option<u32>,
-    /// The bytes of what it says to a model beside our text at most.
+    /// The maximum bytes that it adds to our text.
     pub overhead: usize,
 }
 
-/// How a program is called and read.
+/// The command line and output format of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramKind {
     /// Claude Code.
@@ -85,7 +84,7 @@ pub fn program_preset(name: &str) -> Option<&'static ProgramPreset> {
 }
 
 impl ProgramPreset {
-    /// The provider and model under which a model of its is listed.
+    /// The provider and model under which one of its models is listed.
     pub(crate) fn listed<'a>(&self, model: &'a str) -> Option<(&'a str, &'a str)>
     where
         'static: 'a,

@@ -1,4 +1,4 @@
-//! A program that runs: its input, its lines as they come, and its end.
+//! Runs a program: its input, its lines as they arrive, and its end.
 
 #[cfg(unix)]
 use std::collections::BTreeSet;
@@ -18,26 +18,26 @@ use crate::{FailedAttempt, ModelError};
 
 use super::transcript::Exit;
 
-/// How long a program may take to end after its last word, and its output after its end: something that it started can
-/// hold the pipe.
+/// The time for a program to end after its last line, and for output after its end: a background process can keep the
+/// pipe open.
 const AFTERMATH: Duration = Duration::from_secs(5);
-/// Bytes that are kept of what it says on its standard error: the end, where the reason stands.
+/// The kept bytes at the end of its standard error, where the reason is.
 const COMPLAINT: usize = 4000;
-/// Bytes of output that no answer needs.
+/// More output than any answer needs, in bytes.
 const MOST: usize = 64 << 20;
 
-/// What is started.
+/// A program to start.
 pub(super) struct Invocation<'a> {
     pub(super) executable: &'a Path,
     pub(super) arguments: Vec<String>,
     pub(super) environment: Vec<(String, SecretString)>,
     pub(super) directory: &'a Path,
     pub(super) input: String,
-    /// How long it may be silent after the first text.
+    /// The idle limit after the first text.
     pub(super) idle: Duration,
 }
 
-/// Why no more is read.
+/// Why reading stops.
 enum Stop {
     Enough,
     Failed(ModelError),
@@ -49,7 +49,7 @@ impl From<ModelError> for Stop {
     }
 }
 
-/// The processes that a program has started. Dropping it ends them.
+/// The process group of a program. Dropping it kills the group.
 struct Group {
     child: Child,
     #[cfg(unix)]
@@ -62,7 +62,7 @@ impl Group {
         command.args(&invocation.arguments).current_dir(invocation.directory).env_clear();
         command.envs(invocation.environment.iter().map(|(name, value)| (name, value.expose_secret())));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-        // A group of its own, so that whatever it starts can be ended with it, and Ctrl-C is ours alone.
+        // A separate group, so that it can be killed as a whole, and does not receive Ctrl-C.
         #[cfg(unix)]
         command.process_group(0);
         let child = command.spawn()?;
@@ -81,7 +81,7 @@ impl Group {
 #[cfg(unix)]
 impl Drop for Group {
     fn drop(&mut self) {
-        // It may have ended by itself; elsewhere than on Unix the child alone is ended.
+        // The group may have ended already; other systems only kill the child.
         if let Some(id) = self.id {
             end(id);
             running().remove(&id.as_raw_nonzero().get());
@@ -89,7 +89,7 @@ impl Drop for Group {
     }
 }
 
-/// The groups that run.
+/// The running groups.
 #[cfg(unix)]
 static RUNNING: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
@@ -103,7 +103,7 @@ fn end(id: rustix::process::Pid) {
     let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
 }
 
-/// Ends every program that runs: for a process that is about to end without dropping anything.
+/// Kills every running program, for a process that ends without dropping anything.
 pub fn end_all() {
     #[cfg(unix)]
     for id in running().iter().filter_map(|id| rustix::process::Pid::from_raw(*id)) {
@@ -111,21 +111,21 @@ pub fn end_all() {
     }
 }
 
-/// What a line means for the program that printed it.
+/// The effect of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// It may go on.
+    /// Continue.
     GoOn,
-    /// The same, and there has been text: from now on it may not be silent for long.
+    /// Continue; the idle limit applies from now on.
     Text,
-    /// It has said that this was all: it may end now.
+    /// The output is complete: the program may end now.
     Complete,
-    /// It is ended: what it goes on to do is not wanted.
+    /// Kill the program: the rest is not wanted.
     Enough,
 }
 
-/// Runs a program to its end, or until `hear`, which is told of each line, has heard enough. When the future is
-/// dropped, and when it ends, so does whatever the program started and left in its process group.
+/// Runs a program to its end, or until `hear`, which receives each line, stops it. Its process group is killed when it
+/// ends and when the future is dropped.
 pub(super) async fn run(
     invocation: &Invocation<'_>,
     mut hear: impl FnMut(&str) -> Heard,
@@ -138,7 +138,7 @@ pub(super) async fn run(
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {
         if let Some(mut stdin) = stdin {
-            // A program that does not read what it is given says why by itself.
+            // A program that does not read its input reports the reason itself.
             let _ = stdin.write_all(invocation.input.as_bytes()).await;
         }
         Ok(())
@@ -155,10 +155,10 @@ pub(super) async fn run(
             let read = if has_spoken || is_complete {
                 match timeout(invocation.idle, next).await {
                     Ok(read) => read,
-                    // It has said all and does not end: what it said counts.
+                    // It is complete but does not end: its output counts.
                     Err(_) if is_complete => return Err(Stop::Enough),
                     Err(_) => {
-                        let message = format!("it was silent for longer than {} s", invocation.idle.as_secs_f64());
+                        let message = format!("it was idle for more than {} s", invocation.idle.as_secs_f64());
                         return Err(Stop::Failed(ModelError::Broken { message }));
                     }
                 }
@@ -182,7 +182,7 @@ pub(super) async fn run(
             }
         }
     };
-    // The first that ends early ends all.
+    // The first early end stops all.
     let work = async { tokio::try_join!(write, read, complain).map(|((), (), complaint)| complaint) };
     tokio::pin!(work);
     #[cfg(unix)]
@@ -198,7 +198,7 @@ pub(super) async fn run(
             (timeout(AFTERMATH, group.child.wait()).await, Some(complaint))
         }
         status = group.child.wait() => {
-            // What it left behind could hold its output.
+            // A background process could keep the output open.
             #[cfg(unix)]
             id.into_iter().for_each(end);
             match timeout(AFTERMATH, &mut work).await {
@@ -212,13 +212,13 @@ pub(super) async fn run(
     let (code, has_ended) = match status {
         Ok(Ok(status)) => (status.code(), true),
         Ok(Err(error)) => return Err(ModelError::Broken { message: error.to_string() }.into()),
-        // It has closed its output and does not end: what it said counts, if it has said that this was all.
+        // It closed its output but does not end: the output counts if it is complete.
         Err(_) => (Some(0), false),
     };
     Ok(Exit { code, is_whole: has_ended && complaint.is_some(), complaint: complaint.unwrap_or_default() })
 }
 
-/// Reads a stream to its end, so that nobody waits for room in the pipe, and keeps its end.
+/// Reads a stream to its end, so that the writer never blocks, and keeps the last part.
 async fn tail(stream: Option<impl AsyncRead + Unpin>) -> String {
     let mut kept = Vec::new();
     let Some(mut stream) = stream else { return String::new() };

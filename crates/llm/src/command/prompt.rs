@@ -1,14 +1,13 @@
-//! From a request to the text that a program reads.
+//! Turns a request into the text for a program.
 
 use std::fmt::Write as _;
 
 use crate::{ModelError, Request, Turn};
 
-/// What every text begins with. A program takes a text that begins with `/` for a command of its own, and one that
-/// begins with `!` for one of the shell.
+/// The beginning of every text. Programs treat a leading `/` as their own command and `!` as a shell command.
 const OPENING: &str = "Answer what follows.";
 
-/// The text of a request; `with_system` says whether the system text is part of it.
+/// The text of a request; `with_system` tells whether it includes the system text.
 pub(super) fn text(request: &Request, with_system: bool) -> String {
     let mut text = format!("{OPENING}\n\n");
     if with_system && !request.system.trim().is_empty() {
@@ -27,14 +26,14 @@ pub(super) fn text(request: &Request, with_system: bool) -> String {
     text
 }
 
-/// Sees to it that a model's name cannot be taken for an option.
+/// Checks that a model's name cannot be read as an option.
 ///
 /// # Errors
-/// It can, or has characters that no model's name has.
+/// It can, or it contains invalid characters.
 pub(super) fn check_model(model: &str) -> Result<(), ModelError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._:/@+[]-".contains(c);
     if model.starts_with(|c: char| c.is_ascii_alphanumeric()) && model.chars().all(is_plain) {
         return Ok(());
     }
-    Err(ModelError::Unsendable { message: format!("`{model}` is no name of a model that a program can be given") })
+    Err(ModelError::Unsendable { message: format!("`{model}` is not a valid model name for a program") })
 }

@@ -1,4 +1,4 @@
-//! What a program has said, and what that comes to.
+//! Collects the output of a program and interprets it.
 
 use chrono::{DateTime, Utc};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -12,59 +12,59 @@ use crate::{FailedAttempt, Listener, ModelError, Reply, StatedUsage};
 
 use super::limits;
 
-/// Shorter values than this are words that a message may have by chance.
+/// Shorter values may occur in a message by chance.
 const SHORTEST_SECRET: usize = 8;
-/// Characters of what a program says of its failure that are kept.
+/// The kept characters of a failure message.
 const LONGEST_MESSAGE: usize = 500;
-/// What is recorded as the word for why an answer ended, where a program that has one does not say it.
+/// The recorded finish reason if a program omits its usual one.
 pub(super) const UNSAID: &str = "not said";
 
-/// What a program has said so far, gathered by the reader of its format.
+/// The output of a program so far, collected by the parser of its format.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is something that it said by itself")]
 pub(super) struct Transcript {
-    /// The answer as it came in.
+    /// The answer as it arrived.
     text: String,
-    /// The answer as the program repeats it at the end.
+    /// The answer as repeated at the end.
     pub(super) whole: Option<String>,
-    /// Its word for why the answer ended; nothing of a program that never has one.
+    /// Its finish reason; `None` for programs without one.
     pub(super) finish: Option<String>,
-    /// Whether it said that this was all.
+    /// Whether it reported its end.
     pub(super) is_complete: bool,
     pub(super) tokens: Option<Tokens>,
-    /// What it had read when it began to answer.
+    /// The input tokens at the beginning of the answer.
     pub(super) read: Option<Tokens>,
     pub(super) cost: Option<Usd>,
     pub(super) served_model: Option<String>,
-    /// What it says went wrong.
+    /// The reported error.
     pub(super) error: Option<String>,
-    /// The HTTP status that it says it was answered with.
+    /// The reported HTTP status.
     pub(super) status: Option<u16>,
-    /// Whether nothing more of it is wanted.
+    /// Whether the rest is not wanted.
     pub(super) is_over: bool,
-    /// Whether it says that the call is paid beside the subscription.
+    /// Whether the call is billed in addition to the subscription.
     pub(super) is_overage: bool,
-    /// A tool that it or its model used.
+    /// A tool that it used.
     pub(super) tool: Option<String>,
-    /// Whether it says that a limit of its subscription is reached.
+    /// Whether its subscription limit is reached.
     pub(super) is_limited: bool,
-    /// From when on it then answers again, where it says that, too.
+    /// When the limit ends, if reported.
     pub(super) limited_until: Option<DateTime<Utc>>,
 }
 
 /// How a program ended.
 #[derive(Debug)]
 pub(super) struct Exit {
-    /// Its exit code; nothing where a signal ended it.
+    /// Its exit code; `None` if killed by a signal.
     pub(super) code: Option<i32>,
-    /// Whether it ended by itself and all of its output was read.
+    /// Whether it ended on its own and its output was read completely.
     pub(super) is_whole: bool,
-    /// The end of what it said on its standard error.
+    /// The end of its standard error.
     pub(super) complaint: String,
 }
 
 impl Transcript {
-    /// More of the answer has come in.
+    /// Adds a part of the answer.
     pub(super) fn say(&mut self, text: &str, listener: &dyn Listener) {
         if !text.is_empty() {
             self.text.push_str(text);
@@ -76,9 +76,9 @@ impl Transcript {
         !self.text.is_empty()
     }
 
-    /// Which of a program's own words decide: a failure is one whatever the exit code is.
+    /// The result of the call. A reported failure counts regardless of the exit code.
     pub(super) fn conclude(self, exit: &Exit, secrets: &[SecretString]) -> Result<Reply, FailedAttempt> {
-        // A call that read nothing is one of which nothing is known.
+        // Zero input tokens mean that the usage is unknown.
         let tokens = self.tokens.filter(|tokens| tokens.total() > 0);
         let usage = StatedUsage { tokens, cost: self.cost };
         if let Some(error) = self.failure(exit, secrets) {
@@ -86,7 +86,7 @@ impl Transcript {
             return Err(FailedAttempt { error, usage, may_be_billed });
         }
         if !self.is_complete && !self.is_over {
-            let message = "it ended before it had said that this was all".to_owned();
+            let message = "it ended before its answer was complete".to_owned();
             return Err(FailedAttempt::with_usage(ModelError::Broken { message }, usage));
         }
         let (finish, word) = finish_word(self.finish.as_deref());
@@ -109,14 +109,14 @@ impl Transcript {
         let said = self.error.clone().or_else(|| failed.then(|| exit.complaint.trim().to_owned()));
         let message = said.filter(|said| !said.is_empty()).unwrap_or_else(|| match exit.code {
             Some(code) => format!("it ended with the exit code {code}"),
-            None => "a signal ended it".to_owned(),
+            None => "it was killed by a signal".to_owned(),
         });
         let secrets = secrets.iter().filter(|secret| secret.expose_secret().len() >= SHORTEST_SECRET);
         let message = secrets.fold(message, |text, secret| text.replace(secret.expose_secret(), "[redacted]"));
         let message = if self.error.is_some() {
             truncate(&message, LONGEST_MESSAGE).to_owned()
         } else {
-            // The reason stands at the end.
+            // The reason is at the end.
             message[message.ceil_char_boundary(message.len().saturating_sub(LONGEST_MESSAGE))..].to_owned()
         };
         if self.is_limited && (self.error.is_some() || failed) {

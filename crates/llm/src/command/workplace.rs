@@ -1,5 +1,4 @@
-//! Where a program works: an empty directory, and beside it the files that its arguments name. All of it goes with the
-//! call.
+//! The working place of a program: an empty directory, and the files that its arguments name. Removed after the call.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,17 +17,17 @@ pub(super) struct Workplace {
 }
 
 impl Workplace {
-    /// Makes them, with the files that a program of this kind reads; one of the user's own reads none.
+    /// Creates them with the files that a program of this kind reads; the user's own programs read none.
     pub(super) fn new(kind: Option<ProgramKind>, request: &Request) -> io::Result<Self> {
         let all = tempfile::Builder::new().prefix("dialectic-").tempdir()?;
         let place = Self { all };
         for directory in [place.work(), place.home()] {
             std::fs::create_dir(directory)?;
         }
-        // Programs look upwards for one and take the first, and the temporary directory is everybody's.
+        // Programs search upwards for one, and the temporary directory is shared.
         std::fs::write(place.path(".env"), "")?;
         if kind.is_some() {
-            // A blank file would mean the program's own text.
+            // A blank file would select the program's own text.
             let system =
                 if request.system.trim().is_empty() { "You answer what you are asked." } else { &request.system };
             std::fs::write(place.system(), system)?;
@@ -48,12 +47,12 @@ impl Workplace {
         self.all.path().join(name)
     }
 
-    /// The empty directory that the program starts in.
+    /// The empty working directory.
     pub(super) fn work(&self) -> PathBuf {
         self.path("work")
     }
 
-    /// A home in place of the user's, for what a program keeps.
+    /// A substitute home directory for the program's files.
     pub(super) fn home(&self) -> PathBuf {
         self.path("home")
     }

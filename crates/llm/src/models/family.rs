@@ -1,6 +1,6 @@
-//! Whose kind a model is: models of one family have learned alike and err alike.
+//! Families of models: models of one family were trained alike and make similar mistakes.
 
-/// The beginnings of names by which families are known, wherever they are served.
+/// Prefixes of names that identify families on any server.
 const FAMILIES: &[(&str, &[&str])] = &[
     ("GPT", &["gpt", "chatgpt", "o1", "o3", "o4", "codex"]),
     ("Claude", &["claude"]),
@@ -14,7 +14,7 @@ const FAMILIES: &[(&str, &[&str])] = &[
     ("Kimi", &["kimi"]),
 ];
 
-/// The family of a model, by its name without a router's `vendor/`; nothing for an unknown family.
+/// The family of a model, by its name without a router's `vendor/`; `None` if unknown.
 pub fn family(model: &str) -> Option<&'static str> {
     let name = model.rsplit('/').next().unwrap_or(model).trim_start_matches('~').to_ascii_lowercase();
     let is_of = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));

@@ -6,13 +6,13 @@ use crate::ModelError;
 
 use super::{ModelFacts, TABLE, facts, without_date};
 
-/// How many are named.
+/// The maximum number of alternatives.
 const NAMED: usize = 3;
-/// Below this a name is not called similar.
+/// Names below this score are not similar.
 const SIMILAR: f64 = 0.8;
 
-/// The names of a provider's models that are most like `model` and answer on `day`, the most like first. Dated names
-/// are left out where the name without its date is there too.
+/// The names of a provider's models most similar to `model` and in service on `day`, best first. Omits dated names if
+/// the undated one is listed.
 pub fn current_near(provider: &str, model: &str, day: NaiveDate) -> Vec<&'static str> {
     let Some(models) = TABLE.models.get(provider) else { return Vec::new() };
     let wanted = without_date(model).unwrap_or(model);
@@ -30,25 +30,25 @@ pub fn current_near(provider: &str, model: &str, day: NaiveDate) -> Vec<&'static
     near.into_iter().take(NAMED).map(|(_, name)| name).collect()
 }
 
-/// The names in backquotes, with commas.
+/// The names in backquotes, separated by commas.
 pub fn named(models: &[&str]) -> String {
     models.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The refusal of a model that the server does not know, with what the table knows of it: that it is retired, or names
-/// like an unlisted one. Other errors as they are.
+/// Adds known facts to the refusal of an unknown model: its retirement, or similar names. Returns other errors
+/// unchanged.
 pub(crate) fn explained(error: ModelError, provider: &str, model: &str, day: NaiveDate) -> ModelError {
     let ModelError::Refused { status: 404, message } = error else { return error };
     let near = current_near(provider, model, day);
     let near =
-        if near.is_empty() { String::new() } else { format!("; current models with names like it: {}", named(&near)) };
+        if near.is_empty() { String::new() } else { format!("; current models with similar names: {}", named(&near)) };
     let note = match facts(provider, model) {
         Some(facts) => match facts.retires.filter(|retires| *retires <= day) {
             Some(retired) => format!(" (`{model}` was retired on {retired}{near})"),
             None => String::new(),
         },
         None if near.is_empty() => String::new(),
-        None => format!(" (no model `{model}` of {provider} is known{near})"),
+        None => format!(" (`{model}` is not a known model of {provider}{near})"),
     };
     ModelError::Refused { status: 404, message: message + &note }
 }
@@ -75,8 +75,8 @@ mod tests {
     fn a_model_that_is_not_found_is_explained() {
         let not_found = |status| ModelError::Refused { status, message: "no such model".to_owned() };
         let said = |provider, model| explained(not_found(404), provider, model, day()).to_string();
-        insta::assert_snapshot!(said("openai", "gtp-4o"), @"the request was refused (404): no such model (no model `gtp-4o` of openai is known; current models with names like it: `gpt-4o`, `gpt-4o-mini`, `gpt-4.1`)");
-        insta::assert_snapshot!(said("openai", "gpt-4-0613"), @"the request was refused (404): no such model (`gpt-4-0613` was retired on 2026-10-23; current models with names like it: `gpt-4o`, `gpt-4.1`, `gpt-5.4`)");
+        insta::assert_snapshot!(said("openai", "gtp-4o"), @"the request was refused (404): no such model (`gtp-4o` is not a known model of openai; current models with similar names: `gpt-4o`, `gpt-4o-mini`, `gpt-4.1`)");
+        insta::assert_snapshot!(said("openai", "gpt-4-0613"), @"the request was refused (404): no such model (`gpt-4-0613` was retired on 2026-10-23; current models with similar names: `gpt-4o`, `gpt-4.1`, `gpt-5.4`)");
         assert_eq!(said("openai", "gpt-4o"), not_found(404).to_string());
         assert_eq!(said("local", "gpt-4"), not_found(404).to_string());
         assert_eq!(explained(not_found(400), "openai", "gtp-4o", day()), not_found(400));

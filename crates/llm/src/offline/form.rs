@@ -1,4 +1,4 @@
-//! Answers as JSON: what the task has to say, in the shape that the schema asks for.
+//! JSON answers: the task's contents in the shape of the schema.
 
 use serde_json::{Value, json};
 
@@ -8,19 +8,18 @@ use super::script::{part, point_in};
 use super::task::{PlayedAgent, TEXTS};
 use super::text::{ListedPoint, listed};
 
-/// The score that everybody gets where a protocol cannot go on without one.
+/// The score for everybody where a protocol requires one.
 const EQUAL: u8 = 50;
 
 impl<'a> PlayedAgent<'a> {
-    /// An instance of `schema`: the values of the task at hand by the names of the properties, neutral ones for the
-    /// rest.
+    /// An instance of `schema`: the task's values by the names of properties, neutral values for the rest.
     pub(super) fn form(&self, schema: &Value) -> Value {
         let (judge, verdict) = (part("Judge"), part("verdict"));
         let numbers = |count: usize, row: fn(usize) -> Value| (1..=count).map(row).collect::<Value>();
         let unweighed = judge.get("unweighed");
         let known = match self.task {
             "clarify" => {
-                // Once; and the judge, who asks a second time, has no question.
+                // Only once; a judge that asks again has no questions.
                 let question = self.part.get("ask");
                 let is_asked = self.prompt.of_kinds(&["question"]).any(|asked| asked.text.trim() == question);
                 let asked = json!([{ "id": "q1", "text": question }]);
@@ -50,7 +49,7 @@ impl<'a> PlayedAgent<'a> {
                 json!({ "decisions": numbers(decisions.len(), row) })
             }
             "mark the kinds of argument" => {
-                // The prepared critiques rebut, and the prepared texts rest on the problem.
+                // Canned critiques rebut, and canned texts rest on the problem.
                 let kinds = self
                     .prompt
                     .of_kinds(&["contribution"])
@@ -59,7 +58,7 @@ impl<'a> PlayedAgent<'a> {
                 json!({ "texts": (1..).zip(kinds).map(row).collect::<Vec<_>>() })
             }
             "assess" => self.assessment(self.at_hand().text),
-            // Evaluators may have prompts of their own; what they are asked for shows in the schema.
+            // Evaluators may have their own prompts; the schema shows the requested scores.
             _ if schema.to_string().contains("\"functional_completeness\"") => {
                 json!({ "score": null, "overall_score": null, "reasoning": unweighed })
             }
@@ -69,14 +68,14 @@ impl<'a> PlayedAgent<'a> {
         instance("", schema, &known)
     }
 
-    /// The text to choose, after its label: nobody weighed them, so the seed decides, and all voters agree.
+    /// The text to choose and its label: the seed decides, and all voters agree.
     pub(super) fn chosen(&self) -> Option<(&'a str, &'a str)> {
         let rank = |text: &Fenced| mixed(self.seed, text.text);
         let chosen = self.prompt.of_kinds(&TEXTS).max_by_key(rank)?;
         Some((chosen.title.rsplit(' ').next()?, chosen.text))
     }
 
-    /// What there is to say of a solution; no confidence.
+    /// The assessment of a solution, without a confidence.
     pub(super) fn assessment(&self, solution: &str) -> Value {
         let get = |name| part("Judge").get(name);
         let all = |name| get(name).split(" | ").map(Value::from).collect::<Value>();
@@ -93,7 +92,7 @@ impl<'a> PlayedAgent<'a> {
             "openQuestions": all("open"),
             "rulings": self.points(true).iter().map(|point| self.ruling(point, solution)).collect::<Value>(),
             "title": "",
-            // One that is absent would be asked for again.
+            // If absent, it would be requested again.
             "confidence": "none",
         });
         if let Some(values) = assessment.as_object_mut() {
@@ -123,7 +122,7 @@ impl<'a> PlayedAgent<'a> {
     }
 }
 
-/// An instance of a schema, which stands under this name: what is known of that, as far as the schema allows it.
+/// An instance of the schema with this name: the known value, as far as the schema allows it.
 fn instance(name: &str, schema: &Value, known: &Value) -> Value {
     let allowed = schema.get("enum").and_then(Value::as_array);
     let value = known.get(name).filter(|value| allowed.is_none_or(|allowed| allowed.contains(value)));
@@ -131,13 +130,13 @@ fn instance(name: &str, schema: &Value, known: &Value) -> Value {
         return value.clone();
     }
     let properties = |of: &Value| of.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
-    // Of several types the first is the one that says something.
+    // The first of several types is the informative one.
     match schema.get("type").and_then(|kind| kind.get(0).unwrap_or(kind).as_str()).unwrap_or_default() {
         "object" => {
             let values = properties(schema).into_iter().map(|(name, of)| (name.clone(), instance(&name, &of, known)));
             values.collect()
         }
-        // A row for each of the names that its rows may have.
+        // A row for each name in the rows' enum.
         "array" => {
             let rows = properties(&schema["items"]);
             let names = rows.iter().find_map(|(key, of)| Some((key, of.get("enum")?.as_array()?)));

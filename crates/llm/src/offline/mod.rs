@@ -1,9 +1,8 @@
-//! The offline provider: a prepared debate where no model can or shall be called.
+//! The offline provider: a canned debate without a model.
 //!
-//! It works from a request as any model does: it takes the task from the prompt's headings and the form of the answer
-//! from the schema, and puts the problem's own words into sentences that were written beforehand. It says that it is a
-//! rehearsal, and claims no confidence. What it says depends on the request and a seed; it reads no file, clock or
-//! environment, and calls no tool.
+//! It works from requests like any model: it finds the task in the prompt's headings and the form of the answer in the
+//! schema, and inserts words of the problem into canned sentences. It says that it is a rehearsal, and states no
+//! confidence. Its answers depend on the request and a seed; it reads no file, clock or environment, and calls no tool.
 
 mod form;
 mod prompt;
@@ -29,14 +28,14 @@ use super::{ChatModel, FailedAttempt, Listener, Live, ModelError, Reply, Request
 /// The name of the offline provider's model.
 pub const MODEL: &str = "rehearsal";
 
-/// How the offline provider behaves beside what it says.
+/// The behaviour of the offline provider.
 #[derive(Debug, Clone, Default)]
 pub struct OfflineOptions {
     /// Breaks ties in votes and varies the latency.
     pub seed: u64,
-    /// How long an answer takes on average; each takes 0.5 to 1.5 times that, the same for the same request.
+    /// The average time of an answer; each takes 0.5 to 1.5 times that, determined by the request.
     pub latency: Duration,
-    /// Every n-th request fails like a server's error 500; none when absent.
+    /// Every nth request fails like a server's error 500; `None` for no failures.
     pub fail_every: Option<NonZeroU32>,
 }
 
@@ -48,12 +47,12 @@ pub struct OfflineProvider {
 }
 
 impl OfflineProvider {
-    /// A provider that has not been asked yet.
+    /// A new provider.
     pub fn new(options: OfflineOptions) -> Self {
         Self { options, requests: AtomicU64::new(0) }
     }
 
-    /// An answer, or a failure where one is due. The listener hears it in the time that it takes.
+    /// An answer, or a failure if one is due. The listener receives it over its latency.
     async fn answer(&self, request: &Request, listener: &dyn Listener) -> Result<Reply, FailedAttempt> {
         let latency = self.latency(&request.prompt);
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
@@ -68,7 +67,7 @@ impl OfflineProvider {
             None => agent.text(),
         };
         speak(&text, latency, listener).await;
-        // Nothing was read or written by a model, and nothing is billed.
+        // No model read or wrote anything, and nothing is billed.
         Ok(Reply {
             text,
             served_model: Some(MODEL.to_owned()),
@@ -91,8 +90,8 @@ impl ChatModel for OfflineProvider {
     }
 }
 
-/// A number that a text and the seed decide: FNV-1a, which unlike the standard library's hashers is the same in every
-/// release, and the last steps of `SplitMix64`, so that similar texts do not give similar numbers.
+/// A number derived from a text and the seed: FNV-1a, which is stable across releases unlike the standard library's
+/// hashers, and the last steps of `SplitMix64`, so that similar texts give different numbers.
 fn mixed(seed: u64, text: &str) -> u64 {
     let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = seed ^ text.bytes().fold(0xcbf2_9ce4_8422_2325, fnv);
@@ -101,7 +100,7 @@ fn mixed(seed: u64, text: &str) -> u64 {
     hash ^ (hash >> 31)
 }
 
-/// Says `text` word by word, in that time.
+/// Sends `text` word by word over that time.
 async fn speak(text: &str, time: Duration, listener: &dyn Listener) {
     if time.is_zero() {
         return;

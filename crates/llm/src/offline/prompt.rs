@@ -1,10 +1,10 @@
 //! The structure of a prompt: headings outside of fences, and the fenced texts under them.
 //!
-//! Fenced text is never searched for structure, so nothing that an agent wrote can pass for a part of the prompt.
+//! Fenced text is not searched for structure, so no agent's text can pose as a part of the prompt.
 
 use std::mem::replace;
 
-/// A fenced text: the nearest heading of the first or second level above it, what its fence calls it, and the text.
+/// A fenced text: the nearest heading of level one or two above it, its info string, and the text.
 #[derive(Default, Clone, Copy)]
 pub(super) struct Fenced<'a> {
     pub(super) title: &'a str,
@@ -12,7 +12,7 @@ pub(super) struct Fenced<'a> {
     pub(super) text: &'a str,
 }
 
-/// A heading of the first two levels and all up to the next one. What stands before the first heading has no title.
+/// A heading of level one or two and everything up to the next one. Text before the first heading has no title.
 #[derive(Default)]
 pub(super) struct PromptSection<'a> {
     pub(super) title: &'a str,
@@ -49,7 +49,7 @@ pub(super) fn sections(text: &str) -> Vec<PromptSection<'_>> {
     sections
 }
 
-/// A prompt, as its sections.
+/// A prompt divided into sections.
 pub(super) struct PromptSections<'a>(pub(super) Vec<PromptSection<'a>>);
 
 impl<'a> PromptSections<'a> {
@@ -61,7 +61,7 @@ impl<'a> PromptSections<'a> {
         self.texts().filter(move |text| kinds.contains(&text.kind))
     }
 
-    /// What follows `label` in the last heading that begins with it, and its section; nothing where there is none.
+    /// The rest of the last heading that begins with `label`, and its section; empty if there is none.
     pub(super) fn named(&self, label: &str) -> (&'a str, &'a str) {
         let named = |section: &PromptSection<'a>| Some((section.title.strip_prefix(label)?.trim(), section.whole));
         self.0.iter().rev().find_map(named).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The prepared debate as `prompts/offline` has it, and the words of the problem that go into its sentences.
+//! The canned debate in `prompts/offline`, and the words of the problem that fill its sentences.
 
 use std::sync::LazyLock;
 
@@ -8,37 +8,36 @@ use dialectic_base::problem::states_major_requirement;
 const DEBATE: &str = include_str!("../../../../prompts/offline/debate.md");
 const MOTION: &str = include_str!("../../../../prompts/offline/motion.md");
 
-/// Characters of the problem that a sentence quotes, and requirements that a text lists.
+/// The quoted characters of the problem, and the requirements that a text lists.
 const QUOTED: usize = 120;
 const REQUIREMENTS: usize = 8;
 
-/// A part in the debate, with its lines and the points that it raises; or such a point, from the criticism to the
-/// ruling.
+/// A part of the debate with its lines and points; or a point, from the criticism to the ruling.
 pub(super) struct PreparedPart {
     /// No other has the same.
     pub(super) title: &'static str,
     /// The criticism, from its severity to its remedy.
     pub(super) text: &'static str,
-    /// The section that a point changes, and the inserted text; empty where nothing is.
+    /// The section that a point changes, and the inserted text; possibly empty.
     pub(super) section: &'static str,
     pub(super) change: &'static str,
     pub(super) points: Vec<PreparedPart>,
     body: &'static str,
 }
 
-/// Those who write and criticise; the judge and its checkers; the sides of a motion.
+/// The parts of writers and critics, of the judge and its checkers, and of the sides of a motion.
 static PARTS: LazyLock<Vec<PreparedPart>> = LazyLock::new(|| {
     [DEBATE, MOTION].iter().flat_map(|text| text.split("\n## ").skip(1)).map(PreparedPart::read).collect()
 });
 
-/// The part of this title, else one of the debate's that follows from the title.
+/// The part with this title, else one derived from the title.
 pub(super) fn part(title: &str) -> &'static PreparedPart {
     let known = PARTS.iter().position(|part| part.title == title);
     let other = usize::try_from(super::mixed(0, title)).unwrap_or_default() % debaters().count();
     &PARTS[known.unwrap_or(other)]
 }
 
-/// The parts of those who write and criticise.
+/// The parts of writers and critics.
 pub(super) fn debaters() -> impl Iterator<Item = &'static PreparedPart> {
     PARTS.iter().take_while(|part| part.title != "Judge")
 }
@@ -59,13 +58,13 @@ impl PreparedPart {
         part
     }
 
-    /// The value of its line `name: …`; nothing where there is none.
+    /// The value of its line `name: …`; empty if there is none.
     pub(super) fn get(&self, name: &str) -> &'static str {
         self.body.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).unwrap_or_default()
     }
 }
 
-/// What the texts quote of a problem: its first sentence, and its major requirements.
+/// The quoted words of a problem: its first sentence and its major requirements.
 pub(super) struct ProblemWords {
     name: String,
     pub(super) requirements: Vec<String>,
@@ -83,7 +82,7 @@ impl ProblemWords {
         Self { name: sentences.into_iter().next().unwrap_or_else(|| "the problem".to_owned()), requirements }
     }
 
-    /// `template` with the problem's words in place. One pass: they are text.
+    /// `template` filled with the problem's words in one pass, so that they are never expanded.
     pub(super) fn fill(&self, template: &str) -> String {
         let mut parts = template.split('{');
         let mut filled = parts.next().unwrap_or_default().to_owned();
@@ -102,7 +101,7 @@ pub(super) fn quotable(text: &str) -> String {
     let line = line.trim_start_matches(['#', '-', '+', '•', ' ']).trim_end_matches(['.', ';', '。', ' ']);
     match truncate(line, QUOTED) {
         cut if cut.len() == line.len() => line.to_owned(),
-        // A language without spaces has no words to cut at.
+        // A language without spaces has no word boundaries.
         cut => format!("{}…", cut.rsplit_once(' ').map_or(cut, |(words, _)| words)),
     }
 }

@@ -1,11 +1,11 @@
-//! Speeches for and against a motion, or of those who take no side: the unused parts of the script.
+//! Speeches for and against a motion, or without a side: the unused parts of the script.
 
 use super::script::{PreparedPart, debaters, part};
 use super::task::PlayedAgent;
 use super::text::{numbered, paragraphs};
 
 impl PlayedAgent<'_> {
-    /// What is said in turn.
+    /// The next speech.
     pub(super) fn speech(&self) -> String {
         let side = self.prompt.named("Your side").1;
         let said = match ["for", "against"].map(|name| side.contains(&format!("You speak {name} the motion"))) {
@@ -25,7 +25,7 @@ impl PlayedAgent<'_> {
         let all = |side: &str, name: &str| -> Vec<String> {
             self.problem.fill(part(side).get(name)).split(" | ").map(str::to_owned).collect()
         };
-        // Only what the other side did say is answered.
+        // Answers only what the other side said.
         let to = |name: &str, answer: &str| {
             let said = all(other, name).into_iter().zip(all(own, answer)).filter(|(said, _)| self.is_said(said));
             said.map(|(_, answer)| answer).collect::<Vec<_>>()
@@ -42,7 +42,7 @@ impl PlayedAgent<'_> {
         }
     }
 
-    /// Somebody who takes no side speaks from its role, and takes up what was said last.
+    /// A speaker without a side speaks from its role, and responds to the last speech.
     fn of_no_side(&self) -> String {
         let filled = |text: &str| self.problem.fill(text);
         let line = |name: &str, text: &str| filled(&format!("{} {text}", part("neither").get(name)));

@@ -1,7 +1,7 @@
-//! What a request asks for, and the prepared answer: texts, criticism, answers to it, the check, the final.
+//! The request's task and its canned answer: texts, criticism, replies, the check, the final text.
 //!
-//! All of it comes down to one question: does a text hold what a point would change in it? A critic raises its points
-//! against a text that lacks the change, an author puts it in or says why not, a check looks whether it is there.
+//! All tasks depend on one question: does a text contain the change that a point demands? A critic raises points
+//! against texts without it, an author adds it or rejects it, and a checker looks for it.
 
 use super::prompt::{Fenced, PromptSections, sections};
 use super::script::{PreparedPart, ProblemWords, debaters, part, point_in, quotable};
@@ -11,19 +11,19 @@ use super::text::{
 
 /// Solutions by any author.
 pub(super) const TEXTS: [&str; 5] = ["text", "draft", "solution", "proposal", "candidate"];
-/// What no agent wrote as its text.
+/// Labels of texts that no agent wrote.
 const BESIDE: [&str; 8] =
     ["problem", "question", "answer", "points", "critique", "attachment", "material", "follow-up"];
 
-/// Who is asked, with all that the prompt gives.
+/// The called agent, with everything in its prompt.
 pub(super) struct PlayedAgent<'a> {
     pub(super) prompt: PromptSections<'a>,
-    /// What is to be done, as the prompt's heading says, and all that it says about it.
+    /// The task in the prompt's heading, and its description.
     pub(super) task: &'a str,
     brief: &'a str,
     pub(super) problem: ProblemWords,
     pub(super) part: &'static PreparedPart,
-    /// What breaks ties.
+    /// The seed for ties.
     pub(super) seed: u64,
 }
 
@@ -35,7 +35,7 @@ impl<'a> PlayedAgent<'a> {
         Self { part: part(prompt.named("Your role:").0), prompt, task, brief, problem, seed }
     }
 
-    /// The answer where free text is wanted. None is empty: that would count as a failure.
+    /// A free-text answer. Never empty: that would count as a failure.
     pub(super) fn text(&self) -> String {
         let text = match self.task {
             "propose" | "draft" => self.own_text(),
@@ -60,12 +60,12 @@ impl<'a> PlayedAgent<'a> {
         self.problem.fill(&format!("{start} A model would answer from all that stands here about “{{problem}}”."))
     }
 
-    /// Whether the task asks for something of this name.
+    /// Whether the task mentions this name.
     pub(super) fn names(&self, name: &str) -> bool {
         ["`", "\"", "`## "].iter().any(|mark| self.brief.contains(&format!("{mark}{name}")))
     }
 
-    /// The text that the task names, else the last.
+    /// The text that the task names, else the last one.
     pub(super) fn at_hand(&self) -> Fenced<'a> {
         let texts = || self.prompt.of_kinds(&TEXTS).rev();
         let label = self.brief.split("Text ").nth(1).and_then(|rest| rest.split([' ', ',', '.']).next());
@@ -77,18 +77,18 @@ impl<'a> PlayedAgent<'a> {
         self.prompt.texts().filter(|text| !BESIDE.contains(&text.kind))
     }
 
-    /// The points that the program lists: the points to rule on, or to answer and to look for.
+    /// The listed points: to rule on, to answer, or to verify.
     pub(super) fn points(&self, are_open: bool) -> Vec<ListedPoint> {
         let points = self.prompt.of_kinds(&["points"]).filter(|points| points.title.starts_with("Open ") == are_open);
         points.flat_map(|points| listed(points.text)).collect()
     }
 
-    /// Whether `text` holds what the point would change.
+    /// Whether `text` contains the point's change.
     pub(super) fn holds(&self, text: &str, point: &PreparedPart) -> bool {
         !point.change.is_empty() && text.contains(&self.problem.fill(point.change))
     }
 
-    /// `text` with what the point would change: in place of what it replaces, else as an item of its section.
+    /// `text` with the point's change: in place of the replaced part, else as a new item of its section.
     fn changed(&self, text: &str, point: &PreparedPart) -> String {
         let (replaced, change) = (point.get("replaces"), self.problem.fill(point.change));
         if change.is_empty() || text.contains(&change) {
@@ -106,7 +106,7 @@ impl<'a> PlayedAgent<'a> {
         paragraphs([own, self.decisions(), COLOPHON.to_owned()])
     }
 
-    /// The text of a part, as it stands at the beginning.
+    /// The initial text of a part.
     fn written(&self, part: &PreparedPart) -> String {
         let get = |name| self.problem.fill(part.get(name));
         let met =
@@ -122,7 +122,7 @@ impl<'a> PlayedAgent<'a> {
         ])
     }
 
-    /// The section of decisions, where the task wants one: the first steps of its own plan and of the shown ones.
+    /// The section of decisions, if requested: the first steps of its own plan and of the shown ones.
     fn decisions(&self) -> String {
         if !self.names(DECISIONS) {
             return String::new();
@@ -135,7 +135,7 @@ impl<'a> PlayedAgent<'a> {
         section(DECISIONS, &steps.collect::<Vec<_>>().join("\n"))
     }
 
-    /// A look at earlier points, or what the part holds against a text: the script has nothing new after that.
+    /// A recheck of earlier points, or the part's points against a text: the script has nothing new after that.
     pub(super) fn criticism(&self, text: &str, earlier: &[ListedPoint]) -> String {
         if earlier.is_empty() {
             return self.objections(self.part.points.iter().filter(|point| !self.holds(text, point)));
@@ -159,7 +159,7 @@ impl<'a> PlayedAgent<'a> {
         if points.is_empty() { "No objections.".to_owned() } else { points }
     }
 
-    /// What one lens finds in the draft.
+    /// One lens's findings in the draft.
     fn check(&self) -> String {
         let draft = self.at_hand().text;
         let lens = self.brief.lines().find_map(|line| line.strip_prefix("Lens: ")).unwrap_or_default().trim();
@@ -175,7 +175,7 @@ impl<'a> PlayedAgent<'a> {
         paragraphs([section("Accepted points", &accepted.join("\n")), found])
     }
 
-    /// The own text, or the draft, with every point taken up or answered in a section of this heading.
+    /// Its own text, or the draft, with every point adopted or answered in a section with this heading.
     fn revision(&self, heading: &str) -> String {
         let own = self.at_hand().text;
         let own = if own.is_empty() { self.own_text() } else { own.to_owned() };
@@ -188,7 +188,7 @@ impl<'a> PlayedAgent<'a> {
         }
     }
 
-    /// `text` with the changes of the listed points, and only its solution; and an answer to each point.
+    /// The solution in `text` with the changes of the listed points; and an answer to each point.
     fn answered(&self, text: &str) -> (String, String) {
         let mut text = solution_in(text);
         let answer = |ListedPoint { number, text: listed }: &ListedPoint| {
@@ -212,7 +212,7 @@ impl<'a> PlayedAgent<'a> {
         (text, answers.join("\n"))
     }
 
-    /// The judge's draft: its own text, or the base where it amends one, with what the texts hold and a planted fault.
+    /// The judge's draft: its own text, or the amended base, with the contents of the texts and a planted fault.
     fn solution(&self) -> String {
         let base = if self.names("base") { self.chosen().map_or("", |(_, text)| text) } else { self.at_hand().text };
         let is_amended = self.task != "synthesise" && !base.is_empty();
@@ -235,7 +235,7 @@ impl<'a> PlayedAgent<'a> {
     }
 }
 
-/// The fault in the draft.
+/// The planted fault of the draft.
 fn planted() -> &'static str {
     part("Judge").points.first().map_or("", |point| point.get("replaces"))
 }

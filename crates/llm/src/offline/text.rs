@@ -1,20 +1,20 @@
-//! The texts of a debate, taken apart: their sections, and the points that are listed in them.
+//! Splits the texts of a debate into sections and listed points.
 
 use super::prompt::sections;
 
-/// What texts say of themselves.
+/// The texts' notice about themselves.
 pub(super) const COLOPHON: &str = "*Rehearsal: this text was prepared beforehand, and no model was called.*";
 pub(super) const DECISIONS: &str = "Decisions";
 pub(super) const RESPONSE: &str = "Response to critiques";
 pub(super) const CHECKED: &str = "Response to the check";
 
-/// A point as a prompt lists it: what an answer calls it, such as `2.7` or `D3`, and what became of it.
+/// A point as a prompt lists it: its number, such as `2.7` or `D3`, and its history.
 pub(super) struct ListedPoint {
     pub(super) number: String,
     pub(super) text: String,
 }
 
-/// The points of a list: each begins with its number, `- 2.7 …` or `1. …`, and goes on to the next.
+/// The points of a list: each begins with its number, `- 2.7 …` or `1. …`, and ends at the next.
 pub(super) fn listed(text: &str) -> Vec<ListedPoint> {
     let mut points: Vec<ListedPoint> = Vec::new();
     for line in text.lines() {
@@ -30,14 +30,14 @@ pub(super) fn listed(text: &str) -> Vec<ListedPoint> {
     points
 }
 
-/// The solution in a text: without what it says of itself, its answers to points, and the assessment below it.
+/// The solution in a text, without its notice, its replies to points, and the assessment.
 pub(super) fn solution_in(text: &str) -> String {
     let text = text.split("\n---\n\n## Judge Assessment").next().unwrap_or_default().replace(COLOPHON, "");
     let kept = sections(&text).into_iter().filter(|section| ![RESPONSE, CHECKED, DECISIONS].contains(&section.title));
     kept.map(|section| section.whole).collect::<String>().trim().to_owned()
 }
 
-/// `text` with an item at the end of a section, which is made where it is missing.
+/// `text` with an item added to a section, which is created if missing.
 pub(super) fn with_item(text: &str, heading: &str, item: &str) -> String {
     let mut sections: Vec<_> = sections(text).into_iter().map(|one| (one.title, one.whole.trim().to_owned())).collect();
     match sections.iter_mut().find(|(title, _)| *title == heading) {
@@ -50,7 +50,7 @@ pub(super) fn with_item(text: &str, heading: &str, item: &str) -> String {
     paragraphs(sections.into_iter().map(|(_, whole)| whole))
 }
 
-/// A section; nothing when nothing stands in it.
+/// A section; empty without a body.
 pub(super) fn section(heading: &str, body: &str) -> String {
     if body.is_empty() { String::new() } else { format!("## {heading}\n\n{body}") }
 }

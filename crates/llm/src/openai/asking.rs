@@ -1,5 +1,5 @@
-//! One question, asked in the way that its model understands: the API, and the omitted features. What is found out on
-//! the way is remembered for the run, and each thing is found out once.
+//! Asks a question in the way that its model supports: the API, and omitted features. Findings are remembered for the
+//! run, and each is found only once.
 
 use std::borrow::Cow;
 
@@ -10,21 +10,21 @@ use super::failure::Refusal;
 use super::schema::{Schemas, is_ignored};
 use super::{Charge, OpenAiClient, RequestFailure};
 
-/// How often one question is put: each time but the first something was found out, and there is less than that to find.
+/// The maximum number of requests per question: each repetition follows a finding, and there are fewer findings.
 const MOST_TURNS: usize = 10;
 
-/// Whether a refusal is about the API, as far as can be told.
+/// Whether a refusal is about the API.
 enum RefusalCause {
-    /// There is no Responses API.
+    /// The Responses API does not exist.
     Lacking,
-    /// There may be none; the other one is worth a try.
+    /// It may not exist; the other one is worth a try.
     Doubtful,
     /// It is about something else.
     Elsewhere,
 }
 
 impl OpenAiClient {
-    /// Asks by the API that the model is known to be reached by, or finds out.
+    /// Asks with the model's known API, or finds it out.
     pub(super) async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
         let _probe = self.known.await_turn(&request.model).await;
         self.by_either(request, live).await.map_err(RequestFailure::into_failed)
@@ -72,11 +72,11 @@ impl OpenAiClient {
             // A server that judges the request has the API.
             known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Chat)));
         } else if !second.is_transient() || matches!(second, RequestFailure::Foreign(_)) {
-            // It was tried, once: what answers with something else by either API may be paid for twice.
+            // Tried only once: an unsuitable answer by either API may be billed twice.
             known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Responses)));
         }
-        // The cause is told of where one of them names it; otherwise a figure that may be billed. Whichever is told of,
-        // what is still to be charged is the second.
+        // Reports the failure that names the cause, otherwise the one that may be billed. The remaining charge is
+        // always the second.
         let told_first = |first: bool, second: bool| (first != second).then_some(first);
         let is_first = told_first(first.names_cause(), second.names_cause())
             .or_else(|| told_first(first.may_be_billed(), second.may_be_billed()))
@@ -84,8 +84,8 @@ impl OpenAiClient {
         Err(if is_first { first.charged_as(&second) } else { second })
     }
 
-    /// What `failure` says of the Responses API, which has not answered for the model yet. A missing API of the server
-    /// or the model is remembered at once.
+    /// What `failure` says about the Responses API, which has not answered for the model yet. A missing API is
+    /// remembered at once.
     fn verdict(&self, failure: &RequestFailure, request: &Request, live: Live<'_>) -> RefusalCause {
         let serves = self.known.serves_responses();
         let refusal = match failure {
@@ -101,7 +101,7 @@ impl OpenAiClient {
         let doubtful = match refusal.status {
             _ if serves || refusal.is_about_the_request() => false,
             400 | 404 | 405 | 422 | 501 => true,
-            // A server that fails is asked once more before its API is doubted, unless it is asked but once more.
+            // A failing server gets a second request before its API is doubted, unless only one repetition is allowed.
             500 => live.attempt == 2 || live.further.is_some_and(Further::repeats_once),
             200..=299 => !refusal.in_answer,
             _ => false,
@@ -109,8 +109,8 @@ impl OpenAiClient {
         if doubtful { RefusalCause::Doubtful } else { RefusalCause::Elsewhere }
     }
 
-    /// Asks by `api`, and again without what the model turns out not to take. While it `is_open` whether the server has
-    /// that API at all, a refusal without a reason is no reason to do without a schema, unless the server failed.
+    /// Asks with `api`, and again without features that the model rejects. While it `is_open` whether the server has
+    /// the API, an unexplained refusal does not remove the schema, unless the server failed.
     async fn by(&self, api: Api, request: &Request, live: Live<'_>, is_open: bool) -> Result<Reply, RequestFailure> {
         let (known, model) = (&self.known, &request.model);
         let mut request = Cow::Borrowed(request);
@@ -129,7 +129,7 @@ impl OpenAiClient {
             let RequestFailure::Refused(refusal, _) = &failure else { return Err(failure) };
             if let Some(adjustment) = adjustment(refusal, &request, api, capabilities).filter(|_| turns < MOST_TURNS) {
                 known.update(model, |capabilities| capabilities.apply(adjustment));
-                // A server that argues about parameters has the API; nobody need wait for the next try to know.
+                // A server that complains about parameters has the API, so others need not wait.
                 known.settle(api);
                 charge(&failure, live, &mut request).await?;
                 continue;
@@ -137,7 +137,7 @@ impl OpenAiClient {
             let may_be_streaming = capabilities.streaming != Streaming::Never && refusal.may_be_about_streaming();
             let may_be_the_schema = request.answer.is_some()
                 && capabilities.schemas != Schemas::None
-                // Another call may have had its schema taken while this one was under way.
+                // Another call may have had its schema accepted meanwhile.
                 && known.capabilities(model).schema_doubts > 0
                 && !known.serves_responses()
                 && refusal.may_be_about_a_schema()
@@ -158,8 +158,8 @@ impl OpenAiClient {
                     Err(other) => failure = failure.charged_as(&other),
                 }
             }
-            // As with the API, a server that fails is asked once more before its streams are doubted, unless it is
-            // asked but once more; and first the API.
+            // A failing server gets a second request before its streams are doubted, unless only one repetition is
+            // allowed; the API is doubted first.
             let is_again = live.attempt > 1 || live.further.is_some_and(Further::repeats_once);
             if !is_open && is_again && may_be_streaming && known.may_fail_on_streams() {
                 let whole = Capabilities { streaming: Streaming::Never, ..known.capabilities(model) };
@@ -179,7 +179,7 @@ impl OpenAiClient {
         }
     }
 
-    /// Remembers that a schema was taken, or that it was not heeded.
+    /// Remembers that a schema was accepted, or ignored.
     fn note_schema(&self, api: Api, request: &Request, capabilities: Capabilities, reply: &Reply) {
         let Some(answer) = request.answer.as_deref().filter(|_| capabilities.schemas != Schemas::None) else { return };
         self.known.update(&request.model, |capabilities| capabilities.schema_doubts = 0);
@@ -192,8 +192,8 @@ impl OpenAiClient {
     }
 }
 
-/// Charges a request that failed before another of the same attempt is sent, where it may be on the bill: money was set
-/// aside for one. The next may have another output limit.
+/// Charges a failed request before another one of the same attempt, if it may be billed: the reservation was for one.
+/// The next may have another output limit.
 async fn charge(
     failure: &RequestFailure,
     live: Live<'_>,
@@ -209,7 +209,7 @@ async fn charge(
     Ok(())
 }
 
-/// What a refusal tells about the model, if it concerns something that can be omitted or renamed.
+/// The adjustment that a refusal implies, if it concerns something that can be omitted or renamed.
 fn adjustment(refusal: &Refusal, request: &Request, api: Api, capabilities: Capabilities) -> Option<Adjustment> {
     if let Some(answer) = request.answer.as_deref().filter(|_| capabilities.schemas != Schemas::None) {
         let less = capabilities.schemas.without_refused(answer, |keyword| refusal.refuses_keyword(keyword));
@@ -265,7 +265,7 @@ impl RequestFailure {
         }
     }
 
-    /// The same failure after it was charged, to be charged with what `other` took.
+    /// The same failure with the charge of `other`.
     fn charged_as(self, other: &Self) -> Self {
         let FailedAttempt { usage, may_be_billed, .. } = other.to_failed();
         match self {
@@ -292,8 +292,8 @@ impl RequestFailure {
         self.to_failed().may_be_billed
     }
 
-    /// Whether it may be for the API that there is no answer, where another one is known to give them: everything but
-    /// that there was no time for one.
+    /// Whether the API may have caused the failure, if another one is known to answer: true for everything but a
+    /// time-out.
     fn speaks_against_the_api(&self) -> bool {
         match self {
             Self::Foreign(_) => true,
@@ -302,7 +302,7 @@ impl RequestFailure {
         }
     }
 
-    /// Whether the path is not there.
+    /// Whether the path does not exist.
     fn lacks_route(&self) -> bool {
         matches!(self, Self::Refused(refusal, _) if matches!(refusal.status, 404 | 405 | 501))
     }

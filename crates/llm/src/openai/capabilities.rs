@@ -1,4 +1,4 @@
-//! What a model can do, as far as is known: found out while it is used, so that nothing is refused twice.
+//! Known capabilities of models: found out in use, so that nothing is refused twice.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,14 +20,14 @@ pub(super) enum Api {
     Chat,
 }
 
-/// The name of the field that limits the output of Chat Completions: OpenAI renamed it, its imitators kept the old one.
+/// The name of the output limit in Chat Completions: OpenAI renamed it, compatible servers kept the old one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LimitField {
     MaxCompletionTokens,
     MaxTokens,
 }
 
-/// Who it is that cannot be reached by the Responses API.
+/// Who lacks the Responses API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     Server,
@@ -37,59 +37,59 @@ pub(super) enum Missing {
 /// How a model streams its answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Streaming {
-    /// With its token counts at the end, for which Chat Completions have to be asked.
+    /// With token counts at the end, which Chat Completions must request.
     WithUsage,
-    /// Without being asked for token counts.
+    /// Without requesting token counts.
     Bare,
     /// Not at all.
     Never,
 }
 
-/// What is known of a model on a server.
+/// The known capabilities of a model on a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a finding of its own")]
 pub(super) struct Capabilities {
-    /// The API it is reached by; unknown until it answered, or its server turned out to have only one.
+    /// Its API; unknown until it has answered, or its server proved to have only one.
     pub(super) api: Option<Api>,
-    /// How much of a schema for its answer it takes, as far as is known.
+    /// The schema features that it accepts, as far as known.
     pub(super) schemas: Schemas,
-    /// How often a refusal without a reason may still be laid to the schema; never after one was taken.
+    /// How many more unexplained refusals may be attributed to the schema; none after one was accepted.
     pub(super) schema_doubts: u8,
-    /// Whether its server heeds schemas in Chat Completions alone.
+    /// Whether its server obeys schemas only in Chat Completions.
     pub(super) schemas_by_chat: bool,
-    /// Whether it takes a temperature, as far as is known.
+    /// Whether it accepts a temperature, as far as known.
     pub(super) takes_temperature: bool,
-    /// What Chat Completions call its output limit, as far as is known.
+    /// Its field name for the output limit in Chat Completions, as far as known.
     pub(super) limit: LimitField,
-    /// Whether that was found out: it is learned once; otherwise two refused names would alternate.
+    /// Whether the field name is final: otherwise two refused names would alternate.
     pub(super) limit_is_certain: bool,
-    /// How it streams, as far as is known.
+    /// Its kind of streaming, as far as known.
     pub(super) streaming: Streaming,
-    /// Whether its answers begin in the midst of reasoning, as far as is known: streamed text is held back until the
-    /// reasoning has ended, so that nobody sees it.
+    /// Whether its answers begin inside reasoning, as far as known: streamed text is then held back until the reasoning
+    /// has ended.
     pub(super) begins_within: bool,
 }
 
-/// How long calls wait for the finding of the first one. A server that lacks the Responses API says so at once; one
-/// that has it answers when the model is done, and nobody is to wait for that: they go ahead with the same API.
+/// How long calls wait for the first one's finding. A server without the Responses API refuses at once; one with it
+/// answers only when the model is done, so the others proceed with the same API.
 pub(super) const PROBE_TIMEOUT: Duration = Duration::from_millis(250);
-/// The same for a server on this machine, from which a refusal takes no time to arrive.
+/// The same for a local server, whose refusals arrive immediately.
 pub(super) const LOOPBACK_PROBE_TIMEOUT: Duration = Duration::from_millis(20);
 
-/// What is taken for granted of every model on a server, until one of them says otherwise.
+/// Initial assumptions about every model on a server.
 #[derive(Debug, Clone)]
 pub(super) struct Presumed {
     pub(super) api: ApiKind,
     pub(super) limit: LimitField,
     pub(super) streams: bool,
     pub(super) takes_schemas: bool,
-    /// Its name in configurations, for what is known of its models.
+    /// Its name in configurations, for look-ups of its models.
     pub(super) provider: Arc<str>,
     /// Whether it is known to serve the Responses API.
     pub(super) serves_responses: bool,
 }
 
-/// What is known of a server and of each model on it.
+/// The known capabilities of a server and its models.
 pub(super) struct KnownCapabilities {
     presumed: Presumed,
     probe_timeout: Duration,
@@ -99,35 +99,35 @@ pub(super) struct KnownCapabilities {
     streams: Mutex<StreamTrials>,
 }
 
-/// What has been found out of a server that fails where a stream is wished for.
+/// Findings about a server that fails when streams are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct StreamTrials {
-    /// How often a failure may still be laid to the stream; never after one was sent.
+    /// How many more failures may be attributed to streaming; none after a stream arrived.
     left: u8,
-    /// How often an answer came as a whole where a stream had failed just before.
+    /// How often a complete answer followed a failed stream.
     wholes: u8,
 }
 
 impl StreamTrials {
-    /// Once may be chance.
+    /// A single time may be chance.
     const ENOUGH: u8 = 2;
 
     const FIRST: Self = Self { left: 6, wholes: 0 };
 }
 
-/// By which API answers with a schema are asked for.
+/// The API for requests with a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum SchemaRoute {
-    /// By the model's own API, which may turn out to ignore them.
+    /// The model's own API, which may ignore schemas.
     #[default]
     Presumed,
     /// By Chat Completions.
     Chat,
-    /// By that of their model, since the other does no better.
+    /// The model's own API, since the other is no better.
     Settled,
 }
 
-/// Something that a refusal teaches of a model.
+/// A finding about a model from a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Adjustment {
     Schemas(Schemas),
@@ -137,7 +137,7 @@ pub(super) enum Adjustment {
 }
 
 impl Capabilities {
-    /// Heeds a adjustment. None takes back an earlier one.
+    /// Applies an adjustment. Adjustments are never undone.
     pub(super) fn apply(&mut self, adjustment: Adjustment) {
         match adjustment {
             Adjustment::Schemas(schemas) => self.schemas = self.schemas.max(schemas),
@@ -148,19 +148,18 @@ impl Capabilities {
     }
 }
 
-/// What is known of a server.
+/// The state of knowledge about a server's API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Finding {
-    /// Nothing, and nobody is finding out.
+    /// Unknown, and no call is finding out.
     Unknown,
-    /// A call is on its way that will tell.
+    /// A call is finding out.
     Probing,
-    /// It has the Responses API, or has Chat Completions only.
+    /// It has the Responses API, or only Chat Completions.
     Known(Api),
 }
 
-/// The call that finds out for all others. Dropped without a finding, as by a call that failed or was given up, it
-/// leaves the task to the next one.
+/// The call that finds out for all others. Dropping it without a finding passes the task to the next call.
 pub(super) struct CapabilityProbe<'a>(&'a KnownCapabilities);
 
 impl Drop for CapabilityProbe<'_> {
@@ -187,7 +186,7 @@ impl KnownCapabilities {
         }
     }
 
-    /// What is known of `model`.
+    /// The known capabilities of `model`.
     pub(super) fn capabilities(&self, model: &str) -> Capabilities {
         let known = self.models().get(model).copied();
         let mut capabilities = known.unwrap_or_else(|| self.presumed(model));
@@ -201,19 +200,19 @@ impl KnownCapabilities {
         capabilities
     }
 
-    /// Remembers something of `model`.
+    /// Updates the capabilities of `model`.
     pub(super) fn update(&self, model: &Arc<str>, change: impl FnOnce(&mut Capabilities)) {
         let presumed = || self.presumed(model);
         change(self.models().entry(Arc::clone(model)).or_insert_with(presumed));
     }
 
-    /// Remembers that `model` is reached by `api`.
+    /// Remembers the API of `model`.
     pub(super) fn reached(&self, model: &Arc<str>, api: Api) {
         self.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(api)));
         self.settle(api);
     }
 
-    /// Remembers who it was that has no Responses API.
+    /// Remembers who lacks the Responses API.
     pub(super) fn lacks_responses(&self, model: &Arc<str>, lack: Missing) {
         self.update(model, |capabilities| capabilities.api = Some(Api::Chat));
         self.settle(match lack {
@@ -222,8 +221,8 @@ impl KnownCapabilities {
         });
     }
 
-    /// The first call to a server goes ahead and finds out which API it has; the others wait for that, for a short
-    /// time. The call keeps the probe until it has its answer.
+    /// Lets the first call to a server find out its API; the others wait for it briefly. The call keeps the probe until
+    /// its answer.
     pub(super) async fn await_turn(&self, model: &str) -> Option<CapabilityProbe<'_>> {
         let deadline = Instant::now() + self.probe_timeout;
         let mut findings = self.server.subscribe();
@@ -248,13 +247,13 @@ impl KnownCapabilities {
         })
     }
 
-    /// Whether it is a server that is known to have the Responses API.
+    /// Whether the server is known to have the Responses API.
     pub(super) fn serves_responses(&self) -> bool {
         self.presumed.serves_responses
     }
 
-    /// The server did not heed a schema in the Responses API: the next one goes to Chat Completions, where that is ours
-    /// to choose.
+    /// Notes that the Responses API ignored a schema: the next one goes to Chat Completions, unless the configuration
+    /// forbids it.
     pub(super) fn tries_schemas_by_chat(&self) {
         let mut route = self.schema_route();
         let is_free = self.presumed.api == ApiKind::Auto && !self.presumed.serves_responses;
@@ -263,12 +262,12 @@ impl KnownCapabilities {
         }
     }
 
-    /// Chat Completions do no better with schemas, or are not there.
+    /// Notes that Chat Completions handle schemas no better, or do not exist.
     pub(super) fn keeps_schemas_where_they_are(&self) {
         *self.schema_route() = SchemaRoute::Settled;
     }
 
-    /// Whether a failure may be laid to the stream that was wished for; each time that is said counts.
+    /// Whether a failure may be attributed to streaming; each positive answer counts.
     pub(super) fn may_fail_on_streams(&self) -> bool {
         let mut trials = self.stream_trials();
         let may = trials.left > 0;
@@ -276,12 +275,12 @@ impl KnownCapabilities {
         may
     }
 
-    /// An answer came as a whole where a stream had failed. Where that happens again, streams are wished for no more.
+    /// Notes a complete answer after a failed stream. After enough of them, streams are no longer requested.
     pub(super) fn answers_as_a_whole(&self) {
         self.stream_trials().wholes += 1;
     }
 
-    /// The server streams: what it fails on from now on is something else.
+    /// Notes that the server streams: later failures have other causes.
     pub(super) fn streams(&self) {
         *self.stream_trials() = StreamTrials { left: 0, wholes: 0 };
     }
@@ -294,7 +293,7 @@ impl KnownCapabilities {
         self.schemas.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was found first of a server stays: what a single model says later concerns that model.
+    /// Records the first finding about a server; later ones concern single models.
     pub(super) fn settle(&self, api: Api) {
         self.server.send_if_modified(|finding| {
             let open = !matches!(finding, Finding::Known(_));
@@ -318,7 +317,7 @@ impl KnownCapabilities {
             },
             schemas: match (self.presumed.takes_schemas && takes(Feature::Schema), &*self.presumed.provider) {
                 (false, _) => Schemas::None,
-                // Its strict schemas allow no lengths of strings.
+                // Its strict schemas do not allow string lengths.
                 (true, "openai") => Schemas::WithoutLengths,
                 (true, _) => Schemas::Whole,
             },

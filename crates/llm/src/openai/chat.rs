@@ -22,11 +22,11 @@ use super::{ApiAnswer, as_single, strict_format};
 
 pub(super) use chunks::Chunks;
 
-/// Without it the API keeps the token counts of a stream to itself.
+/// Without this option the API omits the token counts of a stream.
 const WITH_USAGE: ChatCompletionStreamOptions =
     ChatCompletionStreamOptions { include_usage: Some(true), include_obfuscation: None };
 
-/// What is sent for a request to a model with these capabilities.
+/// The request body for a model with these capabilities.
 pub(super) fn body(request: &Request, capabilities: Capabilities) -> CreateChatCompletionRequest {
     let tokens = |field| request.max_tokens.filter(|_| capabilities.limit == field);
     #[expect(deprecated, reason = "the servers of others know the output limit by its old name alone")]
@@ -47,7 +47,7 @@ pub(super) fn body(request: &Request, capabilities: Capabilities) -> CreateChatC
     }
 }
 
-/// What all calls of a debate share comes first: providers bill an equal beginning at a fraction.
+/// Shared parts come first: providers discount identical beginnings.
 fn messages(request: &Request) -> Vec<ChatCompletionRequestMessage> {
     let system = ChatCompletionRequestSystemMessage::from(&*request.system);
     let prompt = ChatCompletionRequestUserMessage::from(&*request.prompt);
@@ -57,7 +57,7 @@ fn messages(request: &Request) -> Vec<ChatCompletionRequestMessage> {
             Turn::User(text) => messages.push(ChatCompletionRequestUserMessage::from(text.as_str()).into()),
             Turn::Assistant { text, calls } => {
                 let tool_calls = (!calls.is_empty()).then(|| calls.iter().map(called).collect());
-                // Beside calls an empty text is refused by some.
+                // Some servers refuse empty text beside tool calls.
                 let content = (calls.is_empty() || !text.is_empty()).then(|| text.as_str().into());
                 let message = ChatCompletionRequestAssistantMessage { content, tool_calls, ..Default::default() };
                 messages.push(message.into());
@@ -87,7 +87,7 @@ fn tool(tool: &ToolSpec) -> ChatCompletionTools {
     })
 }
 
-/// An answer; whatever may be absent is.
+/// An answer; all fields are optional.
 #[derive(Deserialize)]
 pub(super) struct ChatAnswer {
     #[serde(default, deserialize_with = "tolerant_list")]
@@ -108,7 +108,7 @@ struct ChatChoice {
     text: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
     finish_reason: Option<String>,
-    /// Where OpenRouter says that the model's own provider failed midway.
+    /// OpenRouter's report of an upstream failure.
     #[serde(default, deserialize_with = "tolerant")]
     error: Option<ErrorField>,
 }

@@ -1,10 +1,10 @@
-//! What a refusal is about, as far as something can be done about it. Servers agree on no codes for this, so that the
-//! words of their messages decide where status, code and parameter do not.
+//! Diagnoses refusals that something can be done about. Servers share no codes for this, so the message decides if
+//! status, code and parameter do not.
 
 use super::capabilities::Missing;
 use super::failure::Refusal;
 
-/// Names of the Responses API in messages, in lower case like all of these.
+/// Names of the Responses API in messages, in lower case.
 const RESPONSES_API: [&str; 6] =
     ["/responses", "responses api", "responses endpoint", "`responses`", "'responses'", "\"responses\""];
 /// Messages about a missing API.
@@ -38,13 +38,13 @@ const NO_ROUTE: [&str; 12] = [
     "request url",
 ];
 
-/// Codes of a request that is longer than the model's context window: OpenAI's, llama.cpp's.
+/// Codes for requests beyond the context window: OpenAI's, llama.cpp's.
 const CONTEXT_CODES: [&str; 2] = ["context_length_exceeded", "exceed_context_size_error"];
-/// What is said of such a request: one or two parts that must be there together.
+/// Messages for such requests: one or two parts that must occur together.
 const CONTEXT_PHRASES: [[&str; 2]; 18] = [
     // OpenAI's Chat Completions, OpenRouter, vLLM, Mistral, DeepSeek and others.
     ["maximum context length", ""],
-    // Proxies that put the code, or the name of their own error, into the message.
+    // Proxies that include the code or their own error name.
     ["context_length_exceeded", ""],
     ["contextwindowexceeded", ""],
     // OpenAI's Responses API, LiteLLM
@@ -58,7 +58,7 @@ const CONTEXT_PHRASES: [[&str; 2]; 18] = [
     // llama.cpp, in its newer and its older versions
     ["context size", "exceed"],
     ["context size", "larger"],
-    // Anthropic, for the input alone and together with the output limit
+    // Anthropic, for the input alone and with the output limit
     ["prompt is too long", ""],
     ["context limit", "exceed"],
     // Google
@@ -76,8 +76,8 @@ const CONTEXT_PHRASES: [[&str; 2]; 18] = [
 ];
 
 impl Refusal {
-    /// Whether the request is longer than the model's context window, whatever the status: some servers and many
-    /// proxies say so with a 500. A rate limit that counts tokens is not that.
+    /// Whether the request exceeds the context window, with any status: some servers and many proxies return 500.
+    /// Excludes rate limits that count tokens.
     pub(super) fn exceeds_context(&self) -> bool {
         let said = self.message.to_lowercase();
         let coded = self.codes.iter().any(|code| CONTEXT_CODES.contains(&code.as_str()));
@@ -85,8 +85,7 @@ impl Refusal {
         coded || !matches!(self.status, 401 | 403 | 429) && says_so()
     }
 
-    /// Whether it says that there is no Responses API, and whether the server or the model lacks it. Anything else that
-    /// may be wrong with the request is not that.
+    /// Whether the Responses API is missing, from the server or the model. Excludes other faults of the request.
     pub(super) fn lacks_responses(&self) -> Option<Missing> {
         let said = self.message.to_lowercase();
         let says = |phrases: &[&str]| phrases.iter().any(|phrase| said.contains(phrase));
@@ -95,7 +94,7 @@ impl Refusal {
             405 | 501 => return Some(Missing::Server),
             404 if self.codes.iter().any(|code| code == "model_not_found") => false,
             404 => without_route || !self.names_missing_model(&said),
-            // A good status: LM Studio's for paths that it does not know.
+            // A success status: LM Studio's for unknown paths.
             400 | 200..=299 => without_route && self.names_no_parameter(&said),
             _ => false,
         };
@@ -110,25 +109,25 @@ impl Refusal {
         self.codes.iter().any(|code| code.contains("model"))
             || self.param.as_deref() == Some("model")
             || said.contains("model")
-            // OpenRouter's word for a model that nobody serves.
+            // OpenRouter's message for a model without servers.
             || said.contains("no endpoints found")
     }
 
-    /// Whether a quota or a balance is used up, also where a proxy has wrapped that into an error of its own.
+    /// Whether a quota or balance is exhausted, even if a proxy has wrapped the error.
     pub(super) fn is_quota(&self) -> bool {
         let markers = ["insufficient_quota", "billing_hard_limit_reached"];
         let said = self.message.to_lowercase();
         markers.iter().any(|marker| said.contains(marker) || self.codes.iter().any(|code| code == marker))
     }
 
-    /// Whether it names the Responses API as what is not there.
+    /// Whether it names the Responses API as missing.
     pub(super) fn speaks_of_responses(&self) -> bool {
         let said = self.message.to_lowercase();
         let says = |phrases: &[&str]| phrases.iter().any(|phrase| said.contains(phrase));
         says(&RESPONSES_API) && says(&NOT_THERE) && says(&["model"])
     }
 
-    /// Whether its reason is known and is not the API: by the other one it would be refused as well.
+    /// Whether its reason is known and not the API: the other one would refuse, too.
     pub(super) fn is_about_the_request(&self) -> bool {
         let said = self.message.to_lowercase();
         let codes = ["model_not_found", "invalid_prompt", "content_filter", "content_policy_violation"];
@@ -142,13 +141,12 @@ impl Refusal {
             || self.refuses_format()
     }
 
-    /// Whether a stream may be behind it though it does not say so: some proxies fail on every stream.
+    /// Whether streaming may be the unstated cause: some proxies fail on every stream.
     pub(super) fn may_be_about_streaming(&self) -> bool {
         self.status == 500 && !self.in_answer && !self.is_about_the_request()
     }
 
-    /// Whether a schema may be behind it though it does not say so: servers that cannot make a grammar of one fail with
-    /// any status.
+    /// Whether a schema may be the unstated cause: servers that cannot turn it into a grammar fail with any status.
     pub(super) fn may_be_about_a_schema(&self) -> bool {
         matches!(self.status, 400 | 415 | 422 | 500 | 501 | 502) && !self.in_answer && !self.is_about_the_request()
     }
@@ -161,23 +159,23 @@ impl Refusal {
         self.speaks_of_parameters() && of_a_schema && words.any(|word| word == keyword)
     }
 
-    /// Whether it takes schemas, but not one with so much in it.
+    /// Whether it accepts schemas, but not one of this size.
     pub(super) fn finds_schema_too_much(&self) -> bool {
         let said = self.message.to_lowercase();
         ["invalid schema", "too many states", "too complex"].iter().any(|phrase| said.contains(phrase))
     }
 
-    /// Whether the model knows its output limit under the old name only.
+    /// Whether the model only accepts the old name of the output limit.
     pub(super) fn wants_old_limit(&self) -> bool {
         self.refuses_parameter("max_completion_tokens")
     }
 
-    /// Whether the model wants its output limit under the new name.
+    /// Whether the model requires the new name of the output limit.
     pub(super) fn wants_renamed_limit(&self) -> bool {
         self.is_about_parameters() && self.message.contains("max_completion_tokens")
     }
 
-    /// Whether it is about the form of the answer that was asked for.
+    /// Whether it is about the requested form of the answer.
     pub(super) fn refuses_format(&self) -> bool {
         self.speaks_of_parameters()
             && self.names(&[
@@ -196,21 +194,21 @@ impl Refusal {
             ])
     }
 
-    /// Whether the model does not want to be asked for the token counts of a stream.
+    /// Whether the model refuses the option for token counts in a stream.
     pub(super) fn refuses_stream_options(&self) -> bool {
         self.is_about_parameters() && self.names(&["stream_options", "include_usage"])
     }
 
-    /// Whether the model does not stream, or not for this account.
+    /// Whether the model does not stream, possibly only for this account.
     pub(super) fn refuses_streaming(&self) -> bool {
         let said = self.message.to_lowercase();
         let mut words = said.split(|c: char| !c.is_alphanumeric() && c != '_');
         let names_it = self.param.as_deref() == Some("stream") || words.any(|it| matches!(it, "stream" | "streaming"));
-        // "Upstream", "stream_options" and the like are other matters.
+        // Excludes "upstream", "stream_options" and the like.
         self.is_about_parameters() && names_it
     }
 
-    /// Whether the model takes no `parameter`. One that is merely out of range is the user's to correct.
+    /// Whether the model does not accept `parameter`. The user must correct one that is merely out of range.
     pub(super) fn refuses_parameter(&self, parameter: &str) -> bool {
         let said = self.message.to_lowercase();
         let unsupported = [
@@ -232,7 +230,8 @@ impl Refusal {
                 || self.codes.iter().any(|code| code.starts_with("unsupported")))
     }
 
-    /// Whether a message with this status may name a parameter: some servers and many proxies give all failures 500.
+    /// Whether a message with this status may name a parameter: some servers and many proxies return 500 for all
+    /// failures.
     fn speaks_of_parameters(&self) -> bool {
         !matches!(self.status, 401 | 403 | 408 | 409 | 425 | 429 | 503)
     }

@@ -1,4 +1,4 @@
-//! Where a provider is and what every request to it carries.
+//! The address of a provider and the headers of its requests.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use dialectic_base::provider::ApiKind;
 
 use super::http::{CertificateFileError, is_on_this_machine};
 
-/// A server that speaks the API of OpenAI, as configured.
+/// A server with OpenAI's API, as configured.
 #[derive(Clone)]
 pub struct Endpoint {
     /// The provider's name in configurations.
     pub name: Arc<str>,
     /// The base of its URLs, `http` or `https`; a trailing slash makes no difference.
     pub base_url: String,
-    /// The key, sent as a bearer token; white space around it is ignored, an empty one counts as none.
+    /// The key, sent as a bearer token; outer white space is ignored, and an empty key counts as none.
     pub api_key: Option<SecretString>,
     /// Further headers, name and value.
     pub headers: Vec<(String, SecretString)>,
-    /// Which of the two APIs to speak.
+    /// The API to use.
     pub api: ApiKind,
-    /// Whether answers are asked for as streams.
+    /// Whether to request streams.
     pub streams: bool,
-    /// Whether requests may carry the schema of an answer.
+    /// Whether requests may contain a schema.
     pub takes_schemas: bool,
 }
 
-/// Shows neither the key, nor header values, nor the URL (which may hold a password).
+/// Hides the key, header values, and the URL, which may contain a password.
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
@@ -43,22 +43,22 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// An endpoint that no request can be sent to. Names what is wrong, never its value.
+/// An endpoint that cannot be used. Names the fault, never its value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// The base URL is none.
+    /// The base URL is invalid.
     #[error("the base URL of provider `{provider}` must begin with http:// or https:// and name a host")]
     BaseUrl {
         /// The provider.
         provider: Arc<str>,
     },
-    /// The key has characters that no header can carry.
+    /// The key contains characters that headers do not allow.
     #[error("the key of provider `{provider}` has characters that cannot be sent")]
     Key {
         /// The provider.
         provider: Arc<str>,
     },
-    /// A header name is invalid, or its value has characters that no header can carry.
+    /// A header's name or value is invalid.
     #[error("the header `{header}` of provider `{provider}` cannot be sent")]
     Header {
         /// The provider.
@@ -66,7 +66,7 @@ pub enum EndpointError {
         /// The header's name.
         header: String,
     },
-    /// Its certificate cannot be checked as the user wants.
+    /// Its certificate cannot be checked as configured.
     #[error(transparent)]
     Certificates(#[from] CertificateFileError),
 }
@@ -77,11 +77,10 @@ impl Diagnostic for EndpointError {
     }
 }
 
-/// Headers whose values are labels, not secrets: they need not be kept out of messages.
+/// Headers with public values, which messages may show.
 const LABELS: [&str; 2] = ["http-referer", "x-title"];
 
-/// What is shorter is no secret (`1`, `x`, as local servers accept for keys), and taking it out of messages would leave
-/// nothing to read.
+/// Shorter values are not secret (`1`, `x`, as local servers accept for keys), and removing them would garble messages.
 const SHORTEST_SECRET: usize = 4;
 
 /// A checked [`Endpoint`].
@@ -124,21 +123,21 @@ impl Address {
                 return Err(EndpointError::Header { provider, header });
             };
             if !LABELS.contains(&name.as_str()) {
-                // `Bearer <key>`: a server that echoes the key leaves the scheme away.
+                // `Bearer <key>`: a server that echoes the key omits the scheme.
                 secrets.extend(value.rsplit_once(' ').map(|(_, key)| SecretString::from(key)));
                 secrets.push(SecretString::from(value));
             }
             headers.insert(name, sent);
         }
         secrets.retain(|secret| secret.expose_secret().len() >= SHORTEST_SECRET);
-        // The longest first, so that a shorter one does not leave a piece of a longer one.
+        // Longest first, since a secret may contain a shorter one.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.expose_secret().len()));
         Ok(Self { base, query, headers, secrets })
     }
 
-    /// `text` without anything that is to stay secret.
+    /// `text` without secrets.
     pub(super) fn redact(&self, text: &str) -> String {
-        // Some servers escape slashes in JSON, and keys may have slashes.
+        // Some servers escape slashes in JSON, and keys may contain slashes.
         let text = text.replace("\\/", "/");
         self.secrets.iter().fold(text, |text, secret| text.replace(secret.expose_secret(), "[redacted]"))
     }
@@ -148,7 +147,7 @@ impl Address {
         &self.base
     }
 
-    /// The URL of `path`, with what the base URL asks for.
+    /// The URL of `path`, with the query of the base URL.
     pub(super) fn url(&self, path: &str) -> Url {
         let mut url = self.base.clone();
         url.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
@@ -158,7 +157,7 @@ impl Address {
         url
     }
 
-    /// What every request carries.
+    /// The headers of every request.
     pub(super) fn headers(&self) -> &HeaderMap {
         &self.headers
     }
@@ -184,7 +183,7 @@ impl Address {
     }
 }
 
-/// Whether a parameter of a URL holds a key, by its name.
+/// Whether a URL parameter's name suggests a key.
 fn names_secret(parameter: &str) -> bool {
     let parameter = parameter.to_lowercase();
     ["key", "token", "secret", "auth", "sig", "code", "password"].iter().any(|word| parameter.contains(word))

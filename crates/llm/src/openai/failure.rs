@@ -1,4 +1,4 @@
-//! What a server says when it says no, read from whatever shape it says it in.
+//! Parses refusals in all known shapes.
 
 use std::time::{Duration, SystemTime};
 
@@ -16,38 +16,38 @@ use super::transport::HttpAnswer;
 
 /// Longer messages are cut.
 const LONGEST_MESSAGE: usize = 600;
-/// The shown part of a foreign body.
+/// The shown characters of an unknown body.
 const LONGEST_EXCERPT: usize = 200;
 
-/// A refusal: an answer with an error status, or a good status with an error inside.
+/// A refusal: an answer with an error status, or a success status with an error inside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
-    /// The HTTP status, or the one that the error inside names.
+    /// The HTTP status, or the one named by the error inside.
     pub(super) status: u16,
-    /// How long the server wants to be left alone.
+    /// The server's requested delay.
     pub(super) retry_after: Option<Duration>,
-    /// The error's code and its type, as far as there are any: servers put the same words into either.
+    /// The error's code and type, since servers use them interchangeably.
     pub(super) codes: Vec<String>,
-    /// The parameter that is at fault.
+    /// The faulty parameter.
     pub(super) param: Option<String>,
-    /// What the server said: one line, without secrets and control characters.
+    /// The server's message: one line, without secrets and control characters.
     pub(super) message: String,
-    /// Where nothing was found.
+    /// The URL, if nothing was found there.
     pub(super) url: Option<String>,
-    /// Whether it was in an answer of the API that had begun.
+    /// Whether it occurred inside a started answer.
     pub(super) in_answer: bool,
-    /// Whether `status` is that of the HTTP answer, and not one that the error inside names.
+    /// Whether `status` is the HTTP status, not one named by the error inside.
     pub(super) is_http_status: bool,
 }
 
 impl Refusal {
-    /// From an answer with an error status.
+    /// A refusal with an error status.
     pub(super) fn of_answer(answer: &HttpAnswer, address: &Address, path: &str) -> Self {
         let said = serde_json::from_slice(&answer.body).ok().and_then(Envelope::into_fault).unwrap_or_default();
         let message = if let Some(message) = said.message.filter(|message| !message.trim().is_empty()) {
             one_line(&message, address)
         } else if let Some(target) = redirect_target(answer) {
-            format!("it redirects to {}, which is not followed", address.redact(&target))
+            format!("it redirects to {}, which is refused", address.redact(&target))
         } else {
             excerpt(&answer.body, address)
         };
@@ -63,7 +63,7 @@ impl Refusal {
         }
     }
 
-    /// From an error inside an answer with a good status.
+    /// A refusal inside an answer with a success status.
     pub(super) fn inside(fault: Fault, answer: &HttpAnswer, address: &Address) -> Self {
         let status = fault.codes.iter().find_map(|code| status_of_code(code)).unwrap_or(answer.status.as_u16());
         let message = fault.message.unwrap_or_else(|| fault.codes.join(", "));
@@ -79,7 +79,7 @@ impl Refusal {
         }
     }
 
-    /// The failure that it is to the caller.
+    /// The error for the caller.
     pub(super) fn into_error(self) -> ModelError {
         if self.exceeds_context() {
             return ModelError::ContextExceeded { message: self.message };
@@ -88,20 +88,19 @@ impl Refusal {
         let Self { status, retry_after, message, url, is_http_status, .. } = self;
         let message = url.map_or(message.clone(), |url| format!("{message} ({url})"));
         match status {
-            // Waiting does not pay bills, whatever status a proxy wraps them in.
+            // Waiting does not help with bills, whatever the status.
             _ if is_quota => ModelError::Refused { status, message },
             429 => ModelError::RateLimited { retry_after, message },
             401 | 403 => ModelError::Unauthorized { status, message },
             502..=504 if is_http_status => ModelError::Unavailable { status, retry_after, message },
-            // A good status with an error inside that says no more is a server at fault.
+            // A success status with an unspecified error means a faulty server.
             200..=299 | 408 | 409 | 425 | 500.. => ModelError::ServerFailed { status, retry_after, message },
             _ => ModelError::Refused { status, message },
         }
     }
 }
 
-/// The error that an event of a stream is, if it is one: in a field, as an event of that name, or as an object with a
-/// type.
+/// The error in a stream's event, if it is one: in a field, as an event of that name, or as an object with a type.
 pub(super) fn error_in(event: &ServerSentEvent<'_>) -> Option<ErrorField> {
     #[derive(Deserialize)]
     struct ErrorBody {
@@ -121,7 +120,7 @@ pub(super) fn error_in(event: &ServerSentEvent<'_>) -> Option<ErrorField> {
     is_error.then(|| serde_json::from_str(event.data).unwrap_or_else(|_| ErrorField::Text(event.data.to_owned())))
 }
 
-/// An error object, reduced to what matters.
+/// The relevant parts of an error object.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Fault {
     message: Option<String>,
@@ -129,7 +128,7 @@ pub(super) struct Fault {
     param: Option<String>,
 }
 
-/// The value of an `error` field: an object, or a mere text.
+/// The value of an `error` field: an object, or plain text.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum ErrorField {
@@ -148,11 +147,11 @@ pub(super) struct ErrorObject {
     param: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
     metadata: Option<ErrorMetadata>,
-    /// What FastAPI calls the message.
+    /// FastAPI's name for the message.
     detail: Option<Value>,
 }
 
-/// OpenRouter passes on here what the provider behind it said.
+/// OpenRouter's copy of the upstream provider's message.
 #[derive(Deserialize)]
 struct ErrorMetadata {
     raw: Option<Value>,
@@ -166,7 +165,7 @@ impl ErrorField {
         }
     }
 
-    /// Nothing when the field is there but says nothing, as `{}` and `""` do.
+    /// The fault; `None` if the field is empty, like `{}` and `""`.
     pub(super) fn into_fault(self) -> Option<Fault> {
         match self {
             Self::Text(message) => {
@@ -194,13 +193,13 @@ impl ErrorObject {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Envelope {
-    // First: a list would do for the fields of the others, in their order.
+    // First, because a list could be read as the fields of the others.
     List(Vec<Envelope>),
     Wrapped(Wrapped),
     Bare(Box<ErrorObject>),
 }
 
-/// An error in a field, which with some servers is but its name, with the message beside it.
+/// An error in a field; some servers put only its name there and the message beside it.
 #[derive(Deserialize)]
 struct Wrapped {
     error: ErrorField,
@@ -248,7 +247,7 @@ fn prose(value: Value) -> String {
     }
 }
 
-/// The HTTP status that an error's code stands for, where it stands for one.
+/// The HTTP status that corresponds to an error's code, if any.
 fn status_of_code(code: &str) -> Option<u16> {
     match code {
         "rate_limit_exceeded" | "rate_limit_error" | "too_many_requests" | "insufficient_quota" => Some(429),
@@ -261,7 +260,7 @@ fn status_of_code(code: &str) -> Option<u16> {
     }
 }
 
-/// How long the server wants to be left alone, from `now` on.
+/// The server's requested delay from `now`.
 pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let amount = |text: &str, unit: f64| {
@@ -280,7 +279,7 @@ pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
 
 fn redirect_target(answer: &HttpAnswer) -> Option<String> {
     let target = answer.headers.get(LOCATION).filter(|_| answer.status.is_redirection())?.to_str().ok()?;
-    // A query or a password in it is nobody's business.
+    // Omits a query or password.
     Some(match Url::parse(target) {
         Ok(url) => format!("{}{}", url.origin().ascii_serialization(), url.path()),
         Err(_) => target.split(['?', '#']).next().unwrap_or_default().to_owned(),
@@ -291,12 +290,12 @@ fn reason(status: StatusCode) -> String {
     status.canonical_reason().unwrap_or("no reason given").to_lowercase()
 }
 
-/// What a server or a model said, on one line of bearable length and without secrets.
+/// A message on one line of limited length, without secrets.
 pub(super) fn one_line(said: &str, address: &Address) -> String {
     tidy(&address.redact(said), LONGEST_MESSAGE)
 }
 
-/// The beginning of a body that is not the API's, as readable text without secrets.
+/// The beginning of an unknown body as readable text without secrets.
 pub(super) fn excerpt(body: &[u8], address: &Address) -> String {
     tidy(&without_tags(&address.redact(&String::from_utf8_lossy(body))), LONGEST_EXCERPT)
 }
@@ -311,7 +310,7 @@ fn tidy(text: &str, longest: usize) -> String {
     }
 }
 
-/// `html` with its tags, and what is in scripts and styles, replaced by spaces.
+/// `html` with tags, scripts and styles replaced by spaces.
 fn without_tags(html: &str) -> String {
     let mut text = String::with_capacity(html.len());
     let mut rest = html;

@@ -1,9 +1,9 @@
-//! The words with which servers say why an answer ended.
+//! The finish reasons of servers.
 
 use crate::FinishReason;
 use dialectic_base::markdown::truncate;
 
-/// Characters of a word that are kept.
+/// The kept characters of a finish reason.
 const KEPT: usize = 64;
 
 const COMPLETE: [&str; 13] = [
@@ -32,11 +32,11 @@ const LENGTH: [&str; 6] = [
 const FILTERED: [&str; 7] =
     ["content_filter", "refusal", "safety", "recitation", "prohibited_content", "blocklist", "spii"];
 const INTERRUPTED: [&str; 4] = ["abort", "aborted", "insufficient_system_resource", "repetition_truncation"];
-/// Of an answer that is not there, or not all of it.
+/// Reasons of missing or incomplete answers.
 const UNFINISHED: [&str; 5] = ["queued", "in_progress", "error", "failed", "cancelled"];
 
-/// Why an answer ended by the server's `word` for it; and that word, where no [`FinishReason`] says as much. A word that
-/// nobody knows ends a complete answer: the transport tells whether it broke off.
+/// Parses the server's finish reason; also returns its word if no [`FinishReason`] expresses it. An unknown word means
+/// a complete answer: the transport detects interruptions.
 pub(crate) fn finish(word: Option<&str>) -> (FinishReason, Option<String>) {
     let word = word.unwrap_or_default().trim();
     let is_in = |words: &[&str]| words.iter().any(|known| known.eq_ignore_ascii_case(word));
@@ -54,7 +54,7 @@ pub(crate) fn finish(word: Option<&str>) -> (FinishReason, Option<String>) {
     }
 }
 
-/// Whether the word says that there is no answer yet, or none to come.
+/// Whether the word means that there is no answer, now or ever.
 pub(super) fn is_unfinished(word: &str) -> bool {
     UNFINISHED.iter().any(|known| known.eq_ignore_ascii_case(word.trim()))
 }

@@ -1,4 +1,4 @@
-//! The HTTP connections that all providers share: certificates, proxies, and how long a connection is kept.
+//! The shared HTTP connections: certificates, proxies, and connection reuse.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use reqwest::{Certificate, Client, ClientBuilder, Url, redirect, retry};
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 
-/// A server that takes longer to accept a connection is not reachable.
+/// The time limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a connection is kept that nobody uses.
+/// How long an idle connection is kept.
 const KEPT: Duration = Duration::from_secs(90);
-/// The same under a cost limit. Many servers close such connections after some seconds, and a request that crosses with
-/// that counts as if it had been answered.
+/// The same under a cost limit. Many servers close idle connections after some seconds, and a request sent at that
+/// moment is charged as if it had been answered.
 const KEPT_UNDER_LIMIT: Duration = Duration::from_secs(2);
 
-/// The variable that names a file of certificates in place of the system's.
+/// The variable that names a certificate file to replace the system's.
 pub const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
 
-/// The HTTP client could not be set up.
+/// The HTTP client could not be created.
 #[derive(Debug, thiserror::Error)]
 #[error("the HTTP client cannot be set up")]
 pub struct HttpClientError(#[from] reqwest::Error);
@@ -32,8 +32,7 @@ impl Diagnostic for HttpClientError {
     }
 }
 
-/// The file of certificates that the user wants trusted cannot be used. To go on with others would fail later, for a
-/// reason that names the server.
+/// The user's certificate file cannot be used. Using the system's instead would fail later with a misleading reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the certificate file `{}`, which {CERTIFICATE_FILE} names, {problem}", path.display())]
 pub struct CertificateFileError {
@@ -45,36 +44,36 @@ pub struct CertificateFileError {
 #[derive(Clone)]
 pub struct HttpClient {
     direct: Client,
-    /// Through the system's proxies, where it has any.
+    /// Uses the system's proxies, if any.
     proxied: Option<Client>,
     proxies: Arc<Matcher>,
     certificates: Result<(), CertificateFileError>,
 }
 
-/// How a server is reached.
+/// The route to a server.
 pub(super) struct Route {
     pub(super) client: Client,
-    /// The proxy on the way, without user and password.
+    /// The proxy, without user and password.
     pub(super) proxy: Option<String>,
 }
 
-/// The client for all calls of the program.
+/// Creates the client for all calls of the program.
 ///
-/// It trusts the system's roots, and Mozilla's where the system has none, as in bare containers. It follows no
-/// redirects: they would turn a call into a GET, or carry a key to another host. There is no time-out but for
-/// connecting, since an attempt as a whole is limited by the [`Caller`](crate::Caller).
+/// It trusts the system's roots, or Mozilla's if the system has none, as in bare containers. It follows no redirects,
+/// which could turn a call into a GET or send a key to another host. Only connecting has a time limit, since the
+/// [`Caller`](crate::Caller) limits attempts.
 ///
-/// `certificate_file` is what the process's variable [`CERTIFICATE_FILE`] names, which the TLS library reads by itself.
+/// `certificate_file` is the value of the process's variable [`CERTIFICATE_FILE`], which the TLS library reads itself.
 ///
-/// Loads the system's roots, which takes some milliseconds: not for programs that call nobody.
+/// Loading the system's roots takes some milliseconds.
 ///
 /// # Errors
-/// When the TLS library or the system's proxy settings do not allow a client.
+/// The TLS library or the system's proxy settings prevent it.
 pub fn http_client(certificate_file: Option<&Path>) -> Result<HttpClient, HttpClientError> {
     client_that_keeps(KEPT, certificate_file)
 }
 
-/// The same for calls under a cost limit: a connection that was idle for 2 s is not used again.
+/// Creates the client for calls under a cost limit: it does not reuse a connection that was idle for 2 s.
 ///
 /// # Errors
 /// Like those of [`http_client`].
@@ -97,8 +96,7 @@ fn client_that_keeps(kept: Duration, certificate_file: Option<&Path>) -> Result<
 }
 
 impl HttpClient {
-    /// The client to reach `url` with. What runs on this machine is not reached through a proxy, which would look for
-    /// it on its own.
+    /// The client for `url`. Local servers are reached without a proxy, which would look on its own machine.
     pub fn client_for(&self, url: &Url) -> &Client {
         match (self.proxy_for(url), &self.proxied) {
             (Some(_), Some(proxied)) => proxied,
@@ -106,10 +104,10 @@ impl HttpClient {
         }
     }
 
-    /// The way to `url`.
+    /// The route to `url`.
     ///
     /// # Errors
-    /// When it leads through TLS, and the user's certificates cannot be read.
+    /// It uses TLS, and the user's certificates cannot be read.
     pub(super) fn route(&self, url: &Url) -> Result<Route, CertificateFileError> {
         if url.scheme() == "https" {
             self.certificates.clone()?;
@@ -136,7 +134,7 @@ pub(super) fn is_on_this_machine(url: &Url) -> bool {
 }
 
 fn build(change: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, HttpClientError> {
-    // Installed already: by an earlier call, and it is the same one.
+    // An earlier call already installed the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match change(builder()).build() {
         Ok(client) => Ok(client),
@@ -149,7 +147,7 @@ fn builder() -> ClientBuilder {
         .user_agent(concat!("dialectic/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)
         .redirect(redirect::Policy::none())
-        // The client would send what an HTTP/2 server turned away once more, outside the books.
+        // The client would repeat requests that an HTTP/2 server turned away, without charging them.
         .retry(retry::never())
 }
 
@@ -162,7 +160,7 @@ fn check_certificates(path: &Path) -> Result<(), CertificateFileError> {
         Err(error) => format!("cannot be read: {error}"),
         Ok(bytes) => match Certificate::from_pem_bundle(&bytes) {
             Ok(certificates) if !certificates.is_empty() => return Ok(()),
-            Ok(_) | Err(_) => "holds no certificate in PEM form".to_owned(),
+            Ok(_) | Err(_) => "contains no PEM certificate".to_owned(),
         },
     };
     Err(CertificateFileError { path: path.to_owned(), problem })
@@ -226,7 +224,7 @@ mod tests {
             let broken = directory.path().join("broken.pem");
             std::fs::write(&broken, content).unwrap();
             let error = check_certificates(&broken).unwrap_err().to_string();
-            assert!(error.ends_with("holds no certificate in PEM form"), "{content:?}: {error}");
+            assert!(error.ends_with("contains no PEM certificate"), "{content:?}: {error}");
         }
     }
 
@@ -238,10 +236,10 @@ mod tests {
         assert!(http.route(&Url::parse("http://h/v1").unwrap()).is_ok());
     }
 
-    /// Turns all requests away, as an HTTP/2 server does that has not begun with them.
+    /// Turns all requests away, like an HTTP/2 server that has not processed them.
     async fn turn_away(mut connection: TcpStream, seen: UnboundedSender<()>) -> std::io::Result<()> {
         connection.read_exact(&mut [0; 24]).await?;
-        // SETTINGS without a value of its own.
+        // Empty SETTINGS.
         connection.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await?;
         loop {
             let mut head = [0; 9];
@@ -255,7 +253,7 @@ mod tests {
                     seen.send(()).unwrap();
                     connection.write_all(&[&[0, 0, 4, 3, 0][..], &stream, &[0, 0, 0, 7]].concat()).await?;
                 }
-                // SETTINGS, which are acknowledged.
+                // SETTINGS, acknowledged.
                 4 if flags & 1 == 0 => connection.write_all(&[0, 0, 0, 4, 1, 0, 0, 0, 0]).await?,
                 _ => {}
             }

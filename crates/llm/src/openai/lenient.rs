@@ -1,4 +1,4 @@
-//! The parts of an answer that both APIs share, read so that no surprise in one field costs the answer.
+//! Parts of answers that both APIs share, read so that an unexpected field does not cost the answer.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use dialectic_base::call::Tokens;
 use dialectic_base::money::Usd;
 
-/// Where LiteLLM states what a call cost, in dollars.
+/// LiteLLM's header for the cost in dollars.
 const COST_HEADER: &str = "x-litellm-response-cost";
 
 #[derive(Deserialize)]
@@ -27,7 +27,7 @@ pub(super) fn tolerant<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D)
     })
 }
 
-/// A list as [`tolerant`] reads a field, without the elements that nobody expects.
+/// A list read like a [`tolerant`] field, without unexpected elements.
 pub(super) fn tolerant_list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     field: D,
 ) -> Result<Option<Vec<T>>, D::Error> {
@@ -39,12 +39,12 @@ pub(super) fn tolerant_list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     Ok(list.map(|list| list.into_iter().filter_map(expected).collect()))
 }
 
-/// A text that is not copied where it holds no escapes.
+/// A text that is copied only if it contains escapes.
 #[derive(Deserialize)]
 #[serde(transparent)]
 pub(super) struct Borrowed<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
-/// A text, or a number in place of one: error codes are either.
+/// A text or a number, as error codes may be either.
 #[derive(Debug)]
 pub(super) struct LenientText(pub(super) String);
 
@@ -63,7 +63,7 @@ impl<'de> Deserialize<'de> for LenientText {
     }
 }
 
-/// No call has more tokens; a larger count is a mistake, and sums of such could overflow.
+/// A larger count is a mistake, and sums of them could overflow.
 const LARGEST_COUNT: u64 = 1 << 40;
 
 /// A count, as an integer, a float or a text.
@@ -95,7 +95,7 @@ impl<'de> Deserialize<'de> for LenientCount {
     }
 }
 
-/// Token counts under the names that servers have for them, for servers that mix them, and costs.
+/// Token counts and costs under the names of all known servers.
 ///
 /// Sources: the references of OpenAI (Chat Completions, Responses), Anthropic (Messages, "Prompt caching"), OpenRouter
 /// ("Usage accounting"), DeepSeek ("Context caching"), Moonshot, Google (OpenAI compatibility), LiteLLM ("Prompt
@@ -120,15 +120,15 @@ pub(super) struct ReportedUsage {
     output_tokens_details: Option<OutputDetails>,
     #[serde(default, deserialize_with = "tolerant")]
     completion_tokens_details: Option<OutputDetails>,
-    /// Anthropic: read from the cache and written to it, both beside `input_tokens`.
+    /// Anthropic: tokens read from the cache, and written to it, both in addition to `input_tokens`.
     #[serde(default, deserialize_with = "tolerant")]
     cache_read_input_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
     cache_creation_input_tokens: Option<LenientCount>,
-    /// Anthropic: how long the cache keeps what was written to it.
+    /// Anthropic: cache writes by duration.
     #[serde(default, deserialize_with = "tolerant")]
     cache_creation: Option<CacheCreation>,
-    /// DeepSeek: the part of the prompt that was read from the cache.
+    /// DeepSeek: prompt tokens read from the cache.
     #[serde(default, deserialize_with = "tolerant")]
     prompt_cache_hit_tokens: Option<LenientCount>,
     /// Moonshot: the same.
@@ -139,7 +139,7 @@ pub(super) struct ReportedUsage {
     reasoning_tokens: Option<LenientCount>,
     #[serde(default, deserialize_with = "tolerant")]
     cost: Option<f64>,
-    /// OpenRouter: whether the user's own key was used with the provider behind it. Then `cost` is its fee alone.
+    /// OpenRouter: whether the user's own upstream key was used. `cost` is then only the fee.
     #[serde(default, deserialize_with = "tolerant")]
     is_byok: Option<bool>,
     #[serde(default, deserialize_with = "tolerant")]
@@ -150,7 +150,7 @@ pub(super) struct ReportedUsage {
 struct InputDetails {
     #[serde(default, deserialize_with = "tolerant")]
     cached_tokens: Option<LenientCount>,
-    /// LiteLLM: what was written to the cache, where the prompt includes it.
+    /// LiteLLM: cache writes, included in the prompt.
     #[serde(default, deserialize_with = "tolerant")]
     cache_creation_tokens: Option<LenientCount>,
     /// OpenRouter: the same.
@@ -161,7 +161,7 @@ struct InputDetails {
     cache_creation_token_details: Option<CacheCreation>,
 }
 
-/// What was written to a cache, by how long that keeps it.
+/// Cache writes by duration.
 #[derive(Clone, Copy, Default, Deserialize)]
 struct CacheCreation {
     #[serde(default, deserialize_with = "tolerant")]
@@ -202,23 +202,22 @@ struct OutputDetails {
 
 #[derive(Clone, Copy, Default, Deserialize)]
 struct CostDetails {
-    /// What the provider behind the router bills.
+    /// The upstream provider's bill.
     #[serde(default, deserialize_with = "tolerant")]
     upstream_inference_cost: Option<f64>,
 }
 
 impl ReportedUsage {
-    /// The counts; nothing unless both input and output are stated, or follow from the total: what a call took is not
-    /// known by half of it, and no answer takes nothing.
+    /// The counts; `None` unless input and output are both stated or follow from the total, or if both are zero.
     pub(super) fn tokens(&self) -> Option<Tokens> {
         let (tokens, is_whole) = self.counted();
         Some(tokens).filter(|tokens| is_whole && tokens.input_tokens > 0)
     }
 
-    /// The counts, and whether they are of both input and output.
+    /// The counts, and whether they include both input and output.
     ///
-    /// Reasoning belongs to the output. Most servers count it there; some (Google, xAI) leave it out of the completion,
-    /// and in the total.
+    /// Reasoning belongs to the output. Most servers include it there; some (Google, xAI) omit it from the completion,
+    /// but not from the total.
     fn counted(&self) -> (Tokens, bool) {
         let stated = largest(self.input_tokens, self.prompt_tokens);
         let completion = largest(self.output_tokens, self.completion_tokens);
@@ -226,7 +225,7 @@ impl ReportedUsage {
         let output = count(completion);
         let total = self.total_tokens.map(|total| total.0);
         let known = count(stated).saturating_add(output);
-        // A total that is less than its parts is ignored.
+        // Ignores a total smaller than its parts.
         let outside = total.unwrap_or(0).saturating_sub(known);
         let aside = self.cache_beside(count(stated), outside);
         let input = count(stated).saturating_add(aside);
@@ -234,15 +233,15 @@ impl ReportedUsage {
         let cached = details.into_iter().chain([self.prompt_cache_hit_tokens, self.cached_tokens]).map(count);
         let cached = cached.max().unwrap_or(0).max(read);
         let outside = outside.saturating_sub(aside);
-        // Where what was read from a cache is more than the input, it was counted beside it.
+        // More cached tokens than input were counted separately.
         let beside = if cached > input { cached.min(outside) } else { 0 };
         let in_details = [self.output_tokens_details, self.completion_tokens_details];
         let in_details = in_details.map(|details| count(details.and_then(|details| details.reasoning_tokens)));
         let in_details = in_details.into_iter().max().unwrap_or(0);
         let on_top = count(self.reasoning_tokens);
         let reasoning = in_details.max(on_top);
-        // More reasoning than output cannot be a part of it, whatever the total says. Without a total, what stands
-        // beside the output may not be a part of it.
+        // Reasoning larger than the output cannot be part of it. Without a total, separately stated reasoning may not
+        // be part of the output.
         let is_apart = reasoning > output || on_top > in_details && total.is_none_or(|total| total < known);
         let reasoned = (outside - beside).max(if is_apart { reasoning } else { 0 });
         let input = input.saturating_add(beside);
@@ -258,7 +257,7 @@ impl ReportedUsage {
         (tokens, stated.is_some() && (completion.is_some() || reasoned > 0))
     }
 
-    /// What was written to a cache, and how much of it for an hour, wherever that is stated.
+    /// Cache writes, and the part kept for an hour.
     fn written(&self) -> (u64, u64) {
         let details = [self.prompt_tokens_details, self.input_tokens_details].into_iter().flatten();
         let in_details = details.clone().map(|details| count(details.written())).max().unwrap_or(0);
@@ -267,13 +266,13 @@ impl ReportedUsage {
         (self.written_beside().max(in_details).max(hour), hour)
     }
 
-    /// What was written to a cache, as Anthropic states it.
+    /// Cache writes as Anthropic states them.
     fn written_beside(&self) -> u64 {
         count(self.cache_creation_input_tokens).max(self.cache_creation.map_or(0, CacheCreation::total))
     }
 
-    /// What was read from a cache and written to it beside the stated input. With Anthropic both are; with LiteLLM they
-    /// are a part of the prompt where its details have them, too, and the total has no room for more.
+    /// Cached tokens that the stated input excludes. Anthropic excludes both reads and writes; LiteLLM includes them if
+    /// its details repeat them and the total leaves no room.
     fn cache_beside(&self, input: u64, outside: u64) -> u64 {
         let (read, written) = (count(self.cache_read_input_tokens), self.written_beside());
         let both = read.saturating_add(written);
@@ -285,19 +284,18 @@ impl ReportedUsage {
         if has_written { read } else { read.saturating_add(written) }
     }
 
-    /// The output as the server counts it against the limit.
+    /// The output as counted against the limit.
     pub(super) fn completion(&self) -> Option<u64> {
         largest(self.output_tokens, self.completion_tokens).map(|count| count.0)
     }
 
-    /// Whether it has a figure for the output or a cost: what may count at the end of an answer.
+    /// Whether it has an output count or a cost, as at the end of an answer.
     pub(super) fn is_of_an_end(&self) -> bool {
         self.completion().is_some_and(|output| output > 0) || self.cost.is_some() || self.total_tokens.is_some()
     }
 
-    /// What is known of an answer after `next` has come in after `known`: of each kind the largest figure. Of servers
-    /// asked for figures at the end, some send them on the way, some send the input first and the output last, and some
-    /// send a last, empty one.
+    /// Combines the figures of a stream: the maximum of each kind. Servers may send figures along the way, the input
+    /// first and the output last, or an empty set at the end.
     pub(super) fn later(known: Option<Self>, next: Option<Self>) -> Option<Self> {
         let (Some(known), Some(next)) = (&known, &next) else { return next.or(known) };
         let input = |one: Option<InputDetails>, other: Option<InputDetails>| {
@@ -338,9 +336,9 @@ impl ReportedUsage {
         })
     }
 
-    /// The stated cost. With a key of the user's own it is the router's fee and what the provider bills; the fee alone
-    /// is no cost of the call. A router that does not say whose key was used names the provider's bill only for calls
-    /// with the user's key.
+    /// The stated cost. With the user's own upstream key it is the router's fee plus the provider's bill; the fee alone
+    /// is not the cost. Routers that do not state whose key was used report the provider's bill only for the user's
+    /// key.
     fn cost(&self) -> Option<f64> {
         let upstream = self.cost_details.and_then(|details| details.upstream_inference_cost).filter(|cost| *cost > 0.0);
         match (self.is_byok, upstream) {
@@ -355,12 +353,12 @@ fn count(count: Option<LenientCount>) -> u64 {
     count.map_or(0, |count| count.0)
 }
 
-/// Of two figures for the same thing the one that is not too small.
+/// The maximum of two figures for the same thing.
 fn largest(one: Option<LenientCount>, other: Option<LenientCount>) -> Option<LenientCount> {
     one.into_iter().chain(other).max_by_key(|count| count.0)
 }
 
-/// What the provider says that the call cost.
+/// The cost that the provider states.
 pub(super) fn stated_cost(usage: Option<&ReportedUsage>, headers: &HeaderMap) -> Option<Usd> {
     let in_header = || headers.get(COST_HEADER)?.to_str().ok()?.trim().parse::<f64>().ok();
     usage
@@ -370,7 +368,7 @@ pub(super) fn stated_cost(usage: Option<&ReportedUsage>, headers: &HeaderMap) ->
         .map(Usd::from_dollars)
 }
 
-/// A message's content: a text, or parts of one.
+/// A message's content: a text, or a list of parts.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum MessageContent {
@@ -400,14 +398,14 @@ pub(super) struct PartObject {
 }
 
 impl MessageContent {
-    /// What was said, and what was said in refusal.
+    /// Content of answer text and refusal text.
     pub(super) fn of(text: String, refusal: String) -> Self {
         let kind = Some("refusal".to_owned()).filter(|_| !refusal.is_empty());
         let refusal = PartObject { kind, text: None, refusal: Some(refusal) };
         Self::Parts(vec![ContentPart::Text(text), ContentPart::Object(refusal)])
     }
 
-    /// Splits the content into what was said (joined onto `text`) and why it was not (onto `refusal`).
+    /// Appends the answer text to `text` and the refusal text to `refusal`.
     pub(super) fn read(self, text: &mut String, refusal: &mut String) {
         match self {
             Self::Text(said) => append(text, said),
@@ -439,12 +437,12 @@ impl PartObject {
     }
 }
 
-/// Appends without a copy where there is nothing yet.
+/// Appends without a copy to an empty text.
 fn append(text: &mut String, more: String) {
     if text.is_empty() { *text = more } else { text.push_str(&more) }
 }
 
-/// The arguments of a tool call: JSON as text, or by some servers the JSON itself.
+/// The arguments of a tool call: JSON as text, or from some servers a JSON value.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum Arguments {
@@ -453,7 +451,7 @@ pub(super) enum Arguments {
 }
 
 impl Arguments {
-    /// As text; an empty object where there are none.
+    /// The arguments as text; an empty object if missing.
     pub(super) fn into_text(arguments: Option<Self>) -> String {
         match arguments {
             Some(Self::Text(text)) if !text.trim().is_empty() => text,
@@ -463,7 +461,7 @@ impl Arguments {
     }
 }
 
-/// The first valid id, or for a call without one, an id that is unique within its answer.
+/// The first valid id, or else one that is unique within its answer.
 pub(super) fn call_id(ids: [Option<String>; 2], index: usize) -> String {
     let stated = ids.into_iter().flatten().find(|id| !id.is_empty());
     stated.unwrap_or_else(|| format!("call_{}", index + 1))

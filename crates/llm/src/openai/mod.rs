@@ -1,9 +1,8 @@
-//! Servers that speak the API of `OpenAI`: the Responses API first, Chat Completions where a server lacks it.
+//! Servers with OpenAI's API: the Responses API first, Chat Completions if the server lacks it.
 //!
-//! What is sent is of the types of `async-openai`; the reading of answers is ours, because most servers leave out
-//! something that its types insist on. One attempt, no retry: that is the [`Caller`](super::Caller)'s. Answers are asked for as
-//! streams of events, unless the configuration says otherwise. What a model was found not to take is remembered for the
-//! run.
+//! Requests use the types of `async-openai`; answers are parsed here, because most servers omit fields that its types
+//! require. One attempt, no retry: the [`Caller`](super::Caller) does that. Answers are streamed unless the
+//! configuration says otherwise. Features that a model rejects are remembered for the run.
 
 mod asking;
 mod capabilities;
@@ -56,10 +55,10 @@ use streaming::{Pieces, StreamEnding, StreamOutcome, follow, pieces_in};
 use text::readable;
 use transport::{HttpAnswer, Posted, Transport, broken};
 
-/// The provider whose Chat Completions name the output limit anew.
+/// The provider whose Chat Completions use the new name for the output limit.
 const RENAMED_LIMIT: &str = "openai";
 
-/// A client for one server, to be shared by all its models.
+/// A client for one server, shared by all its models.
 pub struct OpenAiClient {
     transport: Transport,
     known: KnownCapabilities,
@@ -69,7 +68,7 @@ impl OpenAiClient {
     /// A client for `endpoint` over the connections of `http`.
     ///
     /// # Errors
-    /// When the endpoint's URL, key or headers cannot be sent, or the user's certificates cannot be read.
+    /// The endpoint's URL, key or headers are invalid, or the user's certificates cannot be read.
     pub fn new(endpoint: Endpoint, http: &HttpClient) -> Result<Self, ClientError> {
         let limit =
             if &*endpoint.name == RENAMED_LIMIT { LimitField::MaxCompletionTokens } else { LimitField::MaxTokens };
@@ -122,12 +121,12 @@ impl OpenAiClient {
             StreamOutcome::Whole(answer) => self.read::<P>(request, &answer),
             StreamOutcome::Pieces(pieces, ended) => {
                 let (whole, head) = (pieces.into_whole(), streamed.head());
-                // Figures that came before a break say nothing of what came after them.
+                // Figures from before an interruption are incomplete.
                 let ending = ended?;
                 let reply = self.accept(request, whole, &head)?;
                 self.known.streams();
                 if ending == StreamEnding::Regular && reply.tokens.is_none() {
-                    // What a debate costs matters more than seeing it come.
+                    // The cost of a debate is more important than streaming.
                     self.known.update(&request.model, |capabilities| capabilities.streaming = Streaming::Never);
                 }
                 Ok(reply)
@@ -154,7 +153,7 @@ impl OpenAiClient {
         self.accept::<P::Whole>(request, whole, answer)
     }
 
-    /// The reply that an answer holds, if it holds one.
+    /// The reply in an answer, if there is one.
     fn accept<A: ApiAnswer>(
         &self,
         request: &Request,
@@ -167,7 +166,7 @@ impl OpenAiClient {
         if let Some(fault) = read.take_error().and_then(ErrorField::into_fault) {
             let in_answer = !read.is_foreign();
             let refusal = Refusal { in_answer, ..Refusal::inside(fault, answer, address) };
-            // The answer had begun: whatever it says, work was done for it.
+            // The answer had begun, so work was done for it.
             return Err(RequestFailure::Refused(Box::new(refusal), Charge { usage, may_be_billed: true }));
         }
         if !read.is_one() {
@@ -191,7 +190,7 @@ impl OpenAiClient {
         if !reply.text.is_empty() {
             self.known.update(&request.model, |capabilities| capabilities.begins_within = told.began_within);
         }
-        // An answer that took no output is none: half of its figures are missing.
+        // A text needs output tokens: half of the figures are missing.
         if !reply.text.is_empty() || !reply.tool_calls.is_empty() {
             reply.tokens = reply.tokens.filter(|tokens| tokens.output_tokens > 0);
         }
@@ -202,8 +201,8 @@ impl OpenAiClient {
     }
 }
 
-/// Whether the output has exactly as many tokens as the limit allows. Some servers do not say that they cut an answer,
-/// and a natural stop at exactly the limit is rare.
+/// Whether the output has exactly as many tokens as the limit allows. Some servers do not report a cut answer, and a
+/// natural stop at exactly the limit is rare.
 fn is_limit(completion: Option<u64>, request: &Request) -> bool {
     completion.is_some() && completion == request.max_tokens.map(u64::from)
 }
@@ -213,7 +212,7 @@ fn usage_of(read: &impl ApiAnswer, answer: &HttpAnswer) -> StatedUsage {
     StatedUsage { tokens: usage.and_then(ReportedUsage::tokens), cost: stated_cost(usage, &answer.headers) }
 }
 
-/// What a refusal says that it took, where it says so.
+/// The usage stated in a refusal.
 fn usage_in(refusal: &HttpAnswer) -> StatedUsage {
     #[derive(Deserialize)]
     struct RefusalBody {
@@ -227,7 +226,7 @@ fn usage_in(refusal: &HttpAnswer) -> StatedUsage {
     }
 }
 
-/// A temperature as the types of requests have it. Short decimals stay what they are.
+/// Converts a temperature to the type of requests. Short decimals stay exact.
 #[expect(clippy::cast_possible_truncation, reason = "it lies between 0 and 2")]
 fn as_single(temperature: f64) -> f32 {
     temperature as f32
@@ -241,35 +240,35 @@ fn strict_format(AnswerSchema { name, schema }: AnswerSchema) -> ResponseFormatJ
 trait ApiAnswer: DeserializeOwned {
     /// The path of the API.
     const PATH: &'static str;
-    /// Whether nothing in it is of the API.
+    /// Whether it contains no field of the API.
     fn is_foreign(&self) -> bool;
-    /// Whether this is an answer of the API at all, and not some other JSON.
+    /// Whether this is an answer of the API, not other JSON.
     fn is_one(&self) -> bool;
-    /// How the server says that it failed, where it gives no error.
+    /// The failure that the server reports without an error.
     fn bad_end(&self) -> Option<String> {
         None
     }
-    /// The error that some servers put into an answer with a good status.
+    /// Takes the error that some servers put into an answer with a success status.
     fn take_error(&mut self) -> Option<ErrorField>;
-    /// What it took.
+    /// The stated usage.
     fn usage(&self) -> Option<&ReportedUsage>;
-    /// The reply, and what the model said in refusal.
+    /// The reply, and the text of a refusal.
     fn into_reply(self) -> (Reply, String);
 }
 
 /// Why there is no reply.
 enum RequestFailure {
-    /// The server said no.
+    /// The server refused.
     Refused(Box<Refusal>, Charge),
-    /// What came back with a good status is not of this API.
+    /// A success status with content that is not of this API.
     Foreign(FailedAttempt),
     /// Anything else.
     Failed(FailedAttempt),
 }
 
-/// What a refusal is charged with.
+/// The charge of a refusal.
 struct Charge {
-    /// What it took, where the server says so.
+    /// The stated usage.
     usage: StatedUsage,
     /// Whether the provider may bill it.
     may_be_billed: bool,

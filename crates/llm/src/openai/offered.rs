@@ -1,4 +1,4 @@
-//! Which models a server offers.
+//! Lists the models that a server offers.
 
 use std::time::Duration;
 
@@ -12,18 +12,18 @@ use super::OpenAiClient;
 use super::failure::{Refusal, excerpt};
 use super::transport::broken;
 
-/// Where servers list them.
+/// The path of the list.
 const PATH: &str = "/models";
-/// How long a server may take to show that it is there.
+/// The time limit for a reachability check.
 const REACH_TIMEOUT: Duration = Duration::from_secs(10);
-/// Where in an entry servers say how much a model reads, the plainest first; llama.cpp says it last.
+/// The keys for the context window, the plainest first; llama.cpp's is last.
 const WINDOWS: [&str; 6] =
     ["/context_length", "/context_window", "/max_model_len", "/max_context_length", "/max_input_tokens", "/meta/n_ctx"];
 
 /// A model that a server offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offered {
-    /// Its name there.
+    /// Its name on the server.
     pub name: String,
     /// Its context window in tokens, if the server states it.
     pub context_window: Option<u64>,
@@ -37,10 +37,10 @@ struct List {
 }
 
 impl OpenAiClient {
-    /// The models that the server lists, by name. Takes no longer than `limit`, and costs nothing.
+    /// The server's models by name. Takes at most `limit`, and costs nothing.
     ///
     /// # Errors
-    /// When it cannot be reached in time, refuses, or answers with something else than a list.
+    /// It cannot be reached in time, refuses, or does not return a list.
     pub async fn offered(&self, limit: Duration) -> Result<Vec<Offered>, ModelError> {
         let asked = timeout(limit, self.transport.get(PATH)).await;
         let answer = asked.map_err(|_| ModelError::TimedOut { after: limit })??;
@@ -51,7 +51,7 @@ impl OpenAiClient {
         let list: Option<List> = serde_json::from_slice(&answer.body).ok();
         let entries = list.and_then(|list| list.data.or(list.models));
         let entries =
-            entries.ok_or_else(|| broken(format!("it is no list of models: {}", excerpt(&answer.body, address))))?;
+            entries.ok_or_else(|| broken(format!("it is not a list of models: {}", excerpt(&answer.body, address))))?;
         let mut offered: Vec<Offered> = entries.iter().filter_map(read).collect();
         offered.sort_by(|one, other| one.name.cmp(&other.name));
         offered.dedup_by(|one, other| one.name == other.name);
@@ -62,7 +62,7 @@ impl OpenAiClient {
     /// a list, unless it reports a missing upstream.
     ///
     /// # Errors
-    /// When it cannot be reached.
+    /// It cannot be reached.
     pub(super) async fn is_there(&self) -> Result<(), ModelError> {
         let asked = timeout(REACH_TIMEOUT, self.transport.get(PATH)).await;
         let answer = asked.map_err(|_| ModelError::TimedOut { after: REACH_TIMEOUT })??;
@@ -71,7 +71,7 @@ impl OpenAiClient {
     }
 }
 
-/// Google says `models/gemini-…`, and takes the name without it.
+/// Google lists `models/gemini-…`, and accepts the name without the prefix.
 fn read(entry: &Value) -> Option<Offered> {
     let name = entry.get("id").or_else(|| entry.get("name"))?.as_str()?.trim();
     let name = name.strip_prefix("models/").unwrap_or(name);

@@ -1,9 +1,7 @@
-//! What models write of their reasoning into their answers, in the spellings that open models use, told apart from what
-//! they answer.
+//! Separates the reasoning that open models write into their answers from the answer itself.
 //!
-//! Reasoning stands at the beginning of an answer and nowhere else: further down, a tag is something that the answer
-//! speaks about. Sources of the spellings: chat templates of the models; the reasoning parsers of vLLM, `SGLang` and
-//! llama.cpp.
+//! Reasoning is only recognized at the beginning of an answer: further down, a tag is part of the answer's subject.
+//! Sources of the spellings: chat templates of the models; the reasoning parsers of vLLM, `SGLang` and llama.cpp.
 
 mod live;
 mod spellings;
@@ -13,16 +11,16 @@ pub(super) use live::Spoken;
 use serde::de::IgnoredAny;
 use spellings::{Opening, WRAPPERS, opening};
 
-/// What some servers put before texts.
+/// Some servers begin texts with it.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Parts of the names of models whose prompt ends with the tag that begins their reasoning.
+/// Name parts of models whose prompt ends with the opening tag of their reasoning.
 const BEGIN_WITHIN: [&str; 4] = ["deepseek-r1", "qwq", "-thinking", "minimax-m2"];
 
-/// Ends of turns that servers let through together with reasoning.
+/// End-of-turn marks that servers pass through with reasoning.
 const ENDS_OF_TURN: [&str; 4] = ["<|return|>", "<|end|>", "<|im_end|>", "<|call|>"];
 
-/// Whether a model begins in the midst of its reasoning, as far as its name says.
+/// Whether a model's name tells that its answers begin inside reasoning.
 pub(super) fn begins_within(model: &str) -> bool {
     let model = model.to_lowercase();
     BEGIN_WITHIN.iter().any(|part| model.contains(part))
@@ -30,13 +28,13 @@ pub(super) fn begins_within(model: &str) -> bool {
 
 /// A text without its reasoning.
 pub(super) struct VisibleText {
-    /// What is left.
+    /// The rest.
     pub(super) answer: String,
-    /// The reasoning had an end and no beginning: the model begins in the midst of it.
+    /// The reasoning had only an end: the model begins inside it.
     pub(super) began_within: bool,
 }
 
-/// The answer in `text`: the rest of it after the leading reasoning.
+/// Removes the leading reasoning from `text`.
 pub(super) fn told_apart(text: String) -> VisibleText {
     let begun = beginning(&text);
     let mut rest = begun;
@@ -55,7 +53,7 @@ pub(super) fn told_apart(text: String) -> VisibleText {
             let behind = told_apart(beginning(&text[end..]).to_owned()).answer;
             VisibleText { answer: unwrapped(&behind).to_owned(), began_within: true }
         }
-        // A tag that strayed to the end of an answer: the text before it is the whole answer.
+        // A stray tag at the end: the whole text is the answer.
         Some(_) => VisibleText { answer: spellings::without_ending(&text).to_owned(), began_within: false },
         None if text.starts_with(BYTE_ORDER_MARK) => {
             VisibleText { answer: text.trim_start_matches(BYTE_ORDER_MARK).to_owned(), began_within: false }
@@ -64,28 +62,27 @@ pub(super) fn told_apart(text: String) -> VisibleText {
     }
 }
 
-/// `text` without what may stand before its first word.
+/// `text` without anything that may precede its first word.
 fn beginning(text: &str) -> &str {
     text.trim_start_matches(|c: char| c.is_whitespace() || c == BYTE_ORDER_MARK)
 }
 
-/// An answer after reasoning without what some models put around it.
+/// An answer without the wrappers that some models add after reasoning.
 fn unwrapped(mut answer: &str) -> &str {
     while let Some(end) = ENDS_OF_TURN.iter().find(|end| answer.trim_end().ends_with(**end)) {
         answer = answer.trim_end().trim_end_matches(end);
     }
     for (open, close) in WRAPPERS {
         if let Some(inside) = spellings::strip_start(answer, open) {
-            // An answer that was cut lacks the end.
+            // A cut answer lacks the closing wrapper.
             return spellings::strip_end(inside.trim_end(), close).unwrap_or(inside).trim();
         }
     }
     answer
 }
 
-/// Where the answer begins in a text whose reasoning has an end and no beginning, because the prompt of the model ends
-/// with the tag that begins it. A tag that is quoted as code, or in the middle of a sentence, is part of the answer.
-/// Nothing before `from` is looked at again.
+/// The start of the answer after reasoning that has only an end, because the model's prompt ends with the opening tag.
+/// Ignores tags quoted as code or within a sentence. Searches from `from`.
 fn lone_ending(text: &str, from: usize) -> Option<usize> {
     let mut at = from;
     while let Some((start, end)) = spellings::next_ending(text, at) {
@@ -104,7 +101,7 @@ fn is_quoted(before: &str, behind: &str) -> bool {
     before.ends_with(['"', '\'', '“', '(']) && behind.starts_with(['"', '\'', '”', ')'])
 }
 
-/// Whether one sentence goes on from `before` to `behind`.
+/// Whether a sentence continues from `before` to `behind`.
 fn is_in_sentence(before: &str, behind: &str) -> bool {
     let breaks_off = before.trim_end().ends_with(|c: char| c.is_alphanumeric() || matches!(c, ',' | ':' | ';' | '-'));
     let goes_on =

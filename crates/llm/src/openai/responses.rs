@@ -18,7 +18,7 @@ use super::lenient::{Arguments, MessageContent, ReportedUsage, call_id, tolerant
 use super::{ApiAnswer, as_single, strict_format};
 pub(super) use events::Events;
 
-/// What is sent for a request to a model with these capabilities.
+/// The request body for a model with these capabilities.
 pub(super) fn body(request: &Request, capabilities: Capabilities) -> CreateResponse {
     CreateResponse {
         model: Some(request.model.to_string()),
@@ -37,7 +37,7 @@ pub(super) fn body(request: &Request, capabilities: Capabilities) -> CreateRespo
     }
 }
 
-/// What all calls of a debate share comes first: providers bill an equal beginning at a fraction.
+/// Shared parts come first: providers discount identical beginnings.
 fn input(request: &Request) -> InputParam {
     if request.turns.is_empty() {
         return InputParam::from(&*request.prompt);
@@ -68,8 +68,8 @@ fn input(request: &Request) -> InputParam {
     InputParam::Items(items)
 }
 
-/// A message says that it is one: OpenAI would know it without, other servers refuse it (llama.cpp: "Cannot determine
-/// type of 'item'").
+/// A message with an explicit type: OpenAI does not need it, but other servers do (llama.cpp: "Cannot determine type of
+/// 'item'").
 fn message(role: Role, text: &str) -> InputItem {
     EasyInputMessage { role, content: EasyInputContent::Text(text.to_owned()), ..Default::default() }.into()
 }
@@ -89,7 +89,7 @@ fn tool(tool: &ToolSpec) -> Tool {
     })
 }
 
-/// An answer; whatever may be absent is.
+/// An answer; all fields are optional.
 #[derive(Default, Deserialize)]
 pub(super) struct ResponsesAnswer {
     #[serde(default, deserialize_with = "tolerant_list")]
@@ -131,13 +131,13 @@ struct OutputItem {
 }
 
 impl OutputItem {
-    /// Some servers leave out what an item is; only a call has a name.
+    /// Some servers omit the type of an item; only a call has a name.
     fn is_call(&self) -> bool {
         self.name.is_some() && matches!(self.kind.as_deref(), Some("function_call") | None)
     }
 }
 
-/// What a response can be.
+/// The statuses of a response.
 const STATUSES: [&str; 6] = ["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"];
 
 impl ApiAnswer for ResponsesAnswer {
@@ -182,7 +182,7 @@ impl ApiAnswer for ResponsesAnswer {
                         content.read(&mut text, &mut refusal);
                     }
                 }
-                // Reasoning, searches of the server's own, and whatever comes to be.
+                // Reasoning, server-side searches, and future types.
                 (Some(_), _) => {}
             }
         }
@@ -198,7 +198,7 @@ impl ApiAnswer for ResponsesAnswer {
         };
         if finish == FinishReason::Complete {
             if is_incomplete {
-                // Cut it is, for whatever reason.
+                // It was cut for some reason.
                 (finish, finish_word) = (FinishReason::Interrupted, finish_word.or(reason));
             } else if !refusal.is_empty() && text.is_empty() {
                 finish = FinishReason::Filtered;

@@ -1,17 +1,17 @@
-//! The schema of an answer as a model takes it, and whether an answer heeds it.
+//! The schema of an answer in the form that a model accepts, and whether an answer follows it.
 
 use serde_json::{Map, Value};
 
 use crate::{AnswerSchema, FinishReason, Reply};
 
-/// How much of a schema a model takes. Each is less than the one before.
+/// How much of a schema a model accepts, in descending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Schemas {
     /// All of it.
     Whole,
-    /// Without the lengths of strings, which OpenAI's strict schemas do not allow.
+    /// Without string lengths, which OpenAI's strict schemas do not allow.
     WithoutLengths,
-    /// Without any bound.
+    /// Without any bounds.
     Unbounded,
     /// No schema at all.
     None,
@@ -23,7 +23,7 @@ const LENGTHS: [&str; 2] = ["minLength", "maxLength"];
 const AMOUNTS: [&str; 6] = ["minItems", "maxItems", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
 
 impl Schemas {
-    /// What is sent of a schema.
+    /// The part of a schema to send.
     pub(super) fn of(self, answer: Option<&AnswerSchema>) -> Option<AnswerSchema> {
         let answer = answer.filter(|_| self != Self::None)?;
         let mut answer = answer.clone();
@@ -38,8 +38,8 @@ impl Schemas {
         Some(answer)
     }
 
-    /// The next less of `answer`'s schema that differs from this and is not refused for what `refuses` tells of a
-    /// keyword. Where no keyword of it is refused, the schema itself is.
+    /// The next smaller form of `answer`'s schema that contains no keyword for which `refuses` holds. If it refuses
+    /// none of them, the schema itself is dropped.
     pub(super) fn without_refused(self, answer: &AnswerSchema, refuses: impl Fn(&str) -> bool) -> Self {
         let Some(AnswerSchema { schema: sent, .. }) = self.of(Some(answer)) else { return Self::None };
         let any_of = |keywords: &[&str]| keywords.iter().any(|keyword| uses(&sent, keyword) && refuses(keyword));
@@ -52,7 +52,7 @@ impl Schemas {
         }
     }
 
-    /// Whether anything of `answer`'s schema that is sent is a bound.
+    /// Whether the sent form of `answer`'s schema contains bounds.
     pub(super) fn bounds(self, answer: &AnswerSchema) -> bool {
         let Some(AnswerSchema { schema: sent, .. }) = self.of(Some(answer)) else { return false };
         LENGTHS.iter().chain(&AMOUNTS).any(|keyword| uses(&sent, keyword))
@@ -64,7 +64,7 @@ fn take_away(schema: &mut Value, keywords: &[&str]) {
         schema.retain(|keyword, _| !keywords.contains(&keyword.as_str()));
         for (keyword, part) in schema {
             match part {
-                // What stands here are names, not keywords.
+                // These are names of properties, not keywords.
                 Value::Object(named) if keyword == "properties" => {
                     named.values_mut().for_each(|part| take_away(part, keywords));
                 }
@@ -81,8 +81,7 @@ fn uses(schema: &Value, keyword: &str) -> bool {
     without != *schema
 }
 
-/// Whether `reply` shows that the schema was not heeded: a server that enforces one returns the object that it
-/// describes and nothing else.
+/// Whether `reply` shows that the schema was ignored: a server that enforces it returns exactly the described object.
 pub(super) fn is_ignored(answer: &AnswerSchema, reply: &Reply) -> bool {
     let text = reply.text.trim();
     if text.is_empty() || !reply.tool_calls.is_empty() || reply.finish == FinishReason::Filtered {

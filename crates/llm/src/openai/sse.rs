@@ -1,5 +1,5 @@
-//! Server-sent events, from bytes as the network cuts them.
-//! Source of the format: WHATWG, HTML Living Standard, "Server-sent events", "Interpreting an event stream".
+//! Parses server-sent events from arbitrary chunks. Source of the format: WHATWG, HTML Living Standard, "Server-sent
+//! events", "Interpreting an event stream".
 
 use std::borrow::Cow;
 
@@ -8,35 +8,35 @@ use memchr::memchr2;
 /// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ServerSentEvent<'a> {
-    /// What it calls itself; empty when it does not.
+    /// Its name, possibly empty.
     pub(super) name: &'a str,
     /// Its data, never empty; lines are joined by `\n`.
     pub(super) data: &'a str,
 }
 
-/// Turns bytes into events. Comments, ids and reconnection times mean nothing here and are passed over, and so are
-/// events without data. An answer has an event for each of its words: nothing is allocated for one.
+/// Turns bytes into events. Skips comments, ids, reconnection times, and events without data. Answers have an event per
+/// word, so parsing one allocates nothing.
 #[derive(Default)]
 pub(super) struct EventParser {
-    /// What has come in; up to `at` it has been read, up to `searched` there is no end of a line.
+    /// The received bytes; those before `at` were read, those before `searched` contain no line end.
     bytes: Vec<u8>,
     at: usize,
     searched: usize,
-    /// The last byte that was read was a CR: a LF that follows belongs to it.
+    /// The last byte was a CR, so a following LF belongs to it.
     after_cr: bool,
-    /// The first line has been read; before it there may be a byte order mark.
+    /// The first line was read; a byte order mark may precede it.
     begun: bool,
-    /// Of the event that is being read.
+    /// The name of the current event.
     name: String,
     data: String,
-    /// That event has been handed out.
+    /// The current event was returned.
     is_over: bool,
 }
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 impl EventParser {
-    /// Takes in bytes; what they complete is [`next`](Self::next).
+    /// Adds bytes; [`next`](Self::next) returns the completed events.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.at);
         self.searched -= self.at;
@@ -44,7 +44,7 @@ impl EventParser {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next event that is complete.
+    /// The next complete event.
     pub(super) fn next(&mut self) -> Option<ServerSentEvent<'_>> {
         self.forget_event();
         loop {
@@ -66,21 +66,21 @@ impl EventParser {
         }
     }
 
-    /// The event that the end of the stream leaves unfinished: the standard drops it, but some servers forget the
-    /// empty line after their last one. To be asked for when there is no next event.
+    /// The unfinished event at the end of the stream: the standard drops it, but some servers omit the last empty line.
+    /// Call this when there is no next event.
     pub(super) fn finish(&mut self) -> Option<ServerSentEvent<'_>> {
         let (start, end) = (self.at, self.bytes.len());
         self.at = end;
-        // An empty line has ended the event, with data or without.
+        // An empty line ends the event, with or without data.
         let is_over = start < end && self.take_line(start, end) && !self.has_data();
         (!is_over && self.has_data()).then(|| self.event())
     }
 
-    /// Reads a line; whether it ends an event.
+    /// Reads a line; returns whether it ends an event.
     fn take_line(&mut self, start: usize, end: usize) -> bool {
-        // A line is read as a whole, so that no character is cut in two.
+        // Whole lines never contain partial characters.
         let line = &self.bytes[start..end];
-        // Nearly every line is UTF-8, and to see that is quicker than to mend it.
+        // Nearly every line is UTF-8, and checking is faster than converting.
         let line = str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
         let line = if self.begun { &line } else { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line) };
         self.begun = true;
@@ -104,7 +104,7 @@ impl EventParser {
         false
     }
 
-    /// Whether there is more than the end of one line.
+    /// Whether there is data besides a line end.
     fn has_data(&self) -> bool {
         self.data.len() > 1
     }
@@ -122,7 +122,7 @@ impl EventParser {
     }
 }
 
-/// Whether `body` begins like an event stream, whatever its server calls it.
+/// Whether `body` begins like an event stream, with any content type.
 pub(super) fn looks_like_events(body: &[u8]) -> bool {
     let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body).trim_ascii_start();
     ["data:", "event:", ":", "id:", "retry:"].iter().any(|field| body.starts_with(field.as_bytes()))
@@ -141,7 +141,7 @@ mod tests {
         (name.to_owned(), data.to_owned())
     }
 
-    /// The events of `bytes`, which arrive in chunks of `size`, and the one that their end leaves unfinished.
+    /// The events of `bytes` in chunks of `size`, and the unfinished one at the end.
     fn read(bytes: &[u8], size: usize) -> (Vec<Owned>, Option<Owned>) {
         let mut parser = EventParser::default();
         let mut events = Vec::new();

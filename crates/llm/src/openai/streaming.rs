@@ -1,4 +1,4 @@
-//! From a stream of events to an answer: when it is complete, when it has ended early, when it has gone silent.
+//! Turns a stream of events into an answer, and detects its completion, early end or silence.
 
 use std::time::Duration;
 
@@ -12,28 +12,28 @@ use super::sse::{EventParser, ServerSentEvent, looks_like_events};
 use super::text::Mender;
 use super::transport::{HttpAnswer, Streamed, broken};
 
-/// What servers send after the last event of either API.
+/// The last line of a stream in either API.
 pub(super) const DONE: &str = "[DONE]";
 
-/// How long the figures are waited for, once the answer is there.
+/// How long to wait for the figures after the answer.
 const USAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// An answer that comes in pieces.
+/// A streamed answer.
 pub(super) trait Pieces: Default {
-    /// What they come to.
+    /// Its complete form.
     type Whole: ApiAnswer;
-    /// Takes in an event that brings words and nothing else, which nearly all of them are, and tells `sink`; whether it
-    /// was one. This is done for every word of a debate.
+    /// Reads an event that only contains words, as nearly all do, and passes them to `sink`; returns whether it was
+    /// one. Runs for every word of a debate.
     fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool;
-    /// Takes in any event, and tells `sink` what it adds.
+    /// Reads any event, and passes its words to `sink`.
     fn take(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>);
-    /// How far the answer is.
+    /// The progress of the answer.
     fn completeness(&self) -> Completeness;
-    /// What has come in.
+    /// The received answer.
     fn into_whole(self) -> Self::Whole;
 }
 
-/// Hears an answer while it comes in.
+/// Receives an answer as it arrives.
 pub(super) struct TextSink<'a> {
     listener: Option<&'a dyn Listener>,
     spoken: Spoken,
@@ -41,12 +41,12 @@ pub(super) struct TextSink<'a> {
 }
 
 impl<'a> TextSink<'a> {
-    /// Passes on words, and the empty text for tokens that are no words of the answer.
+    /// Passes on words, and empty text for other tokens.
     pub(super) fn new(listener: Option<&'a dyn Listener>, spoken: Spoken) -> Self {
         Self { listener, spoken, has_begun: false }
     }
 
-    /// `text` has come in; it may be the reasoning that some models begin with.
+    /// Receives `text`, which may be leading reasoning.
     pub(super) fn say(&mut self, text: &str) {
         if text.is_empty() {
             return;
@@ -62,13 +62,13 @@ impl<'a> TextSink<'a> {
         }
     }
 
-    /// Tokens have come in that are no text: they show that the model is at work.
+    /// Receives tokens without text, which show that the model is working.
     pub(super) fn work(&mut self) {
         self.has_begun = true;
         pass_on(self.listener, "");
     }
 
-    /// Reasoning has come in, which the server tells apart from the text by itself.
+    /// Receives reasoning that the server has separated.
     pub(super) fn reason(&mut self) {
         let listener = self.listener;
         self.spoken.is_told_apart(&mut |words| pass_on(listener, words));
@@ -87,36 +87,36 @@ fn pass_on(listener: Option<&dyn Listener>, text: &str) {
     }
 }
 
-/// How far an answer is that comes in pieces.
+/// The progress of a streamed answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Completeness {
-    /// More of it must come: where it ends now, it ends early.
+    /// More must follow: an end here would be early.
     Open,
-    /// All of it is there, but its figures may follow.
+    /// The text is complete, but figures may follow.
     Complete,
     /// Nothing follows.
     Closed,
 }
 
-/// What a server made of the wish for a stream.
+/// The server's response to a request for a stream.
 pub(super) enum StreamOutcome<P> {
     /// Events, and how they ended.
     Pieces(P, Result<StreamEnding, ModelError>),
-    /// An answer as a whole, under a false name.
+    /// A complete answer, despite its content type.
     Whole(HttpAnswer),
 }
 
-/// How a stream ended that brought all of its answer.
+/// How a complete stream ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamEnding {
-    /// As it should.
+    /// Regularly.
     Regular,
-    /// It broke after the answer, where its figures may have come.
+    /// The connection broke after the answer, possibly before its figures.
     Broken,
 }
 
-/// Reads a stream to its end. Until its first token a stream may be silent for as long as the caller waits; from then
-/// on whatever a server sends is a sign of life, comments too: while a model thinks, some send nothing else.
+/// Reads a stream to its end. The caller limits the time until the first token; after that any data counts as a sign of
+/// life, even comments, since some servers send nothing else while a model thinks.
 pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, spoken: Spoken) -> StreamOutcome<P> {
     let (mut parser, mut pieces) = (EventParser::default(), P::default());
     let (mut sink, mut mender) = (TextSink::new(Some(live.listener), spoken), Mender::default());
@@ -153,20 +153,20 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
         };
     };
     if let Some(event) = parser.finish().filter(|_| ended.is_ok() && pieces.completeness() != Completeness::Closed) {
-        // An event that was cut in two adds nothing; whether anything is missing is said below.
+        // A partial event adds nothing; missing parts are detected below.
         let _ = take(&mut pieces, event, &mut sink, &mut mender);
     }
     sink.finish();
     let ended = match (pieces.completeness(), ended) {
         (Completeness::Open, ended) => ended.and_then(|_| Err(ended_early())),
         (Completeness::Complete | Completeness::Closed, Ok(ending)) => Ok(ending),
-        // What breaks after the end of the answer breaks nothing of it.
+        // A failure after the end does not affect the answer.
         (Completeness::Complete | Completeness::Closed, Err(_)) => Ok(StreamEnding::Broken),
     };
     StreamOutcome::Pieces(pieces, ended)
 }
 
-/// The pieces in a body that came as a whole, where there are any: some servers call a stream something else.
+/// The events in a complete body, if any: some servers send them with another content type.
 pub(super) fn pieces_in<P: Pieces>(body: &[u8]) -> Option<Result<P, ModelError>> {
     looks_like_events(body).then(|| {
         let (mut parser, mut pieces) = (EventParser::default(), P::default());
@@ -186,8 +186,7 @@ pub(super) fn pieces_in<P: Pieces>(body: &[u8]) -> Option<Result<P, ModelError>>
     })
 }
 
-/// Hands an event to the pieces. What is no JSON at all is something that nobody expects, and theirs to pass over; what
-/// began as JSON was a piece.
+/// Passes an event to the answer, which skips data that is not JSON. Broken JSON is a broken piece.
 fn take(
     pieces: &mut impl Pieces,
     event: ServerSentEvent<'_>,

@@ -1,5 +1,4 @@
-//! Text that is not quite text: what servers send in place of characters is replaced, since an answer is worth more
-//! than one of its characters.
+//! Repairs malformed text: invalid characters are replaced, since the answer is worth more than one of them.
 
 use std::borrow::Cow;
 
@@ -7,12 +6,12 @@ use memchr::memmem;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The replacement character, as JSON escapes it.
+/// The replacement character as a JSON escape.
 const REPLACEMENT: &str = "\\ufffd";
 
-/// A body as JSON can be read: without a byte-order mark, bytes that are no UTF-8, and halves of surrogate pairs.
+/// A body as readable JSON: without byte order mark, invalid UTF-8 and lone surrogates.
 pub(super) fn readable(body: &[u8]) -> Cow<'_, str> {
-    // To see that a text is UTF-8 is quicker than to mend it.
+    // Checking for UTF-8 is faster than converting.
     if let Ok(text) = std::str::from_utf8(body) {
         return well_formed(text.trim_start_matches(BYTE_ORDER_MARK));
     }
@@ -20,20 +19,19 @@ pub(super) fn readable(body: &[u8]) -> Cow<'_, str> {
     Cow::Owned(well_formed(text.trim_start_matches(BYTE_ORDER_MARK)).into_owned())
 }
 
-/// `json` without escapes of surrogates that have no other half.
+/// `json` without escapes of lone surrogates.
 pub(super) fn well_formed(json: &str) -> Cow<'_, str> {
     Mender::default().mend(json)
 }
 
-/// Mends the pieces of one text. Where a server cuts a text between the halves of a pair, one piece ends with the first
-/// and the next begins with the second.
+/// Repairs the pieces of one text. A server may cut a text between the halves of a surrogate pair.
 #[derive(Default)]
 pub(super) struct Mender {
-    /// The first half that the last piece ended with, as it was escaped.
+    /// The escaped first half at the end of the last piece.
     first_half: Option<String>,
 }
 
-/// What a surrogate is.
+/// The kind of a surrogate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Half {
     First,
@@ -41,18 +39,18 @@ enum Half {
 }
 
 impl Mender {
-    /// `json` without escapes of surrogates that have no other half, there or at the end of the piece before.
+    /// `json` without escapes of lone surrogates, including one at the end of the last piece.
     pub(super) fn mend<'a>(&mut self, json: &'a str) -> Cow<'a, str> {
         let has = |escape: &[u8]| memmem::find(json.as_bytes(), escape).is_some();
         if !has(b"\\ud") && !has(b"\\uD") {
             return Cow::Borrowed(json);
         }
         let mut mended = String::new();
-        // Up to here it has been taken over.
+        // Everything before `taken` was copied.
         let (mut taken, mut at) = (0, 0);
         while let Some(backslash) = json[at..].find('\\').map(|found| at + found) {
             let Some(half) = surrogate_at(json, backslash) else {
-                // Also of an escaped backslash the second character begins nothing.
+                // The second character of an escape begins nothing, not even after a backslash.
                 at = json.ceil_char_boundary((backslash + 2).min(json.len()));
                 continue;
             };
@@ -80,7 +78,7 @@ impl Mender {
     }
 }
 
-/// The surrogate that is escaped at `at`, if one is.
+/// The escaped surrogate at `at`, if any.
 fn surrogate_at(json: &str, at: usize) -> Option<Half> {
     let digits = json.get(at..at + REPLACEMENT.len())?.strip_prefix("\\u")?;
     match u32::from_str_radix(digits, 16).ok()? {

@@ -1,5 +1,4 @@
-//! Sends a body and brings back what the server answered, whatever it is: as a whole, or piece by piece where it comes
-//! as a stream of events. One attempt, no retry.
+//! Sends a request and returns the answer, complete or as a stream of events. One attempt, no retry.
 
 use std::error::Error as _;
 use std::pin::Pin;
@@ -16,42 +15,41 @@ use crate::ModelError;
 use super::endpoint::{Address, EndpointError};
 use super::http::{HttpClient, Route};
 
-/// Most requests are no longer, and are written without being moved.
+/// The initial capacity, enough for most requests.
 const USUAL_REQUEST: usize = 64 << 10;
 
-/// No answer is longer; more is not read.
+/// The maximum length of an answer.
 const LONGEST_ANSWER: usize = 8 << 20;
-/// No stream is longer: in it, each word is wrapped in an event of some hundred bytes.
+/// The maximum length of a stream, which wraps each word in an event of some hundred bytes.
 const LONGEST_STREAM: usize = 8 * LONGEST_ANSWER;
-/// What is read of a refusal: enough for any message, and for servers that send the request back with it.
+/// The maximum length of a refusal, enough for servers that repeat the request in it.
 const LONGEST_REFUSAL: usize = 512 << 10;
 
-/// What is read after the end of an answer, so that its connection can be used again: for as long as a round trip
-/// takes, and no more than marks and comments.
+/// The maximum read after the end of an answer to reuse its connection: marks and comments, within one round trip.
 const LONGEST_REST: usize = 64 << 10;
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// What a server answered, of any status.
+/// An answer with any status.
 pub(super) struct HttpAnswer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
 
-/// What a server sent back.
+/// A server's answer.
 pub(super) enum Posted {
-    /// An answer as a whole.
+    /// A complete answer.
     Whole(HttpAnswer),
-    /// The beginning of a stream of events.
+    /// The beginning of a stream.
     Streamed(Box<Streamed>),
 }
 
-/// A stream of events, of which only the head has been read. Dropping it closes the connection.
+/// A stream of events after its head. Dropping it closes the connection.
 pub(super) struct Streamed {
     response: Response,
     read: usize,
-    /// When a silence is too long. Kept from piece to piece: to set an alarm takes longer than to put it off, and there
-    /// is a piece for each word.
+    /// The idle timer. Kept between pieces, since resetting it is faster than creating it, and there is a piece per
+    /// word.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
@@ -61,10 +59,10 @@ impl Streamed {
         HttpAnswer { status: self.response.status(), headers: self.response.headers().clone(), body: Vec::new() }
     }
 
-    /// The next bytes; nothing at the end. A wait for longer than `idle` breaks the stream.
+    /// The next bytes; `None` at the end. Fails after `idle` without data.
     ///
     /// # Errors
-    /// When it breaks off, is silent, or has no end.
+    /// It is interrupted, idle, or endless.
     pub(super) async fn next(&mut self, idle: Option<Duration>) -> Result<Option<Bytes>, ModelError> {
         let chunk = if let Some(idle) = idle {
             let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(idle)));
@@ -72,7 +70,7 @@ impl Streamed {
             tokio::select! {
                 biased;
                 chunk = self.response.chunk() => chunk,
-                () = alarm => return Err(broken(format!("the stream was silent for {idle:?}"))),
+                () = alarm => return Err(broken(format!("the stream was idle for {idle:?}"))),
             }
         } else {
             self.response.chunk().await
@@ -85,7 +83,7 @@ impl Streamed {
         Ok(chunk)
     }
 
-    /// Reads the irrelevant bytes after the end of an answer. A connection is used again only when all was read.
+    /// Reads the irrelevant bytes after an answer, so that its connection can be reused.
     pub(super) async fn drain(&mut self) {
         let rest = async {
             let mut read = 0;
@@ -96,11 +94,11 @@ impl Streamed {
                 }
             }
         };
-        // Where it goes on for longer, the connection is given up.
+        // If there is more, the connection is dropped.
         let _ = timeout(DRAIN_TIMEOUT, rest).await;
     }
 
-    /// The whole answer of which `body` is the beginning.
+    /// The complete answer that begins with `body`.
     ///
     /// # Errors
     /// Like those of [`next`](Self::next).
@@ -119,18 +117,18 @@ impl Streamed {
 pub(super) struct Transport {
     address: Address,
     client: Client,
-    /// The proxy on the way, for messages.
+    /// The proxy, for messages.
     proxy: Option<String>,
 }
 
 impl Transport {
-    /// Sends to `address` through `http`.
+    /// A connection to `address` through `http`.
     pub(super) fn new(address: Address, http: &HttpClient) -> Result<Self, EndpointError> {
         let Route { client, proxy } = http.route(address.base())?;
         Ok(Self { address, client, proxy })
     }
 
-    /// Where to.
+    /// The server's address.
     pub(super) fn address(&self) -> &Address {
         &self.address
     }
@@ -138,11 +136,11 @@ impl Transport {
     /// Posts `body` to the path of an API.
     ///
     /// # Errors
-    /// When there is no answer, or not all of it. A refusal is an answer.
+    /// There is no complete answer. A refusal is an answer.
     pub(super) async fn post(&self, path: &str, body: &(impl Serialize + Sync)) -> Result<Posted, ModelError> {
         let mut json = Vec::with_capacity(USUAL_REQUEST);
         serde_json::to_writer(&mut json, body).map_err(|error| unsendable(&error.to_string()))?;
-        // Kept until it is answered, and there may be a hundred at a time.
+        // Kept until the answer arrives, possibly a hundred at once.
         json.shrink_to_fit();
         let request = self
             .client
@@ -159,18 +157,18 @@ impl Transport {
         self.whole(response).await.map(Posted::Whole)
     }
 
-    /// Asks for what lies at `path`.
+    /// Gets the resource at `path`.
     ///
     /// # Errors
-    /// When there is no answer, or not all of it. A refusal is an answer.
+    /// There is no complete answer. A refusal is an answer.
     pub(super) async fn get(&self, path: &str) -> Result<HttpAnswer, ModelError> {
         let request = self.client.get(self.address.url(path)).headers(self.address.headers().clone()).build();
         let request = request.map_err(|error| unsendable(&root_cause(error)))?;
         self.whole(self.send(request).await?).await
     }
 
-    /// Sends once. A request of which nothing was written, because the connection that was kept for it had been closed,
-    /// goes over another one before this returns; any other may have been taken, and is an attempt.
+    /// Sends once. A request of which nothing was written, because its kept connection was closed, is sent over another
+    /// connection; any other may have been processed, and counts as an attempt.
     async fn send(&self, request: Request) -> Result<Response, ModelError> {
         match self.client.execute(request).await {
             Ok(response) => self.past_proxy(response),
@@ -178,7 +176,7 @@ impl Transport {
         }
     }
 
-    /// A response, unless it is the proxy's own.
+    /// A response that does not come from the proxy itself.
     fn past_proxy(&self, response: Response) -> Result<Response, ModelError> {
         match &self.proxy {
             Some(proxy) if response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => Err(wants_password(proxy)),
@@ -208,7 +206,7 @@ impl Transport {
     fn failure(&self, error: reqwest::Error) -> ModelError {
         if error.is_connect() {
             let (cause, origin) = (root_cause(error), self.address.origin());
-            // What a tunnel through a proxy fails of is the proxy's; TLS errors behind it are the server's.
+            // Tunnel errors come from the proxy; TLS errors come from the server.
             let tunnel = cause.contains("tunnel error");
             match &self.proxy {
                 Some(proxy) if cause.contains("proxy authorization required") => wants_password(proxy),
@@ -229,7 +227,8 @@ impl Transport {
 }
 
 fn wants_password(proxy: &str) -> ModelError {
-    let message = format!("by the proxy {proxy}, which wants a user and a password (`http://user:password@host:port`)");
+    let message =
+        format!("by the proxy {proxy}, which requires a user and a password (`http://user:password@host:port`)");
     ModelError::Refused { status: StatusCode::PROXY_AUTHENTICATION_REQUIRED.as_u16(), message }
 }
 
@@ -242,7 +241,7 @@ pub(super) fn broken(message: impl Into<String>) -> ModelError {
 }
 
 fn broken_off(error: reqwest::Error) -> ModelError {
-    broken(format!("it broke off: {}", root_cause(error)))
+    broken(format!("it was interrupted: {}", root_cause(error)))
 }
 
 fn is_event_stream(headers: &HeaderMap) -> bool {
@@ -255,14 +254,14 @@ fn too_long(longest: usize) -> ModelError {
     broken(format!("it is longer than {} MiB", longest >> 20))
 }
 
-/// What lies beneath an error of reqwest, whose own text says little and quotes the URL, on one line.
+/// The root cause of a reqwest error on one line; the error's own text is vague and quotes the URL.
 fn root_cause(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut causes: Vec<String> = Vec::new();
     let mut next = error.source();
     while let Some(cause) = next {
         let text = cause.to_string();
-        // The layers of an HTTP client add their name only, or quote what is beneath them.
+        // HTTP layers only add their name, or quote their cause.
         if !text.starts_with("client error (") && !causes.iter().any(|above| above.contains(&text)) {
             causes.push(text);
         }

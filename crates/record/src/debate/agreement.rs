@@ -1,12 +1,11 @@
-//! Whether texts agree: about what they decide, and how alike they are.
+//! Whether texts agree in their decisions, and how similar they are.
 //!
-//! What a text decides is the list under its heading `Decisions`. Two decisions with the same words are the same; of
-//! the rest the judge says which pairs are the same decision and which are opposite. A *matter* is a group of decisions
-//! that are connected by such pairs, through any number of them; a decision that is connected with no other is a matter
-//! by itself. A matter is agreed upon when each text has a decision in it and no two of its decisions are opposite.
-//! Agreement is the share of the matters that are agreed upon, in percent; it is 0 when two decisions on a major
-//! requirement are opposite, and unknown when a text states no decision, when there are fewer than two texts, or when
-//! nobody said how the decisions relate.
+//! A text's decisions are listed under its heading `Decisions`. Decisions with the same words are the same; the judge
+//! names other pairs that are the same or opposite. A *matter* is a group of decisions connected by such pairs; a
+//! decision without a pair is a matter of its own. A matter is agreed if each text has a decision in it and no two of
+//! them are opposite. Agreement is the percentage of agreed matters. It is 0 if two decisions on a major requirement
+//! are opposite, and unknown if a text states no decision, there are fewer than two texts, or the relations are
+//! missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,92 +13,92 @@ use serde::{Deserialize, Serialize};
 
 use super::{AgentId, CallKey, Debate, PointId};
 
-/// A decision, and the texts that state it in these words.
+/// A decision and the texts that state it in the same words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wording {
-    /// The decision, as the first of them states it.
+    /// The decision in its first wording.
     pub decision: String,
     /// The authors of the texts.
     pub agents: Vec<AgentId>,
 }
 
-/// How two decisions relate that do not have the same words.
+/// The relation of two decisions with different words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Relation {
-    /// They are one decision in other words.
+    /// The same decision in other words.
     Same,
-    /// Who holds the one cannot hold the other.
+    /// They exclude each other.
     Opposite,
 }
 
-/// Two decisions that have to do with each other.
+/// Two related decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RelatedPair {
-    /// The one.
+    /// The first decision.
     pub first: String,
-    /// The other.
+    /// The second decision.
     pub second: String,
-    /// How.
+    /// Their relation.
     pub relation: Relation,
 }
 
-/// What the judge says of the decisions of a round. Pairs that are not listed are unrelated.
+/// The judge's relations between the decisions of a round. Pairs that are not listed are unrelated.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Relations {
-    /// The decisions that it was asked about.
+    /// The decisions in question.
     pub decisions: Vec<String>,
-    /// The pairs of them that are related.
+    /// The related pairs.
     pub pairs: Vec<RelatedPair>,
-    /// The major requirement that a decision is about, where it is about one.
+    /// The major requirement of a decision, if it concerns one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requirements: BTreeMap<String, String>,
 }
 
-/// Decisions that have to do with each other.
+/// A group of related decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Matter {
-    /// The decisions, with who holds each.
+    /// The decisions and their supporters.
     pub decisions: Vec<Wording>,
-    /// Whether all decide the same.
+    /// Whether all texts decide the same.
     pub agreed: bool,
-    /// Whether two of them are opposite.
+    /// Whether two decisions are opposite.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub opposed: bool,
 }
 
-/// How far the texts of a round agree, and how far they have settled.
+/// How far the texts of a round agree and have settled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Convergence {
-    /// The share of matters on which all decide the same, 0 to 100; absent where it is unknown.
+    /// The percentage of matters on which all agree; absent if unknown.
     pub agreement: Option<f64>,
     /// Why it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
-    /// From which agreement on the texts have converged.
+    /// The agreement at which texts have converged.
     #[serde(serialize_with = "super::number::serialize")]
     pub threshold: f64,
     /// The matters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matters: Vec<Matter>,
-    /// The major requirement on which two decisions are opposite, which makes the agreement 0.
+    /// The major requirement with opposite decisions, which makes the agreement 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opposed_on: Option<String>,
-    /// How alike each agent's text is to its own one before, 0 to 100; who has none is missing.
+    /// The similarity of each agent's text to its previous one, 0 to 100; agents without a previous text are missing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stability: BTreeMap<AgentId, f64>,
-    /// How alike the texts are, the mean of all pairs, 0 to 100. It decides nothing. Absent where it is unknown.
+    /// The mean similarity of all pairs of texts, 0 to 100; absent if unknown. It decides nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub similarity: Option<f64>,
-    /// How both were measured, in records of earlier versions; by words where it is absent.
+    /// How earlier versions measured both; by words if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// The model that earlier versions asked for embeddings, where they did.
+    /// The embedding model of earlier versions, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Why words were compared, where embeddings were to be.
+    /// Why words were compared instead of embeddings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
 }
@@ -116,60 +115,60 @@ impl Convergence {
         format!("{}{}", self.method.as_deref().unwrap_or("lexical"), model.unwrap_or_default())
     }
 
-    /// The mean of the agents' stabilities, 0 to 100; nothing where there is none.
+    /// The mean of the agents' stabilities, 0 to 100; `None` without any.
     pub fn mean_stability(&self) -> Option<f64> {
         mean(self.stability.values().copied())
     }
 }
 
-/// The mean; nothing if there are no values.
+/// The mean; `None` without values.
 pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.into_iter().fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// What stands against an agreement.
+/// Objections to an agreement.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Challenge {
-    /// Claims that all share and nobody supports.
+    /// Claims that all texts share and none supports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<String>,
-    /// Points of critics that nobody has answered.
+    /// Critics' points without an answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<NeglectedPoint>,
 }
 
-/// A point of a critic that nobody has answered.
+/// A critic's point without an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NeglectedPoint {
-    /// Which.
+    /// The point's id.
     pub point: PointId,
-    /// Whose text it was raised against.
+    /// The author of the criticised text.
     pub target_agent_id: AgentId,
-    /// What it says.
+    /// The text.
     pub text: String,
 }
 
 impl Challenge {
-    /// Whether there is nothing.
+    /// Whether there are no objections.
     pub fn is_empty(&self) -> bool {
         self.claims.is_empty() && self.points.is_empty()
     }
 }
 
-/// Another pass through the debate, because what won lacks something that it must not lack.
+/// An extension of the debate because the winning text misses a major requirement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Extension {
     /// The round after which it was decided.
     pub round: u32,
-    /// Whose text had won.
+    /// The author of the winning text.
     pub winner: AgentId,
-    /// The major requirements that it misses.
+    /// The missed major requirements.
     pub missing: Vec<String>,
-    /// The verdict that this is the consequence of.
+    /// The verdict that caused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<super::Verdict>,
     /// The vote before it.
@@ -178,22 +177,22 @@ pub struct Extension {
 }
 
 dialectic_base::named! {
-    /// What kind of argument a contribution makes.
+    /// The kind of an argument.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
     pub enum Argument {
-        /// It rests on something that others can check.
+        /// It rests on verifiable facts.
         Evidence = "evidence",
-        /// It grants a point of another's.
+        /// It accepts a point of another agent.
         Concession = "concession",
-        /// It argues against another's point.
+        /// It argues against a point of another agent.
         Rebuttal = "rebuttal",
-        /// It says under which condition a claim holds.
+        /// It states the condition of a claim.
         Qualification = "qualification",
-        /// It rests on who says so.
+        /// It rests on an authority.
         Authority = "authority",
-        /// It asks.
+        /// It asks a question.
         Question = "question",
-        /// It brings together what several said.
+        /// It combines several statements.
         Synthesis = "synthesis",
     }
 }
@@ -202,14 +201,14 @@ dialectic_base::named! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Observation {
-    /// Which contribution.
+    /// The contribution.
     #[serde(flatten)]
     pub of: CallKey,
-    /// The kinds that are in it, each once.
+    /// Its kinds of argument.
     pub kinds: BTreeSet<Argument>,
 }
 
-/// The words of a decision in lower case, without marks: what makes two wordings equal.
+/// The lower-case words of a decision without punctuation, for comparing wordings.
 fn normalized(decision: &str) -> String {
     words(decision).collect::<Vec<_>>().join(" ")
 }
@@ -219,11 +218,11 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     words.filter(|word| !word.is_empty()).map(|word| word.to_lowercase().replace('’', "'"))
 }
 
-/// Words that negate a decision, and words that only accompany them.
+/// Negating words, and words that only accompany them.
 const NEGATIONS: [&str; 8] = ["not", "no", "never", "don't", "without", "avoid", "cannot", "neither"];
 const COMPANIONS: [&str; 4] = ["do", "does", "any", "we"];
 
-/// Whether two decisions differ in a negation and in nothing else: the program knows that without asking.
+/// Whether two decisions differ only in a negation, which needs no judge.
 fn is_negation(one: &str, other: &str) -> bool {
     let taken_apart = |text: &str| {
         let (negations, rest): (Vec<String>, Vec<String>) =
@@ -235,19 +234,19 @@ fn is_negation(one: &str, other: &str) -> bool {
     one_is_negated != other_is_negated && !one.is_empty() && one == other
 }
 
-/// What the texts of several authors decide.
+/// The decisions of several texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decisions {
     /// The authors.
     pub authors: Vec<AgentId>,
-    /// Their decisions, each wording once, in an order that says nothing of who is whose.
+    /// Their decisions, each wording once, in an order that hides the authors.
     pub wordings: Vec<Wording>,
-    /// The author whose text states none, if there is one.
+    /// An author whose text states no decision, if any.
     pub silent: Option<AgentId>,
 }
 
 impl Decisions {
-    /// Of the decisions of each author.
+    /// The decisions of these texts.
     pub fn of<'a>(texts: impl IntoIterator<Item = (&'a AgentId, &'a [String])>) -> Self {
         let (mut authors, mut silent) = (Vec::new(), None);
         let mut wordings: BTreeMap<String, Wording> = BTreeMap::new();
@@ -273,8 +272,7 @@ impl Decisions {
         Self { authors, wordings: wordings.into_values().collect(), silent }
     }
 
-    /// Whether the judge has to relate them: not if all authors hold the same decisions, nor if agreement stays unknown
-    /// in any case.
+    /// Whether the judge must relate them: not if all authors decide the same, nor if agreement stays unknown anyway.
     pub fn are_open(&self) -> bool {
         let is_everybodys = |wording: &Wording| wording.agents.len() == self.authors.len();
         self.unknown().is_none() && !self.wordings.iter().all(is_everybodys)
@@ -288,10 +286,10 @@ impl Decisions {
         self.silent.as_ref().map(|silent| format!("the text of {silent} lists no decisions"))
     }
 
-    /// How far they agree, with the relations that the judge has named; none where it has not.
+    /// Their agreement, using the judge's relations if any.
     pub fn agreement(&self, relations: Option<&Relations>) -> Agreement {
         let unknown = self.unknown().or_else(|| {
-            (self.are_open() && relations.is_none()).then(|| "nobody said which decisions are the same".to_owned())
+            (self.are_open() && relations.is_none()).then(|| "the relations of the decisions are unknown".to_owned())
         });
         if unknown.is_some() {
             return Agreement { unknown, ..Agreement::default() };
@@ -328,8 +326,7 @@ impl Decisions {
         Agreement { agreement, unknown: None, matters, opposed_on }
     }
 
-    /// The pairs that are related, by place. A pair that is called both the same and opposite counts as opposite:
-    /// doubt about an agreement prevails.
+    /// The indices of related pairs. A pair called both the same and opposite counts as opposite.
     fn related(&self, relations: Option<&Relations>) -> Vec<(usize, usize, Relation)> {
         let place = |decision: &str| self.wordings.iter().position(|wording| wording.decision == decision);
         let named = relations.into_iter().flat_map(|relations| &relations.pairs).filter_map(|pair| {
@@ -349,21 +346,21 @@ impl Decisions {
     }
 }
 
-/// How far decisions agree.
+/// The agreement of decisions.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Agreement {
-    /// In percent; absent where it is unknown.
+    /// The percentage; absent if unknown.
     pub agreement: Option<f64>,
-    /// Why it is.
+    /// The reason if it is unknown.
     pub unknown: Option<String>,
     /// The matters.
     pub matters: Vec<Matter>,
-    /// The major requirement on which two decisions are opposite.
+    /// The major requirement with opposite decisions.
     pub opposed_on: Option<String>,
 }
 
 impl Debate {
-    /// What the texts of these calls decide.
+    /// The decisions of these calls' texts.
     pub fn decisions_of(&self, texts: &[CallKey]) -> Decisions {
         let texts = texts.iter().filter_map(|key| self.contribution(key));
         Decisions::of(texts.map(|text| {
@@ -416,7 +413,7 @@ mod tests {
             ("b", &["PostgreSQL is the store", "Use a queue"]),
             ("c", &["Store: Postgres"]),
         ]);
-        // The third is connected with the first through the second.
+        // The third is connected to the first through the second.
         let same = relations(
             &[
                 ("Keep the data in Postgres", "PostgreSQL is the store", Relation::Same),

@@ -1,24 +1,24 @@
-//! Calls of a debate: what each is for, and how it ended.
+//! Calls of a debate: their purpose and their end.
 
 use serde::{Deserialize, Serialize};
 
 use super::{AgentId, StageId};
 
-/// Which call of the debate: unique within it but for tool iterations and second chances, which share the key.
+/// Identifies a call within a debate. Tool iterations and second requests share the key of their call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallKey {
-    /// The round, 0 before the first.
+    /// The round; 0 before the first.
     pub round: u32,
-    /// What for.
+    /// The stage that it is for.
     #[serde(rename = "phase")]
     pub stage: StageId,
-    /// Who is called.
+    /// The called agent.
     pub agent_id: AgentId,
-    /// Whose text it is about (critiques).
+    /// The author of the criticised text (critiques only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<AgentId>,
-    /// Counted from 1: the same call again on purpose, such as a score in the opposite order.
+    /// Numbered from 1: an intentional repetition, such as a score in the opposite order.
     #[serde(default = "first_pass", skip_serializing_if = "is_first_pass")]
     pub pass: u8,
 }
@@ -33,17 +33,17 @@ fn is_first_pass(pass: &u8) -> bool {
 }
 
 impl CallKey {
-    /// The first pass of a call that is about nobody.
+    /// The first pass of a call without a target.
     pub fn new(round: u32, stage: StageId, agent: &AgentId) -> Self {
         Self { round, stage, agent_id: agent.clone(), target_agent_id: None, pass: 1 }
     }
 
-    /// The same call about `target`.
+    /// The same call about the text of `target`.
     pub fn about(self, target: &AgentId) -> Self {
         Self { target_agent_id: Some(target.clone()), ..self }
     }
 
-    /// The same call again.
+    /// The same call in another pass.
     pub fn pass(self, pass: u8) -> Self {
         Self { pass, ..self }
     }
@@ -52,9 +52,9 @@ impl CallKey {
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallStatus {
-    /// Its result is there.
+    /// It has a result.
     Done,
-    /// It brought nothing, which is a result too: an agent without questions.
+    /// It had an empty result: an agent without questions.
     Empty,
     /// It failed for good.
     Failed,

@@ -1,5 +1,4 @@
-//! The check of what is delivered: drafts of the answer, the lenses through which they are read, and what is left
-//! unread.
+//! The check of the answer: its drafts, the lenses of the check, and unchecked parts.
 
 use std::sync::Arc;
 
@@ -11,23 +10,23 @@ use dialectic_base::severity::Severity;
 use super::{Answered, CallKey, Contribution, Debate, Found, Ledger, Objection, Point, ResultKind};
 
 dialectic_base::named! {
-    /// What a checker looks at in a draft.
+    /// The aspect of a draft that a checker examines.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum Lens {
-        /// Whether each requirement holds in the worst case, and whether accepted points are in the text.
+        /// Whether each requirement holds in the worst case, and whether accepted points were applied.
         Requirements = "requirements",
         /// Whether it can be carried out.
         Execute = "execute",
-        /// Whether what it says of technologies and figures is true.
+        /// Whether its statements about technologies and figures are true.
         Facts = "facts",
     }
 }
 
 impl Lens {
-    /// How many there are.
+    /// The number of lenses.
     pub const COUNT: u8 = 3;
 
-    /// What a draft is not checked for without this lens.
+    /// The subject of this lens, as it follows "not checked for".
     pub fn subject(self) -> &'static str {
         match self {
             Self::Requirements => "requirements",
@@ -36,46 +35,46 @@ impl Lens {
         }
     }
 
-    /// Its place among all, counted from 1.
+    /// Its position among all lenses, from 1.
     pub fn number(self) -> u8 {
         self as u8 + 1
     }
 
-    /// The pass of its call on a draft, counted from 1.
+    /// The pass of its call for a draft, from 1.
     pub fn pass(self, draft: u8) -> u8 {
         let before = draft.saturating_sub(1).saturating_mul(Self::COUNT);
         before.saturating_add(self.number())
     }
 }
 
-/// A draft of the answer, and what was made of it.
+/// A draft of the answer with its checks.
 #[derive(Debug, Clone)]
 pub struct Draft<'a> {
-    /// Which of the debate's drafts, counted from 1.
+    /// Its number among the debate's drafts, from 1.
     pub number: u8,
     /// Its text.
     pub text: &'a Arc<Contribution>,
     /// The call that wrote it.
     pub key: CallKey,
-    /// What its checkers said, in the order of the lenses.
+    /// The results of its checkers, in the order of the lenses.
     pub checks: Vec<&'a Arc<Contribution>>,
 }
 
 /// A point of the check.
 #[derive(Debug, Clone)]
 pub struct CheckPoint<'a> {
-    /// `D3` for the third point of the check, through all drafts.
+    /// `D3` for the third point of all checks.
     pub number: String,
-    /// Of which draft, counted from 1.
+    /// The draft's number, from 1.
     pub draft: u8,
-    /// Through which lens it was seen.
+    /// The lens of its checker.
     pub lens: Lens,
-    /// What it says.
+    /// The text.
     pub point: &'a Point,
 }
 
 impl Draft<'_> {
-    /// What was read through a lens; nothing where that failed or could not be read.
+    /// The result of a lens; `None` if that failed or could not be read.
     pub fn read_through(&self, lens: Lens) -> Option<&Contribution> {
         let is_read = |one: &Contribution| one.reading.as_ref().is_some_and(|reading| reading.points.is_some());
         self.checks.iter().map(|one| &***one).find(|one| one.metadata.lens == Some(lens) && is_read(one))
@@ -89,7 +88,7 @@ impl Debate {
         Lens::ALL.get(..wanted).unwrap_or(&Lens::ALL)
     }
 
-    /// Whether something on record of the check is a draft: the first text, and one on another approach.
+    /// Whether an entry of the check is a draft: the first text, or one with another approach.
     fn is_draft(&self, place: usize, one: &Contribution) -> bool {
         self.yield_of(one) != Some(ResultKind::Check) && (place == 0 || one.metadata.rethought)
     }
@@ -108,7 +107,7 @@ impl Debate {
         Some(Draft { number, text, key, checks })
     }
 
-    /// The text that took the place of the newest draft, if there is one.
+    /// The text that replaced the newest draft, if any.
     pub fn final_text(&self) -> Option<&Arc<Contribution>> {
         let (place, last) = self.checks.iter().enumerate().next_back()?;
         (self.yield_of(last) != Some(ResultKind::Check) && !self.is_draft(place, last)).then_some(last)
@@ -127,13 +126,13 @@ impl Debate {
         points
     }
 
-    /// The lenses through which the newest draft was to be read and was not, though somebody was asked.
+    /// The lenses that were assigned to the newest draft and gave no result.
     pub fn unread_lenses(&self) -> Vec<Lens> {
         let Some(draft) = self.newest_draft().filter(|_| !self.is_unchecked()) else { return Vec::new() };
         self.lenses().iter().copied().filter(|lens| draft.read_through(*lens).is_none()).collect()
     }
 
-    /// Whether nobody was asked to read the newest draft, though it was to be read.
+    /// Whether the newest draft should be checked and no checker was called.
     pub fn is_unchecked(&self) -> bool {
         let Some(draft) = self.newest_draft() else { return false };
         let passes = Lens::ALL.map(|lens| lens.pass(draft.number));
@@ -142,7 +141,7 @@ impl Debate {
         draft.checks.is_empty() && !has_failed
     }
 
-    /// Sentences about unread and unfixed parts of the answer.
+    /// Sentences about unchecked and unfixed parts of the answer.
     pub fn unverified(&self) -> Vec<String> {
         let Some(draft) = self.newest_draft() else { return Vec::new() };
         let mut unverified = Vec::new();
@@ -176,7 +175,7 @@ impl Debate {
         unverified
     }
 
-    /// Whether the newest draft is not to be delivered as it is.
+    /// Whether the newest draft needs a correction.
     pub fn is_draft_faulted(&self) -> bool {
         let Some(draft) = self.newest_draft() else { return false };
         let is_grave = |point: &Point| point.severity <= Severity::Major;
@@ -186,8 +185,8 @@ impl Debate {
         })
     }
 
-    /// The check's results, each with the pass of its call: for a text, its count within its stage; for a lens,
-    /// 3·(draft - 1) plus the number of the lens.
+    /// The results of the check, each with the pass of its call: for a text, its count within its stage; for a lens,
+    /// 3·(draft - 1) plus the lens's number.
     pub fn checked(&self) -> impl Iterator<Item = (&Arc<Contribution>, u8)> {
         let mut draft = 0;
         self.checks.iter().enumerate().map(move |(place, one)| {

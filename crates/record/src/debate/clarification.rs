@@ -1,4 +1,4 @@
-//! What agents asked the user, and what the user answered.
+//! Agents' questions to the user, and the answers.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::{AgentId, Debate};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentClarifications {
-    /// Who asks.
+    /// The agent that asks.
     pub agent_id: AgentId,
     /// Its name.
     pub agent_name: String,
@@ -21,45 +21,44 @@ pub struct AgentClarifications {
     pub items: Vec<Clarification>,
 }
 
-/// A question, and the user's answer to it.
+/// A question and the user's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clarification {
-    /// Unique within the debate for what this program writes.
+    /// Unique within debates of this program.
     pub id: String,
     /// The question.
     pub question: String,
-    /// The answer: `NA` when the user gave none, empty while it is asked.
+    /// The answer: `NA` if the user gave none, empty while it is open.
     #[serde(default)]
     pub answer: String,
-    /// Who gave the answer in the user's place, where somebody did.
+    /// The program that answered for the user, if any.
     #[serde(default, rename = "answeredBy", skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<Answerer>,
 }
 
-/// Who answers in the user's place.
+/// A substitute for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answerer {
-    /// A program that a model steers.
+    /// A program controlled by a model.
     Agent,
 }
 
-/// A question as the user sees it: once, even if several agents asked it.
+/// A question as the user sees it: once, even if several agents ask it.
 #[derive(Debug, Clone)]
 pub struct Question<'a> {
-    /// Its number among all questions of the debate, counted from 1. Later questions come after, so that it never
-    /// changes.
+    /// Its number among all questions of the debate, from 1. It never changes, because later questions follow.
     pub number: usize,
-    /// The wording that says most.
+    /// The most detailed wording.
     pub text: &'a str,
     /// The answer; empty while it is open.
     pub answer: &'a str,
-    /// Who asked it, each with its own item, which keeps the answer.
+    /// The agents that ask it, each with its own item for the answer.
     pub items: Vec<(&'a AgentClarifications, &'a Clarification)>,
 }
 
 impl Debate {
-    /// All questions to the user in the order in which they were asked; alike ones of several agents once.
+    /// All questions to the user in their order; similar questions of several agents are merged.
     pub fn questions(&self) -> Vec<Question<'_>> {
         let mut questions: Vec<Question<'_>> = Vec::new();
         let groups = self.clarifications.iter().flatten();
@@ -87,20 +86,20 @@ impl Debate {
     }
 }
 
-/// Words that do not tell one question from another.
+/// Words that do not distinguish questions.
 const STOP_WORDS: &str = " what which how is are was were do does did the a an of for to in on at by and or we you your \
                           our us it this that there be should must may can will would has have had with any please \
                           roughly about exactly currently many much ";
 
-/// Whether two questions ask the same: in the same words, or in words of which the one has only a few more. Where each
-/// has a word that the other lacks, such as `reads` and `writes`, they may ask for different things.
+/// Whether two questions ask the same: with the same words, or one with only a few additional ones. If each has a word
+/// of its own, such as `reads` and `writes`, they may differ.
 fn are_alike(one: &str, other: &str) -> bool {
     let (one, other) = (content_words(one), content_words(other));
     let (fewer, more) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };
     fewer == more || (fewer.len() >= 3 && fewer.is_subset(more) && 4 * fewer.len() >= 3 * more.len())
 }
 
-/// The stems of the words of a question that say something; all of them where none does.
+/// The stems of a question's significant words, or of all words if none is significant.
 fn content_words(question: &str) -> BTreeSet<String> {
     let stemmer = Stemmer::create(Algorithm::English);
     let words = question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -173,7 +172,7 @@ mod tests {
         debate.clarifications.as_mut().unwrap().push(judges);
         assert_eq!(shown(&debate)[..2], first);
         assert_eq!(shown(&debate)[2].0, 3);
-        // One answer that differs from the others' is a question of its own.
+        // A different answer makes it a question of its own.
         debate.clarifications.as_mut().unwrap()[1].items[0].answer = "MySQL".to_owned();
         assert_eq!(debate.questions().len(), 4);
     }

@@ -1,4 +1,4 @@
-//! What agents say in a round.
+//! The agents' contributions to a round.
 
 use std::sync::Arc;
 
@@ -9,56 +9,56 @@ use dialectic_base::tool_call::{ToolCall, ToolResult};
 
 use super::{AgentId, Lens, Reading, StageId};
 
-/// The choice of a reviewer that accepts no text yet.
+/// A reviewer's choice that rejects the text.
 pub const DEMAND: &str = "rewrite";
 
 /// One contribution of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Contribution {
-    /// Who wrote it.
+    /// Its author.
     pub agent_id: AgentId,
-    /// In which role.
+    /// The author's role.
     pub agent_role: Arc<str>,
-    /// What it is.
+    /// Its stage.
     #[serde(rename = "type")]
     pub stage: StageId,
     /// The text, Markdown.
     pub content: Arc<str>,
-    /// How it came about.
+    /// How it was made.
     #[serde(default)]
     pub metadata: Metadata,
-    /// Whose proposal is criticised (critiques only).
+    /// The author of the criticised proposal (critiques only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<AgentId>,
-    /// What the text was read to say of objections when it was recorded; absent where nothing was found.
+    /// The objections read from it when it was recorded; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<Box<Reading>>,
 }
 
 impl Contribution {
-    /// Whether it demands another text, and so has to list what is wrong with this one.
+    /// Whether it demands another text, which requires points.
     pub fn is_demand(&self) -> bool {
         self.metadata.choice.as_deref() == Some(DEMAND)
     }
 
-    /// How many of its points were not read: there were too many.
+    /// The number of its points beyond the limit.
     pub fn unread_points(&self) -> usize {
         self.reading.as_ref().map_or(0, |reading| reading.unread)
     }
 
-    /// Whether no points could be read in it, not even that there are none.
+    /// Whether no points could be read, although it does not state that there are none.
     pub fn is_unread(&self) -> bool {
         self.reading.as_ref().is_none_or(|reading| reading.points.is_none())
     }
 }
 
-/// How a contribution came about. Everything is optional: older files lack most of it.
+/// How a contribution was made. All fields are optional, since older files lack most of them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "facts about one text, each a key of its own in the record")]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
-    /// Input and output tokens of all its calls.
+    /// The input and output tokens of all its calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_used: Option<u64>,
     /// Milliseconds from the first attempt to the answer.
@@ -82,38 +82,38 @@ pub struct Metadata {
     /// Attempts over all its calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
-    /// Set on a proposal that is the last text of its author in the round before: nothing was called or paid for it.
+    /// Set on a proposal that repeats its author's last text: it cost nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub carried_over: bool,
-    /// The word that a ballot chooses, if it does not choose a text.
+    /// The chosen word of a ballot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<String>,
-    /// How sure a voter is, 0 to 100 (ballots only).
+    /// The voter's confidence, 0 to 100 (ballots only).
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
     pub confidence: Option<f64>,
     /// Set when the text was cut: at the output limit, unless it was [`filtered`](Self::filtered) or
     /// [`interrupted`](Self::interrupted).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// Set when it was a content filter that cut the text.
+    /// Set when a content filter cut the text.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub filtered: bool,
-    /// Set when the server broke the text off for a reason of its own.
+    /// Set when the server broke the text off for its own reasons.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// Through which lens a draft was read (checks only).
+    /// The lens of a check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lens: Option<Lens>,
-    /// Set on a text whose writer gave up the approach of the draft before it: it is another draft.
+    /// Set on a text whose author abandoned the draft's approach, which makes it another draft.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rethought: bool,
     /// Tools that the model called.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// What the tools answered.
+    /// The tools' results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_results: Vec<ToolResult>,
-    /// How often the model was called again after tool results.
+    /// The number of further calls with tool results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_iterations: Option<u32>,
 }
@@ -124,13 +124,13 @@ impl Metadata {
         Cut::marked(self.truncated, self.filtered, self.interrupted)
     }
 
-    /// Of a proposal that is its author's last text in the round before: nothing was called, nothing was paid.
+    /// The metadata of a proposal that repeats its author's last text.
     pub fn carried_over(model: &str) -> Self {
         let model = Some(model.to_owned());
         Self { tokens_used: Some(0), latency_ms: Some(0), model, carried_over: true, ..Self::default() }
     }
 
-    /// Of a contribution made by `calls`, in the order in which they were made; tool details are left empty.
+    /// The metadata of a contribution made by `calls`, in their order; without tool details.
     pub fn of_calls<'a>(calls: impl IntoIterator<Item = &'a CallRecord>) -> Self {
         let mut metadata = Self::default();
         for call in calls {

@@ -8,10 +8,10 @@ use crate::debate::{
 };
 use dialectic_base::provider::{DEFAULT_MODELS, OFFLINE, OFFLINE_MODEL};
 
-/// The provider of an agent that names none.
+/// The default provider.
 pub const PROVIDER: &str = "openai";
 
-/// What a debate runs with when nothing is configured and no key is there that would choose another provider.
+/// The default settings without any key that would select another provider.
 pub fn default_settings() -> Settings {
     Settings {
         agents: agents(),
@@ -28,12 +28,12 @@ pub fn default_settings() -> Settings {
     }
 }
 
-/// The agents where none are configured.
+/// The default agents.
 pub fn agents() -> Vec<AgentSettings> {
     ["architect", "performance", "kiss"].map(agent_of).into()
 }
 
-/// The built-in agent of a role.
+/// The built-in agent with a role.
 pub fn agent_of(role: &str) -> AgentSettings {
     let name = match role {
         "architect" => "System Architect",
@@ -49,12 +49,12 @@ pub fn agent_of(role: &str) -> AgentSettings {
     agent(&format!("agent-{role}"), name, role, 0.5)
 }
 
-/// The judge where none is configured.
+/// The default judge.
 pub fn judge() -> AgentSettings {
     agent("judge-main", "Technical Judge", "generalist", 0.3)
 }
 
-/// What an agent of the file gets where it is silent; its id and name are never used.
+/// Defaults for an agent in the file; its id and name are never used.
 pub fn unnamed_agent() -> AgentSettings {
     agent("", "", "architect", 0.5)
 }
@@ -80,7 +80,7 @@ fn agent(id: &str, name: &str, role: &str, temperature: f64) -> AgentSettings {
     }
 }
 
-/// How texts are summarized where nothing is configured.
+/// The default summarization.
 pub fn summarization() -> SummarizationSettings {
     SummarizationSettings {
         enabled: false,
@@ -91,7 +91,7 @@ pub fn summarization() -> SummarizationSettings {
     }
 }
 
-/// How a debate runs where nothing is configured.
+/// The default debate settings.
 pub fn debate() -> DebateSettings {
     DebateSettings {
         protocol: "dialectic".to_owned(),
@@ -124,7 +124,7 @@ pub fn debate() -> DebateSettings {
     }
 }
 
-/// Makes the agent use the offline provider: no key, no network, no cost.
+/// Switches the agent to the offline provider, which needs no key or network and costs nothing.
 pub fn go_offline(agent: &mut AgentSettings) {
     OFFLINE.clone_into(&mut agent.provider);
     OFFLINE_MODEL.clone_into(&mut agent.model);

@@ -1,4 +1,4 @@
-//! What happens in a debate, as the journal holds it.
+//! The events of a debate, as saved in the journal.
 
 use std::sync::Arc;
 
@@ -15,33 +15,33 @@ use super::{
     Verdict, Voting,
 };
 
-/// An event in its place: the content of one journal line.
+/// A numbered event: the content of one journal line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
-    /// Counted from 1 without a gap.
+    /// Numbered from 1 without gaps.
     pub seq: u64,
-    /// When it happened.
+    /// Its time.
     pub at: Timestamp,
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// What happens in a debate. A call's result and its price are one event: neither can be lost without the other.
+/// An event of a debate. A call's result and its cost are one event, so that neither can be lost alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Event {
-    /// The debate exists.
+    /// The debate was created.
     Created(Box<Created>),
-    /// The debate was there before it had a journal.
+    /// The debate existed before it had a journal.
     Imported {
-        /// What its state file said.
+        /// The content of its state file.
         state: Box<Debate>,
     },
-    /// A stage of the protocol was entered.
+    /// The debate entered a stage.
     #[serde(rename = "node-entered")]
     StageEntered {
-        /// Which.
+        /// The stage.
         #[serde(rename = "node")]
         stage: StageId,
     },
@@ -49,153 +49,153 @@ pub enum Event {
     RoundBegun {
         /// Its number.
         round: u32,
-        /// The stage that it begins with, which is entered next.
+        /// Its first stage, which is entered next.
         #[serde(rename = "node")]
         stage: StageId,
     },
-    /// What the debate starts from was collected. It is never collected again.
+    /// The debate's material was collected, which happens once.
     #[serde(rename = "context-gathered")]
     Gathered {
-        /// What there is.
+        /// The material.
         #[serde(flatten)]
         gathered: Gathered,
     },
-    /// It was decided who takes part.
+    /// The team was chosen.
     TeamSelected {
-        /// Who, and why.
+        /// The agents and the reasons.
         #[serde(flatten)]
         selection: Selection,
     },
-    /// The judge said how the decisions of a round relate.
+    /// The judge related the decisions of a round.
     Related {
-        /// Which call.
+        /// The call.
         key: CallKey,
-        /// How.
+        /// The relations.
         relations: Relations,
-        /// What the call took.
+        /// The call.
         call: CallRecord,
     },
-    /// Texts were compared by their embeddings. Earlier versions did that; it decided nothing.
+    /// Embeddings of texts were compared. Earlier versions did that; it decided nothing.
     Compared {
-        /// Which call.
+        /// The call.
         key: CallKey,
-        /// How alike they are.
+        /// The similarities.
         similarities: serde_json::Value,
-        /// What the call took.
+        /// The call.
         call: CallRecord,
     },
-    /// It was measured how far the texts of a round agree.
+    /// The agreement of a round's texts was measured.
     Measured {
-        /// Which round.
+        /// The round.
         round: u32,
-        /// How far.
+        /// The result.
         convergence: Convergence,
     },
-    /// The judge looked for what stands against an agreement.
+    /// The judge looked for objections to an agreement.
     Challenged {
-        /// Which call.
+        /// The call.
         key: CallKey,
-        /// What does.
+        /// The objections.
         challenge: Challenge,
-        /// What the call took.
+        /// The call.
         call: CallRecord,
     },
-    /// The kinds of argument in a round were marked.
+    /// The kinds of argument in a round were determined.
     Observed {
-        /// Which call.
+        /// The call.
         key: CallKey,
-        /// The kinds, by contribution.
+        /// The kinds by contribution.
         observations: Vec<Observation>,
-        /// What the call took.
+        /// The call.
         call: CallRecord,
     },
-    /// The debate goes on, because what won lacks something that it must not lack.
+    /// The debate was extended because the winning text misses a major requirement.
     Extended {
         /// The last round before the extension.
         round: u32,
-        /// Whose text had won.
+        /// The author of the winning text.
         winner: AgentId,
-        /// The major requirements that it misses.
+        /// The missed major requirements.
         missing: Vec<String>,
     },
-    /// A call came back whose reply is not yet a result: tool calls, or JSON that cannot be read. Kept so that it is
-    /// never made again.
+    /// A call returned a reply that is not yet a result: tool calls, or unreadable JSON. Saved so that it is never paid
+    /// again.
     Replied {
-        /// Which call.
+        /// The call.
         key: CallKey,
-        /// What it said.
+        /// The reply.
         reply: StoredReply,
-        /// What it took.
+        /// The call.
         call: CallRecord,
     },
-    /// An agent was asked what is unclear.
+    /// An agent was asked for questions.
     QuestionsAsked {
-        /// Which call; its pass counts how often all were asked.
+        /// The call; its pass counts the repetitions.
         key: CallKey,
-        /// Its new questions, with empty answers; none when all is clear to it.
+        /// Its new questions without answers; none if everything is clear.
         questions: AgentClarifications,
-        /// What its last call took.
+        /// Its last call.
         call: CallRecord,
     },
     /// The user answered a question.
     QuestionAnswered {
-        /// Whose.
+        /// The agent that asked.
         agent_id: AgentId,
-        /// Which.
+        /// The id of its question.
         item_id: String,
         /// The answer.
         answer: String,
-        /// Who gave it in the user's place, where somebody did.
+        /// The program that answered for the user, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Answerer>,
     },
-    /// The user gives no further answers: open questions count as answered with none, and nobody asks any more.
+    /// The user ended the questions: open ones count as unanswered, and no agent asks again.
     QuestionsEnded,
-    /// An agent condensed its history, or the judge the rounds before the last.
+    /// An agent summarized its history, or the judge the earlier rounds.
     Summarized {
-        /// Which call.
+        /// The call.
         key: CallKey,
         /// The summary.
         summary: Summary,
-        /// What the call took.
+        /// The call.
         call: CallRecord,
     },
     /// An agent contributed.
     Contributed {
-        /// Which call, or the one that was not needed.
+        /// The call, or the one that was not needed.
         key: CallKey,
-        /// What.
+        /// The contribution.
         contribution: Arc<Contribution>,
-        /// What its last call took; absent when none was needed.
+        /// Its last call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
     /// A call failed for good.
     CallFailed {
-        /// Which, and why.
+        /// The call and the reason.
         failure: Failure,
-        /// What its attempts took, where answers that were none were paid for.
+        /// Its usage, if it was billed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
-    /// Calls that had failed because their server was gone are made again.
+    /// Calls that failed on an unreachable server are repeated.
     #[serde(rename = "calls-reopened")]
     Reopened {
-        /// Which.
+        /// The calls.
         keys: Vec<CallKey>,
     },
-    /// A round ran into its limit.
+    /// A round exceeded its time limit.
     RoundTimedOut {
-        /// Which.
+        /// The round.
         round: u32,
     },
     /// The judge scored a round.
     Evaluated {
-        /// Which call.
+        /// The call.
         key: CallKey,
         /// The score.
         evaluation: Evaluation,
-        /// What the call took; absent when it failed, which is on record then.
+        /// The call; absent if it failed, which is then recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
@@ -203,170 +203,169 @@ pub enum Event {
     Voted {
         /// The result.
         voting: Voting,
-        /// What the judge's casting vote took. Written by older versions, in whose records it is no ballot.
+        /// The judge's casting vote. Older versions wrote it here instead of as a ballot.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
-    /// Somebody who listens voted outside of a round.
+    /// A member of the audience voted outside of a round.
     Polled {
-        /// Which call.
+        /// The call.
         key: CallKey,
-        /// What for.
+        /// The vote.
         vote: String,
-        /// Why.
+        /// The reason.
         reason: String,
-        /// What the call took.
+        /// The call.
         call: CallRecord,
     },
     /// The judge scored the debaters.
     Judged {
-        /// Which call; its pass is the order in which the debaters were shown.
+        /// The call; its pass is the order of the debaters.
         key: CallKey,
-        /// The scores, and who won.
+        /// The scores and the winner.
         judgement: Judgement,
-        /// What the call took.
+        /// The call.
         call: CallRecord,
     },
-    /// What the judgements come to.
+    /// The judgements were combined.
     Decided {
-        /// Who won.
+        /// The result.
         verdict: Verdict,
     },
-    /// A draft of the answer is there, which is checked before it is the answer.
+    /// A draft of the answer was written, which is checked next.
     Drafted {
-        /// Which call; absent when none was needed.
+        /// The call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<CallKey>,
-        /// Its text, without an assessment; absent when it is on record as a contribution of its own.
+        /// Its text without the assessment; absent if a contribution records it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<Arc<Contribution>>,
-        /// The solution that it is unless something better takes its place.
+        /// The solution, unless a later text replaces it.
         solution: Box<Solution>,
-        /// What its last call took; absent when none was needed.
+        /// Its last call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
-    /// The cost limit has no room for the check of the draft, which stands as it is.
+    /// The cost limit has no room for the check of the draft.
     CheckForgone,
-    /// The solution was made.
+    /// The solution was written.
     Synthesized {
-        /// Which call; absent when none was needed.
+        /// The call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<CallKey>,
-        /// Its text, without an assessment, where it takes the place of a draft that was checked: its
-        /// [`Reading`](super::Reading) holds the answers to the check.
+        /// Its text without the assessment, if it replaces a checked draft: its [`Reading`](super::Reading) holds the
+        /// answers to the check.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<Arc<Contribution>>,
         /// The solution.
         solution: Box<Solution>,
-        /// What its last call took; absent when none was needed.
+        /// Its last call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
-    /// An attempt of a call is about to be sent: under a limit of the cost or of requests this much is set aside for it.
-    /// The event with a [`CallRecord`] that names this one by its number settles it; one that nothing settles counts as
-    /// spent.
+    /// An attempt is about to be sent, and reserves its maximum cost and a request under a limit. The event with a
+    /// [`CallRecord`] that names this number settles it; otherwise it counts as spent.
     CostReserved {
-        /// Which call.
+        /// The call.
         key: CallKey,
-        /// What it could cost at most.
+        /// Its maximum cost.
         usd: Usd,
-        /// How many times the list price that is: more than 1 where the provider may state more.
+        /// The maximum relative to the list price: more than 1 if the provider may charge more.
         factor: f64,
-        /// Bytes that it was bounded by: of the request, and of what a program adds to it.
+        /// The bytes on which the maximum is based: the request, and a program's additions.
         bytes: u64,
-        /// Its output limit, in tokens; absent where no cost limit sets one.
+        /// Its output limit in tokens; absent if no cost limit sets one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_tokens: Option<u32>,
     },
-    /// An attempt of a call failed, and was billed or may have been; under a cost limit every failed attempt is
-    /// recorded. The call may be tried again.
+    /// An attempt failed, and was or may have been billed; under a cost limit every failure is recorded. The call may
+    /// be retried.
     AttemptFailed {
-        /// Which call.
+        /// The call.
         key: CallKey,
-        /// Why.
+        /// The reason.
         error: String,
-        /// What the attempt took; its cost is absent where nobody said, and 0 where nothing is billed.
+        /// Its usage; the cost is absent if unknown, and 0 if nothing is billed.
         call: CallRecord,
     },
-    /// Answers were kept shorter than they could have been, so that the debate fits its cost limit.
+    /// Answers were shortened to keep the debate within its cost limit.
     OutputLimited {
         /// The output limit, in tokens.
         max_tokens: u32,
     },
-    /// The cost that is known has reached the one from which the user wants to be warned.
+    /// The known cost has reached the warning threshold.
     CostWarned {
-        /// What it has cost.
+        /// The cost.
         usd: Usd,
-        /// From what on there is a warning.
+        /// The threshold.
         limit: Usd,
     },
-    /// The user has taken notice of that.
+    /// The user acknowledged the cost warning.
     CostAcknowledged,
     /// The debate was told to close early.
     Stopping {
-        /// Why.
+        /// The reason.
         reason: StopReason,
     },
     /// The debate waits for the user.
     Suspended {
-        /// Where.
+        /// The stage.
         #[serde(rename = "node")]
         stage: StageId,
     },
     /// The debate was interrupted.
     Paused,
-    /// The debate was taken up again.
+    /// The debate was resumed.
     Resumed,
     /// The debate ended without an answer.
     Failed {
-        /// Why.
+        /// The reason.
         error: String,
     },
     /// The debate ended with an answer.
     Completed {
-        /// How it went, by the rules of the build that wrote it; absent where that stated none.
+        /// Its outcome by the rules of the build that wrote it; absent if that derived none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outcome: Option<Outcome>,
     },
-    /// The user asks something about a finished debate.
+    /// The user asks a question about the finished debate.
     FollowUpAsked {
-        /// What.
+        /// The question.
         question: Arc<str>,
-        /// Which agent is asked; absent where it is the judge.
+        /// The asked agent; absent if it is the judge.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<AgentId>,
     },
-    /// The judge, or the agent that was asked, answered a question of the user's about the finished debate.
+    /// The judge or an agent answered a question about the finished debate.
     FollowUpAnswered {
-        /// Which call; its pass is the number of the question, counted from 1.
+        /// The call; its pass is the question's number, from 1.
         key: CallKey,
         /// The answer.
         answer: Arc<str>,
-        /// How it came about.
+        /// How it was made.
         metadata: Metadata,
-        /// What its last request took.
+        /// Its last request.
         call: CallRecord,
     },
-    /// The user rated the debate. A later rating takes the place of an earlier one.
+    /// The user rated the debate. A later rating replaces an earlier one.
     Rated {
         /// 1 for good, -1 for bad.
         rating: i8,
-        /// Why.
+        /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
     /// The user tagged the debate.
     Tagged {
-        /// All tags that it has from now on, sorted.
+        /// All its tags from now on, sorted.
         tags: Vec<String>,
     },
 }
 
-/// The format of journal and state that this version writes, and the latest that it reads.
+/// The format of journal and state that this version writes; it reads no later one.
 pub const FORMAT_VERSION: u32 = 2;
 
-/// What a debate begins with.
+/// The beginning of a debate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Created {
@@ -374,44 +373,44 @@ pub struct Created {
     pub format_version: u32,
     /// The debate's id.
     pub id: DebateId,
-    /// The problem, word for word.
+    /// The problem, verbatim.
     pub problem: Arc<str>,
-    /// What the user added to it.
+    /// The user's additional context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// Files that the user put beside the problem.
+    /// The user's attachments.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub attachments: Arc<[Attachment]>,
     /// The effective configuration.
     pub settings: Settings,
-    /// The stages of its protocol, in the order in which they are shown.
+    /// The stages of its protocol, in display order.
     pub stages: Arc<[StageInfo]>,
-    /// Where each prompt came from.
+    /// The source of each prompt.
     pub prompt_sources: PromptSources,
     /// The seed of every shuffle.
     pub seed: u32,
-    /// The debate that this one branched off.
+    /// The original debate of a fork.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
 }
 
 impl Event {
-    /// The end of a debate that was stopped before there was anything that it could be closed with.
+    /// The end of a debate that was stopped before it had anything to close with.
     pub fn stopped_without_proposal() -> Self {
         Self::Failed { error: "it was stopped before anybody had made a proposal".to_owned() }
     }
 
-    /// What the call took that this event is the result of; absent where there was none.
+    /// The call whose result this event is, if any.
     pub fn call(&self) -> Option<&CallRecord> {
         self.parts().1
     }
 
-    /// The call that this event ends, and its result.
+    /// The call that this event ends, with its result.
     pub fn result(&self) -> Option<(&CallKey, CallResult<'_>)> {
         self.parts().0
     }
 
-    /// The call that this event ends with its result, and what a call took: the one place that says so.
+    /// The call that this event ends with its result, and the call's record. The only match over all events for this.
     fn parts(&self) -> (Option<(&CallKey, CallResult<'_>)>, Option<&CallRecord>) {
         let ended = |key, result, call| (Some((key, result)), call);
         match self {
@@ -473,7 +472,7 @@ impl Event {
         }
     }
 
-    /// [`call`](Self::call), to be changed.
+    /// A mutable [`call`](Self::call).
     pub(super) fn call_mut(&mut self) -> Option<&mut CallRecord> {
         match self {
             Self::Replied { call, .. }
@@ -497,7 +496,7 @@ impl Event {
         }
     }
 
-    /// Whether it belongs to what a user does with a debate that is there, and not to how that came about.
+    /// Whether it describes a user's action on an existing debate, not its course.
     pub fn is_about_the_record(&self) -> bool {
         matches!(
             self,
@@ -505,13 +504,13 @@ impl Event {
         )
     }
 
-    /// The call that this event ends, and how.
+    /// The call that this event ends, and its status.
     pub fn settles(&self) -> Option<(&CallKey, CallStatus)> {
         self.result().map(|(key, result)| (key, result.status()))
     }
 }
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Debug, Clone, Copy)]
 pub enum CallResult<'a> {
     /// An agent's new questions.
@@ -520,42 +519,42 @@ pub enum CallResult<'a> {
     Summary(&'a Summary),
     /// A text or a ballot.
     Contribution(&'a Arc<Contribution>),
-    /// An earlier text, which took no call.
+    /// An earlier text, without a call.
     CarriedOver,
-    /// A listener's vote.
+    /// An audience vote.
     Vote {
-        /// What for.
+        /// The vote.
         vote: &'a str,
-        /// Why.
+        /// The reason.
         reason: &'a str,
     },
     /// The judge's scores of the debaters.
     Judgement(&'a Judgement),
     /// The answer to a question about the finished debate.
     FollowUp(&'a Arc<str>),
-    /// How the decisions of a round relate.
+    /// The relations between the decisions of a round.
     Relations(&'a Relations),
-    /// How alike texts are.
+    /// The similarity of texts.
     Similarities,
     /// The kinds of argument in a round.
     Observations(&'a [Observation]),
-    /// What stands against an agreement.
+    /// The objections to an agreement.
     Challenge(&'a Challenge),
     /// The score of a round.
     Evaluation(&'a Evaluation),
-    /// The answer, or a draft of it.
+    /// The answer or a draft of it.
     Solution(&'a Solution),
     /// None: the call failed for good.
     Failure(&'a Failure),
 }
 
 impl CallResult<'_> {
-    /// How the call ended.
+    /// The status of the ended call.
     pub fn status(self) -> CallStatus {
         match self {
             Self::Questions(questions) if questions.items.is_empty() => CallStatus::Empty,
             Self::Challenge(challenge) if challenge.is_empty() => CallStatus::Empty,
-            // A score that cannot be read is one that nobody has.
+            // An unreadable score counts as missing.
             Self::Evaluation(evaluation) if evaluation.score.is_none() => CallStatus::Failed,
             Self::Failure(_) => CallStatus::Failed,
             Self::Questions(_)
@@ -581,10 +580,10 @@ impl CallResult<'_> {
 pub struct StoredReply {
     /// Its text.
     pub text: String,
-    /// Tools that the model wants called.
+    /// The requested tool calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// What those tools answered, in the same order.
+    /// The tools' results in the same order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_results: Vec<dialectic_base::tool_call::ToolResult>,
     /// Why it could not be read.

@@ -1,4 +1,4 @@
-//! Signals of an invented debate, for tests of what watches a debate.
+//! Signals of a fictitious debate, for tests of its watchers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,7 +75,7 @@ pub fn call(cost_usd: Option<Usd>) -> CallRecord {
     }
 }
 
-/// A contribution of that text, which took a call.
+/// A contribution with that text, made by a call.
 pub fn said(stage: StageId, agent: &str, target: Option<&str>, text: &str) -> Signal {
     let Signal::Recorded(recorded) = contributed(stage, agent, target) else { return warning("nothing is recorded") };
     let Event::Contributed { key, contribution, call } = recorded.event.clone() else {
@@ -179,7 +179,7 @@ pub fn warning(message: &str) -> Signal {
     Signal::Warning { message: message.to_owned(), failed: None }
 }
 
-/// A saved debate of two agents and a judge: one full round, one in which something failed.
+/// A saved debate of two agents and a judge: one complete round, and one with a failure.
 pub fn debate() -> Debate {
     let summarization = json!({"enabled": true, "threshold": 5000, "maxLength": 2500, "method": "length-based"});
     let agent = |id: &str, name: &str, role: &str, model: &str| {
@@ -245,12 +245,12 @@ pub fn debate() -> Debate {
     debate
 }
 
-/// A saved debate of those two agents over two rounds, whose points came to every end that there is.
+/// A saved debate of these agents over two rounds, whose points reach every possible end.
 pub fn argued() -> Debate {
     serde_json::from_str(include_str!("../../../../tests/fixtures/shown/argued.json")).unwrap()
 }
 
-/// The creation of a debate of those two agents and the judge.
+/// The creation of a debate of these agents and the judge.
 pub fn created(stages: Arc<[StageInfo]>) -> Event {
     let Debate { id, problem, settings, prompt_sources, .. } = debate();
     Event::Created(Box::new(Created {
@@ -267,7 +267,7 @@ pub fn created(stages: Arc<[StageInfo]>) -> Event {
     }))
 }
 
-/// The stages of a protocol that only tests know, whose words are found nowhere else.
+/// The stages of a test protocol with unique words.
 pub mod pitching {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! The one function that turns events into state.
+//! The function that turns events into state.
 
 use std::ops::Add as _;
 use std::sync::Arc;
@@ -13,48 +13,48 @@ use super::{
     Round, Status,
 };
 
-/// Why a sequence of events is not the record of a debate.
+/// Why a sequence of events is not a debate's record.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 pub enum FoldError {
-    /// There is no event at all.
+    /// There are no events.
     #[error("the journal is empty")]
     Empty,
-    /// The first event must create the debate, and no other may.
+    /// Only the first event, and no other, must create the debate.
     #[error("event {seq} must not be a `created` event, or the first one is not")]
     Creation {
-        /// The place of the event.
+        /// The number of the event.
         seq: u64,
     },
     /// An event is missing or out of order.
     #[error("event {found} follows where event {expected} belongs")]
     Gap {
-        /// The number that belongs there.
+        /// The expected number.
         expected: u64,
-        /// The number that is there.
+        /// The actual number.
         found: u64,
     },
-    /// An event answers a question that was never asked.
+    /// An event answers an unknown question.
     #[error("event {seq} answers question {number}, which was never asked")]
     UnknownQuestion {
-        /// The place of the event.
+        /// The number of the event.
         seq: u64,
-        /// The question, counted from 1.
+        /// The question's number, from 1.
         number: usize,
     },
-    /// An event speaks of a round that was never begun.
+    /// An event names a round that never began.
     #[error("event {seq} belongs to round {round}, which was never begun")]
     UnknownRound {
-        /// The place of the event.
+        /// The number of the event.
         seq: u64,
         /// The round.
         round: u32,
     },
 }
 
-/// The state after all of `events`.
+/// The state after all `events`.
 ///
 /// # Errors
-/// When they are not the record of a debate from its creation on.
+/// They are not a complete record of a debate.
 pub fn fold<'a>(events: impl IntoIterator<Item = &'a Recorded>) -> Result<Debate, FoldError> {
     let mut debate: Option<Debate> = None;
     for (recorded, expected) in events.into_iter().zip(1..) {
@@ -73,7 +73,7 @@ impl Debate {
     /// The state after the first event.
     ///
     /// # Errors
-    /// When that event does not create a debate.
+    /// The event does not create a debate.
     pub fn create(first: &Recorded) -> Result<Self, FoldError> {
         if let Event::Imported { state } = &first.event {
             return Ok(state.as_ref().clone());
@@ -110,10 +110,10 @@ impl Debate {
         })
     }
 
-    /// Applies one further event. The result does not depend on the order in which the calls of a stage finished.
+    /// Applies the next event. The result does not depend on the order in which the calls of a stage finished.
     ///
     /// # Errors
-    /// When the event cannot follow; the state is unchanged then.
+    /// The event cannot follow; the state is then unchanged.
     #[expect(clippy::too_many_lines, reason = "an arm for each event")]
     pub fn apply(&mut self, recorded: &Recorded) -> Result<(), FoldError> {
         let seq = recorded.seq;
@@ -153,7 +153,7 @@ impl Debate {
             Event::QuestionsAsked { key, questions, call } => {
                 self.insert_questions(key.pass, questions);
                 if self.questions_ended {
-                    // It was under way when the user had enough.
+                    // It was in flight when the user ended the questions.
                     self.end_questions();
                 }
                 self.count(call);
@@ -176,7 +176,7 @@ impl Debate {
                 match stage.and_then(|stage| stage.yields) {
                     Some(ResultKind::Check) => self.insert_check(contribution),
                     Some(ResultKind::Solution) => self.checks.push(Arc::clone(contribution)),
-                    // A text of an agent outside of the rounds takes the place of a draft.
+                    // An agent's text outside the rounds replaces a draft.
                     Some(ResultKind::Proposal) if stage.is_some_and(|stage| !stage.in_round) => {
                         self.checks.push(Arc::clone(contribution));
                     }
@@ -233,7 +233,7 @@ impl Debate {
                 self.final_solution = Some(solution.as_ref().clone());
                 self.count(call.as_ref());
             }
-            // The state says what is known to have been spent.
+            // The state contains only known spending.
             Event::CostReserved { .. } => {}
             Event::OutputLimited { max_tokens } => self.limit_output(*max_tokens),
             Event::CostWarned { usd, limit } => {
@@ -286,14 +286,14 @@ impl Debate {
             let place = self.cuts.partition_point(|have| self.key_rank(&have.key) <= new);
             self.cuts.insert(place, cut);
         }
-        // How long the debate took is told by when it last changed.
+        // The last change determines the debate's duration.
         if !is_over {
             self.updated_at = Some(recorded.at);
         }
         Ok(())
     }
 
-    /// Enters something into a round, and what it took.
+    /// Adds an entry to a round, and the usage of its call.
     fn note(
         &mut self,
         round: u32,
@@ -306,7 +306,7 @@ impl Debate {
         Ok(())
     }
 
-    /// Undoes a judgement and continues the debate.
+    /// Discards a judgement and continues the debate.
     fn extend(&mut self, round: u32, winner: &AgentId, missing: &[String]) {
         let (verdict, voting) = (self.verdict.take(), self.voting.take());
         let (winner, missing) = (winner.clone(), missing.to_vec());
@@ -321,20 +321,20 @@ impl Debate {
         self.error = None;
     }
 
-    /// These calls, which had failed, are to be made still.
+    /// Resets these failed calls, which are to be repeated.
     fn reopen(&mut self, keys: &[CallKey]) {
         for key in keys {
             self.settled.remove(key);
             self.failures.retain(|failure| failure.key != *key);
             let is_score = self.stage(key.stage).is_some_and(|stage| stage.yields == Some(ResultKind::Score));
-            // That nobody has a score followed from the failure.
+            // The missing score was a consequence of the failure.
             if let Some(round) = self.rounds.iter_mut().find(|round| is_score && round.round_number == key.round) {
                 round.evaluation = None;
             }
         }
     }
 
-    /// The state in which these calls, which failed, are to be made still.
+    /// The state in which these failed calls are to be repeated.
     pub fn reopening(&self, keys: &[CallKey]) -> Self {
         let mut debate = self.clone();
         debate.reopen(keys);
@@ -345,7 +345,7 @@ impl Debate {
         if let Some((key, settled)) = event.settles() {
             self.settled.insert(key.clone(), settled);
             if settled != CallStatus::Failed {
-                // It was asked once more, and this time it went well.
+                // The repetition succeeded.
                 self.failures.retain(|failure| failure.key != *key);
             }
         }
@@ -376,7 +376,7 @@ impl Debate {
         self.judgements.insert(place, judgement.clone());
     }
 
-    /// The answer that `event` brings and that was cut, if one was; contributions and solutions say so themselves.
+    /// The cut answer in `event`, if any; contributions and solutions record this themselves.
     pub fn cut_in(&self, event: &Event) -> Option<CutAnswer> {
         let (key, result) = event.result()?;
         let summary_cut = match result {
@@ -404,7 +404,7 @@ impl Debate {
         round.ok_or(FoldError::UnknownRound { seq, round: number })
     }
 
-    /// The place of an agent in the configuration; unknown ones, which only damaged records have, come last.
+    /// The index of an agent in the configuration; unknown ones, in damaged records, come last.
     fn agent_rank(&self, id: &AgentId) -> usize {
         self.agents().iter().position(|agent| agent.id == *id).unwrap_or(usize::MAX)
     }
@@ -423,7 +423,7 @@ impl Debate {
         Ok(())
     }
 
-    /// Enters what was said of a draft, in the order of the lenses.
+    /// Inserts a check of a draft in the order of the lenses.
     fn insert_check(&mut self, contribution: &Arc<Contribution>) {
         let is_check = |one: &Contribution| self.yield_of(one) == Some(ResultKind::Check);
         let place = (0..=self.checks.len()).rev().find(|place| {
@@ -433,14 +433,14 @@ impl Debate {
         self.checks.insert(place.unwrap_or(self.checks.len()), Arc::clone(contribution));
     }
 
-    /// A debate that failed is taken up again: what may have made it fail is tried once more, as far as the stage that
-    /// it came to still needs it.
+    /// Resets a failed debate that is resumed: the causes of its failure are retried if its current stage still needs
+    /// them.
     fn forget_what_is_tried_again(&mut self) {
         let Some(reached) = self.current_stage.filter(|_| self.status == Status::Failed) else { return };
         let (round, reached) = (self.current_round, self.stage_rank(reached));
         let stages = Arc::clone(&self.stages);
         let in_round = stages.get(reached).is_some_and(|stage| stage.in_round);
-        // The kinds of call ahead of a stage are made in it.
+        // Kinds of call belong to the stage that follows them.
         let kinds = stages.iter().take(reached).rev().take_while(|kind| !kind.is_place).count();
         let reached = reached - kinds;
         let again = |key: &CallKey| {
@@ -458,7 +458,7 @@ impl Debate {
         self.settings.as_ref().is_some_and(|settings| settings.judge.id == *id)
     }
 
-    /// In which order calls are listed: whatever came first.
+    /// The order of calls in lists: their order in the protocol.
     pub fn key_rank(&self, key: &CallKey) -> impl Ord + use<> {
         let target = key.target_agent_id.as_ref().map(|target| self.agent_rank(target));
         (key.round, self.stage_rank(key.stage), key.pass, self.agent_rank(&key.agent_id), target)

@@ -1,4 +1,4 @@
-//! What a user asked about a finished debate.
+//! Follow-up questions about a finished debate.
 
 use std::sync::Arc;
 
@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use super::{AgentId, Metadata, Timestamp};
 
-/// A question about a finished debate, and its answer.
+/// A follow-up question and its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FollowUp {
-    /// The question, word for word.
+    /// The question, verbatim.
     pub question: Arc<str>,
-    /// Which agent was asked; absent where it was the judge.
+    /// The asked agent; absent if it was the judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<AgentId>,
-    /// The answer, as Markdown; absent while there is none.
+    /// The answer in Markdown; absent while there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Arc<str>>,
-    /// When it was asked.
+    /// The time of the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// Who answered.
+    /// The one who answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<AgentId>,
-    /// How the answer came about.
+    /// How the answer was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
 }

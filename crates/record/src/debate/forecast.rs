@@ -1,4 +1,4 @@
-//! What a debate would take before it is begun.
+//! The forecast of a debate.
 
 use std::collections::BTreeSet;
 
@@ -6,38 +6,38 @@ use dialectic_base::money::{Amount, BudgetLimit, Usd};
 
 use super::CallKey;
 
-/// The calls that a debate would make, in the order of rounds and stages, and how much each would take.
+/// The calls of a debate in the order of rounds and stages, with the usage of each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     /// The calls.
     pub calls: Vec<PlannedCall>,
-    /// Whose results decide how many of them are made, in words.
+    /// The results that decide the number of calls, in words.
     pub deciders: Vec<String>,
-    /// What the figures assume, a sentence each.
+    /// The assumptions behind the figures, a sentence each.
     pub assumptions: Vec<String>,
-    /// What the limit of cost or calls buys; absent without one.
+    /// What a limit of cost or calls covers; absent without one.
     pub purchase: Option<Purchase>,
 }
 
 impl Forecast {
-    /// How many calls are made at least and at most.
+    /// The minimum and maximum number of calls.
     pub fn count(&self) -> Span<usize> {
         Span { low: self.certain().count(), high: self.calls.len() }
     }
 
-    /// What the calls that are made in any case are likely to cost: each lies between its least and its most by as many
-    /// times as the one is of the other. Unknown where one price is.
+    /// The likely cost of the certain calls: the geometric mean of each one's minimum and maximum. `None` if a price is
+    /// unknown.
     pub fn likely(&self) -> Option<Usd> {
         let between = |cost: Span<Usd>| Usd::from_dollars((cost.low.dollars() * cost.high.dollars()).sqrt());
         self.certain().map(|call| call.cost.map(between)).sum()
     }
 
-    /// What all calls cost at most, as long as no tool is called. Unknown where one price is.
+    /// The maximum cost of all calls without tool use. `None` if a price is unknown.
     pub fn most(&self) -> Option<Usd> {
         self.calls.iter().map(|call| call.cost.map(|cost| cost.high)).sum()
     }
 
-    /// The models that no price is known for.
+    /// The models without a known price.
     pub fn unpriced(&self) -> BTreeSet<&str> {
         self.calls.iter().filter(|call| call.cost.is_none()).map(|call| call.model.as_str()).collect()
     }
@@ -47,33 +47,33 @@ impl Forecast {
     }
 }
 
-/// What a limit of cost or calls buys.
+/// What a limit of cost or calls covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purchase {
     /// The limit.
     pub limit: BudgetLimit,
-    /// The least limit that buys one complete round and the closing, whatever the provider asks within the bounds.
+    /// The minimum limit for one complete round and the closing, at the provider's highest permitted prices.
     pub one_round: Amount,
-    /// The least limit that buys all rounds at list prices, with all that the debate could do without.
+    /// The minimum limit for all rounds at list prices, including dispensable calls.
     pub all_rounds: Amount,
-    /// What one round and the closing are likely to cost.
+    /// The likely cost of one round and the closing.
     pub likely_round: Usd,
-    /// What all rounds are likely to cost.
+    /// The likely cost of all rounds.
     pub likely_all: Usd,
-    /// How many rounds it buys at list prices.
+    /// The number of rounds that it covers at list prices.
     pub bought: u32,
-    /// What the debate can do without and the limit does not buy, in words.
+    /// The dispensable parts that the limit does not cover, in words.
     pub left_out: Vec<String>,
-    /// How many there are to be.
+    /// The configured number of rounds.
     pub rounds: u32,
-    /// The output limit that this needs, in tokens; absent when they are not.
+    /// The output limit in tokens that this requires, if any.
     pub answer_limit: Option<u32>,
 }
 
-/// A call that a debate would make.
+/// A future call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedCall {
-    /// Which call.
+    /// The call.
     pub key: CallKey,
     /// The model, as its provider names it.
     pub model: String,
@@ -85,27 +85,27 @@ pub struct PlannedCall {
     pub input: Span<u64>,
     /// Output tokens.
     pub output: Span<u64>,
-    /// What it costs; absent when no price is known.
+    /// Its cost; absent if no price is known.
     pub cost: Option<Span<Usd>>,
 }
 
-/// When a call of a forecast is made.
+/// The condition for a call of a forecast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Made {
     /// In every debate.
     Always,
-    /// Where answers are long: a summary.
+    /// With long answers: a summary.
     ByLength,
-    /// If an unforeseen result asks for more: a rewrite, another round.
+    /// After an unforeseen result: a rewrite, another round.
     ByChoice,
 }
 
-/// From the least to the most.
+/// A range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Span<T> {
-    /// The least.
+    /// The minimum.
     pub low: T,
-    /// The most.
+    /// The maximum.
     pub high: T,
 }
 

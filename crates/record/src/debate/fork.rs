@@ -1,4 +1,4 @@
-//! A debate that branches off another one: what it takes over.
+//! Forks: the part of a debate that they keep.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,50 +10,49 @@ use super::{
     StageInfo, fold, stage,
 };
 
-/// A place in a debate to branch off at: before the calls of a stage. Written `2.critique`; `start` is before
-/// everything.
+/// The point of a fork: before the calls of a stage. Written `2.critique`; `start` precedes everything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ForkPoint {
     round: u32,
-    /// Absent for the start.
+    /// `None` for the start.
     stage: Option<StageId>,
 }
 
-/// Where a debate branched off.
+/// The origin of a fork.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForkedFrom {
     /// The debate.
     pub id: DebateId,
-    /// Before what.
+    /// The fork point.
     pub at: ForkPoint,
 }
 
-/// A text that is no [`ForkPoint`].
+/// A text that is not a [`ForkPoint`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected `<round>.<stage>`, such as `2.critique`, or `start`")]
 pub struct ForkPointError;
 
-/// Why a debate cannot branch off.
+/// Why a debate cannot be forked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ForkError {
     /// The record cannot be folded.
     #[error(transparent)]
     Record(#[from] FoldError),
-    /// The protocol of the debate has no such stage, or makes no calls in it.
-    #[error("its protocol makes no calls in a stage `{stage}`; stages that make some: {}", .known.join(", "))]
+    /// The debate's protocol has no such stage, or it makes no calls.
+    #[error("its protocol makes no calls in a stage `{stage}`; stages with calls: {}", .known.join(", "))]
     UnknownStage {
         /// The stage.
         stage: StageId,
-        /// The stages at which a debate can branch off.
+        /// The possible fork points.
         known: Vec<String>,
     },
-    /// What is named is no stage but a kind of call within one.
-    #[error("{stage} is a kind of call within the stage {}; a debate can only branch off before a whole stage: `{at}`", at.written_stage())]
+    /// The name is not a stage but a kind of call within one.
+    #[error("{stage} is a kind of call within the stage {}; a debate can only be forked before a whole stage: `{at}`", at.written_stage())]
     KindOfCall {
-        /// What is named.
+        /// The name.
         stage: StageId,
-        /// Before the stage that makes the calls.
+        /// The stage that makes these calls.
         at: ForkPoint,
     },
     /// The stage belongs to a round, and the point names none.
@@ -63,19 +62,19 @@ pub enum ForkError {
         stage: StageId,
     },
     /// The debate ended before the point.
-    #[error("the debate never came to {point}; it came as far as {last}")]
+    #[error("the debate never reached {point}; its last point is {last}")]
     NotReached {
         /// The point.
         point: ForkPoint,
-        /// The last that it came to.
+        /// The last point that it reached.
         last: ForkPoint,
     },
-    /// The stage is outside of the rounds, and the debate came to it at another count of them.
-    #[error("the debate never came to {point}, but to {at}")]
+    /// The stage is outside the rounds, and the debate reached it after another number of them.
+    #[error("the debate never reached {point}, but it reached {at}")]
     OtherRound {
         /// The point.
         point: ForkPoint,
-        /// As it is to be written.
+        /// The correct spelling.
         at: ForkPoint,
     },
     /// The settings name another protocol.
@@ -83,38 +82,38 @@ pub enum ForkError {
         "the debate followed another protocol, from which only proposals can be kept; fork at `start`, or right after the proposals of the first round"
     )]
     OtherProtocol,
-    /// The changed settings have fewer rounds than are taken over.
-    #[error("the branch keeps {taken_over} rounds, more than the {rounds} of the changed settings")]
+    /// The changed settings have fewer rounds than are kept.
+    #[error("the fork keeps {taken_over} rounds, more than the {rounds} of the changed settings")]
     TooManyRounds {
-        /// How many have begun.
+        /// The number of kept rounds.
         taken_over: u32,
-        /// How many there are to be.
+        /// The configured number.
         rounds: u32,
     },
-    /// The changed settings put somebody on another side.
-    #[error("the texts kept from {agent} were written for another `position` than the changed settings give it")]
+    /// The changed settings move an agent to another side.
+    #[error("the texts kept from {agent} were written for another `position` than in the changed settings")]
     OtherSide {
-        /// Who.
+        /// The agent.
         agent: AgentId,
     },
-    /// The changed settings lack somebody whose work is taken over.
-    #[error("the branch keeps texts by {}, which the changed settings do not have", listed(agents))]
+    /// The changed settings lack an agent whose work is kept.
+    #[error("the fork keeps texts by {}, which the changed settings lack", listed(agents))]
     UnknownAgents {
-        /// Who.
+        /// The agents.
         agents: Vec<AgentId>,
     },
 }
 
 impl ForkPoint {
-    /// Before everything.
+    /// The start of the debate.
     pub const START: Self = Self { round: 0, stage: None };
 
-    /// Before the calls of `stage`, after all that was said up to `round`.
+    /// The point before the calls of `stage`, after everything in `round`.
     pub fn before(round: u32, stage: StageId) -> Self {
         Self { round, stage: Some(stage) }
     }
 
-    /// The stage that the branch begins with; none at the start.
+    /// The first stage of the fork; `None` at the start.
     pub fn stage(&self) -> Option<StageId> {
         self.stage
     }
@@ -123,7 +122,7 @@ impl ForkPoint {
         self.stage.map_or("start", |stage| stage.as_str())
     }
 
-    /// Whether nothing is taken over.
+    /// Whether nothing is kept.
     pub fn is_start(&self) -> bool {
         self.stage.is_none()
     }
@@ -165,7 +164,7 @@ impl From<ForkPoint> for String {
     }
 }
 
-/// Where something stands in a debate: its round, and the rank of its stage.
+/// A position in a debate: the round and the rank of the stage.
 type RecordPosition = (u32, usize);
 
 /// The stages of a record, ranked.
@@ -176,19 +175,18 @@ impl Ranks<'_> {
         self.0.iter().position(|stage| stage.id == id).unwrap_or(self.0.len())
     }
 
-    /// The rank from which on nothing is taken over that branches off before `stage`: its calls, and those of the kinds
-    /// ahead of it that are made in it.
+    /// The first rank that a fork before `stage` does not keep: its calls, and those of its kinds of call.
     fn begin(&self, stage: usize) -> usize {
         let ahead = self.0.iter().take(stage).rev().take_while(|kind| !kind.is_place).count();
         stage - ahead
     }
 
-    /// The first stage whose results are such.
+    /// The first stage with such results.
     fn yielding(&self, yields: ResultKind) -> Option<usize> {
         self.0.iter().position(|stage| stage.yields == Some(yields))
     }
 
-    /// The stage in which the user is asked.
+    /// The stage that asks the user.
     fn asking(&self) -> usize {
         self.yielding(ResultKind::Questions).unwrap_or(0)
     }
@@ -198,20 +196,20 @@ impl Ranks<'_> {
         self.0.iter().rposition(|stage| stage.in_round).unwrap_or(0)
     }
 
-    /// The last stage of a round without which there is no answer.
+    /// The last essential stage of a round.
     fn last_essential(&self) -> usize {
         self.0.iter().rposition(|stage| stage.in_round && stage.is_essential).unwrap_or(0)
     }
 
-    /// The essential stage that brings a debate to its answer.
+    /// The essential stage that closes the debate.
     fn closing(&self) -> usize {
         let is_answer = |stage: &StageInfo| stage.yields == Some(ResultKind::Solution) && stage.is_essential;
         let last = self.0.len().saturating_sub(1);
         self.0.iter().position(|stage| stage.is_place && is_answer(stage)).unwrap_or(last)
     }
 
-    /// The place at which a stage was entered when `round` rounds had begun. Those ahead of the rounds that come back
-    /// between them follow the whole round.
+    /// The position at which a stage was entered in `round`. Stages outside the rounds that recur between them follow
+    /// the whole round.
     fn entered(&self, round: u32, stage: StageId) -> RecordPosition {
         let rank = self.of(stage);
         let in_round = self.0.get(rank).is_some_and(|stage| stage.in_round);
@@ -219,7 +217,7 @@ impl Ranks<'_> {
         (round, if is_between { usize::MAX } else { rank })
     }
 
-    /// The place of a point, where the protocol has it.
+    /// The position of a point in the protocol.
     fn place(&self, point: &ForkPoint) -> Result<RecordPosition, ForkError> {
         let Some(id) = point.stage else { return Ok((0, 0)) };
         let stage = self.of(id);
@@ -243,11 +241,11 @@ impl Ranks<'_> {
     }
 }
 
-/// The events after the creation that a branch of `parent` at `point` takes over, its calls marked as paid for there,
-/// with the stage that comes next. What was in between is made anew.
+/// The events after the creation that a fork of `parent` at `point` keeps, with their calls marked as paid there,
+/// and the next stage. Everything after is made again.
 ///
 /// # Errors
-/// When the debate never came to that point.
+/// The debate never reached that point.
 pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkError> {
     let debate = fold(parent)?;
     let ranks = Ranks(&debate.stages);
@@ -287,7 +285,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             Event::CallFailed { failure, .. } => {
                 is_before((failure.key.round, ranks.of(failure.key.stage))) && debate.failures.contains(failure)
             }
-            // Of another draft, which is made anew.
+            // Belongs to another draft, which is made again.
             Event::Contributed { key, .. } if is_check(key) && usize::from(key.pass) > Lens::ALL.len() => false,
             Event::QuestionsAsked { key, .. }
             | Event::Contributed { key, .. }
@@ -304,11 +302,11 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
                 ranks.yielding(ResultKind::Agreement).is_some_and(|rank| is_before((*round, rank)))
             }
             Event::Drafted { key, .. } => is_before(key.as_ref().map_or((current, entered), |key| (key.round, ranks.of(key.stage)))),
-            // What follows from calls belongs to the stage that the debate was in.
+            // Derived facts belong to the current stage.
             Event::Voted { .. } | Event::Decided { .. } | Event::Extended { .. } | Event::CheckForgone => {
                 is_before((current, entered))
             }
-            // The answer is made anew; and the rest is the parent's bill, like the calls of what is taken over.
+            // The answer is made again; the other events are the parent's bills.
             Event::Synthesized { .. }
             | Event::CostReserved { .. }
             | Event::AttemptFailed { .. }
@@ -318,14 +316,14 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::Created(_)
             | Event::Imported { .. }
             | Event::Replied { .. }
-            // What was made again is taken over as it was then.
+            // Repeated calls are kept as they were then.
             | Event::Reopened { .. }
             | Event::Suspended { .. }
             | Event::Paused
             | Event::Resumed
             | Event::Failed { .. }
             | Event::Completed { .. }
-            // What the user made of the parent is the parent's.
+            // Ratings, tags and questions belong to the parent.
             | Event::FollowUpAsked { .. }
             | Event::FollowUpAnswered { .. }
             | Event::Rated { .. }
@@ -335,7 +333,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             let mut event = recorded.event.clone();
             if let Some(call) = event.call_mut() {
                 call.copied = true;
-                // It was set aside from the parent's limit.
+                // The reservation belongs to the parent's limit.
                 call.reservation = None;
             }
             kept.push(event);
@@ -345,8 +343,8 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
     Ok(kept)
 }
 
-/// What a branch that follows another protocol, of these `stages`, takes over of `events`: the user's answers, and the
-/// proposals of the first round where its own rounds begin with such. Nothing where there are none.
+/// The `events` that a fork with another protocol keeps: the user's answers, and the first round's proposals if its own
+/// rounds begin with proposals. `None` without any. `stages` are those of the new protocol.
 pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event>> {
     let is_proposal = |stage: &&StageInfo| stage.in_round && stage.yields == Some(ResultKind::Proposal);
     let proposal = stages.iter().find(is_proposal)?.id;
@@ -361,16 +359,16 @@ pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event
         return None;
     }
     let begin = [Event::RoundBegun { round: 1, stage: proposal }];
-    // Whose proposal is missing is asked for one.
+    // Missing proposals are requested.
     let enter = [Event::StageEntered { stage: proposal }];
     Some(answers.into_iter().chain(begin).chain(texts).chain(enter).collect())
 }
 
-/// Checks that the kept events fit the changed settings: that everybody whose work it is takes part, on the same side,
-/// and that there are to be as many rounds. `before` are the settings that it was made with.
+/// Checks that the changed settings fit the kept events: all their authors take part, on the same sides, and there are
+/// enough rounds. `before` are the original settings.
 ///
 /// # Errors
-/// What contradicts it.
+/// The contradiction.
 pub fn check_taken_over(events: &[Event], before: &Settings, settings: &Settings) -> Result<(), ForkError> {
     check_authors(events, settings)?;
     let rounds = events.iter().filter_map(|event| match event {
@@ -398,7 +396,7 @@ fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError>
     for (key, _) in events.iter().filter(|event| !matches!(event, Event::CallFailed { .. })).filter_map(Event::settles)
     {
         let author = &key.agent_id;
-        // Texts that were compared stay compared, whichever method follows.
+        // Earlier comparisons stay, whatever the method.
         let is_somebody = author.as_str() != EMBEDDER;
         if is_somebody && !everybody().any(|agent| agent.id == *author) && !agents.contains(author) {
             agents.push(author.clone());
@@ -407,7 +405,7 @@ fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError>
     if agents.is_empty() { Ok(()) } else { Err(ForkError::UnknownAgents { agents }) }
 }
 
-/// The places that a debate came to and at which it can branch off.
+/// The positions that a debate reached and where it can be forked.
 fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<RecordPosition> {
     let mut round = 0;
     let mut places = Vec::new();
@@ -415,7 +413,7 @@ fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<RecordPosition> {
     for recorded in events {
         match &recorded.event {
             Event::RoundBegun { round: begun, .. } => {
-                // After a round there is a choice: another one, or the end.
+                // After a round either another one or the end follows.
                 if round > 0 {
                     places.push((round, closing));
                 }
@@ -445,7 +443,7 @@ mod tests {
     use crate::debate::fixture::{created, pitching};
     use crate::debate::{Signal, Timestamp};
 
-    /// A debate of a protocol that only tests know.
+    /// A debate of a test protocol.
     fn parent() -> Vec<Recorded> {
         let scene = pitching::scene().into_iter().filter_map(|signal| match signal {
             Signal::Recorded(recorded) => Some(recorded.event.clone()),
@@ -480,11 +478,11 @@ mod tests {
         let refused = |point: &str| forked(point).unwrap_err().to_string();
         assert_eq!(
             refused("1.opera"),
-            "its protocol makes no calls in a stage `opera`; stages that make some: pitch, heckle, applause, show-of-hands, ruling"
+            "its protocol makes no calls in a stage `opera`; stages with calls: pitch, heckle, applause, show-of-hands, ruling"
         );
         assert_eq!(refused("0.heckle"), "heckle belongs to a round, and the first is 1");
-        assert_eq!(refused("2.heckle"), "the debate never came to 2.heckle; it came as far as 1.ruling");
-        assert_eq!(refused("0.ruling"), "the debate never came to 0.ruling, but to 1.ruling");
+        assert_eq!(refused("2.heckle"), "the debate never reached 2.heckle; its last point is 1.ruling");
+        assert_eq!(refused("0.ruling"), "the debate never reached 0.ruling, but to 1.ruling");
     }
 
     #[test]
@@ -503,9 +501,9 @@ mod tests {
         let refused = |point: &str| Ranks(&stages).place(&point.parse().unwrap()).unwrap_err().to_string();
         assert_eq!(
             refused("1.murmur"),
-            "murmur is a kind of call within the stage speech; a debate can only branch off before a whole stage: `1.speech`"
+            "murmur is a kind of call within the stage speech; a debate can only be forked before a whole stage: `1.speech`"
         );
-        assert_eq!(refused("1.opera"), "its protocol makes no calls in a stage `opera`; stages that make some: speech");
+        assert_eq!(refused("1.opera"), "its protocol makes no calls in a stage `opera`; stages with calls: speech");
     }
 
     #[test]

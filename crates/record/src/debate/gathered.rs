@@ -1,4 +1,4 @@
-//! What a debate starts from: material that was collected for it, and what is known of its agents from debates before.
+//! The initial data of a debate: collected material, and its agents' past results.
 
 use std::collections::BTreeMap;
 
@@ -6,31 +6,30 @@ use serde::{Deserialize, Serialize};
 
 use super::{AgentId, Debate, ResultKind};
 
-/// What was collected before anybody was asked for a solution.
+/// The data collected before the first proposal.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Gathered {
-    /// What agents are shown beside the problem, in this order.
+    /// The material shown with the problem, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub material: Vec<Material>,
-    /// How the agents did in debates before.
+    /// The agents' results in past debates.
     #[serde(default)]
     pub standings: Standings,
-    /// The family of each agent's model, where it is a well-known one.
+    /// The family of each agent's model, if known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub families: BTreeMap<AgentId, String>,
 }
 
 impl Gathered {
-    /// Bytes of its material.
+    /// The bytes of its material.
     pub fn bytes(&self) -> usize {
         self.material.iter().map(|one| one.text.len()).sum()
     }
 }
 
 impl Debate {
-    /// The debate as it is once that has been collected for it, where its protocol collects something and has not done
-    /// so yet.
+    /// The debate with this data, if its protocol collects any and has not done so yet.
     pub fn starting_from(&self, gathered: &Gathered) -> Self {
         let gathers = self.stages.iter().any(|stage| stage.yields == Some(ResultKind::Material));
         let gathered = self.gathered.clone().or_else(|| gathers.then(|| gathered.clone()));
@@ -38,69 +37,69 @@ impl Debate {
     }
 }
 
-/// A text that agents are shown beside the problem.
+/// A text shown with the problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Material {
-    /// Where it is from.
+    /// Its source.
     pub source: MaterialSource,
-    /// Which of that kind: the file, the command, the debate.
+    /// Its name within the source: a file, a command, a debate.
     pub name: String,
     /// The text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// Whether there was more of it than is kept.
+    /// Whether it was cut.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
-    /// Why it is not there, or not all of it.
+    /// Why it is missing or incomplete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 dialectic_base::named! {
-    /// Where material is from.
+    /// A source of material.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum MaterialSource {
-        /// The files of the context directory, listed.
+        /// The list of files in the context directory.
         Outline = "outline",
         /// The readme of the context directory.
         Readme = "readme",
-        /// What a command of the user's printed.
+        /// The output of a user's command.
         Command = "command",
-        /// A debate before.
+        /// A past debate.
         Memory = "memory",
     }
 }
 
-/// How agents did in debates before, by model and role.
+/// The results of past debates by model and role.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Standings {
-    /// Debates that were counted in all.
+    /// The number of past debates.
     pub debates: u32,
-    /// What is known of each agent; who is missing has never debated.
+    /// The results of each agent; agents without a past debate are missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentStanding>,
 }
 
-/// How an agent's model did in its role.
+/// The results of an agent's model in its role.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentStanding {
     /// The agent.
     pub agent_id: AgentId,
-    /// Its rating; absent where it has none.
+    /// Its rating; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<f64>,
-    /// Its Brier score, 0 to 1, the lower the better; absent where it has never voted.
+    /// Its Brier score, 0 to 1, lower is better; absent if it has never voted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brier: Option<f64>,
-    /// Debates behind these figures.
+    /// The number of debates that count.
     pub debates: u32,
 }
 
 impl Standings {
-    /// What is known of an agent.
+    /// The results of an agent.
     pub fn of(&self, agent: &AgentId) -> Option<&AgentStanding> {
         self.agents.iter().find(|standing| standing.agent_id == *agent)
     }

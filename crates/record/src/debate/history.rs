@@ -5,10 +5,9 @@ use std::sync::Arc;
 use super::{AgentId, Contribution, Debate, Metadata, Reading, ResultKind, Round, StageId};
 
 impl Contribution {
-    /// The same text as a contribution of `stage` in the next round, for which nothing was called or paid. `model` is
-    /// its author's.
+    /// A copy of this text as a contribution of `stage` in the next round, without a call. `model` is its author's.
     pub fn carried_over(&self, stage: StageId, model: &str) -> Self {
-        // What it answers was answered in its own round; where the answers stand is a fact of the text.
+        // Its answers belong to the earlier round; their position belongs to the text.
         let answers_at = self.reading.as_ref().and_then(|reading| reading.answers_at.clone());
         let reading = answers_at.map(|at| Box::new(Reading { answers_at: Some(at), ..Reading::default() }));
         Self { stage, metadata: Metadata::carried_over(model), reading, ..self.clone() }
@@ -16,19 +15,19 @@ impl Contribution {
 }
 
 impl Debate {
-    /// Whether a contribution is an agent's own solution, or written about it.
+    /// Whether a contribution is the agent's own solution or about it.
     pub fn is_own_text(&self, one: &Contribution, agent: &AgentId) -> bool {
         let (yields, is_target) = (self.yield_of(one), one.target_agent_id.as_ref() == Some(agent));
         (yields == Some(ResultKind::Proposal) && one.agent_id == *agent)
             || (yields == Some(ResultKind::Critique) && is_target)
     }
 
-    /// How many characters an agent's own solutions and the critiques of them have in the rounds before `round`.
+    /// The length in characters of an agent's own solutions and their critiques before `round`.
     pub fn own_text_length(&self, agent: &AgentId, round: u32) -> usize {
         self.own_text_lengths(agent, round).sum()
     }
 
-    /// Whether they have as many characters as `least`. Those after are not counted.
+    /// Whether that length is at least `least`; stops counting there.
     pub fn own_texts_reach(&self, least: usize, agent: &AgentId, round: u32) -> bool {
         let mut total = 0;
         least == 0
@@ -45,21 +44,20 @@ impl Debate {
             .map(|one| one.content.chars().count())
     }
 
-    /// The rounds before the one that the answer rests on, the newest first.
+    /// The rounds before the one on which the answer rests, newest first.
     pub fn earlier_rounds(&self) -> impl DoubleEndedIterator<Item = &Round> {
         let last = self.final_round().map_or(0, |round| round.round_number);
         self.rounds.iter().rev().filter(move |round| round.round_number < last)
     }
 
-    /// How many characters were written in them.
+    /// The length of the texts in them, in characters.
     pub fn earlier_text_length(&self) -> usize {
         let texts = self.earlier_rounds().flat_map(|round| &round.contributions);
         let written = texts.filter(|one| self.is_text(one) && !one.metadata.carried_over);
         written.map(|one| one.content.chars().count()).sum()
     }
 
-    /// Marks proposals that repeat their author's last text of the round before; records older than format 2 lack the
-    /// mark.
+    /// Marks proposals that repeat their author's last text; records older than format 2 lack the mark.
     pub fn mark_carried_over(&mut self) {
         let mut carried = Vec::new();
         for (index, round) in self.rounds.iter().enumerate().skip(1) {
@@ -78,7 +76,7 @@ impl Debate {
         }
     }
 
-    /// Whether a contribution is a text for its own sake, which a ballot is not.
+    /// Whether a contribution is a text rather than a ballot.
     pub fn is_text(&self, one: &Contribution) -> bool {
         matches!(self.yield_of(one), Some(ResultKind::Proposal | ResultKind::Critique | ResultKind::Speech))
     }

@@ -1,11 +1,11 @@
-//! Identifiers of debates and agents.
+//! Ids of debates and agents.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The id of a debate, `deb-YYYYMMDD-HHMMSS-xxxx` for those this program makes; any text in files of others.
+/// The id of a debate: `deb-YYYYMMDD-HHMMSS-xxxx` from this program, any text in other files.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DebateId(String);
@@ -16,7 +16,7 @@ pub struct DebateId(String);
 pub struct AgentId(Arc<str>);
 
 impl DebateId {
-    /// Wraps an id as it stands.
+    /// Wraps an id unchanged.
     pub fn new(id: impl Into<String>) -> Self {
         Self(id.into())
     }
@@ -28,7 +28,7 @@ impl DebateId {
 }
 
 impl AgentId {
-    /// Wraps an id as it stands.
+    /// Wraps an id unchanged.
     pub fn new(id: impl AsRef<str>) -> Self {
         Self(Arc::from(id.as_ref()))
     }

@@ -1,4 +1,4 @@
-//! The settings of a debate, also of one whose record has none.
+//! The settings of a debate, even if its record has none.
 
 use std::ops::Deref;
 use std::sync::LazyLock;
@@ -6,14 +6,14 @@ use std::sync::LazyLock;
 use super::defaults::{default_settings, unnamed_agent};
 use super::{AgentSettings, Debate, Settings};
 
-/// What is assumed of a debate that did not save its settings: the built-in values, without named agents.
+/// The assumed settings of a debate that did not save any: the defaults, without named agents.
 static ASSUMED: LazyLock<Settings> =
     LazyLock::new(|| Settings { agents: Vec::new(), judge: unnamed_agent(), ..default_settings() });
 
-/// The settings that a debate goes by. Assumed ones are never saved, and never shown as recorded.
+/// The settings in effect. Assumed ones are never saved or shown as recorded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum KnownSettings<'a> {
-    /// As the record has them.
+    /// From the record.
     Recorded(&'a Settings),
     /// The record has none.
     Assumed(&'static Settings),
@@ -30,24 +30,24 @@ impl Deref for KnownSettings<'_> {
 }
 
 impl Debate {
-    /// The settings of the record, or the defaults, marked as assumed.
+    /// The settings of the record, or the defaults marked as assumed.
     pub fn known_settings(&self) -> KnownSettings<'_> {
         self.settings.as_ref().map_or_else(|| KnownSettings::Assumed(&ASSUMED), KnownSettings::Recorded)
     }
 
-    /// What its limit is of, as reasons name it.
+    /// The kind of its limit, as named in reasons.
     pub fn limit_in_words(&self) -> &'static str {
         let settings = self.settings.as_ref();
         let (cost, calls) = (settings.and_then(Settings::max_cost), settings.and_then(Settings::max_calls));
         match (cost, calls) {
             (Some(_), Some(_)) => "the limit of cost and calls",
             (None, Some(_)) => "the limit of calls",
-            // Of a limit that is not the record's own nothing is saved; older versions had none but of the cost.
+            // Limits from outside the record are not saved; older versions only limited the cost.
             (Some(_) | None, None) => "the cost limit",
         }
     }
 
-    /// The agents that the record's settings name; none where it has no settings.
+    /// The agents in the record's settings, if it has any.
     pub fn agents(&self) -> &[AgentSettings] {
         self.settings.as_ref().map_or(&[], |settings| &settings.agents)
     }

@@ -1,8 +1,8 @@
-//! The record of a debate: what was asked, said, decided, and what it cost.
+//! The record of a debate: its problem, texts, decisions and cost.
 //!
-//! Pure data: nothing here reads a file, the environment or the clock. The saved state is the fold of
-//! the journal's [`Event`]s ([`Debate::apply`]); a live run and a reload use that one function.
-//! The wire format is documented in `docs/state-format.md`; field names are those of existing dialectic files.
+//! Pure data: nothing here reads a file, the environment or the clock. The saved state is the fold of the journal's
+//! [`Event`]s ([`Debate::apply`]), in a live run as well as on loading. `docs/state-format.md` documents the wire
+//! format; field names are those of existing dialectic files.
 
 mod agreement;
 mod attachment;
@@ -42,7 +42,7 @@ mod title;
 mod verdict;
 mod voting;
 
-/// An invented debate, for tests.
+/// A fictitious debate for tests.
 #[cfg(any(test, feature = "fixtures"))]
 #[doc(hidden)]
 #[allow(

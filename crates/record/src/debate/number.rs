@@ -1,4 +1,4 @@
-//! Scores on the wire: whole ones without a decimal point, as existing files have them.
+//! Serializes whole scores without a decimal point, like existing files.
 
 use serde::{Serialize, Serializer};
 
@@ -14,7 +14,7 @@ pub(super) fn serialize<S: Serializer>(number: &f64, serializer: S) -> Result<S:
     }
 }
 
-/// The same for a number that may be absent.
+/// [`serialize`] for an optional number.
 #[expect(clippy::ref_option, reason = "serde calls it with a reference")]
 pub(super) fn serialize_option<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     struct Plain(f64);

@@ -1,4 +1,4 @@
-//! Orders that a debate's seed decides: the numbers of its texts, and shuffles that are repeatable.
+//! Orders derived from a debate's seed: text numbers and repeatable shuffles.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -6,21 +6,21 @@ use rand_chacha::ChaCha12Rng;
 
 use super::{AgentId, AgentSettings, Critics, Debate};
 
-/// What tells the permutation of the text numbers apart from other shuffles of a debate.
+/// The salt of the text numbers.
 const NUMBERS: u32 = 1 << 16;
 
-/// `items` in an order that depends on `seed` and `salt` alone: the salt tells shuffles of one debate apart.
+/// `items` in an order that depends only on `seed` and `salt`, which distinguishes the shuffles of a debate.
 pub fn shuffled<T>(items: impl IntoIterator<Item = T>, seed: u32, salt: u32) -> Vec<T> {
     let mut items: Vec<T> = items.into_iter().collect();
-    // ChaCha12 gives the same numbers in every version; the standard generator does not promise that.
+    // ChaCha12 gives the same numbers in every version, unlike the standard generator.
     let mut rng = ChaCha12Rng::seed_from_u64(u64::from(seed) << 32 | u64::from(salt));
     items.shuffle(&mut rng);
     items
 }
 
 impl Debate {
-    /// The agents in the order of the numbers of their texts: one permutation for the whole debate, so that numbers do
-    /// not reveal the order. Records without settings name the agents in the order in which they first spoke.
+    /// The agents in the order of their text numbers: one permutation for the whole debate that hides the configured
+    /// order. Records without settings use the order of first contributions.
     pub fn in_order_of_numbers(&self) -> Vec<&AgentId> {
         let Some(settings) = &self.settings else {
             let mut spoke: Vec<&AgentId> = Vec::new();
@@ -38,16 +38,14 @@ impl Debate {
         }
     }
 
-    /// The number of an agent's text in prompts, counted from 1: its author's place in a permutation that the seed
-    /// decides.
+    /// The number of an agent's text in prompts, from 1, by the debate's permutation.
     pub fn text_number(&self, author: &AgentId) -> Option<u32> {
         let place = self.in_order_of_numbers().into_iter().position(|known| known == author)?;
         u32::try_from(place + 1).ok()
     }
 
-    /// Who criticises the text of `target` in a round: all others, or so many of them, who move on by their number from
-    /// round to round, so that everybody is heard by everybody in time. The seed decides who begins. In the order of
-    /// their turns: who leaves hands over to the critic at the same place.
+    /// The critics of `target`'s text in a round, in order: all other agents, or `n` of them, rotating each round from
+    /// a start that the seed decides. A critic's successor has the same index in the next round.
     pub fn critics_of(&self, target: &AgentId, round: u32) -> Vec<&AgentSettings> {
         let team = self.team();
         let Some(place) = team.iter().position(|agent| agent.id == *target) else { return Vec::new() };
@@ -62,8 +60,8 @@ impl Debate {
         turns.map(|turn| team[(place + (first + turn) % others + 1) % team.len()]).collect()
     }
 
-    /// Whether `who` rechecks, in `round`, what a critic raised against the text of `target` in an earlier one: it is
-    /// that critic, or has taken its place.
+    /// Whether `who` rechecks in `round` an earlier critic's points against `target`: it is that critic or its
+    /// successor.
     pub(super) fn rechecks<'a>(
         &'a self,
         who: &'a AgentId,

@@ -1,5 +1,5 @@
-//! How a debate went. Derived from the record when it ends, never claimed, and stated in the event that ends it: so a
-//! better rule changes no existing debate.
+//! The outcome of a debate. Derived from the record when the debate ends and stored in its last event, so that new
+//! rules do not change existing debates.
 
 use std::borrow::Cow;
 
@@ -9,12 +9,12 @@ use dialectic_base::figures::{counted, list, thousands};
 
 use super::{CallKey, Contribution, Debate, ResultKind, Shortened, StageId, StopReason};
 
-/// How a finished debate went.
+/// The outcome of a finished debate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The verdict.
     pub kind: OutcomeKind,
-    /// Each thing that kept it from being full, in a fixed order.
+    /// The reasons for a lesser outcome, in a fixed order.
     pub reasons: Vec<String>,
 }
 
@@ -22,31 +22,31 @@ dialectic_base::named! {
     /// The verdict of an [`Outcome`].
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
     pub enum OutcomeKind {
-        /// Everything that was to be done was done.
+        /// Everything was completed.
         Full = "full",
-        /// It ended with an answer, but something failed on the way.
+        /// It ended with an answer despite failures.
         Degraded = "degraded",
-        /// It was ended early, by the budget or the user.
+        /// The budget or the user ended it early.
         Stopped = "stopped",
     }
 }
 
-/// By which rules an outcome is derived.
+/// The rules for deriving an outcome.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OutcomeRules {
-    /// Those of builds that wrote no outcome into their journals. They never change: states that were saved by them are
-    /// the fold of those journals.
+    /// The rules of builds that did not record outcomes. They never change: saved states are the fold of those
+    /// journals.
     Unstated,
     Today,
 }
 
 impl Outcome {
-    /// What the record says about how the debate went.
+    /// Derives the outcome from the record.
     pub fn derive(debate: &Debate) -> Self {
         Self::by(OutcomeRules::Today, debate)
     }
 
-    /// The outcome by the rules of the builds that did not record one.
+    /// Derives the outcome by the rules of builds that did not record one.
     pub(super) fn derive_unstated(debate: &Debate) -> Self {
         Self::by(OutcomeRules::Unstated, debate)
     }
@@ -62,7 +62,7 @@ impl Outcome {
         for round in &debate.rounds {
             let number = round.round_number;
             if round.timed_out {
-                reasons.push(format!("round {number} ran into its time limit"));
+                reasons.push(format!("round {number} reached its time limit"));
             }
             if let Some(evaluation) = &round.evaluation
                 && evaluation.score.is_none()
@@ -84,18 +84,18 @@ impl Outcome {
         }
         if let Some((text, ballot)) = unseen(debate) {
             let words = debate.words(text.stage);
-            reasons.push(format!("{}'s last {} was accepted by nobody: it had no {ballot}", text.agent_id, words.noun));
+            reasons.push(format!("{}'s last {} was not accepted: it had no {ballot}", text.agent_id, words.noun));
         }
         if let Some((text, failed)) = unreplaced(debate) {
             let (noun, author) = (debate.words(text.stage).noun, &text.agent_id);
-            reasons.push(format!("{author}'s {noun} stands though another text was asked for: its {failed} failed"));
+            reasons.push(format!("{author}'s {noun} was used because its {failed} failed"));
         }
         reasons.extend(debate.cuts.iter().map(ToString::to_string));
-        // An answer that was cut at it is a reason of its own.
+        // An answer cut at the limit is a separate reason.
         if let Some(tokens) = debate.output_limit.filter(|_| rules == OutcomeRules::Unstated) {
-            reasons.push(format!("answers were held to {tokens} tokens to fit the cost limit"));
+            reasons.push(format!("answers were limited to {tokens} tokens to fit the cost limit"));
         }
-        // By a rule there may be no winner; then the judge's scores decide.
+        // A vote under a rule may have no winner; the judge's scores decide then.
         if let Some(voting) = debate.voting.as_ref().filter(|one| one.winner.is_none() && one.count.is_none()) {
             reasons.push(voting.unbroken_in_words().to_owned());
         }
@@ -104,7 +104,7 @@ impl Outcome {
             reasons.push(format!("the judge {order}said nothing on {}", list(&judgement.lacking)));
         }
         if debate.check_forgone {
-            reasons.push(format!("the answer was not checked: {} had no room for that", debate.limit_in_words()));
+            reasons.push(format!("the answer was not checked: {} had no room for it", debate.limit_in_words()));
         }
         let unread = debate.unread_lenses().into_iter();
         reasons.extend(unread.map(|lens| format!("the answer was not checked for {}", lens.subject())));
@@ -116,7 +116,8 @@ impl Outcome {
             if let Some(Shortened { from, to }) = solution.shortened {
                 let (from, to) = (thousands(from as u64), thousands(to as u64));
                 reasons.push(format!(
-                    "the judge was shown {to} of {from} characters of the debate: its model's context has no room for more"
+                    "the judge was shown {to} of {from} characters of the debate, which its model's \
+                         context could not hold"
                 ));
             }
             if let Some(cut) = solution.cut {
@@ -142,8 +143,7 @@ impl Outcome {
     }
 }
 
-/// Critiques, demands and checks with points that could not be read or were too many. A check that could not be read at
-/// all is not among them.
+/// Critiques, demands and checks with unreadable or too many points, except checks that were entirely unreadable.
 fn unread_critiques(debate: &Debate) -> Vec<String> {
     let mut reasons = Vec::new();
     let is_critique =
@@ -153,7 +153,7 @@ fn unread_critiques(debate: &Debate) -> Vec<String> {
         let noun = debate.words(one.stage).noun;
         let which = format!("{}'s {noun}{target} in round {round}", one.agent_id);
         let unread_texts = one.reading.as_ref().map_or(0, |reading| reading.unread_texts);
-        // Who accepts a text needs no points.
+        // Accepting a text needs no points.
         let has_to_have_points = one.metadata.choice.is_none() || one.is_demand();
         if one.is_unread() && has_to_have_points {
             reasons.push(format!("{which} could not be read for points"));
@@ -171,14 +171,14 @@ fn unread_critiques(debate: &Debate) -> Vec<String> {
     reasons
 }
 
-/// That a text has more points than are read.
+/// The reason for a text with too many points.
 fn too_many(one: &Contribution, which: &str) -> Option<String> {
     let unread = one.unread_points();
     let were = if unread == 1 { "was" } else { "were" };
     (unread > 0).then(|| format!("{} of {which} {were} not read", counted(unread as u64, "point")))
 }
 
-/// The text that the answer rests on, where one that was to take its place failed; and what that would have been.
+/// The text on which the answer rests because its replacement failed, and the name of that replacement.
 fn unreplaced(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
     let last = debate.final_round()?;
     let yields = |stage: StageId| debate.stage(stage).and_then(|stage| stage.yields);
@@ -188,8 +188,7 @@ fn unreplaced(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
     Some((&**text, debate.words(failed.stage).noun))
 }
 
-/// The text that the answer rests on, where others were to decide on its author's texts by a word and nobody did on
-/// this one; and what such a decision is called.
+/// The text on which the answer rests if the required decision about it is missing, and the name of that decision.
 fn unseen(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
     let decides = |stage: StageId| {
         debate.stage(stage).is_some_and(|stage| stage.in_round && stage.yields == Some(ResultKind::Ballot))

@@ -1,4 +1,4 @@
-//! Who takes part in a debate, as far as somebody who watches needs to know.
+//! The participants of a debate, for its watchers.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{AgentId, AgentSettings, Debate, Poll, Settings, StageId, StageInfo, 
 pub struct Participant {
     /// Its id.
     pub id: AgentId,
-    /// What people call it.
+    /// Its display name.
     pub name: String,
     /// Its role.
     pub role: String,
@@ -19,29 +19,29 @@ pub struct Participant {
     pub model: String,
 }
 
-/// What has been paid for so far.
+/// The spending so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spent {
     /// Input and output tokens.
     pub tokens: u64,
     /// Calls without a token count.
     pub silent_calls: u64,
-    /// The cost; absent as soon as that of one call is unknown.
+    /// The cost; absent if the cost of any call is unknown.
     pub cost: Option<Usd>,
 }
 
-/// The participants of the debate that is shown, and its starting figures.
+/// The participants and initial figures of a displayed debate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PanelInfo {
-    /// The debaters, in the order in which they are shown.
+    /// The debaters in display order.
     pub agents: Vec<Participant>,
     /// The judge, shown last.
     pub judge: Participant,
-    /// Rounds at most, unless the protocol goes on after them.
+    /// The maximum number of rounds, unless the protocol continues.
     pub rounds: u32,
-    /// The stages of the debate's protocol, in the order in which they are shown.
+    /// The stages of the protocol in display order.
     pub stages: Arc<[StageInfo]>,
-    /// What was spent before the first signal: not nothing when a debate is resumed.
+    /// The spending before the first signal, such as that of an earlier run.
     pub spent: Spent,
     /// The audience's votes so far.
     pub polls: Vec<Poll>,
@@ -61,7 +61,7 @@ impl From<&AgentSettings> for Participant {
 }
 
 impl PanelInfo {
-    /// Of a debate that begins anew, with the stages of its protocol.
+    /// The panel of a new debate with the stages of its protocol.
     pub fn new(settings: &Settings, stages: Arc<[StageInfo]>) -> Self {
         Self {
             agents: settings.agents.iter().map(Participant::from).collect(),
@@ -73,7 +73,7 @@ impl PanelInfo {
         }
     }
 
-    /// Of a debate that is carried on: its totals go on from what `debate` has spent.
+    /// The panel of a resumed debate, including what `debate` has spent.
     pub fn resuming(self, debate: &Debate) -> Self {
         Self {
             spent: Spent {
@@ -92,18 +92,17 @@ impl PanelInfo {
         self.stages.iter().find(|stage| stage.id == id)
     }
 
-    /// The place of a stage in its protocol; after the last if the protocol does not have it.
+    /// The index of a stage in its protocol; past the end if unknown.
     pub fn stage_rank(&self, id: StageId) -> usize {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }
 
-    /// The place among them of the stage within which its calls are made: itself, or of a kind of call the next stage
-    /// that is a place.
+    /// The index of the stage that makes its calls: itself, or for a kind of call the next real stage.
     pub fn place_rank(&self, id: StageId) -> usize {
         stage::place_rank(&self.stages, id)
     }
 
-    /// The words for a stage; one that is unknown is called by its id.
+    /// The words for a stage; its id if unknown.
     pub fn words(&self, id: StageId) -> StageWords {
         stage::words(&self.stages, id)
     }
@@ -113,7 +112,7 @@ impl PanelInfo {
         self.agents.iter().chain([&self.judge])
     }
 
-    /// What people call the one with that id; the id itself when nobody has it.
+    /// The display name for an id; the id itself if unknown.
     pub fn name<'a>(&'a self, id: &'a AgentId) -> &'a str {
         self.participants().find(|participant| participant.id == *id).map_or(id.as_str(), |found| &found.name)
     }

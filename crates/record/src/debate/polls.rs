@@ -1,34 +1,34 @@
-//! How the audience voted, and how the debate changed that.
+//! The audience's votes, and how the debate changed them.
 
 use std::collections::BTreeSet;
 
 use super::{AgentId, CallKey, Debate, Poll, Position, StageId};
 
-/// The polls of a debate, side by side.
+/// The polls of a debate for comparison.
 #[derive(Debug, Clone)]
 pub struct Polls<'v> {
     /// In the order of their stages.
     pub held: Vec<&'v Poll>,
-    /// Everybody who voted in any of them, or was to and failed.
+    /// Everybody who voted or failed to vote in any poll.
     pub voters: BTreeSet<&'v AgentId>,
-    /// Those who did not vote in all of them: their votes say nothing about what the debate changed.
+    /// Voters without a vote in every poll, whose changes are unknown.
     pub uncounted: Vec<&'v AgentId>,
-    /// What was voted for: the sides of the debate, then everything else.
+    /// The choices: the sides of the debate, then all others.
     pub choices: Vec<PollChoice<'v>>,
 }
 
-/// What the counted voters made of a choice.
+/// The counted votes for a choice.
 #[derive(Debug, Clone)]
 pub struct PollChoice<'v> {
-    /// What they voted for.
+    /// The choice.
     pub name: &'v str,
-    /// How many in each poll.
+    /// Its votes in each poll.
     pub votes: Vec<usize>,
     is_side: bool,
 }
 
 impl PollChoice<'_> {
-    /// How many more there are in the last poll than in the first.
+    /// The increase from the first to the last poll.
     pub fn gain(&self) -> i64 {
         let count = |votes: Option<&usize>| votes.and_then(|votes| i64::try_from(*votes).ok()).unwrap_or(0);
         count(self.votes.last()) - count(self.votes.first())
@@ -44,14 +44,14 @@ impl PollChoice<'_> {
 }
 
 impl<'v> Polls<'v> {
-    /// Of a debate; none where nobody was asked.
+    /// The polls of a debate; `None` if there was no audience.
     pub fn of(debate: &'v Debate) -> Option<Self> {
         let failed = debate.failures.iter().map(|failure| &failure.key);
         Self::among(&debate.polls, failed, |stage| debate.stage_rank(stage))
     }
 
-    /// Of some polls, `rank` being the place of a stage among all; none without any. Calls of these stages that
-    /// `failed` are missing votes.
+    /// Compares polls; `rank` is a stage's index. `failed` calls of these stages are missing votes. `None` without
+    /// polls.
     pub fn among(
         polls: &'v [Poll],
         failed: impl IntoIterator<Item = &'v CallKey>,
@@ -81,13 +81,13 @@ impl<'v> Polls<'v> {
         (!polls.is_empty()).then_some(Self { held: polls, voters, uncounted, choices })
     }
 
-    /// Whether there is a before and an after.
+    /// Whether there is more than one poll.
     pub fn is_compared(&self) -> bool {
         self.held.len() > 1
     }
 
-    /// The side that gained most; without votes for sides, the choice that gained most. Nothing for a tie, or if
-    /// missing votes could change it: one uncounted voter who switched sides shifts the difference by two.
+    /// The side that gained most; without votes for sides, the choice that gained most. `None` for a tie, or if missing
+    /// votes could change it: one uncounted voter who switched sides shifts the difference by two.
     pub fn gained_most(&self) -> Option<&str> {
         let mut sides: Vec<_> = self.choices.iter().filter(|choice| choice.is_side).collect();
         sides.sort_by_key(|choice| std::cmp::Reverse(choice.gain()));
@@ -107,7 +107,7 @@ mod tests {
         let votes = |votes: &[(&str, &str)]| {
             votes.iter().map(|(voter, vote)| (AgentId::new(voter), (*vote).to_owned())).collect()
         };
-        // The one that was recorded first is the later one by its stage.
+        // The first recorded poll belongs to the later stage.
         let polls = [(SHOW_OF_HANDS, after), (APPLAUSE, before)]
             .map(|(stage, cast)| Poll { votes: votes(cast), ..Poll::of(stage) });
         let polls = polls.into_iter().filter(|poll| !poll.votes.is_empty()).collect();

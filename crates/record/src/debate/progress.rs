@@ -1,5 +1,4 @@
-//! Where a running debate stands, reduced from its signals. No terminal and no clock: all views of a debate share
-//! it.
+//! The progress of a running debate, reduced from its signals. All views share it; it needs no terminal and no clock.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,10 +7,10 @@ use dialectic_base::call::CallRecord;
 
 use super::{AgentId, CallKey, CallStatus, Event, PanelInfo, Poll, Polls, Signal, Spent, StageId};
 
-/// How much is kept of the end of an answer on its way, in bytes: more than any line shows.
+/// The kept bytes at the end of a partial answer, more than a line shows.
 const KEPT: usize = 600;
 
-/// Where a running debate stands.
+/// The progress of a running debate.
 #[derive(Debug, Clone)]
 pub struct Progress {
     panel: PanelInfo,
@@ -19,43 +18,42 @@ pub struct Progress {
     round: u32,
     stage: Option<StageId>,
     stages: BTreeMap<StagePosition, (StageId, StageProgress)>,
-    /// The stages of `stages`, in the order in which they began.
+    /// The started stages in `stages`, in their order.
     begun_stages: Vec<(u32, StageId)>,
     calls: BTreeMap<CallKey, CallInFlight>,
     polls: Vec<Poll>,
-    /// The calls that failed for good, ballots among them.
+    /// The calls that failed for good, including ballots.
     failed: Vec<CallKey>,
     spent: Spent,
     activity: DebateActivity,
-    /// How many calls wait for a server that is gone.
+    /// The number of calls that wait for an unreachable server.
     waiting: usize,
 }
 
-/// The place of a stage in a debate: its round, the rank of the place of its calls, and among several of one place,
-/// which began first.
+/// The position of a stage: its round, the rank of the stage that makes its calls, and the order of its start.
 type StagePosition = (u32, usize, usize);
 
-/// How far the calls of a stage are.
+/// The progress of a stage's calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StageProgress {
-    /// Results that it takes.
+    /// The expected results.
     pub total: usize,
-    /// Results that are there.
+    /// The finished results.
     pub done: usize,
-    /// Results that will never be there.
+    /// The failed results.
     pub failed: usize,
-    /// Whether it is over.
+    /// Whether it has ended.
     pub is_over: bool,
 }
 
-/// A call that was made and has not come back.
+/// A call in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallInFlight {
-    /// When it was made.
+    /// Its start.
     pub since: Instant,
     /// Its latest failed attempt.
     pub retry: Option<Retry>,
-    /// What has come in of the answer since; nothing where answers come as a whole.
+    /// The text of the answer so far; empty if answers are not streamed.
     pub words: WordsSoFar,
 }
 
@@ -67,17 +65,17 @@ pub struct WordsSoFar {
 }
 
 impl WordsSoFar {
-    /// How many words there are; a word may come in pieces.
+    /// The number of words; a word may arrive in pieces.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The end of the text, as it came: a model wrote it, and it is not cleaned.
+    /// The end of the text, unsanitized model output.
     pub fn end(&self) -> &str {
         &self.end
     }
 
-    /// Takes in what follows.
+    /// Appends text.
     pub fn append(&mut self, text: &str) {
         let mut in_word = self.end.chars().next_back().is_some_and(|c| !c.is_whitespace());
         for c in text.chars() {
@@ -97,27 +95,27 @@ impl CallInFlight {
     }
 }
 
-/// An attempt that will be made because one failed.
+/// A retry after a failed attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
-    /// Counted from 1.
+    /// The number of the next attempt, from 1.
     pub number: u32,
-    /// When it is made.
+    /// Its time.
     pub due: Instant,
-    /// Why.
+    /// The reason.
     pub error: String,
 }
 
 /// An agent (or the judge) with calls in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Busy<'a> {
-    /// Who.
+    /// The agent.
     pub agent_id: &'a AgentId,
-    /// Its calls, by round, stage and whom they are about; never empty.
+    /// Its calls by round, stage and target; never empty.
     pub calls: Vec<(&'a CallKey, &'a CallInFlight)>,
 }
 
-/// Whether there is progress to be shown at all.
+/// Whether progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DebateActivity {
     /// It runs.
@@ -127,7 +125,7 @@ enum DebateActivity {
 }
 
 impl Progress {
-    /// Of a debate (or the resumed rest of one) that begins at `now`.
+    /// The progress of a debate that begins or resumes at `now`.
     pub fn new(panel: PanelInfo, now: Instant) -> Self {
         Self {
             spent: panel.spent,
@@ -145,7 +143,7 @@ impl Progress {
         }
     }
 
-    /// Takes in one signal, which arrived at `now`.
+    /// Applies a signal that arrived at `now`.
     pub fn see(&mut self, signal: &Signal, now: Instant) {
         match signal {
             Signal::Recorded(recorded) => self.see_event(&recorded.event),
@@ -156,7 +154,7 @@ impl Progress {
                 }
                 let Some(place) = self.place(*round, *stage) else { return };
                 let (_, progress) = self.stages.entry(place).or_insert((*stage, StageProgress::default()));
-                // One that goes on after a pause counts what is left to do.
+                // After a pause only the remaining calls count.
                 *progress = StageProgress {
                     total: *total,
                     ..if progress.is_over { StageProgress::default() } else { *progress }
@@ -206,9 +204,9 @@ impl Progress {
             }
             Event::RoundBegun { round, .. } => {
                 self.round = *round;
-                // A protocol may go on after the last round that was to be.
+                // A protocol may exceed the configured rounds.
                 self.panel.rounds = self.panel.rounds.max(*round);
-                // A stage of an earlier round that never ended was given up with its round.
+                // A stage of an earlier round that never ended was abandoned with it.
                 self.stages.retain(|(of, ..), _| of >= round);
             }
             Event::Polled { key, vote, reason, .. } => Poll::cast(&mut self.polls, key, vote, reason),
@@ -232,55 +230,54 @@ impl Progress {
         }
     }
 
-    /// Who takes part.
+    /// The participants.
     pub fn panel(&self) -> &PanelInfo {
         &self.panel
     }
 
-    /// The round in progress, 0 before the first.
+    /// The current round; 0 before the first.
     pub fn round(&self) -> u32 {
         self.round
     }
 
-    /// What has been spent so far.
+    /// The spending so far.
     pub fn spent(&self) -> Spent {
         self.spent
     }
 
-    /// Time since the beginning.
+    /// The time since the beginning.
     pub fn elapsed(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.begun)
     }
 
-    /// How many calls wait for a server that is gone, while the debate cannot go on without it.
+    /// The number of calls that wait for an unreachable server that the debate requires.
     pub fn waiting_for_server(&self) -> usize {
         self.waiting
     }
 
-    /// Whether the debate is running: not before the user has answered, not after its end.
+    /// Whether the debate is running: not while it waits for the user, nor after its end.
     pub fn is_running(&self) -> bool {
         self.activity == DebateActivity::Running
     }
 
-    /// The stages of the present round whose calls have begun: in the order of their places, those that share one as
-    /// they began.
+    /// The started stages of the current round in protocol order, concurrent ones in the order of their start.
     pub fn stages(&self) -> impl Iterator<Item = (StageId, StageProgress)> {
         let present = self.stages.iter().filter(|((round, ..), _)| *round == self.round);
         present.map(|(_, (stage, progress))| (*stage, *progress))
     }
 
-    /// How those who listened voted, once the last of several polls has been held in `stage`.
+    /// The comparison of polls, once the last one has been held in `stage`.
     pub fn polls_compared_in(&self, stage: StageId) -> Option<Polls<'_>> {
         let polls = Polls::among(&self.polls, &self.failed, |stage| self.panel.stage_rank(stage))?;
         (polls.is_compared() && polls.held.last()?.stage == stage).then_some(polls)
     }
 
-    /// The stage that was entered last; absent before the first.
+    /// The last entered stage; `None` before the first.
     pub fn stage(&self) -> Option<StageId> {
         self.stage
     }
 
-    /// Who has calls in flight: agents in the panel's order, then the judge.
+    /// The agents with calls in flight in the panel's order, then the judge.
     pub fn busy(&self) -> Vec<Busy<'_>> {
         let of = |id: &AgentId| {
             let mut calls: Vec<_> = self.calls.iter().filter(|(key, _)| key.agent_id == *id).collect();
@@ -294,7 +291,7 @@ impl Progress {
             .collect()
     }
 
-    /// Of a stage whose calls have begun.
+    /// The position of a started stage.
     fn place(&self, round: u32, stage: StageId) -> Option<StagePosition> {
         let began = self.begun_stages.iter().position(|begun| *begun == (round, stage))?;
         Some((round, self.panel.place_rank(stage), began))
@@ -332,7 +329,7 @@ mod tests {
         (progress, now)
     }
 
-    /// The first stage of the round that is under way.
+    /// The first running stage of the round.
     fn running(progress: &Progress) -> Option<(StageId, StageProgress)> {
         progress.stages().find(|(_, so_far)| so_far.total > 0 && !so_far.is_over)
     }

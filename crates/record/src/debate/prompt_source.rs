@@ -1,4 +1,4 @@
-//! Where the prompts of a debate came from.
+//! The sources of a debate's prompts.
 
 use std::path::PathBuf;
 
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use super::AgentId;
 
-/// Where each prompt came from.
+/// The source of each prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptSources {
-    /// The version of the prompts compiled into the program.
+    /// The version of the built-in prompts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Of each agent.
+    /// The sources for each agent.
     #[serde(default)]
     pub agents: Vec<AgentPromptSource>,
-    /// Of the judge.
+    /// The sources for the judge.
     pub judge: JudgePromptSource,
 }
 
-/// Where an agent's system prompt came from.
+/// The source of an agent's system prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentPromptSource {
@@ -29,37 +29,37 @@ pub struct AgentPromptSource {
     pub role: String,
     /// Built in, or a file.
     pub source: PromptOrigin,
-    /// The file, absolute.
+    /// The absolute path of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
-    /// The SHA-256 of all texts of its role, the user's files in place of some.
+    /// The SHA-256 of all texts of its role, including the user's files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
 
-/// Where the judge's prompts came from.
+/// The sources of the judge's prompts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JudgePromptSource {
     /// The judge.
     pub id: AgentId,
-    /// Of its system prompt.
+    /// The source of its system prompt.
     pub source: PromptOrigin,
-    /// Its file, absolute.
+    /// The absolute path of that file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
-    /// Of its summary prompt.
+    /// The source of its summary prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_source: Option<PromptOrigin>,
-    /// Its file, absolute.
+    /// The absolute path of that file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_path: Option<PathBuf>,
-    /// The SHA-256 of all texts of its role, the user's files in place of some.
+    /// The SHA-256 of all texts of its role, including the user's files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
 
-/// Where an agent's prompts are from, as far as the record knows.
+/// The recorded source of an agent's prompts.
 #[derive(Clone, Copy)]
 struct KnownPrompt<'a> {
     id: &'a AgentId,
@@ -69,14 +69,14 @@ struct KnownPrompt<'a> {
 }
 
 impl PromptSources {
-    /// Whether an agent, or the judge, is told word for word what it was told when `self` was saved.
+    /// Whether an agent's, or the judge's, prompts are the same as when `self` was saved.
     pub fn has_same_texts(&self, now: &Self, id: &AgentId) -> bool {
         let told = self.told().find(|known| known.id == id).zip(now.told().find(|known| known.id == id));
         told.is_some_and(|(before, now)| before.sha256.is_some() && before.sha256 == now.sha256)
     }
 
-    /// What is told differently from when `self` was saved, a sentence for each agent and the judge. What older
-    /// records do not know is not compared.
+    /// A sentence for each agent and the judge whose prompts changed since `self` was saved. Ignores what older records
+    /// do not contain.
     pub fn changes(&self, now: &Self) -> Vec<String> {
         let mut changes = Vec::new();
         if let (Some(before), Some(now)) = (&self.version, &now.version)
@@ -122,7 +122,7 @@ fn place(path: Option<&PathBuf>) -> String {
 }
 
 dialectic_base::named! {
-    /// Where a prompt came from.
+    /// The source of a prompt.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum PromptOrigin {
         /// Compiled into the program.

@@ -1,8 +1,8 @@
-//! The effective configuration of a debate: every value decided, no secret among them.
+//! The effective configuration of a debate: complete, without secrets.
 //!
-//! It has the shape of the configuration file and is saved with the state, so that a debate can be resumed and
-//! reported without its configuration file. What a file may say is read from these types: their doc comments are the
-//! descriptions in the JSON Schema, and their `schemars` attributes the bounds that a configuration is checked against.
+//! It has the shape of the configuration file and is saved with the state, so that a debate can be resumed and reported
+//! without that file. These types define the file: their doc comments are the descriptions in the JSON Schema, and
+//! their `schemars` attributes the bounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ use dialectic_base::provider::ApiKind;
 
 use super::{AgentId, Lens, StageId};
 
-/// What the model of embeddings is called in records of earlier versions.
+/// The name of the embedding model in records of earlier versions.
 pub const EMBEDDER: &str = "embedder";
 
-/// Which agents debate, which judge decides, how the debate runs, and where the models are.
+/// The agents, the judge, the course of the debate, and the providers of models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(title = "dialectic configuration")]
@@ -29,14 +29,14 @@ pub struct Settings {
     pub agents: Vec<AgentSettings>,
     /// The judge that scores and writes the solution.
     pub judge: AgentSettings,
-    /// The model that earlier versions asked for embeddings. Nothing asks it any more.
+    /// The embedding model of earlier versions. No longer used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub embedder: Option<AgentSettings>,
     /// How the debate runs.
     pub debate: DebateSettings,
-    /// Servers that speak the API of OpenAI, and programs (`"type": "command"`), by the name that agents use; an entry
-    /// with the name of a built-in provider changes that provider. A file that was found and not named sets no program.
+    /// Servers with OpenAI's API, and programs (`"type": "command"`), by the name that agents use; an entry with the
+    /// name of a built-in provider changes that provider. Only a file that you name can define a program.
     #[serde(default, skip_serializing_if = "has_no_server", serialize_with = "servers")]
     pub providers: BTreeMap<String, ProviderSettings>,
     /// Prices by model name, over the built-in table.
@@ -45,25 +45,25 @@ pub struct Settings {
     /// Limits by model name, over the built-in table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, ModelLimits>,
-    /// Built-in providers whose calls go somewhere else than to the provider itself: what is known of its models does
-    /// not hold there. Not saved: it is found out for every run, from the environment of the day.
+    /// Built-in providers whose calls go to another host, where known facts about their models do not apply. Not saved:
+    /// derived from the environment for each run.
     #[serde(skip)]
     pub elsewhere: BTreeSet<String>,
-    /// What holds of this run in place of what is saved. Not saved either: it depends on who wrote the settings.
+    /// Terms of this run that override saved values. Not saved: they depend on the author of the settings.
     #[serde(skip)]
     pub terms: Terms,
-    /// The directory that prompt paths are relative to: the configuration file's, absolute.
+    /// The absolute path of the configuration file's directory, to which prompt paths are relative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub base_dir: Option<PathBuf>,
-    /// The directory that the file tools may read, absolute.
+    /// The absolute path of the directory that file tools may read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub context_dir: Option<PathBuf>,
 }
 
 impl Settings {
-    /// Everybody who is called: the agents and the judge.
+    /// The agents and the judge.
     pub fn everybody(&self) -> impl Iterator<Item = &AgentSettings> + Clone {
         self.agents.iter().chain([&self.judge])
     }
@@ -73,27 +73,27 @@ impl Settings {
         self.terms.max_cost.or(self.debate.budget.max_cost_usd)
     }
 
-    /// How many requests the debates of its directory may send in a day.
+    /// The daily limit of requests for all debates of the directory.
     pub fn max_calls_per_day(&self) -> Option<u32> {
         self.terms.max_calls_per_day.or(self.debate.budget.max_calls_per_day)
     }
 
-    /// How many requests this run may bring the debate to.
+    /// The limit of requests for the whole debate in this run.
     pub fn max_calls(&self) -> Option<u32> {
         self.terms.max_calls.or(self.debate.budget.max_calls)
     }
 }
 
-/// What holds of a run in place of saved or configured values that are not the user's word.
+/// Terms of a run that override values that are not the user's.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Terms {
-    /// Prices by provider and model; `None` where no price counts.
+    /// Prices by provider and model; `None` if no price applies.
     pub prices: BTreeMap<(String, String), Option<Price>>,
     /// The cost limit.
     pub max_cost: Option<Usd>,
     /// The limit of requests.
     pub max_calls: Option<u32>,
-    /// The limit of requests in a day.
+    /// The daily limit of requests.
     pub max_calls_per_day: Option<u32>,
 }
 
@@ -105,47 +105,46 @@ pub struct AgentSettings {
     /// Identifies the agent in the record; unique among all agents and the judge.
     #[schemars(with = "String", length(min = 1), example = &"agent-architect")]
     pub id: AgentId,
-    /// What people call it.
+    /// Its display name.
     #[schemars(length(min = 1), example = &"System Architect")]
     pub name: String,
     /// Its perspective: a built-in role, or the name of a file `prompts/roles/<role>.md` beside the configuration.
     pub role: String,
-    /// The model, as its provider names it. With the provider `offline` it is always `rehearsal`.
+    /// The model, by its provider's name for it. With the provider `offline` it is always `rehearsal`.
     #[schemars(length(min = 1), example = &"gpt-5.6-luna")]
     pub model: String,
-    /// Who serves the model: a built-in provider, or a name from `providers`.
+    /// The provider of the model: a built-in one, or a name from `providers`.
     pub provider: String,
-    /// The sampling temperature; above 1 answers tend to become erratic. Default: 0.5, the judge's 0.3.
+    /// The sampling temperature; answers tend to become erratic above 1. Default: 0.5, the judge's 0.3.
     #[schemars(range(min = 0, max = 2))]
     pub temperature: f64,
-    /// A file in place of the role's system prompt, relative to the configuration's directory.
+    /// A file that replaces the role's system prompt, relative to the configuration's directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt_path: Option<PathBuf>,
-    /// A file in place of the role's prompt for summaries, relative to the configuration's directory.
+    /// A file that replaces the role's prompt for summaries, relative to the configuration's directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_prompt_path: Option<PathBuf>,
-    /// A file in place of the role's prompt for clarifying questions, relative to the configuration's directory.
+    /// A file that replaces the role's prompt for clarifying questions, relative to the configuration's directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clarification_prompt_path: Option<PathBuf>,
-    /// Changes to the debate's summarization, key by key.
+    /// Overrides of the debate's summarization, key by key.
     pub summarization: SummarizationSettings,
-    /// `false` leaves the agent out of the debate, so it is always true in a saved state. The judge cannot be left
-    /// out.
+    /// `false` leaves the agent out of the debate; saved states only contain agents with `true`. The judge cannot be
+    /// left out.
     pub enabled: bool,
     /// The tools it may call.
     #[serde(default)]
     pub tools: Vec<ToolSettings>,
-    /// How often it is called again after tool results, in one contribution.
+    /// The maximum number of further calls with tool results per contribution.
     pub tool_call_limit: u32,
     /// The output limit of each call in tokens. Absent: the provider's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max_tokens: Option<u32>,
-    /// Its side where a motion is debated.
+    /// Its side in a debate on a motion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
-    /// What the judge of a motion looks at, each in a word or two; absent for the protocol's own criteria. Of the judge
-    /// alone.
+    /// The judge's criteria for a motion, each in a word or two; absent for the protocol's own. Only for the judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(inner(length(min = 1)))]
     pub criteria: Option<Vec<String>>,
@@ -178,101 +177,97 @@ dialectic_base::named! {
 #[expect(clippy::struct_excessive_bools, reason = "keys of the configuration, each by itself")]
 #[schemars(rename = "Debate")]
 pub struct DebateSettings {
-    /// The order of play.
+    /// The protocol of the debate.
     pub protocol: String,
-    /// Rounds at most.
+    /// The maximum number of rounds.
     #[schemars(range(min = 1, max = Self::MOST_ROUNDS))]
     pub rounds: u32,
     /// When to end before the last round.
     pub termination_condition: TerminationSettings,
-    /// How many agents criticise each proposal, others in each round: `all` of them or a number.
+    /// How many agents criticise each proposal: `all` of them, or a number that rotates each round.
     #[serde(default)]
     pub critics: Critics,
-    /// How many calls read the draft of the answer before it is delivered, each through another lens: requirements, execution,
+    /// The number of calls that check the draft of the answer, each through another lens: requirements, execution,
     /// facts. 0: none.
     #[serde(default)]
     #[schemars(range(max = 3))]
     pub check: u32,
-    /// Whether answers are short, and the approach of the draft stays after the check.
+    /// Whether answers are short, and the draft's approach is kept after the check.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quick: bool,
     /// How the solution is made from the last round.
     pub synthesis_method: SynthesisMethod,
-    /// Whether an agent without a summary is shown the finished rounds.
+    /// Whether agents without a summary see the finished rounds.
     pub include_full_history: bool,
-    /// Characters of finished rounds that a prompt shows in full at most; what is beyond is mentioned in a line each.
+    /// The maximum characters of finished rounds that a prompt shows in full; the rest gets a line per text.
     #[serde(default = "default_history_limit")]
     pub history_limit: usize,
-    /// Characters that all attachments may have together; every call shows all of them.
+    /// The maximum total characters of all attachments; every call contains all of them.
     #[serde(default = "default_attachment_limit")]
     pub attachment_limit: usize,
-    /// The seed of every shuffle: with the same one, texts are shown in the same order. Absent: it is drawn.
+    /// The seed of every shuffle: the same seed shows texts in the same order. Absent: random.
     #[serde(default)]
     #[schemars(range(max = 4_294_967_295_u32))]
     pub seed: Option<u32>,
-    /// How long a whole round may be without a token, in milliseconds, and never shorter than `callTimeout`; then no
-    /// further call of it begins.
+    /// How long a whole round may be idle in milliseconds, at least `callTimeout`; after that it starts no further
+    /// calls.
     #[schemars(range(min = 1))]
     pub timeout_per_round: u64,
-    /// When and how an agent's history is condensed.
+    /// When and how an agent's history is summarized.
     pub summarization: SummarizationSettings,
     /// Whether agents ask the user questions before the first round.
     pub interactive_clarifications: bool,
-    /// Questions kept of one agent each time.
+    /// The maximum number of questions per agent and request.
     pub clarifications_max_per_agent: u32,
-    /// How often agents are asked for questions at most.
+    /// The maximum number of times that agents are asked for questions.
     pub clarifications_max_iterations: u32,
-    /// Model calls in flight at most.
+    /// The maximum number of model calls in flight.
     #[schemars(range(min = 1))]
     pub max_concurrency: u32,
-    /// How long an attempt of a call may take until its first token, in milliseconds; an answer that is not streamed,
-    /// for all of it.
+    /// The limit for the first token of an attempt in milliseconds, or for the whole answer without streaming.
     #[schemars(range(min = 1))]
     pub call_timeout: u64,
-    /// How long a streamed answer may pause after its first token, in milliseconds; one that is silent for longer is
-    /// broken and the call is repeated.
+    /// How long a streamed answer may be idle after its first token, in milliseconds; after that the call is retried.
     #[serde(default = "default_idle_timeout")]
     #[schemars(range(min = 1))]
     pub idle_timeout: u64,
-    /// Attempts of a call after the first at most.
+    /// The maximum number of retries of a call.
     pub max_retries: u32,
-    /// Whether the others go on when an agent fails for good.
+    /// Whether the others continue when an agent fails for good.
     pub on_agent_failure: AgentFailurePolicy,
     /// Limits of the estimated cost.
     #[serde(default)]
     pub budget: BudgetSettings,
-    /// How the protocol `arena` runs; other protocols do not read it.
+    /// Settings of the protocol `arena`; other protocols ignore them.
     #[serde(default)]
     pub arena: ArenaSettings,
     /// Where to send traces.
     #[serde(default)]
     pub trace: Option<TraceTarget>,
-    /// Whether traces carry prompts, answers and the results of tools.
+    /// Whether traces contain prompts, answers and tool results.
     #[serde(default)]
     pub trace_content: bool,
-    /// Whether the arena shows its agents what past debates on the same subject decided.
+    /// Whether agents in the arena see decisions of past debates on the same subject.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub memory: bool,
-    /// From older configurations; both values mean the same engine.
+    /// From older configurations; both values have the same effect.
     #[schemars(extend("enum" = ["state-machine", "classic"]))]
     pub orchestrator_type: String,
 }
 
 impl DebateSettings {
-    /// The most rounds that a configuration or a command line may ask for. A forecast of as many is made at once, and
-    /// debates settle long before.
+    /// The maximum number of configurable rounds. Its forecast is still instant, and debates settle long before.
     pub const MOST_ROUNDS: u32 = 100;
-    /// [`check`](Self::check) where nothing is configured: every lens there is.
+    /// The default of [`check`](Self::check): all lenses.
     pub const DEFAULT_CHECK: u32 = Lens::COUNT as u32;
-    /// [`idle_timeout`](Self::idle_timeout) where nothing is configured, and in states of before there was one.
+    /// The default of [`idle_timeout`](Self::idle_timeout), also for states without one.
     pub const DEFAULT_IDLE_TIMEOUT: u64 = 60_000;
-    /// [`history_limit`](Self::history_limit) where nothing is configured, and in states of before there was one.
+    /// The default of [`history_limit`](Self::history_limit), also for states without one.
     pub const DEFAULT_HISTORY_LIMIT: usize = 20_000;
-    /// [`attachment_limit`](Self::attachment_limit) where nothing is configured: some 25,000 tokens, which every call
-    /// has.
+    /// The default of [`attachment_limit`](Self::attachment_limit): about 25,000 tokens in every call.
     pub const DEFAULT_ATTACHMENT_LIMIT: usize = 100_000;
 
-    /// Calls in flight of a stage at most, beside the limit for all.
+    /// A stage's own limit of calls in flight.
     pub fn in_flight_of(&self, stage: StageId) -> Option<u32> {
         self.arena.max_concurrency.get(stage.as_str()).copied()
     }
@@ -282,7 +277,7 @@ fn default_attachment_limit() -> usize {
     DebateSettings::DEFAULT_ATTACHMENT_LIMIT
 }
 
-/// How the arena runs. Other protocols do not read it.
+/// Settings of the arena. Other protocols ignore them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(rename = "Arena")]
@@ -293,39 +288,40 @@ pub struct ArenaSettings {
     pub convergence: ConvergenceSettings,
     /// When a vote has a winner.
     pub voting: VotingSettings,
-    /// Whether the judge looks for what stands against an agreement before it counts.
+    /// Whether the judge looks for objections to an agreement before it counts.
     pub trickster: bool,
-    /// Whether the judge marks the kinds of argument in each round.
+    /// Whether the judge determines the kinds of argument in each round.
     pub observer: bool,
-    /// How often the debate goes on when the winner misses a major requirement.
+    /// How often the debate may be extended when the winner misses a major requirement.
     #[schemars(range(max = 10))]
     pub extended_rounds: u32,
-    /// Commands of yours whose output the debate starts from. They run only from a file that you name with `--config`.
+    /// Your commands whose output is added to the debate's material. They run only if you name the file with
+    /// `--config`.
     #[schemars(inner(length(min = 1)))]
     pub context_commands: Vec<String>,
-    /// Calls in flight at most, by stage, within the limit for all.
+    /// The maximum calls in flight by stage, within the total limit.
     #[schemars(with = "StageLimits")]
     pub max_concurrency: BTreeMap<String, u32>,
 }
 
-/// Calls in flight at most, by stage.
+/// The maximum calls in flight by stage.
 #[derive(JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[expect(dead_code, reason = "it describes the keys of a map")]
 struct StageLimits {
-    /// Of the proposals.
+    /// For proposals.
     #[schemars(range(min = 1))]
     proposal: Option<u32>,
-    /// Of the critiques.
+    /// For critiques.
     #[schemars(range(min = 1))]
     critique: Option<u32>,
-    /// Of the revisions.
+    /// For revisions.
     #[schemars(range(min = 1))]
     revision: Option<u32>,
-    /// Of the final refinements.
+    /// For final refinements.
     #[schemars(range(min = 1))]
     final_refinement: Option<u32>,
-    /// Of the votes.
+    /// For votes.
     #[schemars(range(min = 1))]
     voting: Option<u32>,
 }
@@ -350,7 +346,7 @@ impl Default for ArenaSettings {
 #[serde(default)]
 #[schemars(rename = "Team")]
 pub struct TeamSettings {
-    /// How many of the agents; all of them where it is absent.
+    /// The number of agents; absent for all.
     #[schemars(range(min = 2))]
     pub size: Option<u32>,
 }
@@ -360,15 +356,15 @@ pub struct TeamSettings {
 #[serde(default)]
 #[schemars(rename = "Convergence")]
 pub struct ConvergenceSettings {
-    /// The share of matters, in percent, on which all have to decide the same.
+    /// The percentage of matters on which all texts must agree.
     #[serde(serialize_with = "super::number::serialize")]
     #[schemars(range(min = 0, max = 100))]
     pub threshold: f64,
-    /// How earlier versions measured the similarity of texts.
+    /// How earlier versions measured similarity.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub method: Option<String>,
-    /// The model that they asked for embeddings.
+    /// Their embedding model.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub model: Option<String>,
@@ -389,12 +385,12 @@ impl Default for ConvergenceSettings {
 #[serde(default)]
 #[schemars(rename = "Voting")]
 pub struct VotingSettings {
-    /// How many of the ballots that were cast it needs: more than half, two thirds, or all.
+    /// The required share of the ballots cast: more than half, two thirds, or all.
     pub rule: VotingRule,
 }
 
 dialectic_base::named! {
-    /// How many of the ballots cast a text needs to win.
+    /// The share of the ballots cast that a text needs to win.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
     pub enum VotingRule {
         /// More than half.
@@ -408,7 +404,7 @@ dialectic_base::named! {
 }
 
 impl VotingRule {
-    /// Whether `votes` of so many ballots are enough.
+    /// Whether `votes` of `cast` ballots suffice.
     pub fn is_met(self, votes: u32, cast: u32) -> bool {
         match self {
             Self::Majority => 2 * votes > cast,
@@ -430,15 +426,15 @@ fn default_idle_timeout() -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Termination")]
 pub struct TerminationSettings {
-    /// What is asked of the judge after each round; nothing with `fixed`, and nothing with `resolved`, which ends the
-    /// debate when no objection of grade major or above is open.
+    /// The judge's question after each round; none with `fixed`, and none with `resolved`, which ends the debate when
+    /// no objection of severity major or higher is open.
     #[serde(rename = "type")]
     pub kind: TerminationKind,
-    /// The judge's score from which the debate ends.
+    /// The score at which the debate ends.
     #[serde(serialize_with = "super::number::serialize")]
     #[schemars(range(min = 0, max = 100))]
     pub threshold: f64,
-    /// The round before whose end the debate does not end.
+    /// The minimum number of rounds.
     #[serde(default = "first_round", rename = "minRounds")]
     #[schemars(range(min = 1, max = DebateSettings::MOST_ROUNDS))]
     pub min_rounds: u32,
@@ -452,10 +448,10 @@ fn first_round() -> u32 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "CriticsOnTheWire", into = "CriticsOnTheWire")]
 pub enum Critics {
-    /// All others.
+    /// All other agents.
     #[default]
     All,
-    /// So many, others in each round.
+    /// This many, rotating each round.
     Number(u32),
 }
 
@@ -464,9 +460,9 @@ pub enum Critics {
 #[serde(untagged)]
 #[schemars(inline)]
 enum CriticsOnTheWire {
-    /// So many.
+    /// This many.
     Number(#[schemars(range(min = 1))] u32),
-    /// All others.
+    /// All other agents.
     All(AllCritics),
 }
 
@@ -496,7 +492,7 @@ impl From<CriticsOnTheWire> for Critics {
 }
 
 dialectic_base::named! {
-    /// The condition under which a debate ends before its last round.
+    /// The condition for ending before the last round.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     pub enum TerminationKind {
         /// Never before the last round.
@@ -505,7 +501,7 @@ dialectic_base::named! {
         Convergence = "convergence",
         /// When the solution is good enough.
         Quality = "quality",
-        /// When no objection of grade major or above is open.
+        /// When no objection of severity major or higher is open.
         Resolved = "resolved",
     }
 }
@@ -522,58 +518,57 @@ pub enum SynthesisMethod {
     Merge,
 }
 
-/// When and how history is condensed. A key that an agent leaves out has the debate's value.
+/// When and how history is summarized. Keys that an agent omits have the debate's values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Summarization")]
 pub struct SummarizationSettings {
-    /// Whether at all.
+    /// Whether to summarize.
     pub enabled: bool,
-    /// Characters of history from which on.
+    /// The length of history in characters that triggers a summary.
     pub threshold: usize,
-    /// The length of a summary at most, in characters.
+    /// The maximum length of a summary in characters.
     #[schemars(range(min = 1))]
     pub max_length: usize,
-    /// How it is condensed.
+    /// The method.
     pub method: String,
-    /// A file in place of the role's prompt for summaries, relative to the configuration's directory.
+    /// A file that replaces the role's prompt for summaries, relative to the configuration's directory.
     #[serde(default)]
     pub prompt_path: Option<PathBuf>,
 }
 
-/// What an agent's final failure does to the debate.
+/// The effect of an agent's final failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentFailurePolicy {
-    /// It is recorded and the others go on.
+    /// It is recorded, and the others continue.
     Continue,
     /// The debate fails.
     Fail,
 }
 
-/// Limits of the cost, in US dollars, and of requests to models.
+/// Limits of the cost in US dollars, and of requests to models.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Budget")]
 pub struct BudgetSettings {
-    /// No round begins that could take the cost over this; the judge still closes.
+    /// No round begins that could exceed this cost; the judge still closes.
     #[schemars(with = "Option<f64>", range(min = 0))]
     pub max_cost_usd: Option<Usd>,
-    /// One warning when the cost reaches this.
+    /// A single warning appears when the cost reaches this.
     #[schemars(with = "Option<f64>", range(min = 0))]
     pub warn_cost_usd: Option<Usd>,
-    /// How many requests the debate may send to models, repeated ones and those after the results of tools included; the
-    /// judge's answer is among them.
+    /// The maximum requests to models, including retries, tool use and the judge's answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max_calls: Option<u32>,
-    /// How many requests all debates of the directory that have this limit may send in a day (UTC).
+    /// The maximum requests per day (UTC) of all debates in the directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max_calls_per_day: Option<u32>,
 }
 
-/// Where traces go.
+/// The destination of traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TraceTarget {
@@ -583,37 +578,33 @@ pub enum TraceTarget {
     Otlp,
 }
 
-/// A server that speaks the API of OpenAI.
+/// A server with OpenAI's API.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Provider")]
 pub struct ProviderSettings {
-    /// The base of its URLs; only a built-in provider has one already.
+    /// Its base URL; only built-in providers have a default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"http://127.0.0.1:8000/v1")]
     pub base_url: Option<String>,
-    /// The environment variable that holds the key (its name, never the key). Absent: the built-in provider's, or
-    /// no key.
+    /// The environment variable with the key (its name, never the key). Absent: the built-in provider's, or no key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"), example = &"LOCAL_KEY")]
     pub api_key_env: Option<String>,
-    /// Which API it speaks: `auto` tries Responses first and falls back to Chat Completions.
+    /// The API to use: `auto` tries Responses first and falls back to Chat Completions.
     #[serde(default)]
     pub api: ApiKind,
-    /// Whether answers are asked for as streams, word by word (the default); `false` asks for whole ones, where they
-    /// say more.
+    /// Whether to request streamed answers (the default); `false` requests whole ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
-    /// Whether requests for JSON carry its schema (the default); `false` sends none, and the prompt alone says what is
-    /// wanted.
+    /// Whether requests for JSON include its schema (the default); with `false` only the prompt describes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schemas: Option<bool>,
-    /// Headers to send. `${NAME}` in a value is read from the environment when the request is sent; credentials must be
-    /// given that way.
+    /// Additional headers. `${NAME}` in a value is replaced from the environment; credentials must be given that way.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// The program that is asked in place of a server. Neither saved nor read from a record: what runs on the user's
-    /// machine is the user's word of the day.
+    /// The program that replaces a server. Neither saved nor read from a record: only the user decides what runs on
+    /// this machine.
     #[serde(skip)]
     pub program: Option<Arc<ProgramSettings>>,
 }
@@ -622,21 +613,21 @@ fn has_no_server(providers: &BTreeMap<String, ProviderSettings>) -> bool {
     providers.values().all(|provider| provider.program.is_some())
 }
 
-/// The providers that a record holds: of a program it holds the name that agents have.
+/// The providers saved in a record; a program only by its name.
 fn servers<S: Serializer>(providers: &BTreeMap<String, ProviderSettings>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(providers.iter().filter(|(_, provider)| provider.program.is_none()))
 }
 
-/// What a model can take and give, in tokens.
+/// A model's limits in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Model")]
 pub struct ModelLimits {
-    /// What it reads at most. Absent: as listed, if it is.
+    /// Its context window. Absent: as listed, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub context_window: Option<u64>,
-    /// What it writes at most in one answer. Absent: as listed, if it is.
+    /// The maximum output of one answer. Absent: as listed, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max_output: Option<u32>,

@@ -1,4 +1,4 @@
-//! What a running debate shows of itself.
+//! The signals of a running debate.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,117 +12,117 @@ use dialectic_base::money::Usd;
 
 use super::{CallKey, Event, Ledger, Move, Recorded, StageId, StageInfo, Tally};
 
-/// What a running debate shows: its recorded events, each already in the journal when it is shown, and what passes
-/// and is not kept. The live block, the plain lines and the NDJSON stream are consumers of this one stream.
+/// A signal of a running debate: an event that is already in the journal, or a transient message. The live block, the
+/// plain lines and the NDJSON stream all consume these.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "signal", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Signal {
-    /// An event that is in the journal.
+    /// An event in the journal.
     Recorded(Arc<Recorded>),
-    /// The calls of a stage have begun.
+    /// A stage's calls have begun.
     #[serde(rename = "phase-started")]
     StageStarted {
-        /// Which.
+        /// The stage.
         #[serde(rename = "phase")]
         stage: StageId,
-        /// In which round.
+        /// The round.
         round: u32,
-        /// How many calls or carried-over results it takes.
+        /// The number of expected results, including carried-over ones.
         total: usize,
     },
-    /// All that a stage calls for is there, or has failed.
+    /// All calls of a stage have ended.
     #[serde(rename = "phase-ended")]
     StageEnded {
-        /// Which.
+        /// The stage.
         #[serde(rename = "phase")]
         stage: StageId,
-        /// In which round.
+        /// The round.
         round: u32,
-        /// How many results there are.
+        /// The number of results.
         done: usize,
-        /// How many are missing.
+        /// The number of failures.
         failed: usize,
     },
-    /// The last stage of a round was left.
+    /// The last stage of a round has ended.
     RoundEnded {
-        /// Which round.
+        /// The round.
         round: u32,
-        /// What became of its points; absent where it had none.
+        /// The state of its points; absent if it had none.
         #[serde(skip_serializing_if = "Option::is_none")]
         points: Option<Tally>,
-        /// What each author made of the points against its text.
+        /// Each author's reactions to the points against its text.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         moves: Vec<Move>,
     },
     /// A model is being called.
     CallStarted {
-        /// For what.
+        /// The call.
         key: CallKey,
-        /// Which model.
+        /// The model.
         model: String,
-        /// The prompt, if traces are to carry it. It goes nowhere else.
+        /// The prompt, for traces with content only.
         #[serde(skip)]
         asked: Option<CallDescription>,
     },
-    /// More of an answer has come in. Sent only where a person watches, at most once in 100 ms for each call.
+    /// More text of an answer arrived. Sent only to human watchers, at most every 100 ms per call.
     Words {
-        /// Of which call.
+        /// The call.
         key: CallKey,
-        /// What follows on the words before. After a [`CallRetrying`](Self::CallRetrying) the answer begins anew.
+        /// The continuation of the text. After a [`CallRetrying`](Self::CallRetrying) the answer restarts.
         text: String,
     },
     /// An attempt failed and will be repeated.
     CallRetrying {
-        /// Which call.
+        /// The call.
         key: CallKey,
-        /// Attempts made so far.
+        /// The number of attempts so far.
         attempt: u32,
-        /// What went wrong.
+        /// The error.
         error: String,
-        /// How long until the next.
+        /// The delay before the next one.
         #[serde(rename = "waitMs", serialize_with = "millis")]
         wait: Duration,
     },
-    /// A call has come back.
+    /// A call has ended.
     CallEnded {
-        /// Which.
+        /// The call.
         key: CallKey,
-        /// How long it took, in milliseconds.
+        /// Its duration in milliseconds.
         latency_ms: u64,
-        /// Its tokens; absent when it failed or the server reports none.
+        /// Its tokens; absent if it failed or the server reports none.
         tokens: Option<Tokens>,
-        /// Its cost; absent when unknown.
+        /// Its cost; absent if unknown.
         cost_usd: Option<Usd>,
-        /// What went wrong; absent when nothing did.
+        /// The error, if any.
         error: Option<String>,
-        /// Whether it is made again when its server, which is gone, is back.
+        /// Whether it is repeated when its unreachable server is back.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         waits_for_server: bool,
     },
-    /// The debate cannot go on without a server that is gone: it looks for that, or pauses.
+    /// A required server is unreachable: the debate waits for it, or pauses.
     ServerGone {
-        /// How many calls wait.
+        /// The number of waiting calls.
         calls: usize,
-        /// What the last of them ended with.
+        /// The last error.
         error: String,
-        /// Whether the server is there, and what a subscription allows is used up.
+        /// Whether a subscription's limit is reached instead.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_limit: bool,
     },
-    /// The server is back, and the debate goes on.
+    /// The server is back, and the debate continues.
     ServerBack,
-    /// Something that the user should know.
+    /// A warning for the user.
     Warning {
-        /// What.
+        /// The message.
         message: String,
-        /// The call whose failure it tells of, which is recorded next: a view that shows that has shown this.
+        /// The failed call that it announces, which is recorded next: a view need not show both.
         #[serde(skip)]
         failed: Option<CallKey>,
     },
 }
 
 impl Signal {
-    /// What the user should know, if this says such a thing.
+    /// The warning in this signal, if any.
     pub fn warning(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Warning { message, .. } => Some(message.into()),
@@ -145,18 +145,18 @@ impl Signal {
         }
     }
 
-    /// The end of a round, with the ledger as it is then.
+    /// The end of a round, with the ledger at that time.
     pub fn round_ended(round: u32, ledger: &Ledger) -> Self {
         Self::RoundEnded { round, points: ledger.tally(round), moves: ledger.moves_in(round).cloned().collect() }
     }
 }
 
-/// Tells from the events of a debate when a round ends.
+/// Detects the ends of rounds in a debate's events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RoundInProgress(Option<u32>);
 
 impl RoundInProgress {
-    /// Of a debate that has come so far.
+    /// The round after these events.
     pub fn of(events: &[Recorded], stages: &[StageInfo]) -> Self {
         let mut round = Self::default();
         for recorded in events {
@@ -165,7 +165,7 @@ impl RoundInProgress {
         round
     }
 
-    /// The round that ends with `event`, if one does.
+    /// The round that `event` ends, if any.
     pub fn ended_by(&mut self, event: &Event, stages: &[StageInfo]) -> Option<u32> {
         match event {
             Event::RoundBegun { round, .. } => self.0.replace(*round),
@@ -179,7 +179,7 @@ impl RoundInProgress {
     }
 }
 
-/// What a model is asked.
+/// A call's prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallDescription {
     /// The system text.

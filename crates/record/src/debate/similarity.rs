@@ -1,5 +1,5 @@
-//! How alike texts are by their words: the cosine of the stemmed words' tf-idf weights. It tells a text that was
-//! reworked from one that was repeated, but not a decision from its opposite.
+//! The similarity of texts by their words: the cosine of the tf-idf weights of stems. It distinguishes revised texts
+//! from repeated ones, but not a decision from its opposite.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use rust_stemmers::{Algorithm, Stemmer};
 /// The weights of a text's words.
 type Weights = BTreeMap<String, f64>;
 
-/// Texts to be compared with each other. A word weighs the more, the fewer of them have it.
+/// Texts to compare. Rare words have higher weights.
 #[derive(Debug)]
 pub struct Lexicon {
     weights: Vec<Weights>,
 }
 
 impl Lexicon {
-    /// Of these texts.
+    /// The lexicon of these texts.
     pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let stemmer = Stemmer::create(Algorithm::English);
         let counted: Vec<Weights> = texts
@@ -33,7 +33,7 @@ impl Lexicon {
         }
         #[expect(clippy::cast_precision_loss, reason = "as many as there are agents")]
         let texts = counted.len() as f64;
-        // Smoothed, as if one more text had every word: no weight is zero, and none grows without bound.
+        // Smoothed by a virtual text with every word: weights are positive and bounded.
         let rarity = |word: &str| ((1.0 + texts) / (1.0 + having.get(word).copied().unwrap_or_default())).ln() + 1.0;
         let weigh = |counts: &Weights| {
             counts.iter().map(|(word, count)| (word.clone(), (1.0 + count.ln()) * rarity(word))).collect()
@@ -41,7 +41,7 @@ impl Lexicon {
         Self { weights: counted.iter().map(weigh).collect() }
     }
 
-    /// How alike two of the texts are, 0 to 100; nothing where one has no words.
+    /// The similarity of two texts, 0 to 100; `None` if one has no words.
     pub fn similarity(&self, one: usize, other: usize) -> Option<f64> {
         let (one, other) = (self.weights.get(one)?, self.weights.get(other)?);
         let product: f64 = one.iter().filter_map(|(word, weight)| Some(weight * other.get(word)?)).sum();
@@ -69,14 +69,14 @@ mod tests {
         assert!(alike(0, 1) > 40.0, "{}", alike(0, 1));
         assert!(alike(0, 2).abs() < 1e-9);
         assert_eq!(lexicon.similarity(0, 3), None);
-        // Why it decides nothing.
+        // The reason why it decides nothing.
         assert!(alike(0, 4) > 70.0, "{}", alike(0, 4));
         assert!((alike(0, 4) - alike(4, 0)).abs() < 1e-9);
     }
 
     #[test]
     fn a_weight_is_what_it_says() {
-        // One word in common of two each, each in one or both of two texts.
+        // One of two words in common.
         let lexicon = Lexicon::of(["red apple", "red pear"]);
         let (common, own) = (1.0_f64, (3.0_f64 / 2.0).ln() + 1.0);
         let expected = common * common / (common * common + own * own) * 100.0;

@@ -12,24 +12,24 @@ use super::{AgentId, Ruling};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Solution {
-    /// What the judge calls the debate: plain text on one line. Use [`Debate::title`](super::Debate::title) to show it.
+    /// The judge's title of the debate: plain text on one line. Use [`Debate::title`](super::Debate::title) to show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The whole answer as Markdown, the judge's assessment included.
+    /// The whole answer in Markdown, including the judge's assessment.
     pub description: String,
-    /// Never written by this program; kept from older files.
+    /// Never written by this program; preserved from older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implementation: Option<String>,
-    /// What is given up for what.
+    /// The trade-offs.
     #[serde(default)]
     pub tradeoffs: Vec<String>,
-    /// What the judge advises.
+    /// The judge's recommendations.
     #[serde(default)]
     pub recommendations: Vec<String>,
-    /// How sure the judge is, 0 to 100; absent when its answer could not be read.
+    /// The judge's confidence, 0 to 100; absent if unreadable.
     #[serde(default, serialize_with = "super::number::serialize_option")]
     pub confidence: Option<f64>,
-    /// How sure the judge said it is, where that counts for less: [`confidence`](Self::confidence) is limited.
+    /// The stated confidence if [`confidence`](Self::confidence) was limited.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
     pub stated_confidence: Option<f64>,
     /// The judge's id.
@@ -41,40 +41,39 @@ pub struct Solution {
     /// Major requirements that the solution fulfils except in a named case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partly_fulfilled: Vec<PartlyFulfilled>,
-    /// What is left to be answered.
+    /// The remaining questions.
     #[serde(default)]
     pub open_questions: Vec<String>,
-    /// What the judge decided on the points that were open.
+    /// The judge's rulings on open points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rulings: Vec<Ruling>,
-    /// Whose refinement it is, or is built on (voting and merge).
+    /// The author of the refinement that it is, or is built on (voting and merge).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<AgentId>,
-    /// What the judge's answer lacks: its assessment, or all that could be read.
+    /// The missing part of the judge's answer: its assessment, or everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse_error: Option<String>,
     /// How the text was cut, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
-    /// What of it nobody has read since it was written, or nobody has mended, in sentences.
+    /// Sentences about parts that were not checked or not fixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<String>,
-    /// What the texts of a quick debate come to.
+    /// The brief of a quick debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brief: Option<Brief>,
-    /// How much of the debate's texts the judge was shown, where not all of them fit its model's context window.
+    /// The length of the debate's texts shown to the judge, if they did not all fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortened: Option<Shortened>,
 }
 
 impl Solution {
-    /// What the judge said of its confidence where that counts for less, and why: `the judge said 72; limited because a
-    /// major requirement is not fulfilled`.
+    /// The note on a limited confidence: `the judge said 72; limited because a major requirement is not fulfilled`.
     pub fn limited_confidence(&self) -> Option<String> {
         limited_confidence(self.stated_confidence, !self.unfulfilled_major_requirements.is_empty())
     }
 
-    /// With what of it is unverified, there and at the end of what the user reads.
+    /// Adds sentences about unchecked parts, also at the end of the description.
     pub fn with_unverified(mut self, unverified: Vec<String>) -> Self {
         if !unverified.is_empty() {
             let lines: Vec<String> = unverified.iter().map(|line| format!("- {line}\n")).collect();
@@ -86,7 +85,7 @@ impl Solution {
     }
 }
 
-/// Why a confidence that the judge stated counts for less; nothing where it does not.
+/// Why a stated confidence is limited; `None` if it is not.
 pub fn limited_confidence(stated: Option<f64>, is_unfulfilled: bool) -> Option<String> {
     let why = if is_unfulfilled {
         "a major requirement is not fulfilled"
@@ -96,7 +95,7 @@ pub fn limited_confidence(stated: Option<f64>, is_unfulfilled: bool) -> Option<S
     Some(format!("the judge said {}; limited because {why}", score(stated?)))
 }
 
-/// What the texts of a debate come to, in a sentence each.
+/// The results of a quick debate, in a sentence each.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Brief {
     /// Where they agree.
@@ -107,19 +106,19 @@ pub struct Brief {
     pub objection: String,
 }
 
-/// A major requirement that holds except in a case.
+/// A major requirement that holds except in one case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartlyFulfilled {
     /// The requirement, in the user's words.
     pub requirement: String,
-    /// When it is fulfilled.
+    /// When it holds.
     pub holds: String,
-    /// The case in which it is not.
+    /// The exception.
     pub fails: String,
 }
 
 impl Brief {
-    /// A line each, as Markdown, of what it says.
+    /// Its statements, a line of Markdown each.
     pub fn lines(&self) -> Vec<String> {
         let lines = [("Agree", &self.agree), ("Differ", &self.differ), ("Strongest objection", &self.objection)];
         let said = lines.into_iter().filter(|(_, text)| !text.trim().is_empty());
@@ -127,11 +126,11 @@ impl Brief {
     }
 }
 
-/// What was left of texts that were too long, in characters.
+/// The length of shortened texts in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shortened {
-    /// Before.
+    /// The original length.
     pub from: usize,
-    /// After, at most.
+    /// The maximum after shortening.
     pub to: usize,
 }

@@ -1,4 +1,4 @@
-//! The stages of a protocol, as far as a record and those who show one need to know them.
+//! The stages of a protocol, as needed by records and their displays.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -7,13 +7,13 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// The id of a stage, as it stands in records and messages: `critique`. Only the file of a protocol writes one down;
-/// everything else takes it from there or from a record.
+/// The id of a stage in records and messages: `critique`. Only a protocol's file defines ids; all others take them from
+/// there or from a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct StageId(&'static str);
 
 impl StageId {
-    /// The stage of that id.
+    /// The stage with that id.
     pub const fn new(id: &'static str) -> Self {
         Self(id)
     }
@@ -31,7 +31,7 @@ impl<'de> Deserialize<'de> for StageId {
 }
 
 impl From<String> for StageId {
-    /// Each id that a record has and no protocol is kept for as long as the program runs; there are few.
+    /// Ids from records that no protocol knows are kept for the life of the program; there are few.
     fn from(id: String) -> Self {
         static FOREIGN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
         let mut foreign = FOREIGN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,34 +50,34 @@ impl fmt::Display for StageId {
     }
 }
 
-/// What a record says of a stage of its protocol: enough to show the debate without knowing the protocol.
+/// A record's description of a stage, sufficient to show a debate without its protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "facts about a stage, each a key of its own in the record")]
 #[serde(rename_all = "camelCase")]
 pub struct StageInfo {
     /// Its id.
     pub id: StageId,
-    /// How people call it and what is done in it.
+    /// Its words for people.
     pub words: StageWords,
     /// Whether it belongs to a round.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_round: bool,
-    /// Whether its calls are made one after the other: their texts stay in the order in which they came.
+    /// Whether its calls are sequential, so that its texts keep their order.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_turn: bool,
-    /// Whether the protocol's table names it. What is only a kind of call within another stage is no place.
+    /// Whether the protocol's table names it, unlike a kind of call within another stage.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_place: bool,
-    /// What becomes of its calls; absent where it makes none.
+    /// The kind of its results; absent if it makes no calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub yields: Option<ResultKind>,
-    /// Whether the debate may fail where it fails: then a debate that is resumed tries it again.
+    /// Whether a failure here may fail the debate; resuming then retries it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_essential: bool,
 }
 
 impl StageInfo {
-    /// A stage outside of rounds that makes no calls, with its [`StageWords`].
+    /// A stage outside of rounds without calls, with its [`StageWords`].
     pub const fn new(id: StageId, words: [&'static str; 6]) -> Self {
         Self {
             id,
@@ -90,109 +90,109 @@ impl StageInfo {
         }
     }
 
-    /// With calls that become `yields`.
+    /// Sets the kind of its results.
     pub const fn yielding(mut self, yields: ResultKind) -> Self {
         self.yields = Some(yields);
         self
     }
 
-    /// As a part of a round.
+    /// Makes it part of a round.
     pub const fn in_round(mut self) -> Self {
         self.in_round = true;
         self
     }
 
-    /// As one whose calls are made one after the other.
+    /// Makes its calls sequential.
     pub const fn in_turn(mut self) -> Self {
         self.in_turn = true;
         self
     }
 
-    /// As one that is tried again when a debate that failed is resumed.
+    /// Makes it essential: resuming a failed debate retries it.
     pub const fn essential(mut self) -> Self {
         self.is_essential = true;
         self
     }
 
-    /// Whether models are called in it.
+    /// Whether it calls models.
     pub fn makes_calls(&self) -> bool {
         self.yields.is_some_and(|yields| !matches!(yields, ResultKind::Material | ResultKind::Team))
     }
 
-    /// As a kind of call that is made within the next stage and is no place itself.
+    /// Makes it a kind of call within the next stage.
     pub const fn kind_of_call(mut self) -> Self {
         self.is_place = false;
         self
     }
 }
 
-/// What a call of a stage can become: the closed list of results that records, reports and views know.
+/// The result of a stage's calls: a closed list known to records, reports and views.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResultKind {
-    /// Texts that the debate starts from. Nobody is called for them.
+    /// Initial texts, without a call.
     Material,
-    /// A choice of those who take part. Nobody is called for it.
+    /// A choice of participants, without a call.
     Team,
     /// Questions to the user.
     Questions,
-    /// A summary of what was said before.
+    /// A summary of earlier texts.
     Summary,
-    /// An agent's own solution. A later one of the same agent replaces it.
+    /// An agent's own solution, which replaces its earlier one.
     Proposal,
-    /// A text about somebody's proposal.
+    /// A text about another agent's proposal.
     Critique,
-    /// A text that stands by itself.
+    /// An independent text.
     Speech,
     /// A choice among texts or words.
     Ballot,
     /// A score of a round, 0 to 100.
     Score,
-    /// How alike texts are.
+    /// The similarity of texts.
     Similarity,
-    /// How far the texts of a round agree, from how their decisions relate.
+    /// The agreement of a round's texts, from the relations of their decisions.
     Agreement,
-    /// What stands against an agreement.
+    /// The objections to an agreement.
     Challenge,
-    /// The kinds of argument in what was said.
+    /// The kinds of argument in texts.
     Kinds,
-    /// Scores of the debaters, and who won.
+    /// Scores of the debaters, and the winner.
     Verdict,
-    /// What is wrong with a draft of the answer.
+    /// Faults of a draft.
     Check,
     /// The answer of the debate.
     Solution,
 }
 
-/// How people call a stage, and what is done in it.
+/// The words for a stage and its activity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageWords {
     /// One result: `critique`.
     pub noun: Cow<'static, str>,
     /// Several: `critiques`.
     pub plural: Cow<'static, str>,
-    /// What somebody is doing: `critiquing`.
+    /// The activity: `critiquing`.
     pub progressive: Cow<'static, str>,
-    /// What somebody does: `critiques`.
+    /// The third person: `critiques`.
     pub present: Cow<'static, str>,
-    /// What somebody did: `critiqued`.
+    /// The past tense: `critiqued`.
     pub past: Cow<'static, str>,
     /// What somebody is to do: `critique`.
     pub infinitive: Cow<'static, str>,
 }
 
-/// The place at which the calls of that stage are made: where it is itself none, the next one.
+/// The stage that makes these calls: itself, or the next real one.
 pub(super) fn place_of(stages: &[StageInfo], id: StageId) -> Option<&StageInfo> {
     stages.iter().skip_while(|stage| stage.id != id).find(|stage| stage.is_place)
 }
 
-/// Where in the list the place of that stage is; after all where it has none.
+/// The index of that stage's place in the list; past the end if it has none.
 pub(super) fn place_rank(stages: &[StageInfo], id: StageId) -> usize {
     let place = place_of(stages, id).map_or(id, |place| place.id);
     stages.iter().position(|stage| stage.id == place).unwrap_or(stages.len())
 }
 
-/// The words for the stage of that id. An unknown stage is called by its id.
+/// The words for a stage; its id if unknown.
 pub(super) fn words(stages: &[StageInfo], id: StageId) -> StageWords {
     let known = stages.iter().find(|stage| stage.id == id);
     known.map_or_else(|| StageWords::new([id.as_str(); 6]), |stage| stage.words.clone())

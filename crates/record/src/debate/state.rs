@@ -18,7 +18,7 @@ use super::{
     StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
 };
 
-/// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
+/// A whole debate, as in `<id>.json`. Cheap to clone except for its summaries: contributions are shared.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Debate {
@@ -27,123 +27,122 @@ pub struct Debate {
     pub format_version: Option<u32>,
     /// The debate's id.
     pub id: DebateId,
-    /// The problem, word for word.
+    /// The problem, verbatim.
     pub problem: Arc<str>,
-    /// What the user added to the problem.
+    /// The user's additional context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// Files that the user put beside the problem.
+    /// The user's attachments.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub attachments: Arc<[Attachment]>,
-    /// Where it stands.
+    /// Its status.
     pub status: Status,
-    /// The round in progress or finished last, 0 before the first.
+    /// The current or last finished round; 0 before the first.
     #[serde(default)]
     pub current_round: u32,
     /// The rounds so far.
     pub rounds: Vec<Round>,
-    /// The material it started from, if any was collected.
+    /// Its collected material, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gathered: Option<Gathered>,
     /// The chosen team, if one was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
-    /// Questions and answers, by agent.
+    /// Questions and answers by agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clarifications: Option<Vec<AgentClarifications>>,
     /// How often agents were asked for questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clarification_iterations: Option<u32>,
-    /// Whether the user answers no further questions.
+    /// Whether the user ended the questions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub questions_ended: bool,
-    /// The newest draft of the answer with its assessment, where it is checked, or was.
+    /// The newest draft of the answer with its assessment, if there is a check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<Solution>,
     /// Whether the cost limit had no room for the check of the newest draft.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub check_forgone: bool,
-    /// The check of the answer: for each draft its text, then what each lens made of it, in the order of the lenses; last
-    /// the text that took the place of a draft, with its answers. Every text is a contribution of the stage that wrote it.
+    /// The check of the answer: each draft's text followed by its lenses' results in order, and finally the text that
+    /// replaced a draft, with its answers. Each is a contribution of its stage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Arc<Contribution>>,
     /// The answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_solution: Option<Solution>,
-    /// How the agents voted, with `synthesisMethod: voting`.
+    /// The votes of the agents, with `synthesisMethod: voting`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voting: Option<Voting>,
     /// The judge's summary of the final round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_summary: Option<Summary>,
-    /// Where each prompt came from.
+    /// The source of each prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_sources: Option<PromptSources>,
-    /// The node that waits for the user.
+    /// The stage that waits for the user.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "suspendedAtNode")]
     pub suspended_at_stage: Option<StageId>,
-    /// Since when.
+    /// The time since which it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_at: Option<Timestamp>,
     /// The user's rating: 1 for good, -1 for bad.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
     pub user_feedback: Option<f64>,
-    /// Why it is rated like that.
+    /// The reason for the rating.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_feedback_note: Option<String>,
     /// The user's tags, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// What the user asked about the finished debate, in that order.
+    /// The user's follow-up questions, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub follow_ups: Vec<FollowUp>,
-    /// The stages of its protocol, in the order in which they are shown; of older records those that their protocol
-    /// had.
+    /// The stages of its protocol in display order; for older records those of the named protocol.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub stages: Arc<[StageInfo]>,
-    /// How each call ended. Folded from the journal; not part of the file, whose other parts imply it.
+    /// The status of each call. Folded from the journal and not saved, since other fields imply it.
     #[serde(skip)]
     pub settled: HashMap<CallKey, CallStatus>,
-    /// What became of the points of finished rounds. Not part of the file either: it follows from the rounds.
+    /// The states of finished rounds' points. Not saved, since the rounds imply it.
     #[serde(skip)]
     pub past: Past,
-    /// How audiences voted.
+    /// The audience's votes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub polls: Vec<Poll>,
-    /// What the judge made of the debaters each time it was asked.
+    /// Each of the judge's judgements.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judgements: Vec<Judgement>,
-    /// What the judgements come to.
+    /// The combined judgements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// How often it went on because what had won lacked something.
+    /// The extensions because the winning text missed a requirement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<Extension>,
     /// The effective configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Settings>,
-    /// The node that was entered last.
+    /// The last entered stage.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "currentNode")]
     pub current_stage: Option<StageId>,
     /// The seed of every shuffle in this debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
-    /// The debate that this one branched off.
+    /// The original debate of a fork.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
     /// Calls that failed for good, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
-    /// Answers that were cut and stand all the same, sorted; contributions and solutions say so themselves.
+    /// Cut answers that were used, sorted; contributions and solutions record this themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cuts: Vec<CutAnswer>,
     /// Calls, tokens and cost, by model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub usage: BTreeMap<String, ModelUsage>,
-    /// The output limit, in tokens, to which answers were held so that the debate fits its cost limit: the lowest.
+    /// The lowest output limit in tokens that was set to keep the debate within its cost limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_limit: Option<u32>,
-    /// That the cost has reached the one from which the user wants to be warned.
+    /// The cost warning, once given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_warning: Option<CostWarning>,
     /// Why it was told to close early.
@@ -152,22 +151,22 @@ pub struct Debate {
     /// Why the status is `failed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How it went; set when it is finished.
+    /// The outcome; set when it is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// When it began.
+    /// Its start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When it last changed.
+    /// Its last change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
 }
 
 dialectic_base::named! {
-    /// Where a debate stands.
+    /// The status of a debate.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
     pub enum Status {
-        /// Created, not begun.
+        /// Created but not started.
         #[default]
         Pending = "pending",
         /// In progress, or killed while it was.
@@ -185,35 +184,35 @@ dialectic_base::named! {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Round {
-    /// Counted from 1.
+    /// Numbered from 1.
     pub round_number: u32,
-    /// What was said: proposals, critiques, refinements; agents in configuration order, critiques by critic, then target.
+    /// Proposals, critiques and refinements; agents in configuration order, critiques by critic, then target.
     pub contributions: Vec<Arc<Contribution>>,
-    /// The agents' summaries, made at the start of the round of the rounds before it.
+    /// The agents' summaries of earlier rounds, made at its start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summaries: Option<BTreeMap<AgentId, Summary>>,
     /// The judge's score of the round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<Evaluation>,
-    /// What the judge says of how the decisions of its texts relate.
+    /// The judge's relations between the decisions of its texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relations: Option<Relations>,
-    /// How alike its texts are by their embeddings, as earlier versions recorded it.
+    /// The embedding similarities of its texts, from earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub similarities: Option<serde_json::Value>,
-    /// How far its texts agree.
+    /// The agreement of its texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub convergence: Option<Convergence>,
-    /// What stands against their agreement.
+    /// The objections to their agreement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub challenge: Option<Challenge>,
-    /// The kinds of argument in what was said.
+    /// The kinds of argument in its texts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observations: Vec<Observation>,
-    /// Set when the round ran into `timeoutPerRound`.
+    /// Set when the round exceeded `timeoutPerRound`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
-    /// When it began.
+    /// Its start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Timestamp>,
 }
@@ -222,31 +221,31 @@ pub struct Round {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// Who made it for itself.
+    /// The agent that made it for itself.
     pub agent_id: AgentId,
-    /// In which role.
+    /// The agent's role.
     pub agent_role: Arc<str>,
     /// The text.
     pub summary: Arc<str>,
-    /// How it came about.
+    /// How it was made.
     #[serde(default)]
     pub metadata: SummaryMetadata,
 }
 
-/// How a summary came about.
+/// How a summary was made.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SummaryMetadata {
-    /// Characters before.
+    /// The original length in characters.
     pub before_chars: usize,
-    /// Characters after.
+    /// The summary's length in characters.
     pub after_chars: usize,
     /// The method's name.
     pub method: String,
-    /// When it was made.
+    /// Its time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Timestamp>,
-    /// Milliseconds that the call took.
+    /// The call's duration in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
     /// Input and output tokens.
@@ -266,11 +265,11 @@ pub struct SummaryMetadata {
     pub cut: Option<Cut>,
 }
 
-/// An answer that was cut.
+/// A cut answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CutAnswer {
-    /// Which call it answered.
+    /// The call.
     #[serde(flatten)]
     pub key: CallKey,
     /// How it was cut.
@@ -291,26 +290,26 @@ impl std::fmt::Display for CutAnswer {
 /// The judge's score of a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// What was asked.
+    /// The question.
     #[serde(rename = "type")]
     pub kind: TerminationKind,
-    /// 0 to 100; null when the answer could not be read.
+    /// 0 to 100; null if unreadable.
     #[serde(serialize_with = "super::number::serialize_option")]
     pub score: Option<f64>,
-    /// The score from which the debate ends.
+    /// The score at which the debate ends.
     #[serde(serialize_with = "super::number::serialize")]
     pub threshold: f64,
 }
 
-/// A cost that the user wants to know of.
+/// A cost warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CostWarning {
-    /// What the debate had cost.
+    /// The cost at that time.
     pub usd: Usd,
-    /// From what on there is a warning.
+    /// The threshold.
     pub limit: Usd,
-    /// Whether the user has taken notice.
+    /// Whether the user acknowledged it.
     pub acknowledged: bool,
 }
 
@@ -318,34 +317,34 @@ pub struct CostWarning {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
-    /// Which call.
+    /// The call.
     #[serde(flatten)]
     pub key: CallKey,
-    /// What went wrong.
+    /// The error.
     pub error: String,
-    /// Which kind of error it was, one of a short list; absent in records of before there was one.
+    /// The kind of error, from a fixed list; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Whether it failed because its server was gone.
+    /// Whether its server was unreachable.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub server_gone: bool,
     /// Attempts made.
     pub attempts: u32,
-    /// When it was given up.
+    /// The time of the failure.
     pub at: Timestamp,
 }
 
 impl Failure {
-    /// The kind of a failure whose answer could not be read.
+    /// The kind of failure for an unreadable answer.
     pub const UNREADABLE: &'static str = "unreadable";
 
-    /// Whether the call failed because its server was gone. Older records say it of servers that were not reached.
+    /// Whether the call's server was unreachable. Older records imply this by the error.
     pub fn is_server_gone(&self) -> bool {
         self.server_gone || self.kind.as_deref() == Some("unreachable")
     }
 }
 
-/// Calls, tokens and cost of one model.
+/// The usage of one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelUsage {
@@ -357,13 +356,13 @@ pub struct ModelUsage {
     pub cached_input_tokens: u64,
     /// Output tokens.
     pub output_tokens: u64,
-    /// What they cost; null as soon as the cost of one call is unknown.
+    /// The cost; null if the cost of any call is unknown.
     pub cost_usd: Option<Usd>,
-    /// What those would have cost at list price that were part of a subscription: none of it is in `costUsd`.
+    /// The list price of calls that a subscription covered, not included in `costUsd`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notional_usd: Option<Usd>,
-    /// Calls, and attempts that may be billed, whose tokens are unknown. The sums leave them out. Absent if there are
-    /// none, and in files of builds that did not count them.
+    /// Calls and possibly billed attempts with unknown tokens, which the sums omit. Absent if there are none, and in
+    /// older files.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub silent_calls: u64,
 }
@@ -384,12 +383,12 @@ pub enum StopReason {
 }
 
 impl Round {
-    /// A round in which nothing was said yet.
+    /// A round without contributions.
     pub fn begun(round_number: u32) -> Self {
         Self { round_number, ..Self::default() }
     }
 
-    /// The contribution of that stage by that agent, about `target` if it is about somebody.
+    /// An agent's contribution to a stage, with the given target.
     pub fn find(&self, stage: StageId, agent: &AgentId, target: Option<&AgentId>) -> Option<&Arc<Contribution>> {
         let fits = |one: &&Arc<Contribution>| {
             one.stage == stage && one.agent_id == *agent && one.target_agent_id.as_ref() == target
@@ -398,7 +397,7 @@ impl Round {
     }
 }
 
-/// A debate as its file holds it: with what follows from it and is of use to other readers.
+/// A debate as saved, including derived values for other readers.
 #[derive(Debug, Serialize)]
 pub struct DebateFile<'a> {
     #[serde(flatten)]
@@ -410,7 +409,7 @@ pub struct DebateFile<'a> {
 }
 
 impl<'a> DebateFile<'a> {
-    /// Of a debate.
+    /// The file of a debate.
     pub fn of(debate: &'a Debate) -> Self {
         let Ledger { objections: ledger, moves } = Ledger::of(debate);
         Self { debate, ledger, moves }
@@ -418,18 +417,18 @@ impl<'a> DebateFile<'a> {
 }
 
 impl Debate {
-    /// Whether another state is the same, apart from `settled`, which is not saved.
+    /// Whether two states are equal, except for `settled`, which is not saved.
     pub fn is_same_state(&self, other: &Self) -> bool {
         let settled = other.settled.clone();
         Self { settled, ..self.clone() } == *other
     }
 
-    /// The first line of the problem that says something.
+    /// The first nonblank line of the problem.
     pub fn first_line(&self) -> &str {
         self.problem.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
     }
 
-    /// What gives the debate the tags `add` and takes the tags `remove` from it; nothing where that changes nothing.
+    /// The event that adds and removes these tags; `None` if it changes nothing.
     pub fn retagged(&self, add: &[String], remove: &[String]) -> Option<Event> {
         let mut tags: BTreeSet<&String> = self.tags.iter().chain(add).collect();
         tags.retain(|tag| !remove.contains(tag));
@@ -437,43 +436,43 @@ impl Debate {
         (tags != self.tags).then_some(Event::Tagged { tags })
     }
 
-    /// The same without the marks of a heading.
+    /// [`first_line`](Self::first_line) without heading markers.
     pub fn heading_of_problem(&self) -> &str {
         self.first_line().trim_start_matches('#').trim()
     }
 
-    /// Whether neither an agent nor the judge is a model; false if the settings are not known.
+    /// Whether no agent or judge is a real model; false if the settings are unknown.
     pub fn is_offline(&self) -> bool {
         let everybody = |settings: &Settings| settings.everybody().all(|agent| agent.provider == OFFLINE);
         self.settings.as_ref().is_some_and(everybody)
     }
 
-    /// What the record says of a stage.
+    /// The recorded description of a stage.
     pub fn stage(&self, id: StageId) -> Option<&StageInfo> {
         self.stages.iter().find(|stage| stage.id == id)
     }
 
-    /// The words for a stage; one that is unknown is called by its id.
+    /// The words for a stage; its id if unknown.
     pub fn words(&self, id: StageId) -> StageWords {
         stage::words(&self.stages, id)
     }
 
-    /// The same of the stage within which its calls are made: itself, or of a kind of call the next stage that is a place.
+    /// The index of the stage that makes its calls: itself, or for a kind of call the next real stage.
     pub fn place_rank(&self, id: StageId) -> usize {
         stage::place_rank(&self.stages, id)
     }
 
-    /// The place of a stage in its protocol; after the last if the protocol does not have it.
+    /// The index of a stage in its protocol; past the end if unknown.
     pub fn stage_rank(&self, id: StageId) -> usize {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }
 
-    /// What a contribution is, by its stage; none where the record does not know the stage.
+    /// The kind of a contribution by its stage; `None` if the record does not know the stage.
     pub fn yield_of(&self, contribution: &Contribution) -> Option<ResultKind> {
         self.stage(contribution.stage)?.yields
     }
 
-    /// How a call ended; nothing while it is running.
+    /// The status of a call; `None` while it is running.
     pub fn settled(&self, key: &CallKey) -> Option<CallStatus> {
         self.settled.get(key).copied()
     }
@@ -483,7 +482,7 @@ impl Debate {
         self.settled(key) == Some(CallStatus::Failed)
     }
 
-    /// The text that a call brought.
+    /// The text of a call.
     pub fn contribution(&self, key: &CallKey) -> Option<&Arc<Contribution>> {
         let is_meant = |one: &&Arc<Contribution>| {
             one.stage == key.stage
@@ -494,12 +493,12 @@ impl Debate {
         in_round.or_else(|| self.checked().find(|(one, pass)| *pass == key.pass && is_meant(one)).map(|(one, _)| one))
     }
 
-    /// All texts of the rounds, each with the number of its round.
+    /// All texts of the rounds, each with its round's number.
     pub fn contributions(&self) -> impl Iterator<Item = (u32, &Arc<Contribution>)> {
         self.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)))
     }
 
-    /// Where each agent stands at the end of a round: the last of its own solutions there, in the stored order.
+    /// Each agent's position at the end of a round: the last of its own solutions, in stored order.
     pub fn positions<'a>(&self, round: &'a Round) -> Vec<&'a Arc<Contribution>> {
         let mut positions: Vec<&Arc<Contribution>> = Vec::new();
         for one in round.contributions.iter().filter(|one| self.yield_of(one) == Some(ResultKind::Proposal)) {
@@ -511,42 +510,42 @@ impl Debate {
         positions
     }
 
-    /// The round of that number.
+    /// The round with that number.
     pub fn round(&self, number: u32) -> Option<&Round> {
         self.rounds.iter().find(|round| round.round_number == number)
     }
 
-    /// The round that an answer rests on: the last one that holds a proposal or a speech. A debate that is closed early may have
-    /// begun another one.
+    /// The round on which an answer rests: the last one with a proposal or a speech. A debate that closed early may
+    /// have begun another.
     pub fn final_round(&self) -> Option<&Round> {
         let is_text =
             |one: &Arc<Contribution>| matches!(self.yield_of(one), Some(ResultKind::Proposal | ResultKind::Speech));
         self.rounds.iter().rev().find(|round| round.contributions.iter().any(is_text))
     }
 
-    /// Questions that the user has not answered yet, with who asked them.
+    /// The unanswered questions and the agents that asked them.
     pub fn open_questions(&self) -> impl Iterator<Item = (&AgentClarifications, &Clarification)> {
         let groups = self.clarifications.iter().flatten();
         let items = groups.flat_map(|group| group.items.iter().map(move |item| (group, item)));
         items.filter(|(_, item)| item.answer.is_empty())
     }
 
-    /// Cost of all calls; absent when that of any is unknown.
+    /// The cost of all calls; `None` if any is unknown.
     pub fn total_cost(&self) -> Option<Usd> {
         self.usage.values().map(|usage| usage.cost_usd).sum()
     }
 
-    /// Input and output tokens of all calls.
+    /// The input and output tokens of all calls.
     pub fn total_tokens(&self) -> u64 {
         let all = self.total_usage();
         all.input_tokens.saturating_add(all.output_tokens)
     }
 
-    /// Calls, tokens and cost of all models.
+    /// The usage of all models.
     pub fn total_usage(&self) -> ModelUsage {
         let mut all = ModelUsage { cost_usd: self.total_cost(), ..ModelUsage::default() };
         for usage in self.usage.values() {
-            // A file may say what it likes.
+            // A file may contain anything.
             let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
             add(&mut all.requests, usage.requests);
             add(&mut all.input_tokens, usage.input_tokens);

@@ -1,50 +1,50 @@
-//! Which of the configured agents take part.
+//! The choice of participating agents.
 
 use serde::{Deserialize, Serialize};
 
 use super::{AgentId, AgentSettings, Debate};
 
-/// Who was chosen to take part, and why.
+/// The chosen agents and the reasons.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Selection {
-    /// How many were to be chosen; absent where all take part.
+    /// The requested number; absent if all take part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u32>,
-    /// Debates that were counted before this one.
+    /// The number of earlier debates.
     pub debates: u32,
-    /// Everybody who could be chosen, in the order of the configuration.
+    /// All candidates in the order of the configuration.
     pub candidates: Vec<TeamCandidate>,
 }
 
-/// An agent that could be chosen, with what its score is made of.
+/// A candidate with the parts of its score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TeamCandidate {
-    /// Who.
+    /// The agent.
     pub agent_id: AgentId,
     /// Whether it takes part.
     pub chosen: bool,
     /// The sum of the three parts.
     pub score: f64,
-    /// What its rating adds.
+    /// The part from its rating.
     pub by_rating: f64,
-    /// What its calibration adds.
+    /// The part from its calibration.
     pub by_calibration: f64,
-    /// What is added for having been heard rarely.
+    /// The bonus for rare participation.
     pub by_exploration: f64,
-    /// Its rating; absent if it has none, which counts as 1500.
+    /// Its rating; absent if unknown, which counts as 1500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<f64>,
-    /// Its Brier score; absent if it has none, which counts as 0.25.
+    /// Its Brier score; absent if unknown, which counts as 0.25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brier: Option<f64>,
-    /// Debates behind both.
+    /// The number of debates behind both.
     pub debates: u32,
-    /// The family of its model, where it is a well-known one.
+    /// Its model's family, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
-    /// Whether its score would have been enough, had its family not been half of the team already.
+    /// Whether its score sufficed but its family already had half of the team.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub passed_over: bool,
 }
@@ -57,7 +57,7 @@ impl Selection {
 }
 
 impl Debate {
-    /// Those who take part, in the order of the configuration: the chosen agents, or all if none were chosen.
+    /// The participants in the order of the configuration: the chosen agents, or all without a choice.
     pub fn team(&self) -> Vec<&AgentSettings> {
         let takes_part =
             |agent: &&AgentSettings| self.selection.as_ref().is_none_or(|selection| selection.includes(&agent.id));

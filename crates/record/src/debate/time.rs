@@ -1,4 +1,4 @@
-//! Points in time as the state file writes them.
+//! Times in the format of the state file.
 
 use std::fmt;
 
@@ -10,17 +10,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Timestamp(DateTime<Utc>);
 
 impl Timestamp {
-    /// Now, cut to milliseconds.
+    /// Now, truncated to milliseconds.
     pub fn now() -> Self {
         Utc::now().into()
     }
 
-    /// The same point in time as chrono has it.
+    /// The time for chrono.
     pub fn utc(self) -> DateTime<Utc> {
         self.0
     }
 
-    /// Milliseconds from `earlier` to `self`; zero when `earlier` is the later one.
+    /// Milliseconds from `earlier` to `self`; zero if `earlier` is later.
     pub fn millis_since(self, earlier: Self) -> u64 {
         u64::try_from((self.0 - earlier.0).num_milliseconds()).unwrap_or(0)
     }

@@ -1,7 +1,7 @@
-//! A past debate as it was seen: its events and, around them, the signals that a running debate gives and nobody keeps.
+//! A past debate as it appeared: its events, and reconstructed signals of the run.
 //!
-//! When a call began follows from when its result was recorded and how long it took; which stages there were follows
-//! from the results. What was in flight when a run was killed left no trace, and retries and warnings did not either.
+//! A call's start follows from its end and its duration, and the stages follow from the results. Calls in flight at a
+//! crash, retries and warnings left no trace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use super::ledger::Fold;
 use super::stage::place_of;
 use super::{CallKey, CallStatus, Debate, Event, Recorded, RoundInProgress, Signal, StageId, StageInfo};
 
-/// A signal in its time.
+/// A signal and its time.
 #[derive(Debug, Clone)]
 pub struct Moment {
-    /// How long after the beginning.
+    /// The time since the beginning.
     pub at: Duration,
     /// The signal.
     pub signal: Signal,
 }
 
-/// The most that is kept of a pause between two runs, or of waiting for the user.
+/// The maximum length of a pause between two runs or for the user, in milliseconds.
 const LONGEST_REST: u64 = 1_000;
 
-/// Everything that a debate showed, in the order and at the times at which it did. Times in which it did not run are
-/// cut to a second. What was done with the debate after its end is left out.
+/// All signals of a debate in order and at their times. Idle periods are cut to a second. Events after its end are
+/// omitted.
 pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
     let ended = events.iter().position(|recorded| matches!(recorded.event, Event::Completed { .. }));
     let events = ended.and_then(|index| events.get(..=index)).unwrap_or(events);
@@ -37,7 +37,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
     };
     let rank = |id: StageId| stages.iter().position(|stage| stage.id == id).unwrap_or(stages.len());
     let mut placed: Vec<(TimelinePosition, Signal)> = Vec::new();
-    // The stages tell a review that nobody answers from a text that answers points.
+    // The stages distinguish a council's review from a text that answers points.
     let begun = events.first().and_then(|first| Debate::create(first).ok());
     let mut ledger = begun.as_ref().map_or_else(Fold::without_numbers, Fold::of);
     let mut in_progress = RoundInProgress::default();
@@ -55,7 +55,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         placed.push((TimelinePosition { at, index, rank: Rank::Event }, Signal::Recorded(Arc::new(recorded.clone()))));
     }
     let works = works(events, &clock);
-    // By run, round, rank, id and visit: stages that are unknown share a rank.
+    // By run, round, rank, id and visit: unknown stages share a rank.
     let mut by_stage: BTreeMap<(usize, u32, usize, StageId, usize), Vec<&Work>> = BTreeMap::new();
     let mut wanted: BTreeMap<(u32, StageId, usize), BTreeSet<&CallKey>> = BTreeMap::new();
     let mut visits: BTreeMap<(u32, StageId), Visit> = BTreeMap::new();
@@ -80,7 +80,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         *there.entry((round, stage, visit)).or_default() += done;
         let expected = wanted.get(&(round, stage, visit)).map_or(0, BTreeSet::len);
         let (Some(first), Some(last)) = (works.iter().min_by_key(|work| work.begun), works.last()) else { continue };
-        // A kind of call begins when its first call does, somewhere within the place where it is made.
+        // A kind of call begins with its first call, somewhere within its stage.
         let is_place = stages.get(rank).is_some_and(|stage| stage.is_place);
         let entry = if is_place { entered(events, &clock, run, first, stage) } else { None };
         let start = match entry {
@@ -91,7 +91,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         };
         let total = expected.saturating_sub(before);
         placed.push((start, Signal::StageStarted { stage, round, total }));
-        // A stage in which a run was cut off has no end in it.
+        // An interrupted stage has no end.
         if clock.goes_on(events, last.index) {
             let at = clock.time(last.index);
             let (done, failed) = (before + done, expected.saturating_sub(before + done));
@@ -103,7 +103,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
     placed.into_iter().map(|(place, signal)| Moment { at: Duration::from_millis(place.at), signal }).collect()
 }
 
-/// Where a signal belongs: at a time, there beside an event, there in an order.
+/// The position of a signal: its time, its event, and its order there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct TimelinePosition {
     at: u64,
@@ -122,12 +122,12 @@ enum Rank {
     StageEnded,
 }
 
-/// When each event is shown, in milliseconds from the beginning.
+/// The display time of each event, in milliseconds.
 struct Clock {
     times: Vec<u64>,
-    /// When the stretch began in which the event happened: nothing that led to it began earlier.
+    /// The start of the active period of an event: its causes began no earlier.
     since: Vec<u64>,
-    /// Which run it belongs to.
+    /// The run of each event.
     runs: Vec<usize>,
 }
 
@@ -169,7 +169,7 @@ impl Clock {
         self.times.get(index).copied().unwrap_or_default()
     }
 
-    /// When something began that took so long until this event.
+    /// The start of something that ended with this event and took so long.
     fn before(&self, index: usize, took: u64) -> u64 {
         self.time(index).saturating_sub(took).max(self.since.get(index).copied().unwrap_or_default())
     }
@@ -178,7 +178,7 @@ impl Clock {
         self.runs.get(index).copied().unwrap_or_default()
     }
 
-    /// Whether the run went on to another stage after that event, or to its end.
+    /// Whether the run reached another stage or its end after that event.
     fn goes_on(&self, events: &[Recorded], index: usize) -> bool {
         let behind =
             events.iter().enumerate().skip(index + 1).take_while(|(other, _)| self.run(*other) == self.run(index));
@@ -191,13 +191,13 @@ impl Clock {
     }
 }
 
-/// A result, and what led to it.
+/// A result and its calls.
 struct Work {
     key: CallKey,
     run: usize,
-    /// The event that holds it.
+    /// The index of its event.
     index: usize,
-    /// When its first call began.
+    /// The start of its first call.
     begun: u64,
     model: String,
     call: Option<CallRecord>,
@@ -219,10 +219,10 @@ impl Work {
     }
 }
 
-/// The calls that ended, in that order.
+/// The ended calls in order.
 fn works(events: &[Recorded], clock: &Clock) -> Vec<Work> {
     let mut works = Vec::new();
-    // Calls whose first reply was no result yet.
+    // Calls whose first reply was not yet a result.
     let mut begun: BTreeMap<(usize, CallKey), u64> = BTreeMap::new();
     for (index, recorded) in events.iter().enumerate() {
         let run = clock.run(index);
@@ -234,7 +234,7 @@ fn works(events: &[Recorded], clock: &Clock) -> Vec<Work> {
         let call = recorded.event.call();
         let carried_over = call.is_none() && settled != CallStatus::Failed;
         let first = begun.remove(&(run, key.clone()));
-        // What was taken over from another debate took its time there.
+        // Results copied from another debate took their time there.
         let copied = call.is_some_and(|call| call.copied);
         let took = call.filter(|call| !call.copied).map_or(0, |call| call.latency_ms);
         let start = first.unwrap_or_else(|| clock.before(index, took));
@@ -255,19 +255,18 @@ fn works(events: &[Recorded], clock: &Clock) -> Vec<Work> {
     works
 }
 
-/// The last time, so far, that a debate was in a stage of a round: a protocol may come back to it, as to questions once
-/// they are answered.
+/// The debate's current visit to a stage of a round; a protocol may return to it, as to questions after the answers.
 struct Visit {
     number: usize,
     /// The highest pass of its calls.
     pass: u8,
-    /// The event of the last result.
+    /// The index of the last result's event.
     last: usize,
 }
 
 impl Visit {
-    /// Adds the next call of the stage; it begins a new visit if the debate left the stage in between and asked again.
-    /// The calls of the stage are made at `place`.
+    /// Adds the stage's next call; begins a new visit if the debate left the stage and asked again. `place` makes the
+    /// calls of the stage.
     fn go_on(&mut self, events: &[Recorded], work: &Work, place: Option<StageId>) {
         let since = events.get(self.last..work.index).unwrap_or_default();
         let is_elsewhere =
@@ -277,10 +276,10 @@ impl Visit {
     }
 }
 
-/// Where the stage of a piece of work was entered in the same run.
+/// When the same run entered the stage of this work.
 fn entered(events: &[Recorded], clock: &Clock, run: usize, first: &Work, place: StageId) -> Option<usize> {
     let before = events.iter().enumerate().take(first.index).rev();
-    // A stage has the same place in every round.
+    // A stage has the same rank in every round.
     let is_in_reach = |(index, recorded): &(usize, &Recorded)| {
         clock.run(*index) == run && !matches!(recorded.event, Event::RoundBegun { .. })
     };

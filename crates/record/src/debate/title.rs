@@ -1,4 +1,4 @@
-//! What a debate is called: by its judge, and until then by its problem.
+//! The title of a debate: the judge's, or before that one from the problem.
 
 use std::borrow::Cow;
 
@@ -7,26 +7,26 @@ use dialectic_base::sanitize;
 
 use super::Debate;
 
-/// Words of a title that the judge gives.
+/// The maximum words of a judge's title.
 const WORDS: usize = 8;
-/// The most characters that a title has; a longer one is cut.
+/// The maximum characters of a title.
 const CHARACTERS: usize = 80;
 
 impl Debate {
-    /// What the debate is called: the judge's title, else the first sentence of the problem, cut at a word. Plain text
-    /// on one line; escape it as any other text of a model. Empty where the problem says nothing.
+    /// The judge's title, or else the first sentence of the problem, cut at a word. Plain text on one line that must be
+    /// escaped. Empty if the problem contains no text.
     pub fn title(&self) -> Cow<'_, str> {
         self.given_title().map_or_else(|| title_of_problem(&self.problem).unwrap_or_default().into(), Cow::Borrowed)
     }
 
-    /// The title that the judge gave.
+    /// The judge's title.
     pub fn given_title(&self) -> Option<&str> {
         self.final_solution.as_ref().and_then(|solution| solution.title.as_deref())
     }
 }
 
-/// A title that a judge gives, as plain text: one line, without Markdown's marks, quotes and a full stop, at most eight
-/// words. Absent where nothing is left.
+/// A judge's title as plain text: one line of at most eight words, without Markdown, quotes and a full stop. `None` if
+/// nothing is left.
 pub fn clean_title(text: &str) -> Option<String> {
     let line = plain(text);
     let bare = line.trim_matches(|c: char| "\"'“”‘’„«»`*_.".contains(c) || c.is_whitespace());
@@ -41,7 +41,7 @@ fn title_of_problem(problem: &str) -> Option<String> {
     cut(sentence(&line))
 }
 
-/// The first sentence of a line. A dot within a number or after an abbreviation ends none.
+/// The first sentence of a line. A dot within a number or after an abbreviation does not end it.
 fn sentence(line: &str) -> &str {
     let ends = line.char_indices().filter(|(_, c)| ".!?。！？".contains(*c));
     let mut ends = ends.map(|(at, c)| (at, at + c.len_utf8(), c)).filter(|(at, after, c)| {
@@ -52,14 +52,14 @@ fn sentence(line: &str) -> &str {
     ends.next().map_or(line, |(at, after, c)| if c == '.' || c == '。' { &line[..at] } else { &line[..after] })
 }
 
-/// One line of visible text without Markdown's marks.
+/// One line of visible text without Markdown.
 fn plain(text: &str) -> String {
     let visible = sanitize::one_line(text);
     let without_marks = visible.replace("**", "").replace("__", "").replace('`', "");
     single_spaced(&without_marks).trim_start_matches('#').trim().to_owned()
 }
 
-/// `text` in at most so many characters, ending with a whole word where there is one.
+/// `text` cut to the maximum length, at a word if possible.
 fn cut(text: &str) -> Option<String> {
     let text = text.trim();
     if text.chars().count() <= CHARACTERS {

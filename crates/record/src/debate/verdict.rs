@@ -1,4 +1,4 @@
-//! Who won a debate of speeches, and what the audience thought.
+//! The winner of a debate, and the audience's opinion.
 
 use std::collections::BTreeMap;
 
@@ -6,73 +6,72 @@ use serde::{Deserialize, Serialize};
 
 use super::{AgentId, CallKey, Debate, Decider, StageId, Voting};
 
-/// What the judge made of the debaters when it was asked once.
+/// One judgement of the debaters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// Which time it was asked; the order of the debaters changes with it.
+    /// Its number; the order of the debaters changes with it.
     pub pass: u8,
-    /// Who won; absent for none.
+    /// The winner; absent for none.
     pub winner: Option<AgentId>,
     /// The score of each debater, 0 to 100.
     pub scores: BTreeMap<AgentId, f64>,
-    /// What was said on each criterion.
+    /// The judge's statement on each criterion.
     pub criteria: BTreeMap<String, String>,
-    /// Why.
+    /// The reason.
     pub reasoning: String,
-    /// The score of each on each criterion, where they were scored one by one.
+    /// Each debater's score on each criterion, if scored separately.
     #[serde(default, rename = "byCriterion", skip_serializing_if = "BTreeMap::is_empty")]
     pub by_criterion: BTreeMap<AgentId, BTreeMap<String, f64>>,
-    /// The major requirements that each misses.
+    /// The major requirements that each text misses.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<AgentId, Vec<String>>,
-    /// The criteria that it was asked about and said nothing on.
+    /// The criteria without a statement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacking: Vec<String>,
-    /// What it means for the user; of motions.
+    /// The advice for the user, on motions.
     #[serde(flatten)]
     pub advice: Advice,
 }
 
-/// What a judgement on a motion means for the user, as far as the judge said so.
+/// A judgement's advice to the user on a motion.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Advice {
-    /// Under which conditions to adopt the motion.
+    /// The conditions for adopting the motion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adopt_if: Option<String>,
-    /// Under which conditions to reject it.
+    /// The conditions for rejecting it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reject_if: Option<String>,
-    /// What to measure, to know which holds.
+    /// The measurement that would decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measure: Option<String>,
 }
 
-/// What all judgements come to.
+/// The combined judgements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Who won; absent for none.
+    /// The winner; absent for none.
     pub winner: Option<AgentId>,
     /// The mean score of each debater, 0 to 100.
     pub scores: BTreeMap<AgentId, f64>,
-    /// What was said on each criterion.
+    /// The judge's statement on each criterion.
     pub criteria: BTreeMap<String, String>,
-    /// Why.
+    /// The reason.
     pub reasoning: String,
-    /// The score of each on each criterion, where they were scored one by one.
+    /// Each debater's score on each criterion, if scored separately.
     #[serde(default, rename = "byCriterion", skip_serializing_if = "BTreeMap::is_empty")]
     pub by_criterion: BTreeMap<AgentId, BTreeMap<String, f64>>,
-    /// The major requirements that each misses.
+    /// The major requirements that each text misses.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<AgentId, Vec<String>>,
-    /// Whether the winner stayed the same when the order of the debaters was reversed; absent when only one order was
-    /// judged.
+    /// Whether the winner was the same in reversed order; absent if only one order was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stable: Option<bool>,
 }
 
 impl Verdict {
-    /// Whether nobody won because the highest means are equal.
+    /// Whether the highest means are equal.
     pub fn is_tie(&self) -> bool {
         let most = self.scores.values().copied().fold(f64::NEG_INFINITY, f64::max);
         let leading = self.scores.values().filter(|score| most - **score < 1e-9).count();
@@ -80,27 +79,27 @@ impl Verdict {
     }
 }
 
-/// The winner of a debate, and what decided it.
+/// The winner of a debate and the deciding result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Winner<'a> {
-    /// Who.
+    /// The winner.
     pub agent_id: &'a AgentId,
-    /// By what.
+    /// The deciding result.
     pub by: WonBy<'a>,
 }
 
-/// What makes somebody the winner.
+/// The deciding result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WonBy<'a> {
-    /// A vote, or the judge's casting vote where it was tied.
+    /// A vote, or the judge's casting vote in a tie.
     Vote(&'a Voting),
     /// The judge's scores.
     Scores(&'a Verdict),
 }
 
 impl Winner<'_> {
-    /// Whether the winner stayed the same when the judge read everything in the opposite order; absent where that was
-    /// not tried, or does not matter because a vote decided.
+    /// Whether the winner was the same when the judge read in reversed order; absent if not tried, or if a vote
+    /// decided.
     pub fn is_stable(&self) -> Option<bool> {
         match self.by {
             WonBy::Vote(_) => None,
@@ -115,7 +114,7 @@ impl Winner<'_> {
 }
 
 impl Debate {
-    /// Who won, where anybody did: whom a vote elected, else who has the best of the judge's scores.
+    /// The winner, if any: by vote, or else by the judge's scores.
     pub fn winner(&self) -> Option<Winner<'_>> {
         let elected = self
             .last_voting()
@@ -126,31 +125,31 @@ impl Debate {
         })
     }
 
-    /// The verdict that the answer rests on. Where the debate was to go on after it and found no room, it still does.
+    /// The verdict on which the answer rests, even if an extension found no room.
     pub fn last_verdict(&self) -> Option<&Verdict> {
         self.verdict.as_ref().or_else(|| self.final_extension()?.verdict.as_ref())
     }
 
-    /// The vote that the answer rests on, in the same way.
+    /// The vote on which the answer rests, in the same way.
     pub fn last_voting(&self) -> Option<&Voting> {
         self.voting.as_ref().or_else(|| self.final_extension()?.voting.as_ref())
     }
 
-    /// The extension after which no round followed, though there is an answer.
+    /// The final extension, if the debate has an answer but no further round.
     fn final_extension(&self) -> Option<&super::Extension> {
         let last = self.extensions.last().filter(|_| self.final_solution.is_some())?;
         Some(last).filter(|last| last.round == self.current_round)
     }
 }
 
-/// How an audience voted.
+/// The votes of an audience.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Poll {
-    /// In which stage.
+    /// The stage.
     pub stage: StageId,
-    /// What each voted for.
+    /// Each member's vote.
     pub votes: BTreeMap<AgentId, String>,
-    /// Why.
+    /// The reasons.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reasons: BTreeMap<AgentId, String>,
 }
@@ -173,7 +172,7 @@ impl Poll {
         }
     }
 
-    /// How many voted for `choice`.
+    /// The number of votes for `choice`.
     pub fn count(&self, choice: &str) -> usize {
         self.votes.values().filter(|vote| *vote == choice).count()
     }

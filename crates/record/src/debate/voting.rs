@@ -1,4 +1,4 @@
-//! How a vote went.
+//! The result of a vote.
 
 use std::collections::BTreeMap;
 
@@ -10,38 +10,38 @@ use super::{AgentId, VotingRule};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Voting {
-    /// Votes by whose text they went to; every candidate is listed.
+    /// Votes by the author of the text; lists every candidate.
     pub tally: BTreeMap<AgentId, u32>,
-    /// Those among whom the votes did not decide: those with the most votes (a tie is recorded as a tie), and those
-    /// that failed ballots could have brought level.
+    /// The undecided candidates: those with the most votes, and those that failed ballots could have brought level. A
+    /// tie is recorded as a tie.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tied: Vec<AgentId>,
-    /// Whose text won; absent when nobody broke the tie.
+    /// The author of the winning text; absent if the tie was not broken.
     pub winner: Option<AgentId>,
     /// Who decided.
     pub decided_by: Decider,
     /// The judge's reason, when it broke a tie.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// By which rule it was counted; absent where most votes are enough.
+    /// The rule of the count; absent if most votes suffice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<VoteCount>,
 }
 
 impl Voting {
-    /// Whether the votes did not decide because several had as many.
+    /// Whether several candidates have the most votes.
     pub fn is_tied(&self) -> bool {
         let mut votes = self.tied.iter().map(|one| self.tally.get(one));
         let first = votes.next();
         first.is_none_or(|first| votes.all(|votes| votes == first))
     }
 
-    /// What to say where the judge did not decide either, without a full stop.
+    /// The message for an unbroken tie, without a full stop.
     pub fn unbroken_in_words(&self) -> &'static str {
         if self.is_tied() {
-            "the vote was tied, and nobody broke the tie"
+            "the vote was tied, and the tie was not broken"
         } else {
-            "ballots failed that could have decided the vote, and nobody decided it"
+            "failed ballots could have decided the vote, and the judge did not decide"
         }
     }
 }
@@ -50,20 +50,20 @@ impl Voting {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VoteCount {
-    /// How many of the voters a text needs.
+    /// The required share of the votes.
     pub rule: VotingRule,
-    /// Who could vote.
+    /// The number of voters.
     pub voters: u32,
-    /// Ballots that were cast; failed ones are not counted.
+    /// The ballots cast; failed ones are not counted.
     pub cast: u32,
-    /// Ballots that there had to be.
+    /// The required number of ballots.
     pub quorum: u32,
     /// Ballots for the voter's own text.
     pub self_votes: u32,
     /// Why there is no winner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<Undecided>,
-    /// The reasons of those who voted for another text than the winner.
+    /// The reasons of voters for other texts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dissent: Vec<Dissent>,
 }
@@ -72,16 +72,16 @@ pub struct VoteCount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Undecided {
-    /// Too few voted.
+    /// Too few votes.
     NoQuorum,
     /// Several share the most votes.
     Tie,
-    /// The one with the most votes has not enough by the rule.
+    /// The leader's votes do not satisfy the rule.
     ShortOfRule,
 }
 
 impl Undecided {
-    /// In words.
+    /// The words.
     pub fn name(self) -> &'static str {
         match self {
             Self::NoQuorum => "no quorum",
@@ -91,18 +91,18 @@ impl Undecided {
     }
 }
 
-/// A ballot against what was decided.
+/// A ballot against the result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Dissent {
-    /// Who cast it.
+    /// The voter.
     pub agent_id: AgentId,
-    /// For whose text.
+    /// The preferred author.
     #[serde(rename = "for")]
     pub preferred: AgentId,
-    /// Why, word for word.
+    /// The reason, verbatim.
     pub reason: String,
-    /// How sure the voter was, 0 to 100.
+    /// The voter's confidence, 0 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
     pub confidence: Option<f64>,
 }
@@ -113,8 +113,8 @@ pub struct Dissent {
 pub enum Decider {
     /// The voters.
     Vote,
-    /// The judge, by its casting vote on a tie.
+    /// The judge's casting vote.
     Judge,
-    /// Nobody: the tie stayed.
+    /// No one: the tie remained.
     Nobody,
 }

@@ -1,4 +1,4 @@
-//! The templates and the environment that renders them.
+//! The templates and their environment.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use dialectic_base::markdown::fenced;
 
-/// What templates import and system texts include. None is a template of its own.
+/// Texts that templates import and system texts include. None is a template itself.
 pub(super) const PARTS: [(&str, &str); 6] = [
     ("parts.md", include_str!("../../../../prompts/parts.md")),
     ("system/evidence.md", include_str!("../../../../prompts/system/evidence.md")),
@@ -21,7 +21,7 @@ pub(super) const PARTS: [(&str, &str); 6] = [
 /// Declares [`Template`], with the file of each variant below `prompts/`.
 macro_rules! templates {
     ($($(#[$doc:meta])+ $variant:ident => $file:literal,)+) => {
-        /// A template. Its variables are the fields of the values ([`Fill`](super::Fill)) that names it.
+        /// A template. Its variables are the fields of the value ([`Fill`](super::Fill)) that names it.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Template {
             $($(#[$doc])+ $variant,)+
@@ -31,14 +31,14 @@ macro_rules! templates {
             /// All templates.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// Its file, relative to `prompts/`, with `/` between directories.
+            /// Its file relative to `prompts/`, with `/` between directories.
             pub fn file(self) -> &'static str {
                 match self {
                     $(Self::$variant => $file,)+
                 }
             }
 
-            /// Its text as compiled in.
+            /// Its compiled-in text.
             pub fn text(self) -> &'static str {
                 match self {
                     $(Self::$variant => include_str!(concat!("../../../../prompts/", $file)),)+
@@ -53,19 +53,19 @@ templates! {
     Beginning => "beginning.md",
     /// The finished rounds.
     History => "history.md",
-    /// An agent's own history, where its summary prompt wants it.
+    /// An agent's own history for its summary prompt.
     OwnHistory => "phases/own-history.md",
-    /// The judge assesses a solution that came without an assessment.
+    /// The judge assesses a solution without an assessment.
     Assess => "judge/assess.md",
-    /// What is said after an answer that could not be read.
+    /// The message after an unreadable answer.
     SecondChance => "second-chance.md",
     /// The message after a critique without readable points.
     NoPoints => "second-chance-points.md",
-    /// What is said after an answer of the judge without a solution.
+    /// The message after a judge's answer without a solution.
     NoSolution => "judge/no-solution.md",
-    /// What an evaluator is shown of the user's answers.
+    /// The user's answers for an evaluator.
     EvaluatorClarifications => "evaluator/clarifications.md",
-    /// The same where the prompt is the user's own.
+    /// The same for a user's own prompt file.
     PlainClarifications => "evaluator/clarifications-plain.md",
 }
 
@@ -75,13 +75,13 @@ impl fmt::Display for Template {
     }
 }
 
-/// A template that could not be rendered: a defect of this program, as templates and values are both compiled in.
+/// A template that could not be rendered: a defect of this program, since templates and values are compiled in.
 #[derive(Debug, Error)]
 #[error("prompt template {template} could not be rendered")]
 pub struct PromptError {
     /// Its file.
     pub template: &'static str,
-    /// What the template engine says.
+    /// The template engine's error.
     #[source]
     pub source: minijinja::Error,
 }
@@ -114,7 +114,7 @@ fn source_of(name: &str) -> Option<&'static str> {
     Template::ALL.iter().find(|template| template.file() == name).map(|template| template.text())
 }
 
-/// `text` on one line, so that a name in a heading stays in it.
+/// `text` on one line, so that a name cannot leave its heading.
 fn line(text: &str) -> String {
     text.split(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'))
         .filter(|piece| !piece.is_empty())

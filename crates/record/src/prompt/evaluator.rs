@@ -1,16 +1,16 @@
-//! What evaluators are told: two files, the project's or the user's, with placeholders instead of templates.
+//! The evaluators' prompts: two files, built in or the user's, with placeholders instead of templates.
 //!
-//! Users write such files by hand, so other braces stay unchanged. Filling is one pass: what is put in is never looked
-//! through for placeholders. Placeholders of user files keep their meaning from the program's first version, whose
-//! users wrote such files: the bare text, in a frame of the file's own.
+//! Users write such files, so other braces stay unchanged. Values are inserted in one pass and never searched for
+//! placeholders. Placeholders of user files keep the meaning of the first version: bare text in a frame of the file's
+//! own.
 
-/// The system prompt that is built in, as compiled in.
+/// The built-in system prompt.
 pub(super) const SYSTEM: (&str, &str) =
     ("evaluator/system.md", include_str!("../../../../prompts/evaluator/system.md"));
-/// The message that is built in, as compiled in.
+/// The built-in message.
 pub(super) const USER: (&str, &str) = ("evaluator/user.md", include_str!("../../../../prompts/evaluator/user.md"));
 
-/// What stands for each placeholder of an evaluator's prompts.
+/// The values of an evaluator's placeholders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EvaluatorValues {
     /// `{problem}`
@@ -23,11 +23,11 @@ pub struct EvaluatorValues {
     pub requirements_info: String,
 }
 
-/// The placeholder without which an evaluator does not see what it is to score.
+/// The placeholder without which an evaluator does not see the solution.
 pub const SOLUTION_PLACEHOLDER: &str = "{final_solution}";
 
 impl EvaluatorValues {
-    /// `text` with the values in place of its placeholders.
+    /// `text` with its placeholders replaced.
     pub fn fill(&self, text: &str) -> String {
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;

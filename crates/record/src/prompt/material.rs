@@ -1,4 +1,4 @@
-//! The pieces that the values of templates are made of.
+//! Parts of template values.
 
 use serde::Serialize;
 
@@ -7,34 +7,34 @@ use serde::Serialize;
 pub struct Persona<'a> {
     /// The role's title.
     pub title: &'a str,
-    /// What the role cares about and how it thinks.
+    /// The role's concerns and way of thinking.
     pub system: &'a str,
 }
 
-/// Who speaks, and what this role looks at in the phase at hand.
+/// The speaker and its focus in this phase.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct FocusedRole<'a> {
     /// The role's title.
     pub title: &'a str,
-    /// What the role cares about and how it thinks.
+    /// The role's concerns and way of thinking.
     pub system: &'a str,
-    /// What it looks at in this phase.
+    /// Its focus in this phase.
     pub focus: &'a str,
 }
 
-/// A text and its author's number.
+/// A text with its author's number.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Authored<'a> {
-    /// The number of the author's own text, as prompts show it.
+    /// The number of the author's own text in prompts.
     pub author: &'a str,
     /// The text.
     pub text: &'a str,
 }
 
-/// A file that the user put beside the problem.
+/// A file that the user attached to the problem.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Attached<'a> {
-    /// What the user calls it.
+    /// The user's name for it.
     pub name: &'a str,
     /// The digest of its bytes.
     pub sha256: &'a str,
@@ -42,7 +42,7 @@ pub struct Attached<'a> {
     pub text: &'a str,
 }
 
-/// A text under a title.
+/// A text with a title.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct TitledText<'a> {
     /// The title, one line.
@@ -54,13 +54,13 @@ pub struct TitledText<'a> {
 /// A text to choose from.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Candidate<'a> {
-    /// Its number, as prompts show it.
+    /// Its number in prompts.
     pub label: &'a str,
     /// The text.
     pub text: &'a str,
 }
 
-/// An agent and the questions that it put to the user.
+/// An agent and its questions to the user.
 #[derive(Debug, Clone, Serialize)]
 pub struct Asker<'a> {
     /// The agent's name.
@@ -74,7 +74,7 @@ pub struct Asker<'a> {
 /// A question of an agent, with its id.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct AskedItem<'a> {
-    /// As the record has it.
+    /// The recorded id.
     pub id: &'a str,
     /// The question.
     pub question: &'a str,
@@ -82,7 +82,7 @@ pub struct AskedItem<'a> {
     pub answer: &'a str,
 }
 
-/// A question that was put to the user.
+/// A question to the user.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct AnsweredQuestion<'a> {
     /// The question.
@@ -94,7 +94,7 @@ pub struct AnsweredQuestion<'a> {
 /// An agent's own part of a finished round.
 #[derive(Debug, Clone, Serialize)]
 pub struct OwnRound<'a> {
-    /// Its proposal; `None` where it repeats the refinement of the round before.
+    /// Its proposal; `None` if it repeats the previous refinement.
     pub proposal: Option<Authored<'a>>,
     /// The critiques of it.
     pub critiques: Vec<Authored<'a>>,
@@ -102,7 +102,7 @@ pub struct OwnRound<'a> {
     pub refinement: Option<Authored<'a>>,
 }
 
-/// A part of what the judge's synthesis rests on.
+/// A part of the material for the judge's synthesis.
 #[derive(Debug, Clone, Serialize)]
 pub struct MaterialPart<'a> {
     /// Its heading, such as `The final round`.
@@ -111,22 +111,21 @@ pub struct MaterialPart<'a> {
     pub entries: Vec<TitledText<'a>>,
 }
 
-/// A draft of the answer, as its checkers see it, and who writes it anew.
+/// A draft of the answer for its checkers and its author.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct CheckedDraft<'a> {
     /// Its text.
     pub text: &'a str,
-    /// What the user is told beside it.
+    /// The information for the user beside it.
     pub assessment: Option<&'a str>,
-    /// Through which lens it is read: `requirements`, `execute` or `facts`; empty where it is written anew.
+    /// The lens of the check: `requirements`, `execute` or `facts`; empty for its author.
     pub lens: &'static str,
-    /// For the first lens the points that were accepted on the way to it; for its author, those that the check did not
-    /// find in it.
+    /// For the first lens the accepted points; for its author those that the check did not find.
     pub accepted: Option<&'a str>,
-    /// The points of its checkers, under their numbers.
+    /// The numbered points of its checkers.
     pub points: Option<&'a str>,
-    /// Whether its writer may give up its approach.
+    /// Whether its author may abandon its approach.
     pub may_rethink: bool,
-    /// The sections of its text that changed since somebody else read it.
+    /// The sections that changed since the last check.
     pub changed: &'a [String],
 }

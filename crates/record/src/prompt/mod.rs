@@ -1,11 +1,11 @@
-//! What is said to models: the files of `prompts/`, compiled in, and their rendering.
+//! Prompts: the files of `prompts/`, compiled in, and their rendering.
 //!
-//! A request's prompt is put together by [`compose`] from a beginning that all calls of a debate share, a [`History`]
-//! where there is one, and the rendered [`Prompt`] of the step.
-//! What calls share comes first and byte for byte the same, since providers bill a repeated beginning at a fraction.
+//! [`compose`] builds a request's prompt from a beginning shared by all calls of a debate, an optional [`History`], and
+//! the rendered [`Prompt`] of the step. Shared parts come first, byte for byte, since providers discount repeated
+//! beginnings.
 //!
-//! Rendering is one pass: values are never read as templates, and text of models and users stands in fences that it
-//! cannot leave. Nothing here knows providers, reads answers, or holds prompt text of its own.
+//! Rendering is one pass: values are never treated as templates, and foreign text is in fences that it cannot leave.
+//! Nothing here knows providers, reads answers, or contains prompt text.
 
 mod catalog;
 mod evaluator;
@@ -36,8 +36,7 @@ pub use values::{
 };
 pub use version::version;
 
-/// A request's prompt: the rendered foundation, the history where there is one, and the call's body, in this order
-/// and with a blank line between them.
+/// A request's prompt: the shared beginning, the history if any, and the call's body, separated by blank lines.
 pub fn compose(beginning: &str, history: Option<&str>, body: &str) -> Arc<str> {
     match history {
         Some(history) => [beginning, history, body].join("\n\n"),

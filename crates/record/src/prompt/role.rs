@@ -25,50 +25,50 @@ pub(super) const JUDGE: &str = include_str!("../../../../prompts/judge/role.md")
 const AGENT_SECTIONS: &[&str] = &["System", "Propose", "Critique", "Refine", "Summarize", "Clarify"];
 const JUDGE_SECTIONS: &[&str] = &["System", "Summarize"];
 
-/// A view of the problem from which an agent debates.
+/// A perspective from which an agent debates.
 ///
-/// Fields can be replaced by text of the user's. The judge's role has no phases but the summary: its other phases
-/// are empty, and no template of the judge reads them.
+/// Fields can be replaced by the user's text. The judge's role has only the summary phase: its other phases are empty
+/// and unused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Role {
-    /// The name by which it is configured.
+    /// Its name in configurations.
     pub name: String,
-    /// The title that models see.
+    /// Its title for models.
     pub title: String,
-    /// What it cares about and how it thinks.
+    /// Its concerns and way of thinking.
     pub system: Arc<str>,
-    /// The user's system prompt, which is sent as such and takes the place of `system`.
+    /// The user's system prompt, which replaces `system`.
     pub own_system: Option<Arc<str>>,
-    /// What it looks at when it proposes.
+    /// Its focus in proposals.
     pub propose: Arc<str>,
-    /// What it looks at when it criticises.
+    /// Its focus in critiques.
     pub critique: Arc<str>,
-    /// What it looks at when it refines.
+    /// Its focus in refinements.
     pub refine: Arc<str>,
-    /// What it keeps when it summarises.
+    /// What its summaries keep.
     pub summarize: Arc<str>,
-    /// What it asks about.
+    /// The subjects of its questions.
     pub clarify: Arc<str>,
 }
 
-/// Why a text is no role.
+/// Why a text is not a role.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RoleError {
     /// It does not begin with a title.
     #[error("the first line is not a title such as `# Architect`")]
     MissingTitle,
-    /// Text between the title and the first section, which no model would ever see.
+    /// Text between the title and the first section, which no model would see.
     #[error("text before the first section: `{text}`")]
     StrayText {
         /// Its first line.
         text: String,
     },
-    /// A section that roles do not have.
+    /// An unknown section.
     #[error("unknown section `## {section}`, known are {}", .known.join(", "))]
     UnknownSection {
         /// Its heading.
         section: String,
-        /// The sections of this kind of role.
+        /// The known sections of this kind of role.
         known: &'static [&'static str],
     },
     /// A section occurs twice.
@@ -77,7 +77,7 @@ pub enum RoleError {
         /// Its heading.
         section: &'static str,
     },
-    /// A section is not there.
+    /// A section is missing.
     #[error("section `## {section}` is missing")]
     MissingSection {
         /// Its heading.
@@ -92,7 +92,7 @@ pub enum RoleError {
 }
 
 impl Role {
-    /// The built-in role of this name.
+    /// The built-in role with this name.
     pub fn built_in(name: &str) -> Option<Arc<Self>> {
         static ROLES: LazyLock<Vec<Arc<Role>>> = LazyLock::new(|| {
             let parse = |(name, text)| Role::parse(name, text).expect("a test parses every built-in role");
@@ -101,13 +101,13 @@ impl Role {
         ROLES.iter().find(|role| role.name == name).map(Arc::clone)
     }
 
-    /// Whether a file of the user's takes the place of the built-in role of this name: it is built in only since users
-    /// may have had a role of that name.
+    /// Whether a user's file replaces the built-in role with this name, because users may have had such a role before
+    /// it was built in.
     pub fn gives_way(name: &str) -> bool {
         name == "operations"
     }
 
-    /// The names of the built-in roles, in the order in which they are presented.
+    /// The names of the built-in roles in display order.
     pub fn built_in_names() -> Vec<&'static str> {
         BUILT_IN.iter().map(|&(name, _)| name).collect()
     }
@@ -120,10 +120,10 @@ impl Role {
         Arc::clone(&ROLE)
     }
 
-    /// Reads an agent's role file: a title, then the six sections in any order.
+    /// Parses an agent's role file: a title, then the six sections in any order.
     ///
     /// # Errors
-    /// The title is missing; a section is missing, empty, unknown or there twice; text stands outside the sections.
+    /// The title is missing; a section is missing, empty, unknown or repeated; text is outside the sections.
     pub fn parse(name: &str, text: &str) -> Result<Self, RoleError> {
         Self::of_sections(name, text, AGENT_SECTIONS)
     }
@@ -149,12 +149,12 @@ impl Role {
         })
     }
 
-    /// The role for templates that state the task themselves: votes and what the judge does.
+    /// The role for templates that state the task themselves: votes and the judge's tasks.
     pub fn persona(&self) -> Persona<'_> {
         Persona { title: &self.title, system: self.shown_system() }
     }
 
-    /// The role with what it looks at in a call.
+    /// The role with its focus in a call.
     pub fn focusing(&self, focus: Focus) -> FocusedRole<'_> {
         self.focused(match focus {
             Focus::None => "",
@@ -170,7 +170,7 @@ impl Role {
         FocusedRole { title: &self.title, system: self.shown_system(), focus }
     }
 
-    /// What the prompt says about the role; nothing where the system message says it.
+    /// The role's text in the prompt; empty if the system message contains it.
     fn shown_system(&self) -> &str {
         if self.own_system.is_some() { "" } else { &self.system }
     }
@@ -179,7 +179,7 @@ impl Role {
 /// A section's heading and its text.
 type RoleSection = (&'static str, String);
 
-/// The title of a role file, and its sections by their headings as `known` spells them.
+/// The title of a role file, and its sections under the headings of `known`.
 fn sections(text: &str, known: &'static [&'static str]) -> Result<(String, Vec<RoleSection>), RoleError> {
     let mut lines = text.trim_start_matches('\u{feff}').lines().skip_while(|line| line.trim().is_empty());
     let title = lines.next().and_then(|line| line.strip_prefix("# ")).map(str::trim).filter(|title| !title.is_empty());

@@ -1,4 +1,4 @@
-//! Prompt files of the user.
+//! The user's prompt files.
 
 use std::fs;
 use std::io;
@@ -8,19 +8,19 @@ use thiserror::Error;
 
 use dialectic_base::encoding::{NotUtf8, decode};
 
-/// Why a prompt file of the user cannot be used.
+/// Why a prompt file cannot be used.
 #[derive(Debug, Error)]
 pub enum PromptFileError {
-    /// Nothing is there.
+    /// It does not exist.
     #[error("prompt file {} does not exist", path.display())]
     Missing {
         /// The file.
         path: PathBuf,
     },
-    /// A directory or a device is there.
+    /// It is a directory or a device.
     #[error("{} is not a file", path.display())]
     NotAFile {
-        /// What is no file.
+        /// The path.
         path: PathBuf,
     },
     /// It cannot be read.
@@ -28,7 +28,7 @@ pub enum PromptFileError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -37,10 +37,10 @@ pub enum PromptFileError {
     NotUtf8 {
         /// The file.
         path: PathBuf,
-        /// What it is instead.
+        /// Its likely encoding.
         fault: NotUtf8,
     },
-    /// There is nothing but white space in it.
+    /// It contains only white space.
     #[error("prompt file {} is blank", path.display())]
     Blank {
         /// The file.
@@ -48,7 +48,7 @@ pub enum PromptFileError {
     },
 }
 
-/// The text of a prompt file, without a byte order mark and without white space around it.
+/// The text of a prompt file, without a byte order mark and outer white space.
 ///
 /// # Errors
 /// The file is missing, not a file, unreadable, not UTF-8 or blank; each names `path`.
@@ -56,17 +56,17 @@ pub fn read_prompt(path: &Path) -> Result<String, PromptFileError> {
     Ok(read_whole_prompt(path)?.trim().to_owned())
 }
 
-/// The text of a prompt file as it stands, without a byte order mark.
+/// The text of a prompt file unchanged, without a byte order mark.
 ///
 /// # Errors
-/// As of [`read_prompt`].
+/// Those of [`read_prompt`].
 pub fn read_whole_prompt(path: &Path) -> Result<String, PromptFileError> {
     let path = || path.to_owned();
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::NotFound => PromptFileError::Missing { path: path() },
         _ => PromptFileError::Unreadable { path: path(), source },
     };
-    // Opening a pipe would wait for somebody to write to it, so look first.
+    // Opening a pipe would wait for a writer, so check first.
     if !fs::metadata(path()).map_err(failed)?.is_file() {
         return Err(PromptFileError::NotAFile { path: path() });
     }

@@ -1,4 +1,4 @@
-//! The values of each template: its fields are exactly the template's variables, which a test compares.
+//! The values of each template. A test compares their fields with the template's variables.
 
 use minijinja::Value;
 use minijinja::value::Serde;
@@ -7,15 +7,15 @@ use serde::Serialize;
 use super::catalog::{PromptError, Template, render};
 use super::material::{AnsweredQuestion, Asker, Attached, Candidate, OwnRound, Persona, TitledText};
 
-/// Values that render into the text of one template.
+/// Values that render one template.
 pub trait Fill: Serialize {
     /// The template.
     const TEMPLATE: Template;
 
-    /// The text, without a line end at its end.
+    /// The rendered text without a final line end.
     ///
     /// # Errors
-    /// A defect of the template; tests render each of them.
+    /// The template is defective; tests render each of them.
     fn render(&self) -> Result<String, PromptError>
     where
         Self: Sized,
@@ -24,7 +24,7 @@ pub trait Fill: Serialize {
     }
 }
 
-/// Declares a type of values and the template they belong to.
+/// Declares a type of values and its template.
 macro_rules! values {
     ($(#[$doc:meta])+ $name:ident, $template:ident { $($(#[$field_doc:meta])+ $field:ident: $type:ty,)+ }) => {
         $(#[$doc])+
@@ -42,21 +42,21 @@ macro_rules! values {
 values! {
     /// The beginning of every prompt of a debate.
     Beginning, Beginning {
-        /// The problem, whole.
+        /// The whole problem.
         problem: &'a str,
-        /// Files that the user put beside it.
+        /// The user's attachments.
         attachments: &'a [Attached<'a>],
-        /// The directory that file tools read.
+        /// The directory for file tools.
         context_dir: Option<&'a str>,
-        /// What was collected for the debate.
+        /// The collected material.
         gathered: &'a [TitledText<'a>],
-        /// Questions that the user answered.
+        /// The user's answered questions.
         clarifications: &'a [AnsweredQuestion<'a>],
     }
 }
 
 values! {
-    /// What concerns an agent in the finished rounds.
+    /// An agent's history in the finished rounds.
     History, History {
         /// The texts, newest first, at least one.
         entries: &'a [TitledText<'a>],
@@ -64,21 +64,21 @@ values! {
 }
 
 values! {
-    /// The texts of an agent's own history, for a summary prompt of the user's that says where they belong.
+    /// The texts of an agent's own history, for a user's summary prompt with a placeholder.
     OwnHistory, OwnHistory {
         /// The agent's own part of the finished rounds.
         rounds: &'a [OwnRound<'a>],
-        /// The summary that the new one takes the place of.
+        /// The summary that the new one replaces.
         own_summary: Option<&'a str>,
     }
 }
 
 values! {
-    /// Body: assess a solution that came without an assessment. Answers are JSON with the keys of an assessment.
+    /// Body: assess a solution without an assessment. Answers are JSON with the keys of an assessment.
     Assess, Assess {
-        /// What it was merged from, if it was.
+        /// The texts that it merges, if any.
         candidates: &'a [Candidate<'a>],
-        /// Points of critics that are open, numbered, where there are any.
+        /// The numbered open points, if any.
         points: Option<&'a str>,
         /// Whether authors could answer them.
         answered: bool,
@@ -90,14 +90,14 @@ values! {
 }
 
 values! {
-    /// What is said after an answer that could not be read as JSON. A turn of its own, not a body.
+    /// The message after unreadable JSON: a turn, not a body.
     SecondChance, SecondChance {
-        /// Why it could not be read.
+        /// The reading error.
         error: &'a str,
     }
 }
 
-/// The message after a critique without readable points. A turn of its own, not a body.
+/// The message after a critique without readable points: a turn, not a body.
 #[derive(Debug, Clone, Serialize)]
 pub struct NoPoints {}
 
@@ -105,7 +105,7 @@ impl Fill for NoPoints {
     const TEMPLATE: Template = Template::NoPoints;
 }
 
-/// What is said after an answer of the judge without a solution. A turn of its own, not a body.
+/// The message after a judge's answer without a solution: a turn, not a body.
 #[derive(Debug, Clone, Serialize)]
 pub struct NoSolution {}
 
@@ -114,7 +114,7 @@ impl Fill for NoSolution {
 }
 
 values! {
-    /// The user's answers, in place of `{clarifications}` in an evaluator's prompts.
+    /// The user's answers, for `{clarifications}` in an evaluator's prompts.
     EvaluatorClarifications, EvaluatorClarifications {
         /// All questions, answered or not.
         clarifications: &'a [AnsweredQuestion<'a>],
@@ -122,9 +122,9 @@ values! {
 }
 
 values! {
-    /// The user's answers, in place of `{clarifications}` in the user's own prompt files.
+    /// The user's answers, for `{clarifications}` in the user's own prompt files.
     PlainClarifications, PlainClarifications {
-        /// The agents that asked; each asked something.
+        /// The agents that asked questions.
         groups: &'a [Asker<'a>],
     }
 }

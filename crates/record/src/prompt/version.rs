@@ -1,4 +1,4 @@
-//! Which prompts this program was built with.
+//! The version of the built-in prompts.
 
 use sha2::{Digest, Sha256};
 
@@ -9,12 +9,11 @@ use super::catalog::{PARTS, Template};
 use super::evaluator::{SYSTEM, USER};
 use super::role::{BUILT_IN, JUDGE, Role};
 
-/// Bytes of the hash that are kept: enough to tell versions apart, short enough to read out.
+/// The kept bytes of the hash: enough to distinguish versions, short enough to read aloud.
 const KEPT_BYTES: usize = 6;
 
-/// The version of what is compiled in and of `prompts`, those of a protocol and its system text: the first 12
-/// hexadecimal digits of a SHA-256 over their names and texts. It changes with every change to any of them, and with
-/// nothing else.
+/// The version of the built-in prompts and of `prompts`, those of a protocol and its system text: the first 12
+/// hexadecimal digits of a SHA-256 over their names and texts.
 pub fn version(prompts: &[&Prompt]) -> String {
     let templates = Template::ALL.iter().map(|template| (template.file(), template.text()));
     let own = prompts.iter().map(|prompt| (prompt.file, prompt.text));
@@ -22,7 +21,7 @@ pub fn version(prompts: &[&Prompt]) -> String {
 }
 
 impl Role {
-    /// The SHA-256 of all its texts, in hexadecimal: another one as soon as a word of them is.
+    /// The SHA-256 of all its texts in hexadecimal.
     pub fn sha256(&self) -> String {
         let Self { name: _, title, system, own_system, propose, critique, refine, summarize, clarify } = self;
         let texts: [(&str, &str); 7] = [
@@ -45,7 +44,7 @@ fn digest<'a>(prompts: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
 fn hash<'a>(prompts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
     let mut hash = Sha256::new();
     for (name, text) in prompts {
-        // Lengths keep a text that moves across a border from giving the same hash.
+        // Lengths give a different hash if text moves across a boundary.
         for part in [name, text] {
             hash.update(part.len().to_le_bytes());
             hash.update(part);

@@ -1,5 +1,5 @@
-//! The check of what is delivered: a draft of the answer is read through lenses, and written anew where they find
-//! something grave. Every protocol that ends in a solution shares its stages.
+//! The check of the answer: a draft is read through lenses and rewritten if they find serious faults. All protocols
+//! that end with a solution share these stages.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use super::{Authorship, BudgetClass, Delivery, Next, OutputSpec, PromptContext, 
 
 /// The draft is read.
 pub const CHECK: StageId = StageId::new("check");
-/// The text that takes its place is written.
+/// The final text is written.
 pub const FINAL: StageId = StageId::new("final");
 
-/// There is a draft to be read.
+/// There is a draft to check.
 pub(super) const CHECK_DUE: Trigger = Trigger("CHECK_DUE");
-/// The check found something grave.
+/// The check found serious faults.
 pub(super) const POINTS_RAISED: Trigger = Trigger("POINTS_RAISED");
-/// The writer gave up the approach: there is another draft to be read.
+/// The author abandoned the approach: there is another draft to check.
 pub(super) const APPROACH_CHANGED: Trigger = Trigger("APPROACH_CHANGED");
 pub(super) const COMPLETE: Trigger = Trigger("COMPLETE");
 
@@ -28,7 +28,7 @@ pub(super) static READ: Prompt = prompt!("check/check.md", None);
 pub(super) static FINALISE: Prompt = prompt!("check/finalise.md", None);
 pub(super) static AMEND: Prompt = prompt!("check/amend.md", Refine);
 
-/// The draft is read by its checkers.
+/// The checkers read the draft.
 pub(super) const fn check(
     facts: fn(&Debate) -> Vec<Event>,
     outcome: fn(&Debate) -> Result<Trigger, String>,
@@ -48,8 +48,7 @@ pub(super) const fn check_of_answer() -> Stage {
     )
 }
 
-/// The text that takes the place of the draft is written by the one who wrote that: the judge, or an agent. `facts`
-/// says what follows from it.
+/// The author of the draft, the judge or an agent, writes the final text. `facts` derives its consequences.
 pub(super) const fn final_text(facts: fn(&Debate) -> Vec<Event>) -> Stage {
     let words = [
         "final text",
@@ -72,12 +71,12 @@ pub(super) const fn final_text(facts: fn(&Debate) -> Vec<Event>) -> Stage {
     }
 }
 
-/// What follows once the judge has written the final text, or could not.
+/// The consequences of the judge's final text, or of its failure.
 pub(super) fn finalised(debate: &Debate) -> Vec<Event> {
     stands(debate, has_failed(debate, FINAL))
 }
 
-/// Whether a draft that is there is to be read, or is being read.
+/// Whether a draft exists that should be checked.
 pub(super) fn is_due(debate: &Debate) -> bool {
     !debate.lenses().is_empty()
         && debate.stop_reason != Some(StopReason::User)
@@ -86,7 +85,7 @@ pub(super) fn is_due(debate: &Debate) -> bool {
         && debate.newest_draft().is_some()
 }
 
-/// What a stage that has written a draft ends with.
+/// The trigger after a stage that wrote a draft.
 pub(super) fn drafted(debate: &Debate) -> Option<Trigger> {
     match debate.final_solution {
         Some(_) => Some(COMPLETE),
@@ -94,25 +93,25 @@ pub(super) fn drafted(debate: &Debate) -> Option<Trigger> {
     }
 }
 
-/// The draft as the answer, where nothing takes its place any more: it is not read, or `is_over` says so.
+/// The draft as the answer, if nothing can replace it: it is not checked, or `is_over`.
 pub(super) fn stands(debate: &Debate, is_over: bool) -> Vec<Event> {
     let draft = debate.draft.as_ref().filter(|_| debate.final_solution.is_none());
     let draft = draft.filter(|_| !is_due(debate) || is_over && is_read(debate));
     draft.map(|draft| answer(debate, draft.clone())).into_iter().collect()
 }
 
-/// `solution` as the answer, with what of it nobody has read.
+/// `solution` as the answer, with a note of its unchecked parts.
 pub(super) fn answer(debate: &Debate, solution: Solution) -> Event {
     let solution = Box::new(solution.with_unverified(debate.unverified()));
     Event::Synthesized { key: None, text: None, solution, call: None }
 }
 
-/// How a solution of a closing stage is delivered.
+/// How a closing stage delivers its solution.
 pub(super) fn delivery(debate: &Debate) -> Delivery {
     if debate.lenses().is_empty() { Delivery::Answer } else { Delivery::Draft }
 }
 
-/// Who reads the draft: the panel's models in turn, not the judge's where there is another, nor the one who wrote it.
+/// The checkers: the panel's models in turn, excluding the draft's author, and the judge's model if there is another.
 fn checkers<'a>(debate: &'a Debate, author: &AgentId) -> Vec<&'a AgentSettings> {
     let model = |agent: &'a AgentSettings| (agent.provider.as_str(), agent.model.as_str());
     let narrowed = |all: Vec<&'a AgentSettings>, keep: &dyn Fn(&AgentSettings) -> bool| {
@@ -129,7 +128,7 @@ fn checkers<'a>(debate: &'a Debate, author: &AgentId) -> Vec<&'a AgentSettings> 
     order.into_iter().map(|at| others[at]).collect()
 }
 
-/// The call of each lens on a draft.
+/// The calls of the lenses on a draft.
 pub(super) fn keys(debate: &Debate, draft: &Draft<'_>) -> Vec<CallKey> {
     let author = &draft.text.agent_id;
     let checkers = checkers(debate, author);
@@ -138,7 +137,7 @@ pub(super) fn keys(debate: &Debate, draft: &Draft<'_>) -> Vec<CallKey> {
     lenses.map(|(lens, checker)| key(checker).pass(lens.pass(draft.number))).collect()
 }
 
-/// The checkers read the draft, all at once.
+/// The checkers read the draft concurrently.
 fn steps(debate: &Debate) -> Vec<Step> {
     let Some(draft) = debate.newest_draft().filter(|_| is_due(debate)) else { return Vec::new() };
     let step = |(lens, key)| Step::new(key, &READ, OutputSpec::Check(lens)).after([draft.key.clone()]);
@@ -151,12 +150,12 @@ fn is_read(debate: &Debate) -> bool {
     debate.newest_draft().is_some_and(|draft| keys(debate, &draft).iter().all(|key| debate.settled(key).is_some()))
 }
 
-/// Whether there is a draft that nobody has read and somebody is to read.
+/// Whether there is an unchecked draft that should be checked.
 pub(super) fn is_unread(debate: &Debate) -> bool {
     is_due(debate) && !is_read(debate)
 }
 
-/// Whether the newest draft was read and is to be written anew.
+/// Whether the newest draft was checked and must be rewritten.
 fn is_faulted(debate: &Debate) -> bool {
     is_due(debate) && is_read(debate) && debate.is_draft_faulted()
 }
@@ -165,17 +164,17 @@ fn rewrite_key(debate: &Debate, draft: &Draft<'_>, stage: StageId) -> CallKey {
     CallKey::new(debate.current_round, stage, &draft.text.agent_id).pass(draft.number)
 }
 
-/// Whether the newest draft was to be written anew in that stage, and could not.
+/// Whether rewriting the newest draft in that stage failed.
 pub(super) fn has_failed(debate: &Debate, stage: StageId) -> bool {
     debate.newest_draft().is_some_and(|draft| debate.has_failed(&rewrite_key(debate, &draft, stage)))
 }
 
-/// The author of the draft writes it anew, with what its checkers found. It may give up its approach once.
+/// The author rewrites the draft with the checkers' findings. It may abandon its approach once.
 pub(super) fn rewrite(debate: &Debate, stage: StageId) -> Option<Step> {
     is_faulted(debate).then(|| rewrite_of_draft(debate, stage)).flatten()
 }
 
-/// The same, whatever its checkers found.
+/// [`rewrite`] regardless of the findings.
 pub(super) fn rewrite_of_draft(debate: &Debate, stage: StageId) -> Option<Step> {
     let (draft, settings) = (debate.newest_draft()?, debate.settings.as_ref()?);
     let (answer, prompt) = if draft.text.agent_id == settings.judge.id {
@@ -190,8 +189,8 @@ pub(super) fn rewrite_of_draft(debate: &Debate, stage: StageId) -> Option<Step> 
     Some(step.paid(BudgetClass::Check))
 }
 
-/// What follows from the text of an agent that takes the place of its draft: the answer, or another draft. `solution`
-/// makes it of the text.
+/// The consequences of an agent's text that replaces its draft: the answer or another draft. `solution` builds the
+/// solution.
 pub(super) fn rewritten(debate: &Debate, solution: impl Fn(&Contribution) -> Solution) -> Vec<Event> {
     match debate.final_text().filter(|_| debate.final_solution.is_none()) {
         Some(text) => vec![answer(debate, solution(text))],
@@ -199,7 +198,7 @@ pub(super) fn rewritten(debate: &Debate, solution: impl Fn(&Contribution) -> Sol
     }
 }
 
-/// The text of an agent that gave up the approach of its draft, as another draft.
+/// An agent's text that abandoned the draft's approach, as another draft.
 pub(super) fn redrafted(debate: &Debate, solution: impl Fn(&Contribution) -> Solution) -> Vec<Event> {
     let rethought = debate.newest_draft().filter(|draft| draft.number > 1 && draft.checks.is_empty());
     let rethought = rethought.filter(|_| debate.final_solution.is_none());
@@ -208,7 +207,7 @@ pub(super) fn redrafted(debate: &Debate, solution: impl Fn(&Contribution) -> Sol
     rethought.filter(|solution| debate.draft.as_ref() != Some(solution)).map(drafted).into_iter().collect()
 }
 
-/// A text of a round as the draft that is read: without its answers, which are on record there.
+/// A round's text as the draft, without its answers, which are recorded there.
 pub(super) fn draft_of(text: &Contribution) -> Arc<Contribution> {
     Arc::new(Contribution {
         agent_id: text.agent_id.clone(),

@@ -1,15 +1,15 @@
-//! The stages that every protocol begins with: the start, questions to the user, and the wait for the answers.
+//! The first stages of every protocol: the start, questions to the user, and the wait for answers.
 
 use crate::debate::{AgentSettings, CallKey, CallStatus, Debate, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
 
 use super::{BudgetClass, Next, OutputSpec, Row, Stage, Step, Trigger, no_steps, nothing};
 
-/// Where every debate starts.
+/// The start of every debate.
 const INITIALIZATION: StageId = StageId::new("initialization");
-/// Where agents are asked what is unclear.
+/// Agents ask questions.
 const CLARIFICATION: StageId = StageId::new("clarification");
-/// Where the user answers.
+/// The user answers.
 const CLARIFICATION_INPUT: StageId = StageId::new("clarification-input");
 
 const START: Trigger = Trigger("START");
@@ -18,10 +18,10 @@ const ALL_CLEAR: Trigger = Trigger("ALL_CLEAR");
 const WAITING_FOR_INPUT: Trigger = Trigger("WAITING_FOR_INPUT");
 const ANSWERS_SUBMITTED: Trigger = Trigger("ANSWERS_SUBMITTED");
 
-/// How agents are asked what is unclear.
+/// The agents' prompt for questions.
 pub static CLARIFY: Prompt = prompt!("phases/clarify.md", Clarify);
 
-/// How the judge is asked what the answers left unclear. Protocols do not list it: it is the same for all.
+/// The judge's prompt for further questions. Protocols do not list it, since it is the same for all.
 pub static CLARIFY_AGAIN: Prompt = prompt!("judge/clarify.md", None);
 
 /// The first stage: the debate exists.
@@ -35,8 +35,7 @@ pub const fn initialization() -> Stage {
     }
 }
 
-/// Agents are asked what is unclear, if the user wants to be asked; `rows` begins with where it leads once all is clear
-/// ([`all_clear`]).
+/// Agents ask questions if the user allows them; `rows` begins with the stage that follows ([`all_clear`]).
 pub const fn clarification(rows: &'static [Row]) -> Stage {
     Stage {
         info: StageInfo::new(
@@ -58,7 +57,7 @@ pub const fn clarification(rows: &'static [Row]) -> Stage {
     }
 }
 
-/// The rows of [`clarification`] in a protocol that goes on with `next` once all is clear.
+/// The rows of [`clarification`] in a protocol that continues with `next`.
 pub const fn all_clear(next: Next) -> [Row; 2] {
     [Row(ALL_CLEAR, next), Row(QUESTIONS_PENDING, Next::Go(CLARIFICATION_INPUT))]
 }
@@ -80,9 +79,9 @@ pub const fn answers() -> Stage {
     }
 }
 
-/// All agents are asked at once. Where the settings want more, the judge is asked after the user has answered, once a
-/// pass, until it has no question or was asked often enough. Records of earlier versions may have asked all agents
-/// again: such a pass is brought to its end. An agent that failed is not asked again.
+/// All agents are asked concurrently. If the settings allow more, the judge is asked after the user's answers, once per
+/// pass, until it has no questions or the limit is reached. Records of earlier versions may have asked all agents
+/// again: such a pass is completed. A failed agent is not asked again.
 fn questions(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let rules = &settings.debate;
@@ -100,7 +99,7 @@ fn questions(debate: &Debate) -> Vec<Step> {
         asked.into_iter().filter(|one| is_asked(one, pass)).collect()
     };
     let mut pass = 1;
-    // The user is asked only when all have spoken, so that nobody's prompt depends on when a run was killed.
+    // The user is asked only after all agents, so that prompts do not depend on when a run was killed.
     while u32::from(pass) < rules.clarifications_max_iterations
         && (debate.open_questions().next().is_none()
             || in_pass(pass + 1).into_iter().any(|agent| answer(agent, pass + 1).is_some()))

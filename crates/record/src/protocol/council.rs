@@ -1,5 +1,4 @@
-//! One round in few calls: everybody proposes, everybody reads all others at once, the judge drafts one answer, and the
-//! draft is checked.
+//! One round with few calls: all propose, all review all others, the judge drafts an answer, and the draft is checked.
 
 use crate::debate::{
     CallKey, Critics, Debate, DebateSettings, ResultKind, Settings, StageId, StageInfo, SynthesisMethod,
@@ -23,17 +22,16 @@ static PROPOSE: Prompt = prompt!("council/propose.md", Propose);
 static REVIEW_TEXTS: Prompt = prompt!("council/review.md", Critique);
 static SYNTHESIZE: Prompt = prompt!("council/synthesize.md", None);
 
-/// How many take part where answers are to be quick.
+/// The number of agents for quick answers.
 pub const QUICK_AGENTS: usize = 2;
-/// Its only round.
+/// Its single round.
 const ROUNDS: u32 = 1;
 
-/// Agents propose and read each other; the judge drafts the answer, which is checked before it is delivered.
+/// Agents propose and review each other; the judge drafts the answer, which is checked.
 pub static COUNCIL: Protocol = Protocol {
     name: "council",
-    about: "agents propose, each reads all others at once, the judge drafts one answer, and the draft is checked before \
-            it is delivered",
-    suits: "a first debate, and any question that several views should answer in few calls",
+    about: "agents propose, each reviews all others at once, the judge drafts one answer, and the draft is checked",
+    suits: "a first debate, and any question that needs several views in few calls",
     calls: "2·n + 1, and 4 for the check",
     check,
     default_rounds: ROUNDS,
@@ -83,19 +81,20 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     }
     if rules.quick && agents != QUICK_AGENTS {
         let problem = format!("a quick council has {QUICK_AGENTS} agents, but {agents} take part");
-        return Err(Unfit::new(problem, "leave out `debate.quick`, or choose two in the configuration").about("agents"));
+        return Err(Unfit::new(problem, "remove `debate.quick`, or choose two in the configuration").about("agents"));
     }
-    let of_dialectic = |key: &str| format!("take the protocol dialectic, or leave out `{key}`");
+    let of_dialectic = |key: &str| format!("use the protocol dialectic, or remove `{key}`");
     if rules.rounds != ROUNDS {
-        let problem = format!("council has one round, and {} are asked for", rules.rounds);
+        let problem = format!("council has one round, not {}", rules.rounds);
         return Err(Unfit::new(problem, of_dialectic("debate.rounds")).about("debate.rounds"));
     }
     if rules.critics != Critics::All {
-        let problem = "in a council everybody reads everybody: `debate.critics` does not apply";
+        let problem = "in a council everybody reviews everybody: `debate.critics` does not apply";
         return Err(Unfit::new(problem, of_dialectic("debate.critics")));
     }
     if rules.termination_condition.kind != TerminationKind::Fixed {
-        let (problem, key) = ("council has one round: no condition can end it earlier", "debate.terminationCondition");
+        let (problem, key) =
+            ("a council has one round: no condition can end it earlier", "debate.terminationCondition");
         return Err(Unfit::new(problem, of_dialectic(key)).about(key));
     }
     if rules.synthesis_method != SynthesisMethod::Judge {
@@ -109,7 +108,7 @@ fn proposal(key: CallKey) -> Step {
     Step::new(key, &PROPOSE, OutputSpec::Text)
 }
 
-/// Everybody reads all proposals that are there or may still come; its own stands beside them.
+/// Every agent reviews all proposals that exist or may still come, beside its own.
 fn reviews(debate: &Debate) -> Vec<Step> {
     let mut proposals = keys(debate, debate.current_round, PROPOSAL);
     proposals.retain(|key| !debate.has_failed(key));

@@ -40,7 +40,7 @@ pub(super) static CAST_BALLOT: Prompt = prompt!("phases/vote.md", None);
 static SYNTHESIZE: Prompt = prompt!("judge/synthesize.md", None);
 static MERGE: Prompt = prompt!("judge/merge.md", None);
 
-/// What tells the shuffles of the candidates apart; rounds and voters are added.
+/// The salts of the candidates' shuffles, to which rounds and voters are added.
 mod salt {
     pub(super) const EVALUATION: u32 = 2 << 16;
     pub(super) const VOTER: u32 = 3 << 16;
@@ -48,10 +48,10 @@ mod salt {
     pub(super) const MERGE: u32 = 5 << 16;
 }
 
-/// Agents propose, criticise each other and refine, round by round; the judge brings it together.
+/// Agents propose, criticise each other and refine, round by round; the judge writes the answer.
 pub static DIALECTIC: Protocol = Protocol {
     name: "dialectic",
-    about: "agents propose, criticise each other and refine, round by round; the judge brings it together",
+    about: "agents propose, criticise each other and refine, round by round; the judge writes the answer",
     suits: "a design question that deserves several perspectives",
     calls: "n + r·n² + 1, and 4 for the check",
     check: |_| Ok(()),
@@ -176,8 +176,7 @@ fn rules(debate: &Debate) -> Option<&DebateSettings> {
     debate.settings.as_ref().map(|settings| &settings.debate)
 }
 
-/// Whether an agent condenses its history at the start of this round. After that, agents that have not done so need
-/// not.
+/// Whether an agent summarizes its history at the start of this round; later in the round it no longer needs to.
 fn is_summary_due(debate: &Debate, agent: &AgentSettings) -> bool {
     let own = key(debate, SUMMARIZATION, agent);
     if debate.settled(&own).is_some() {
@@ -196,12 +195,12 @@ fn summaries(debate: &Debate) -> Vec<Step> {
     due.map(|agent| summary(agent).showing(PromptContext::OwnTexts)).collect()
 }
 
-/// The agent's summary of this round, where its prompts have to wait for it.
+/// The agent's summary of this round, if its prompts must wait for it.
 fn own_summary(debate: &Debate, agent: &AgentSettings) -> Option<CallKey> {
     is_summary_due(debate, agent).then(|| key(debate, SUMMARIZATION, agent))
 }
 
-/// The refinement of the round before becomes the proposal of this one.
+/// The previous refinements become the proposals of this round.
 fn carried_over(debate: &Debate) -> Vec<Event> {
     let Some(before) = debate.current_round.checked_sub(1).and_then(|before| debate.round(before)) else {
         return Vec::new();
@@ -215,7 +214,7 @@ fn carried_over(debate: &Debate) -> Vec<Event> {
     carried.collect()
 }
 
-/// A text that an agent writes.
+/// A step that writes an agent's text.
 fn text(key: CallKey, prompt: &'static Prompt) -> Step {
     Step::new(key, prompt, OutputSpec::Text).showing(PromptContext::InputsAndHistory)
 }
@@ -223,13 +222,13 @@ fn text(key: CallKey, prompt: &'static Prompt) -> Step {
 fn proposals(debate: &Debate) -> Vec<Step> {
     let before = debate.current_round.saturating_sub(1);
     let step = |agent: &AgentSettings| {
-        let again = || format!("{} has no refinement of round {before}: it is asked for a new proposal", agent.id);
+        let again = || format!("{} has no refinement of round {before}, and is asked for a new proposal", agent.id);
         text(key(debate, PROPOSAL, agent), &PROPOSE).after(own_summary(debate, agent)).saying((before > 0).then(again))
     };
     debate.agents().iter().map(step).collect()
 }
 
-/// Who criticises the proposal of an agent in this round, in the order of the panel.
+/// The critics of an agent's proposal in this round, in the order of the panel.
 pub(super) fn critics_of<'a>(debate: &'a Debate, target: &AgentSettings) -> Vec<&'a AgentSettings> {
     let critics = debate.critics_of(&target.id, debate.current_round);
     let mut panel = debate.team();
@@ -237,7 +236,7 @@ pub(super) fn critics_of<'a>(debate: &'a Debate, target: &AgentSettings) -> Vec<
     panel
 }
 
-/// Everybody's proposal is criticised that is there or may still come.
+/// Critiques of every proposal that exists or may still come.
 fn critiques(debate: &Debate) -> Vec<Step> {
     let mut steps = Vec::new();
     let team = debate.team();
@@ -254,7 +253,7 @@ fn critiques(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// Everybody refines its own proposal with the critiques of it, those that failed left out.
+/// Each agent refines its proposal with the successful critiques of it.
 fn refinements(debate: &Debate) -> Vec<Step> {
     let team = debate.team();
     let authors = team.iter().filter(|agent| !debate.has_failed(&key(debate, PROPOSAL, agent)));
@@ -267,8 +266,7 @@ fn refinements(debate: &Debate) -> Vec<Step> {
     authors.map(step).collect()
 }
 
-/// The calls whose texts are where each agent stands at the end of this round: its refinement, and its proposal where
-/// that failed or never came.
+/// The calls with each agent's position at the end of this round: its refinement, or else its proposal.
 fn positions(debate: &Debate) -> Vec<CallKey> {
     let timed_out = has_timed_out(debate);
     let position = |agent: &AgentSettings| {
@@ -283,8 +281,8 @@ fn positions(debate: &Debate) -> Vec<CallKey> {
     debate.agents().iter().filter_map(position).collect()
 }
 
-/// The judge scores the round, where the settings say that a score ends the debate. In a round that is the last for
-/// certain it reads what came before it meanwhile.
+/// The judge scores the round if a score can end the debate. In a final round it summarizes the earlier rounds
+/// meanwhile.
 fn evaluation(debate: &Debate) -> Vec<Step> {
     let (Some(settings), Some(rules)) = (&debate.settings, rules(debate)) else { return Vec::new() };
     let TerminationSettings { kind, min_rounds, .. } = rules.termination_condition;
@@ -305,7 +303,7 @@ fn evaluation(debate: &Debate) -> Vec<Step> {
     vec![score.after(positions(debate)).showing(shows).paid(BudgetClass::Decision)]
 }
 
-/// No score is made up for one that nobody gave.
+/// Records a missing score as missing.
 fn missing_score(debate: &Debate) -> Vec<Event> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let key = key(debate, EVALUATION, &settings.judge);
@@ -333,8 +331,7 @@ fn whether_to_go_on(debate: &Debate) -> Trigger {
     }
 }
 
-/// How the solution is found. A debate that ran out of money before there was a draft keeps the judge's own calls free,
-/// and no others.
+/// How the solution is made. A debate that ran out of money before its draft keeps only the judge's own calls.
 fn method(debate: &Debate) -> Option<SynthesisMethod> {
     let configured = rules(debate)?.synthesis_method;
     let out_of_money = debate.stop_reason == Some(StopReason::Budget) && debate.draft.is_none();
@@ -365,7 +362,7 @@ fn closing(debate: &Debate) -> Vec<Step> {
     }
 }
 
-/// The vote among the texts of the final round.
+/// The vote on the texts of the final round.
 fn ballots(debate: &Debate) -> voting::Ballots {
     voting::Ballots {
         stage: VOTE,
@@ -377,14 +374,14 @@ fn ballots(debate: &Debate) -> voting::Ballots {
     }
 }
 
-/// The calls whose texts are where each agent stands in the final round.
+/// The calls with each agent's position in the final round.
 fn final_positions(debate: &Debate) -> Vec<CallKey> {
     let Some(round) = debate.final_round() else { return Vec::new() };
     let positions = debate.positions(round).into_iter();
     positions.map(|one| CallKey::new(round.round_number, one.stage, &one.agent_id)).collect()
 }
 
-/// The judge writes the solution, after its summary of what came before where there is much of it.
+/// The judge writes the solution, after a summary of earlier rounds if they are long.
 fn judged(debate: &Debate, settings: &Settings, notice: Option<String>) -> Vec<Step> {
     let summary = judge_summary(debate);
     let solution =

@@ -1,26 +1,25 @@
-//! Questions of the user's about a finished debate. They belong to no protocol: whichever it was, its judge answers, or one of its
-//! agents.
+//! Follow-up questions about a finished debate. They belong to no protocol: its judge or one of its agents answers.
 
 use crate::debate::{CallKey, Debate, StageId, StageInfo};
 use crate::prompt::Prompt;
 
 use super::{BudgetClass, OutputSpec, PromptContext, Step};
 
-/// What answers to such questions are called for.
+/// The stage of follow-up answers.
 const FOLLOW_UP: StageId = StageId::new("follow-up");
 
-/// How the judge is asked.
+/// The judge's prompt.
 pub static ANSWER: Prompt = prompt!("judge/follow-up.md", None);
 
-/// How an agent is asked, which answers for its own text.
+/// The prompt of an agent, which answers for its own text.
 pub static ANSWER_FOR_TEXT: Prompt = prompt!("phases/follow-up.md", None);
 
-/// The words for such a call. No record has this among its stages.
+/// The words for such a call. No record lists it among its stages.
 pub const fn follow_up_info() -> StageInfo {
     StageInfo::new(FOLLOW_UP, ["answer", "answers", "answering", "answers", "answered", "answer"])
 }
 
-/// The call that answers question `number` of a debate, counted from 1; none where the record names no judge.
+/// The call that answers a debate's question `number`, from 1; `None` if the record names no judge.
 pub fn follow_up(debate: &Debate, number: u8) -> Option<Step> {
     let asked = usize::from(number).checked_sub(1).and_then(|index| debate.follow_ups.get(index));
     let (who, prompt) = match asked.and_then(|asked| asked.to.as_ref()) {

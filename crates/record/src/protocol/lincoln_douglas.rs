@@ -1,4 +1,4 @@
-//! A motion, one against one: speeches in turn, each constructive followed by a cross-examination.
+//! A motion, one against one: alternating speeches, each constructive one followed by a cross-examination.
 
 use crate::debate::{AgentSettings, CallKey, Debate, DebateSettings, Position, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
@@ -19,11 +19,11 @@ const CROSS_EXAMINATION_ANSWER: StageId = StageId::new("cross-examination-answer
 static QUESTION: Prompt = prompt!("motion/question.md", None);
 static ANSWER: Prompt = prompt!("motion/answer.md", None);
 
-/// One speaks for the motion and one against it, in turn, with cross-examination; the judge decides.
+/// One agent speaks for the motion and one against it, with cross-examination; the judge decides.
 pub static LINCOLN_DOUGLAS: Protocol = Protocol {
     name: "lincoln-douglas",
     about: "one speaks for a motion and one against it, in turn, with cross-examination; the judge decides",
-    suits: "a question of principle with two answers, argued out closely",
+    suits: "a question of principle with two answers, argued closely",
     calls: "2·r + 6",
     check,
     default_rounds: DEFAULT_ROUNDS,
@@ -55,7 +55,7 @@ pub static LINCOLN_DOUGLAS: Protocol = Protocol {
     ],
 };
 
-/// A kind of call that is made between the openings.
+/// A kind of call between the openings.
 const fn within_opening(id: StageId, words: [&'static str; 6]) -> Stage {
     kind_of_call(StageInfo::new(id, words).yielding(ResultKind::Speech).in_round().in_turn().essential())
 }
@@ -72,15 +72,15 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     }
     let is_manned = |position| on_side(settings, position).next().is_some();
     if !is_manned(Position::For) || !is_manned(Position::Against) {
-        let hint = "set one `position` to for and the other to against, or leave out both: then the first speaks for \
-                    the motion";
+        let hint = "set one `position` to for and the other to against, or remove both: the first then speaks for \
+             the motion";
         return Err(Unfit::new("lincoln-douglas needs one agent for the motion and one against it", hint));
     }
     Ok(())
 }
 
-/// The openings, each examined by the other side before that opens in its turn. Each call hears all before it; who did
-/// not open is not examined, and who was asked nothing has nothing to answer.
+/// The openings, each examined by the other side before its own. Each call sees all earlier ones; a missing opening is
+/// not examined, and without questions there is no answer.
 fn constructives(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let speakers = speakers(settings);

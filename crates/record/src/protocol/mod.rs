@@ -1,10 +1,10 @@
-//! Protocols: what is said in a debate, by whom, in which order, and how it ends.
+//! Protocols: who speaks in a debate, in which order, and how it ends.
 //!
-//! A protocol is a declaration, one file here and its prompts: its stages with their words, the calls of each as a
-//! pure function of the record, and a table of transitions. It does no work and knows nobody but the record. The
-//! engine runs any of them, also one that is declared elsewhere.
+//! A protocol is a declaration, one file here and its prompts: its stages with their words, the calls of each as a pure
+//! function of the record, and a table of transitions. It does no work and depends only on the record. The engine runs
+//! any protocol, including those declared elsewhere.
 
-/// A prompt below `prompts`, and the section of the role that it looks at.
+/// A prompt below `prompts`, and the section of the role that it uses.
 macro_rules! prompt {
     ($file:literal, $focus:ident) => {
         $crate::prompt::Prompt {
@@ -67,49 +67,49 @@ pub const PROTOCOLS: &[&Protocol] =
 pub struct Protocol {
     /// Its name in configurations and on the command line.
     pub name: &'static str,
-    /// What happens in it, in one line.
+    /// A one-line description.
     pub about: &'static str,
-    /// When to take it, in one line.
+    /// A one-line recommendation.
     pub suits: &'static str,
-    /// How many calls it makes, as a formula for `n` agents and `r` rounds.
+    /// The number of its calls as a formula for `n` agents and `r` rounds.
     pub calls: &'static str,
-    /// Its stages, in the order in which they are shown. The first is where a debate starts.
+    /// Its stages in display order. A debate starts with the first.
     pub stages: &'static [Stage],
-    /// The stage that produces the answer; later stages may check it; STOP leads there.
+    /// The stage that produces the answer; later stages may check it. STOP leads there.
     pub closing: StageId,
     /// The system text of all its calls.
     pub system: &'static Prompt,
-    /// What it says to models in one call or another.
+    /// Its prompts.
     pub prompts: &'static [&'static Prompt],
-    /// Whether it can be run with such settings.
+    /// Checks whether it can run with the settings.
     pub check: fn(&Settings) -> Result<(), Unfit>,
-    /// Rounds where the settings name none.
+    /// The default number of rounds.
     pub default_rounds: u32,
-    /// Lenses of the check where the settings name no number.
+    /// The number of lenses of the check by default.
     pub default_check: u32,
-    /// How many of the built-in agents take part where the user names none; absent for all.
+    /// The number of built-in agents by default; `None` for all.
     pub built_in_agents: Option<usize>,
 }
 
-/// Settings with which a protocol cannot be run.
+/// Settings that a protocol cannot use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Unfit {
-    /// What is wrong with them.
+    /// The problem.
     pub problem: String,
-    /// What to do.
+    /// The advice.
     pub hint: String,
-    /// The setting that it is about, where a front end may have another way to set it.
+    /// The setting concerned, for a front end with another way to set it.
     pub key: Option<&'static str>,
 }
 
 impl Unfit {
-    /// Settings with that problem, and what to do.
+    /// Unusable settings with the problem and advice.
     pub fn new(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { problem: problem.into(), hint: hint.into(), key: None }
     }
 
-    /// The same, about the setting `key`.
+    /// Names the setting concerned.
     pub fn about(self, key: &'static str) -> Self {
         Self { key: Some(key), ..self }
     }
@@ -132,20 +132,19 @@ impl Diagnostic for Unfit {
 /// A stage of a protocol.
 #[derive(Debug)]
 pub struct Stage {
-    /// Its id, the words for it and what its calls become.
+    /// Its id, its words and its kind of result.
     pub info: StageInfo,
-    /// What follows from the record without a call and is not on record yet. Asked whenever the record has grown, while
-    /// the stage is the current one or can begin early.
+    /// Facts that follow from the record without a call and are not recorded yet. Called whenever the record grows,
+    /// while the stage is current or can begin early.
     pub facts: fn(&Debate) -> Vec<Event>,
-    /// All its calls in the present round, finished ones included, except calls whose inputs can never exist.
+    /// All its calls in the current round, including finished ones, except calls whose inputs can never exist.
     pub steps: fn(&Debate) -> Vec<Step>,
     /// Its outcome, once all its calls have ended.
     ///
     /// # Errors
-    /// Why the debate cannot go on.
+    /// Why the debate cannot continue.
     pub outcome: fn(&Debate) -> Result<Trigger, String>,
-    /// Where it leads. The first row is its regular way on. A stage without rows is no place but a kind of call that
-    /// others make.
+    /// Its transitions, the regular one first. A stage without rows is a kind of call within another stage.
     pub rows: &'static [Row],
 }
 
@@ -153,43 +152,43 @@ pub struct Stage {
 #[derive(Debug, Clone, Copy)]
 pub struct Row(pub Trigger, pub Next);
 
-/// What a stage ends with, as tables and diagrams name it.
+/// A stage's outcome, as named in tables and diagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Trigger(pub &'static str);
 
 impl Trigger {
-    /// The stage is to be tried again; its finished calls are kept.
+    /// Retry the stage, keeping its finished calls.
     pub const RETRY: Self = Self("RETRY");
-    /// The stage ends with what it has: it goes its regular way.
+    /// The stage ends with partial results and continues regularly.
     pub const FALLBACK: Self = Self("FALLBACK");
-    /// The debate cannot go on.
+    /// The debate cannot continue.
     pub const FAILED: Self = Self("FAILED");
     /// The debate was interrupted.
     pub const PAUSE: Self = Self("PAUSE");
-    /// The debate is to close now.
+    /// The debate must close now.
     pub const STOP: Self = Self("STOP");
-    /// Those that every stage of every protocol may end with.
+    /// The triggers that every stage of every protocol may have.
     pub const COMMON: [Self; 5] = [Self::RETRY, Self::FALLBACK, Self::FAILED, Self::PAUSE, Self::STOP];
 }
 
-/// Where a transition leads.
+/// The target of a transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// To a stage.
+    /// A stage.
     Go(StageId),
-    /// To a stage, with a new round.
+    /// A stage in a new round.
     Begin(StageId),
-    /// Nowhere until the user has answered.
+    /// A wait for the user's answers.
     Suspend,
-    /// To the end, with an answer.
+    /// The end, with an answer.
     Done,
-    /// To the end, without one.
+    /// The end, without an answer.
     Fail,
-    /// Nowhere until the debate is resumed.
+    /// A wait until the debate is resumed.
     Pause,
 }
 
-/// A pair that the table lacks: an error of the program, never "the end".
+/// A missing row of the table: a defect of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("protocol {protocol} has no way on from {stage} after {}", trigger.0)]
 pub struct NoTransition {
@@ -197,27 +196,27 @@ pub struct NoTransition {
     pub protocol: &'static str,
     /// The stage.
     pub stage: StageId,
-    /// What it ended with.
+    /// The trigger.
     pub trigger: Trigger,
 }
 
 impl Protocol {
-    /// The protocol of this program of that name.
+    /// The built-in protocol with that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         PROTOCOLS.iter().copied().find(|protocol| protocol.name == name)
     }
 
-    /// The stage of that id.
+    /// The stage with that id.
     pub fn stage(&self, id: StageId) -> Option<&Stage> {
         self.stages.iter().find(|stage| stage.info.id == id)
     }
 
-    /// Where a debate starts.
+    /// The first stage.
     pub fn start(&self) -> StageId {
         self.stages[0].info.id
     }
 
-    /// Whether a debate that has come to `stage` is being brought to its answer: the stage does that, or comes after it.
+    /// Whether a debate in `stage` is closing: the stage is the closing one or follows it.
     pub fn is_closing(&self, stage: StageId) -> bool {
         let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);
         place(stage).is_some_and(|stage| place(self.closing).is_some_and(|closing| stage >= closing))
@@ -239,15 +238,15 @@ impl Protocol {
             && (!is_chosen_from || step.inputs.iter().any(|input| debate.contribution(input).is_some()))
     }
 
-    /// What records say of its stages.
+    /// The recorded descriptions of its stages.
     pub fn infos(&self) -> Arc<[StageInfo]> {
         self.stages.iter().map(|stage| stage.info.clone()).collect()
     }
 
-    /// Where `stage` leads when it ends with `trigger`.
+    /// The target after `stage` ends with `trigger`.
     ///
     /// # Errors
-    /// When the table has no such row.
+    /// The table has no such row.
     pub fn next(&self, stage: StageId, trigger: Trigger) -> Result<Next, NoTransition> {
         let missing = || NoTransition { protocol: self.name, stage, trigger };
         let rows = self.stage(stage).map(|stage| stage.rows).filter(|rows| !rows.is_empty()).ok_or_else(missing)?;
@@ -261,8 +260,7 @@ impl Protocol {
         })
     }
 
-    /// The stages whose calls may start while `stage` is the current one: itself, and the following stages of the same
-    /// round on the regular way.
+    /// The stages whose calls may start while `stage` is current: itself, and its regular successors in the same round.
     pub fn within_reach(&self, stage: StageId) -> Vec<&Stage> {
         let mut reach: Vec<&Stage> = Vec::new();
         let mut next = self.stage(stage);
@@ -281,8 +279,8 @@ impl Protocol {
     }
 }
 
-/// Completes a state that names no stages, as the predecessor wrote it: adds those of its protocol, and marks the
-/// proposals that were carried over from the round before.
+/// Completes a state without stages, as the predecessor wrote it: adds its protocol's, and marks carried-over
+/// proposals.
 pub fn upgrade_state(debate: &mut Debate) {
     if debate.stages.is_empty() {
         let protocol = debate.settings.as_ref().and_then(|settings| Protocol::named(&settings.debate.protocol));
@@ -293,12 +291,12 @@ pub fn upgrade_state(debate: &mut Debate) {
     }
 }
 
-/// Of a stage from whose record nothing follows.
+/// The facts of a stage without any.
 pub fn nothing(_: &Debate) -> Vec<Event> {
     Vec::new()
 }
 
-/// Of a stage without calls.
+/// The steps of a stage without calls.
 pub fn no_steps(_: &Debate) -> Vec<Step> {
     Vec::new()
 }
@@ -312,7 +310,7 @@ const SYNTHESIS: StageId = StageId::new("synthesis");
 const PROPOSALS_COMPLETE: Trigger = Trigger("PROPOSALS_COMPLETE");
 const CRITIQUES_COMPLETE: Trigger = Trigger("CRITIQUES_COMPLETE");
 
-/// Fewer proposals than this make no debate, unless fewer agents began.
+/// The minimum number of proposals, unless fewer agents began.
 const FEWEST_PROPOSALS: usize = 2;
 
 const fn proposal_info() -> StageInfo {
@@ -335,7 +333,7 @@ const fn synthesis_info() -> StageInfo {
     StageInfo::new(SYNTHESIS, words).yielding(ResultKind::Solution).essential()
 }
 
-/// The outcome of the stage of proposals in a debate of that kind.
+/// The outcome of the proposal stage in a debate of that kind.
 fn enough_proposals(debate: &Debate, kind: &str) -> Result<Trigger, String> {
     let team = debate.team();
     let needed = FEWEST_PROPOSALS.min(team.len());
@@ -352,7 +350,7 @@ fn has_timed_out(debate: &Debate) -> bool {
     debate.round(debate.current_round).is_some_and(|round| round.timed_out)
 }
 
-/// A kind of call within another stage: it is no place in the table, and the stage that uses it makes the calls.
+/// A kind of call within another stage, which makes the calls; it is not in the table.
 pub const fn kind_of_call(info: StageInfo) -> Stage {
     Stage {
         info: info.kind_of_call(),
@@ -363,7 +361,7 @@ pub const fn kind_of_call(info: StageInfo) -> Stage {
     }
 }
 
-/// `trigger`, or FALLBACK where a call of `stage` failed in this round.
+/// `trigger`, or FALLBACK if a call of `stage` failed in this round.
 pub fn complete_or_fallback(debate: &Debate, stage: StageId, trigger: Trigger) -> Trigger {
     let round = debate.current_round;
     let failed =
@@ -371,7 +369,7 @@ pub fn complete_or_fallback(debate: &Debate, stage: StageId, trigger: Trigger) -
     if debate.settled.iter().any(|(key, settled)| failed(key, *settled)) { Trigger::FALLBACK } else { trigger }
 }
 
-/// A call of the present round.
+/// A call in the current round.
 pub fn key(debate: &Debate, stage: StageId, agent: &AgentSettings) -> CallKey {
     CallKey::new(debate.current_round, stage, &agent.id)
 }
@@ -381,12 +379,12 @@ pub fn keys(debate: &Debate, round: u32, stage: StageId) -> Vec<CallKey> {
     debate.agents().iter().map(|agent| CallKey::new(round, stage, &agent.id)).collect()
 }
 
-/// Whether no round follows the present one.
+/// Whether no round follows the current one.
 pub fn is_last_round(debate: &Debate) -> bool {
     debate.settings.as_ref().is_none_or(|settings| debate.current_round >= settings.debate.rounds)
 }
 
-/// `problem`, and why the last call of `stage` failed, where one did.
+/// `problem` with the last failure in `stage`, if any.
 pub fn with_failure(debate: &Debate, stage: StageId, problem: &str) -> String {
     let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == stage);
     failed.map_or_else(|| problem.to_owned(), |failure| format!("{problem}: {}", failure.error))

@@ -1,4 +1,4 @@
-//! What debates on a motion have in common: sides, rounds of speeches, an opening and a closing.
+//! Common parts of debates on a motion: sides, rounds of speeches, an opening and a closing.
 
 use crate::debate::{
     AgentId, AgentSettings, CallKey, CallStatus, Debate, Position, ResultKind, Settings, StageId, StageInfo,
@@ -26,13 +26,13 @@ pub(super) static OPEN: Prompt = prompt!("motion/open.md", None);
 pub(super) static REBUT: Prompt = prompt!("motion/rebut.md", None);
 pub(super) static CLOSE: Prompt = prompt!("motion/close.md", None);
 
-/// Rounds of a debate on a motion: the opening is the first, the closing the last, each rebuttal one between.
+/// The default rounds of a debate on a motion: the opening, rebuttals, and the closing.
 pub(super) const DEFAULT_ROUNDS: u32 = 5;
 const FEWEST_ROUNDS: u32 = 2;
 const MOST_ROUNDS: u32 = 10;
 
-/// Which side an agent speaks for. Where nobody has a position, the first speaks for the motion, the second against it
-/// and the others listen, if the protocol has sides. At a roundtable nobody takes one, and neither does the judge.
+/// An agent's side. Without configured positions the first agent speaks for the motion, the second against it, and the
+/// others listen, if the protocol has sides. A roundtable and the judge have none.
 pub fn side(settings: &Settings, agent: &AgentId) -> Position {
     if settings.debate.protocol == ROUNDTABLE.name {
         return Position::Neutral;
@@ -47,12 +47,12 @@ pub fn side(settings: &Settings, agent: &AgentId) -> Position {
     }
 }
 
-/// Those of a side, in the order of the configuration.
+/// The agents on a side, in the order of the configuration.
 pub(super) fn on_side(settings: &Settings, wanted: Position) -> impl Iterator<Item = &AgentSettings> {
     settings.agents.iter().filter(move |agent| side(settings, &agent.id) == wanted)
 }
 
-/// The speakers in their order: those for the motion first. Where nobody takes a side, everybody speaks.
+/// The speakers in order: those for the motion first. Everybody speaks if there are no sides.
 pub(super) fn speakers(settings: &Settings) -> Vec<&AgentSettings> {
     let mut speakers: Vec<_> = on_side(settings, Position::For).chain(on_side(settings, Position::Against)).collect();
     if speakers.is_empty() {
@@ -61,7 +61,7 @@ pub(super) fn speakers(settings: &Settings) -> Vec<&AgentSettings> {
     speakers
 }
 
-/// Whether a debate on a motion can have so many rounds.
+/// Checks the number of rounds of a debate on a motion.
 pub(super) fn check_rounds(settings: &Settings) -> Result<(), Unfit> {
     let (protocol, rounds) = (&settings.debate.protocol, settings.debate.rounds);
     if (FEWEST_ROUNDS..=MOST_ROUNDS).contains(&rounds) {
@@ -73,7 +73,7 @@ pub(super) fn check_rounds(settings: &Settings) -> Result<(), Unfit> {
     Err(Unfit::new(problem, hint).about("debate.rounds"))
 }
 
-/// The first round: everybody says what speaks for its side.
+/// The first round: everybody argues for its side.
 pub(super) const fn opening(info: StageInfo, steps: fn(&Debate) -> Vec<Step>) -> Stage {
     Stage {
         info,
@@ -84,13 +84,13 @@ pub(super) const fn opening(info: StageInfo, steps: fn(&Debate) -> Vec<Step>) ->
     }
 }
 
-/// What is known of [`opening`].
+/// The description of [`opening`].
 pub(super) const fn opening_info() -> StageInfo {
     let words = ["opening", "openings", "opening", "opens", "opened", "open"];
     StageInfo::new(OPENING, words).yielding(ResultKind::Speech).in_round().essential()
 }
 
-/// The rounds between: everybody answers the others.
+/// The middle rounds: everybody answers the others.
 pub(super) const fn rebuttal(info: StageInfo) -> Stage {
     Stage {
         info,
@@ -104,13 +104,13 @@ pub(super) const fn rebuttal(info: StageInfo) -> Stage {
     }
 }
 
-/// What is known of [`rebuttal`].
+/// The description of [`rebuttal`].
 pub(super) const fn rebuttal_info() -> StageInfo {
     let words = ["rebuttal", "rebuttals", "rebutting", "rebuts", "rebutted", "rebut"];
     StageInfo::new(REBUTTAL, words).yielding(ResultKind::Speech).in_round().essential()
 }
 
-/// The last round: everybody says what the debate has come to.
+/// The last round: everybody sums up the debate.
 pub(super) const fn closing(info: StageInfo, rows: &'static [Row]) -> Stage {
     Stage {
         info,
@@ -121,13 +121,13 @@ pub(super) const fn closing(info: StageInfo, rows: &'static [Row]) -> Stage {
     }
 }
 
-/// What is known of [`closing`].
+/// The description of [`closing`].
 pub(super) const fn closing_info() -> StageInfo {
     let words = ["closing", "closings", "closing", "closes", "closed", "close"];
     StageInfo::new(CLOSING, words).yielding(ResultKind::Speech).in_round().essential()
 }
 
-/// One speech of each speaker in the present round. In a stage in turn each hears those before it.
+/// One speech of each speaker in the current round. In a sequential stage each sees the earlier ones.
 pub(super) fn speeches(debate: &Debate, stage: StageId, prompt: &'static Prompt) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let in_turn = debate.stage(stage).is_some_and(|stage| stage.in_turn);
@@ -147,7 +147,7 @@ fn is_next_to_last_round(debate: &Debate) -> bool {
     debate.settings.as_ref().is_none_or(|settings| debate.current_round + 1 >= settings.debate.rounds)
 }
 
-/// There is no debate without an opening of each side, or of two who take none.
+/// Requires an opening of each side, or of two speakers without sides.
 fn opened(debate: &Debate) -> Result<Trigger, String> {
     let Some(settings) = &debate.settings else { return Err("the debate has no settings".to_owned()) };
     let has_opened = |agent: &&AgentSettings| {
@@ -156,7 +156,7 @@ fn opened(debate: &Debate) -> Result<Trigger, String> {
     for (position, where_to) in [(Position::For, "for"), (Position::Against, "against")] {
         let mut speakers = on_side(settings, position).peekable();
         if speakers.peek().is_some() && !speakers.any(|agent| has_opened(&agent)) {
-            return Err(format!("nobody has opened {where_to} the motion"));
+            return Err(format!("no one has opened {where_to} the motion"));
         }
     }
     let speakers = speakers(settings);

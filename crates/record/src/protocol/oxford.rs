@@ -1,4 +1,4 @@
-//! A motion before an audience: both sides speak at once in each stage, and those who listen vote before and after.
+//! A motion before an audience: both sides speak concurrently in each stage, and the audience votes before and after.
 
 use std::fmt::Write;
 
@@ -43,11 +43,11 @@ macro_rules! votes {
     };
 }
 
-/// Two sides speak at once, an audience votes before and after; the judge decides.
+/// Two sides speak concurrently, an audience votes before and after; the judge decides.
 pub static OXFORD: Protocol = Protocol {
     name: "oxford",
     about: "two sides speak on a motion, an audience votes before and after; the judge decides",
-    suits: "a decision with two sides, where it matters which of them convinces",
+    suits: "a decision with two sides, where persuading others matters",
     calls: "d·r + 2·(n - d) + 2, d of the n agents being on a side",
     check,
     default_rounds: DEFAULT_ROUNDS,
@@ -93,22 +93,22 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     check_rounds(settings)?;
     for (position, name) in [(Position::For, FOR), (Position::Against, AGAINST)] {
         if on_side(settings, position).next().is_none() {
-            let problem = format!("oxford needs agents on both sides, and nobody speaks {name} the motion");
-            let hint = "set `position` to for and to against for one agent each; where nobody has a position, the \
-                        first agent speaks for the motion and the second against it";
+            let problem = format!("oxford needs agents on both sides, and no one speaks {name} the motion");
+            let hint = "set `position` to for and to against for one agent each; without positions, the first agent \
+                 speaks for the motion and the second against it";
             return Err(Unfit::new(problem, hint));
         }
     }
     Ok(())
 }
 
-/// The closings that were held or missed: when the time of the last round is over, some were never asked for.
+/// The closings that were held or missed; when the last round's time is over, some were never requested.
 fn closings(debate: &Debate) -> Vec<CallKey> {
     let closings = speeches(debate, CLOSING, &CLOSE).into_iter().map(|step| step.key);
     closings.filter(|closing| debate.settled(closing).is_some()).collect()
 }
 
-/// The audience votes, after it has heard `inputs` and all rounds before.
+/// The audience votes after it has heard `inputs` and all earlier rounds.
 fn poll(debate: &Debate, stage: StageId, shows: PromptContext, inputs: &[CallKey]) -> Vec<Step> {
     let audience = debate.settings.iter().flat_map(|settings| on_side(settings, Position::Neutral));
     let step = |voter| {
@@ -118,22 +118,22 @@ fn poll(debate: &Debate, stage: StageId, shows: PromptContext, inputs: &[CallKey
     audience.map(step).collect()
 }
 
-/// What the debate did to its audience. Who voted only once is not counted.
+/// The debate's effect on its audience. Members who voted only once are not counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FloorVote {
-    /// How many were for the motion before and after.
+    /// The votes for the motion before and after.
     pub in_favour: [usize; 2],
-    /// How many were against it.
+    /// The votes against it.
     pub opposed: [usize; 2],
-    /// How many were undecided.
+    /// The undecided votes.
     pub undecided: [usize; 2],
-    /// Those whose vote is missing before or after the debate.
+    /// Members with a missing vote.
     pub uncounted: Vec<AgentId>,
-    /// The side that gained most, however the uncounted would have voted; none if both may have gained the same.
+    /// The side that gained most, whatever the uncounted votes; `None` if that is not certain.
     pub winner: Option<Position>,
 }
 
-/// How the audience voted before and after; none where there is no audience or it never voted.
+/// The audience's votes before and after; `None` without an audience or votes.
 pub fn floor_vote(debate: &Debate) -> Option<FloorVote> {
     let settings = debate.settings.as_ref().filter(|_| !debate.polls.is_empty())?;
     let vote = |stage, voter: &AgentSettings| poll_of(debate, stage)?.votes.get(&voter.id).map(String::as_str);
@@ -147,8 +147,8 @@ pub fn floor_vote(debate: &Debate) -> Option<FloorVote> {
     }
     let count = |choice: &str| [0, 1].map(|poll| counted.iter().filter(|votes| votes[poll] == choice).count());
     let (in_favour, opposed, undecided) = (count(FOR), count(AGAINST), count(UNDECIDED));
-    // Sums instead of differences: what one side gained more than the other. A voter who is not counted may have gone
-    // from one side to the other, which makes a difference of two.
+    // Compares sums instead of differences. An uncounted voter may have changed sides, which shifts the difference by
+    // two.
     let (gained, lost) = (in_favour[1] + opposed[0], opposed[1] + in_favour[0]);
     let is_certain = gained.abs_diff(lost) > 2 * uncounted.len();
     let ahead = if gained > lost { Position::For } else { Position::Against };
@@ -160,11 +160,11 @@ fn poll_of(debate: &Debate, stage: StageId) -> Option<&Poll> {
     debate.polls.iter().find(|poll| poll.stage == stage)
 }
 
-/// The votes of the audience and what they come to, as a section of Markdown; empty without any.
+/// A Markdown section on the audience's votes; empty without any.
 pub(super) fn describe(debate: &Debate) -> String {
     let (Some(settings), Some(floor)) = (&debate.settings, floor_vote(debate)) else { return String::new() };
     let mut text = "\n### Audience\n\n| voter | before | after |\n| --- | --- | --- |\n".to_owned();
-    // Writing to a String cannot fail.
+    // Writing to a string cannot fail.
     for voter in on_side(settings, Position::Neutral) {
         let vote =
             |stage| poll_of(debate, stage).and_then(|poll| poll.votes.get(&voter.id)).map_or("no vote", String::as_str);

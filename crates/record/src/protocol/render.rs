@@ -1,9 +1,9 @@
-//! A protocol's table as Markdown, as a Mermaid diagram, and as a drawing and a table for a terminal.
+//! A protocol's table as Markdown, as a Mermaid diagram, and as a drawing and columns for a terminal.
 
 use super::{Next, Protocol, Row, Stage};
 
 impl Next {
-    /// What a table says of it.
+    /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Go(stage) | Self::Begin(stage) => stage.as_str(),
@@ -16,7 +16,7 @@ impl Next {
 }
 
 impl Protocol {
-    /// Each row of its table with its stage.
+    /// Each row of the table with its stage.
     pub fn rows(&self) -> impl Iterator<Item = (&Stage, &Row)> {
         self.stages.iter().flat_map(|stage| stage.rows.iter().map(move |row| (stage, row)))
     }
@@ -59,8 +59,8 @@ impl Protocol {
         lines.collect::<Vec<_>>().concat()
     }
 
-    /// The table as a drawing in text: the stages below each other, what leads to the next one between them, and a line
-    /// at the right for each way to another one. `↺` marks what leads back.
+    /// The table as a text drawing: the stages in a column with their regular transitions, and a line on the right for
+    /// each other one. `↺` marks a way back.
     pub fn diagram(&self) -> String {
         let places: Vec<&Stage> = self.stages.iter().filter(|stage| stage.info.is_place).collect();
         let mut drawing = Drawing::default();
@@ -73,7 +73,7 @@ impl Protocol {
                 let kinds: Vec<_> = kinds.iter().rev().map(|kind| kind.info.id.as_str()).collect();
                 drawing.line(format!("  │ (with {})", kinds.join(", ")));
             }
-            // The end is drawn after the last stage.
+            // The end follows the last stage.
             let target = |next: Next| match next {
                 Next::Go(id) | Next::Begin(id) => places.iter().position(|stage| stage.info.id == id),
                 Next::Done => Some(places.len()),
@@ -100,26 +100,26 @@ impl Protocol {
     }
 }
 
-/// What a row is called in a drawing.
+/// The label of a row in a drawing.
 fn label(Row(trigger, next): Row) -> String {
     let begins = if matches!(next, Next::Begin(_)) { ", new round" } else { "" };
     format!("{}{begins}", trigger.0)
 }
 
-/// Between what is written and the first line at the right, and between two of those.
+/// The gap before the first line on the right, and between two of them.
 const GAP: usize = 3;
 
-/// Stages below each other, and connections between distant ones.
+/// Stages in a column, and lines between distant ones.
 #[derive(Debug, Default)]
 struct Drawing {
     lines: Vec<String>,
     /// The line of each stage.
     stages: Vec<usize>,
-    /// The lines from which a way leads to a stage, by its place.
+    /// The lines with a transition to a stage, by its index.
     exits: Vec<(usize, usize)>,
 }
 
-/// A line at the right: all ways to one stage.
+/// A line on the right: all transitions to one stage.
 struct Rail {
     stage: usize,
     first: usize,
@@ -151,7 +151,7 @@ impl Drawing {
             Some(Rail { stage: *stage, first, last })
         });
         let mut rails: Vec<Rail> = rails.collect();
-        // Short ones are drawn further inside, where fewer others cross them.
+        // Short ones are drawn further inside, where they cross fewer others.
         rails.sort_by_key(|rail| rail.last - rail.first);
         rails
     }
@@ -249,7 +249,7 @@ synthesis ◀──────────────────────�
 done
 ";
         assert_eq!(REVIEW.diagram(), drawn);
-        // From above and from below, to itself, and a stage with kinds of call of its own.
+        // Covers transitions from above, from below and to itself, and a stage with kinds of call.
         assert!(
             DIALECTIC.diagram().contains("\nround-manager ◀────────────────────────┤\n"),
             "{}",

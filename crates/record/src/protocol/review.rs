@@ -1,4 +1,4 @@
-//! One writes, the others demand: a draft that is rewritten until its reviewers accept it.
+//! One author and several reviewers: a draft is rewritten until they accept it.
 
 use crate::debate::{
     AgentSettings, CallKey, CallStatus, Contribution, DEMAND, Debate, DebateSettings, Event, ResultKind, Settings,
@@ -25,10 +25,10 @@ const REWRITE_READY: Trigger = Trigger("REWRITE_READY");
 const MAX_ROUNDS_REACHED: Trigger = Trigger("MAX_ROUNDS_REACHED");
 const AMENDED: Trigger = Trigger("AMENDED");
 
-/// What a reviewer decides, where it does not demand a rewrite.
+/// A reviewer's acceptance.
 const ACCEPT: &str = "accept";
 
-/// A draft, and at least one chance to mend it.
+/// The minimum rounds: a draft and one rewrite.
 const FEWEST_ROUNDS: u32 = 2;
 
 static SYSTEM: Prompt = prompt!("system/review.md", None);
@@ -41,8 +41,8 @@ static ASSESS_AMENDED: Prompt = prompt!("check/assess.md", None);
 /// The first agent writes; the others accept or demand a rewrite.
 pub static REVIEW: Protocol = Protocol {
     name: "review",
-    about: "one agent writes, the others accept it or demand a rewrite; the judge assesses what comes out",
-    suits: "a design question that should be answered in one voice, with few calls",
+    about: "one agent writes, the others accept it or demand a rewrite; the judge assesses the result",
+    suits: "a design question that needs one coherent answer in few calls",
     calls: "at most n·r + 1, and 4 for the check",
     check,
     default_rounds: 2,
@@ -122,7 +122,7 @@ pub static REVIEW: Protocol = Protocol {
     ],
 };
 
-/// Who writes, and who reviews that.
+/// The author and the reviewers.
 pub fn author_and_reviewers(settings: &Settings) -> Option<(&AgentSettings, &[AgentSettings])> {
     settings.agents.split_first()
 }
@@ -134,14 +134,14 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
         return Err(Unfit::new(problem, hint).about("agents"));
     }
     if settings.debate.rounds < FEWEST_ROUNDS {
-        let problem = format!("review needs {FEWEST_ROUNDS} rounds, a draft and a rewrite, and 1 is asked for");
+        let problem = format!("review needs {FEWEST_ROUNDS} rounds, a draft and a rewrite, not 1");
         let hint = format!("set `debate.rounds` to at least {FEWEST_ROUNDS}");
         return Err(Unfit::new(problem, hint).about("debate.rounds"));
     }
     Ok(())
 }
 
-/// The author's call of a round: the draft in the first, a rewrite in each later one.
+/// The author's call in a round: the draft in the first, later a rewrite.
 fn text_of(debate: &Debate, round: u32) -> Option<CallKey> {
     let (author, _) = debate.settings.as_ref().and_then(author_and_reviewers)?;
     Some(CallKey::new(round, if round <= 1 { DRAFT } else { REWRITE }, &author.id))
@@ -173,7 +173,7 @@ fn demands_of(debate: &Debate, round: u32) -> Vec<CallKey> {
     reviews
 }
 
-/// The author writes: from nothing in the first round, else from its last text and what was demanded of it.
+/// The author writes: a new text in the first round, else a revision of its last text by the demands.
 fn own_text(debate: &Debate, stage: StageId, prompt: &'static Prompt) -> Vec<Step> {
     let round = debate.current_round;
     let Some(key) = text_of(debate, round).filter(|key| key.stage == stage) else { return Vec::new() };
@@ -190,8 +190,8 @@ fn drafted(debate: &Debate) -> Result<Trigger, String> {
     Err(with_failure(debate, DRAFT, "there is no draft"))
 }
 
-/// All review the same text, knowing what was demanded of the one before. In records older than the check, a text that
-/// could not be rewritten any more was not reviewed.
+/// All review the same text, knowing the earlier demands. In records older than the check, a text that could not be
+/// rewritten any more was not reviewed.
 fn review(debate: &Debate) -> Vec<Step> {
     let round = debate.current_round;
     if is_last_round(debate) && debate.stage(CHECK).is_none() {
@@ -203,7 +203,7 @@ fn review(debate: &Debate) -> Vec<Step> {
     reviews_of(debate, round).into_iter().map(|key| step(key).after(answered.clone())).collect()
 }
 
-/// Any demand means a rewrite. Who failed has accepted nothing; where nobody is left, the draft closes the debate.
+/// Any demand means a rewrite. A failed review accepts nothing; without reviews the draft closes the debate.
 fn reviewed(debate: &Debate) -> Trigger {
     let reviews = reviews_of(debate, debate.current_round);
     let decides = |choice| reviews.iter().any(|review| has_decided(debate, review, choice));
@@ -215,12 +215,12 @@ fn reviewed(debate: &Debate) -> Trigger {
     }
 }
 
-/// What a stage ends with once there will be no other rewrite: the last text is checked, or else `trigger`.
+/// The trigger if no rewrite follows: the check of the last text, or else `trigger`.
 fn closed(debate: &Debate, trigger: Trigger) -> Trigger {
     if debate.lenses().is_empty() || last_text(debate).is_none() { trigger } else { CHECK_DUE }
 }
 
-/// The last draft closes the debate where no other one came.
+/// The last draft closes the debate if no other follows.
 fn rewritten(debate: &Debate) -> Trigger {
     let round = debate.current_round;
     let is_there = text_of(debate, round).is_some_and(|text| debate.settled(&text) == Some(CallStatus::Done));
@@ -231,14 +231,14 @@ fn rewritten(debate: &Debate) -> Trigger {
     }
 }
 
-/// A text of the author as it is before the judge has assessed it.
+/// The author's text before the judge's assessment.
 fn unassessed(text: &Contribution) -> Solution {
     let author = Some(text.agent_id.clone());
     let description = text.without_answers().into_owned();
     Solution { description, base: author.clone(), synthesized_by: author, ..Solution::default() }
 }
 
-/// The last text of the author is the draft that is read.
+/// The author's last text becomes the draft to check.
 fn put_up_for_check(debate: &Debate) -> Vec<Event> {
     let is_open = debate.newest_draft().is_none() && !debate.lenses().is_empty() && debate.final_solution.is_none();
     let text = last_text(debate).filter(|_| is_open).and_then(|text| debate.contribution(&text).cloned());
@@ -249,19 +249,19 @@ fn put_up_for_check(debate: &Debate) -> Vec<Event> {
     drafted.into_iter().collect()
 }
 
-/// The author amends the draft once, with what was last demanded of it and what its checkers found.
+/// The author amends the draft once, by the last demands and the checkers' findings.
 fn amendment(debate: &Debate) -> Vec<Step> {
     let Some(draft) = debate.newest_draft().filter(|_| check::is_due(debate) && !check::is_unread(debate)) else {
         return Vec::new();
     };
-    // Another draft meets the demands already.
+    // Another draft already meets the demands.
     let demands = if draft.number == 1 { demands_of(debate, draft.key.round) } else { Vec::new() };
     let step =
         if demands.is_empty() { check::rewrite(debate, AMENDMENT) } else { check::rewrite_of_draft(debate, AMENDMENT) };
     step.map(|step| step.after(demands)).into_iter().collect()
 }
 
-/// The call that wrote the text which the judge assesses: the amendment, or else the draft that was checked.
+/// The call with the text for the judge's assessment: the amendment, or else the checked draft.
 fn delivered(debate: &Debate) -> Option<CallKey> {
     let draft = debate.newest_draft()?;
     let amended = debate
@@ -270,7 +270,7 @@ fn delivered(debate: &Debate) -> Option<CallKey> {
     Some(amended.unwrap_or(draft.key))
 }
 
-/// The judge assesses the last text with its reviews, or else with the demands that it answers.
+/// The judge assesses the last text with its reviews, or with the demands that it answers.
 fn assessment(debate: &Debate) -> Vec<Step> {
     let (Some(settings), Some(text)) = (&debate.settings, last_text(debate)) else { return Vec::new() };
     if let (Some(draft), Some(text)) = (debate.newest_draft(), delivered(debate)) {

@@ -1,4 +1,4 @@
-//! A motion without sides: everybody speaks in turn, each knowing what was said before.
+//! A motion without sides: all speak in turn, each seeing the earlier speeches.
 
 use crate::debate::DebateSettings;
 
@@ -9,11 +9,11 @@ use super::motion::{
 use super::verdict::{JUDGE, VERDICT, verdict};
 use super::{CLARIFY, Next, Protocol, Row, Unfit, all_clear, answers, clarification, initialization};
 
-/// Everybody speaks in turn and for itself; the judge scores them.
+/// All speak in turn for themselves; the judge scores them.
 pub static ROUNDTABLE: Protocol = Protocol {
     name: "roundtable",
-    about: "agents that take no side speak in turn on a motion, each knowing what was said before; the judge scores them",
-    suits: "an open question that several points of view should talk through",
+    about: "agents without sides speak in turn on a motion, each knowing the earlier speeches; the judge scores them",
+    suits: "an open question that needs several points of view",
     calls: "n·r + 2",
     check: |settings| {
         check_rounds(settings)?;

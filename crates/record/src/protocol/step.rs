@@ -1,32 +1,32 @@
-//! A call that a protocol wants made.
+//! A call that a protocol wants.
 
 use crate::debate::{CallKey, Lens, TerminationKind};
 use crate::prompt::Prompt;
 
-/// One call: who is asked, after which calls, with which prompt, and what becomes of the answer.
+/// A call: the agent, its inputs, its prompt, and the use of its answer.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// Which call.
+    /// The call's key.
     pub key: CallKey,
-    /// The calls that must have ended before. Of unfinished rounds its prompt shows only their texts, in this order, as
-    /// far as they exist.
+    /// The calls that must have ended before. For unfinished rounds its prompt shows only their existing texts, in this
+    /// order.
     pub inputs: Vec<CallKey>,
-    /// What is said.
+    /// The prompt.
     pub prompt: &'static Prompt,
-    /// Which texts are shown.
+    /// The texts that it shows.
     pub shows: PromptContext,
-    /// What has to come back.
+    /// The expected answer.
     pub answer: OutputSpec,
-    /// What becomes of a solution that comes back.
+    /// The use of its solution.
     pub delivery: Delivery,
-    /// How it is paid.
+    /// Its class under a cost limit.
     pub cost: BudgetClass,
-    /// Said when it starts, where it is out of the ordinary.
+    /// A notice for an unusual call, shown when it starts.
     pub notice: Option<String>,
 }
 
 impl Step {
-    /// A call that waits for nothing and is part of a complete round.
+    /// A call without inputs, part of a complete round.
     pub fn new(key: CallKey, prompt: &'static Prompt, answer: OutputSpec) -> Self {
         Self {
             key,
@@ -40,93 +40,93 @@ impl Step {
         }
     }
 
-    /// As one that waits for `inputs`.
+    /// Adds `inputs` to wait for.
     pub fn after(mut self, inputs: impl IntoIterator<Item = CallKey>) -> Self {
         self.inputs.extend(inputs);
         self
     }
 
-    /// As one that is shown more than its inputs.
+    /// Sets the shown texts.
     pub fn showing(mut self, shows: PromptContext) -> Self {
         self.shows = shows;
         self
     }
 
-    /// As one whose solution is delivered in another way.
+    /// Sets the use of its solution.
     pub fn delivered(mut self, delivery: Delivery) -> Self {
         self.delivery = delivery;
         self
     }
 
-    /// As one that is paid in another way.
+    /// Sets its class under a cost limit.
     pub fn paid(mut self, cost: BudgetClass) -> Self {
         self.cost = cost;
         self
     }
 
-    /// As one of which something is said when it starts.
+    /// Sets its notice.
     pub fn saying(mut self, notice: Option<String>) -> Self {
         self.notice = notice;
         self
     }
 }
 
-/// Which texts of the debate a call is shown, beside the problem and the clarifications.
+/// The texts in a call's prompt, besides the problem and the clarifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptContext {
-    /// None but its inputs.
+    /// Only its inputs.
     Inputs,
-    /// Its inputs, and the agent's own history: its summary, or what concerns it in the finished rounds.
+    /// Its inputs and the agent's own history: its summary, or its part in the finished rounds.
     InputsAndHistory,
-    /// Its inputs without their authors, in an order that depends on the debate's seed and this salt alone.
+    /// Its inputs without authors, in an order that depends only on the debate's seed and this salt.
     Candidates {
-        /// What tells this shuffle apart from the others of the debate.
+        /// The salt of this shuffle.
         salt: u32,
     },
-    /// The same in the opposite order.
+    /// Candidates in the opposite order.
     CandidatesReversed {
-        /// The salt of the shuffle whose opposite it is.
+        /// The salt of the reversed shuffle.
         salt: u32,
     },
-    /// Its inputs, and what keeps the texts of the round before from agreeing.
+    /// Its inputs, and the disputed matters of the previous round.
     InputsAndDispute,
-    /// What its inputs decide, each wording once and numbered, without authors.
+    /// The decisions of its inputs, numbered, each wording once, without authors.
     Decisions,
-    /// Its inputs without their authors, numbered in their order and shortened.
+    /// Its inputs without authors, numbered in order and shortened.
     Numbered,
-    /// Its inputs without their authors, each under its number in the debate; the agent's own apart from the others.
+    /// Its inputs without authors, under their numbers in the debate; the agent's own is separate.
     Texts,
-    /// What the agent wrote itself in the finished rounds, and what was written about that.
+    /// The agent's own texts in the finished rounds, and remarks about them.
     OwnTexts,
-    /// All that was said so far, in order.
+    /// Everything said so far, in order.
     Transcript,
-    /// All that was said, without names. `reversed` says whether the debaters come in the opposite order.
+    /// Everything said, without names. `reversed` puts the debaters in the opposite order.
     AnonymousTranscript {
-        /// Whether the last comes first.
+        /// Whether the order is reversed.
         reversed: bool,
     },
-    /// The rounds before the last, without names.
+    /// The earlier rounds without names.
     EarlierRounds,
-    /// The last round in full and what came before it, or its summary, without names.
+    /// The last round in full and the earlier ones, or their summary, without names.
     WholeDebate,
-    /// The draft of the answer, with those of its inputs that check it, and the points that it claims to have met.
+    /// The draft of the answer, with its checks among the inputs, and the points that it claims to have met.
     Draft,
-    /// The same as [`WholeDebate`](Self::WholeDebate), with who is who, the solution, and what the user asked about it
-    /// before, with the answers.
+    /// [`WholeDebate`](Self::WholeDebate) with the authors, the solution, and the earlier follow-up questions and
+    /// answers.
     Record,
 }
 
-/// What has to come back, and how it is read.
+/// The expected answer and how to read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OutputSpec {
-    /// Text, as it comes.
+    /// Plain text.
     Text,
-    /// Questions to the user, so many at most.
+    /// Questions to the user.
     Questions {
-        /// Those beyond are dropped.
+        /// The maximum; further ones are dropped.
         most: u32,
     },
-    /// A summary, cut at the length that the settings of who is asked allow.
+    /// A summary, cut at the agent's maximum length.
     Summary,
     /// A score of the round.
     Score(TerminationKind),
@@ -134,62 +134,61 @@ pub enum OutputSpec {
     Choice,
     /// One of these words.
     Word(&'static [&'static str]),
-    /// How the decisions that are shown relate.
+    /// The relations of the shown decisions.
     Relations,
-    /// What stands against the agreement of the candidates.
+    /// Objections to the candidates' agreement.
     Challenge,
     /// The kinds of argument in each of its inputs.
     Kinds,
-    /// Scores of the debaters on the judge's criteria, and who won.
+    /// Scores of the debaters on the judge's criteria, and the winner.
     Judgement,
-    /// Scores of the candidates on each of the judge's criteria, and what each misses; these criteria where the
-    /// settings name none.
+    /// Scores of the candidates on each of the judge's criteria, by default these, and each one's missed requirements.
     Scores(&'static [&'static str]),
-    /// What is wrong with a draft through this lens, as points. Its reader has no role and no tools.
+    /// Faults of a draft through this lens, as points. The reader has no role and no tools.
     Check(Lens),
-    /// A text that takes the place of a draft, by its author, and whether its approach stays.
+    /// A text by the draft's author that replaces it, and whether the approach stays.
     Amendment,
     /// The answer of the debate.
     Solution(Authorship),
-    /// Text for the user, who asks something about the finished debate.
+    /// The answer to a follow-up question.
     FollowUp,
 }
 
-/// Whose text the solution is.
+/// The author of a solution's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Authorship {
-    /// The judge's own.
+    /// The judge.
     Judge,
-    /// That of a candidate, amended by the judge, whose assessment names it.
+    /// A candidate, amended by the judge, whose assessment names it.
     Amended,
-    /// That of this call, amended by the judge.
+    /// The author of this call, amended by the judge.
     Based(CallKey),
-    /// That of this call, as it stands. The judge is asked for its assessment alone.
+    /// The author of this call, unchanged. The judge only writes its assessment.
     Kept(CallKey),
 }
 
-/// What becomes of a solution.
+/// The use of a solution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
     /// It is the answer of the debate.
     Answer,
     /// It is a draft of the answer.
     Draft,
-    /// It is the answer, but another draft where its writer gave up the approach of the one before.
+    /// It is the answer, or another draft if its author abandoned the approach.
     DraftIfRethought,
 }
 
-/// How a call is paid under a cost limit.
+/// A call's class under a cost limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetClass {
-    /// The debate can do without it: it is left out where it does not fit beside all that is to come.
+    /// Dispensable: left out if it does not fit beside everything else.
     Extra,
-    /// It is part of a complete round. Where it does not fit, the debate closes.
+    /// Part of a complete round. If it does not fit, the debate closes.
     Round,
-    /// It decides how the debate goes on or ends. Where it does not fit beside the closing, the debate closes.
+    /// Decides how the debate continues or ends. If it does not fit beside the closing, the debate closes.
     Decision,
-    /// The answer needs it: money is kept for it from the beginning.
+    /// Required for the answer: its cost is reserved from the beginning.
     Closing,
-    /// It checks the answer: all of its kind are bought together, ahead of every round but the first, or none.
+    /// Checks the answer: all of these are made, before any round but the first, or none.
     Check,
 }

@@ -1,4 +1,4 @@
-//! The verdict on a debate of speeches: the judge reads it twice, with the debaters' labels swapped, and scores them.
+//! The verdict on a debate of speeches: the judge reads it twice, with swapped labels, and scores the debaters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -20,18 +20,18 @@ const VERDICT_READY: Trigger = Trigger("VERDICT_READY");
 
 pub(super) static JUDGE: Prompt = prompt!("motion/verdict.md", None);
 
-/// What the judge looks at where `judge.criteria` says nothing.
+/// The default criteria without `judge.criteria`.
 pub const DEFAULT_CRITERIA: [&str; 4] = ["logic", "evidence", "rebuttal", "clarity"];
 
-/// Scores nearer to each other than this are equal: means are not exact.
+/// Scores closer than this are equal, since means are inexact.
 pub(super) const EQUAL: f64 = 1e-9;
 
-/// What the judge looks at.
+/// The judge's criteria.
 pub fn criteria(settings: &Settings) -> Vec<&str> {
     criteria_or(settings, &DEFAULT_CRITERIA)
 }
 
-/// What the judge looks at; `default` where `judge.criteria` says nothing.
+/// The judge's criteria, or `default` without `judge.criteria`.
 pub fn criteria_or<'a>(settings: &'a Settings, default: &[&'static str]) -> Vec<&'a str> {
     match settings.judge.criteria.as_deref() {
         Some(criteria @ [_, ..]) => criteria.iter().map(String::as_str).collect(),
@@ -39,8 +39,7 @@ pub fn criteria_or<'a>(settings: &'a Settings, default: &[&'static str]) -> Vec<
     }
 }
 
-/// The debaters, in the order of their labels in the judge's reading: that of the configuration, `reversed` in the
-/// second reading.
+/// The debaters in the order of their labels: the configured order, `reversed` in the second reading.
 pub fn debaters(debate: &Debate, reversed: bool) -> Vec<&AgentSettings> {
     let said = debate.rounds.iter().flat_map(|round| &round.contributions);
     let speeches = said.filter(|one| debate.yield_of(one) == Some(ResultKind::Speech));
@@ -66,7 +65,7 @@ pub(super) const fn verdict() -> Stage {
     }
 }
 
-/// The judge is asked in either order. What a cost limit has left is kept for the one judgement that the answer needs.
+/// The judge reads in both orders. The rest of a cost limit is reserved for the one judgement that the answer needs.
 fn steps(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let step = |pass, cost| {
@@ -77,14 +76,14 @@ fn steps(debate: &Debate) -> Vec<Step> {
     let is_affordable = debate.stop_reason != Some(StopReason::Budget) || debate.settled(&second.key).is_some();
     match debaters(debate, false).len() {
         0 => Vec::new(),
-        // Of one there is no other order.
+        // A single debater has no other order.
         1 => vec![first],
         _ if is_affordable => vec![first, second],
         _ => vec![first],
     }
 }
 
-/// What the judgements come to, once none is waited for, and then its text.
+/// The combined judgements once complete, then the text.
 fn facts(debate: &Debate) -> Vec<Event> {
     let steps = steps(debate);
     let is_open = steps.is_empty() || steps.iter().any(|step| debate.settled(&step.key).is_none());
@@ -108,7 +107,7 @@ fn outcome(debate: &Debate) -> Result<Trigger, String> {
         return Ok(VERDICT_READY);
     }
     if debaters(debate, false).is_empty() {
-        return Err("nobody has spoken: there is nothing to judge".to_owned());
+        return Err("no one has spoken: there is nothing to judge".to_owned());
     }
     Err(with_failure(debate, VERDICT, "the judge could not give a verdict"))
 }
@@ -173,7 +172,7 @@ fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
         None if verdict.scores.len() < 2 => "## Verdict\n\n**No winner**: only one debater spoke.\n".to_owned(),
         None => "## Verdict\n\n**No winner**: the best scores are equal.\n".to_owned(),
     };
-    // Writing to a String cannot fail.
+    // Writing to a string cannot fail.
     let _ = match debate.judgements.as_slice() {
         [first, second, ..] if first.winner != second.winner => writeln!(
             text,
@@ -224,7 +223,7 @@ fn order(pass: u8) -> &'static str {
     if pass == 2 { "second reading" } else { "first reading" }
 }
 
-/// What the verdict means for the user, from all readings: the last thing that it says.
+/// The advice of all readings, the last part of the verdict.
 fn advice(judgements: &[Judgement]) -> String {
     let parts = |Advice { adopt_if, reject_if, measure }: &Advice| {
         [("Adopt if", adopt_if.clone()), ("Reject if", reject_if.clone()), ("Measure", measure.clone())]

@@ -1,6 +1,6 @@
-//! A vote: every agent chooses among the anonymised texts, each in an order of its own. A tie is recorded as a tie.
-//! Without a rule most votes win, the winner's text is the solution, and the judge has the casting vote. By a rule and
-//! its quorum there may be no winner; what becomes of that is the protocol's business.
+//! A vote: every agent chooses among the anonymised texts, each in its own order. A tie is recorded as a tie. Without a
+//! rule, most votes win, the winner's text is the solution, and the judge has the casting vote. With a rule and its
+//! quorum there may be no winner, which the protocol handles.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,24 +14,23 @@ use crate::prompt::Prompt;
 
 use super::{BudgetClass, Delivery, OutputSpec, PromptContext, Step, check, key};
 
-/// Fewer ballots than this are no vote, however few may vote.
+/// The minimum number of ballots, regardless of the number of voters.
 const LEAST_QUORUM: u32 = 2;
 
-/// What is voted on, and how.
+/// The subject and rules of a vote.
 #[derive(Debug, Clone)]
 pub struct Ballots {
     /// The stage of the ballots.
     pub stage: StageId,
-    /// What voters are told.
+    /// The voters' prompt.
     pub prompt: &'static Prompt,
     /// The calls whose texts are the candidates.
     pub candidates: Vec<CallKey>,
-    /// What tells the order of the first voter apart from other shuffles; the next ones count on.
+    /// The salt of the first voter's order; the next voters count on.
     pub voter_salt: u32,
-    /// The same for the casting vote.
+    /// The salt of the casting vote.
     pub tie_salt: u32,
-    /// How many of the voters a text needs; most of the ballots, with a casting vote of the judge, where there is no
-    /// rule.
+    /// The required share of the votes; without a rule most ballots win, and the judge has the casting vote.
     pub rule: Option<VotingRule>,
 }
 
@@ -45,12 +44,12 @@ impl Ballots {
         ballot.showing(PromptContext::Candidates { salt }).paid(BudgetClass::Decision).saying(notice)
     }
 
-    /// The ballots that were cast, the judge's not among them.
+    /// The ballots cast, without the judge's.
     fn cast<'a>(&self, debate: &'a Debate) -> Vec<&'a Arc<Contribution>> {
         debate.team().into_iter().filter_map(|voter| debate.contribution(&self.key(debate, voter))).collect()
     }
 
-    /// The votes of each candidate, once nobody is waited for.
+    /// The votes of each candidate, once all voters are done.
     fn tally(&self, debate: &Debate) -> Option<BTreeMap<AgentId, u32>> {
         if !debate.team().into_iter().all(|voter| debate.settled(&self.key(debate, voter)).is_some()) {
             return None;
@@ -64,15 +63,15 @@ impl Ballots {
         Some(tally)
     }
 
-    /// The candidates that have the most votes or, with so many `more`, would have had, in their order.
+    /// The candidates with the most votes, or that would have them with `more` votes, in order.
     fn leading(&self, tally: &BTreeMap<AgentId, u32>, more: u32) -> Vec<&CallKey> {
         let most = tally.values().copied().max().unwrap_or(0);
         let votes = |one: &CallKey| tally.get(&one.agent_id).copied();
         self.candidates.iter().filter(|one| votes(one).is_some_and(|votes| votes + more >= most)).collect()
     }
 
-    /// The candidates for the judge's casting vote, without a rule: the tied; or the leader, and those that failed
-    /// ballots could have brought level. With one alone the vote is decided.
+    /// The candidates for the judge's casting vote without a rule: the tied ones; or the leader, and those that failed
+    /// ballots could have brought level. A single one means that the vote is decided.
     fn contenders(&self, debate: &Debate, tally: &BTreeMap<AgentId, u32>) -> Vec<&CallKey> {
         let tied = self.leading(tally, 0);
         let failed = debate.team().len() - self.cast(debate).len();
@@ -80,7 +79,7 @@ impl Ballots {
     }
 }
 
-/// The ballots of all agents and, where they tie, the judge's.
+/// The ballots of all agents and, in a tie, the judge's.
 pub fn steps(debate: &Debate, ballots: &Ballots) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let voters = (ballots.voter_salt..).zip(debate.team());
@@ -95,7 +94,7 @@ pub fn steps(debate: &Debate, ballots: &Ballots) -> Vec<Step> {
             let most = tally.values().copied().max().unwrap_or(0);
             format!("the vote is tied at {most} between {names}: the judge decides")
         } else {
-            format!("ballots failed that could have decided between {names}: the judge decides")
+            format!("failed ballots could have decided between {names}: the judge decides")
         };
         let tied = contenders.into_iter().cloned().collect();
         steps.push(ballots.step(ballots.key(debate, &settings.judge), tied, ballots.tie_salt, Some(notice)));
@@ -103,7 +102,7 @@ pub fn steps(debate: &Debate, ballots: &Ballots) -> Vec<Step> {
     steps
 }
 
-/// The result once it is there, and the winner's text as the solution.
+/// The result once complete, and the winner's text as the solution.
 pub fn facts(debate: &Debate, ballots: &Ballots) -> Vec<Event> {
     if let Some(voting) = &debate.voting {
         let is_open = debate.final_solution.is_none() && debate.draft.is_none();
@@ -131,7 +130,7 @@ pub fn amended(debate: &Debate, ballots: &Ballots) -> Vec<Event> {
     check::rewritten(debate, |text| solution(debate, ballots, voting, text))
 }
 
-/// A text of the winner as the answer.
+/// The winner's text as the answer.
 fn solution(debate: &Debate, ballots: &Ballots, voting: &Voting, text: &Contribution) -> Solution {
     Solution {
         description: describe(text, voting, &ballots.cast(debate)),
@@ -141,7 +140,7 @@ fn solution(debate: &Debate, ballots: &Ballots, voting: &Voting, text: &Contribu
     }
 }
 
-/// The result, once it is there and not on record yet.
+/// The result, once complete and not yet recorded.
 pub fn result(debate: &Debate, ballots: &Ballots) -> Option<Event> {
     let (Some(settings), None) = (&debate.settings, &debate.voting) else { return None };
     let tally = ballots.tally(debate)?;
@@ -172,8 +171,8 @@ pub fn result(debate: &Debate, ballots: &Ballots) -> Option<Event> {
     Some(Event::Voted { voting, call: None })
 }
 
-/// The result by a rule: a winner needs enough of all who could vote, so that no ballot that failed makes a majority,
-/// and enough of them have to have voted.
+/// The result under a rule: a winner needs enough of all possible votes, so that failed ballots cannot produce a
+/// majority, and enough ballots must be cast.
 fn by_rule(debate: &Debate, ballots: &Ballots, tally: BTreeMap<AgentId, u32>, rule: VotingRule) -> Voting {
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let (voters, cast) = (count(debate.team().len()), ballots.cast(debate));
@@ -213,10 +212,10 @@ fn listed<'a>(ids: impl IntoIterator<Item = &'a AgentId>) -> String {
     ids.into_iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// The winner's text, and after it how the vote went.
+/// The winner's text, followed by the result of the vote.
 fn describe(winner: &Contribution, voting: &Voting, ballots: &[&Arc<Contribution>]) -> String {
     let mut text = format!("{}\n\n---\n\n## Vote\n\n", winner.without_answers().trim_end());
-    // Writing to a String cannot fail.
+    // Writing to a string cannot fail.
     for (candidate, count) in &voting.tally {
         let _ = writeln!(text, "- {candidate}: {count}");
     }

@@ -1,4 +1,4 @@
-//! A subscriber to whom no event is lost.
+//! A subscriber that misses no event.
 
 use std::collections::VecDeque;
 use std::io;
@@ -8,61 +8,60 @@ use crate::debate::{Recorded, Signal};
 
 use super::{Gap, Subscription, Update};
 
-/// The events of a debate, read once from the first to the last that is there.
+/// The events of a debate, read once in order up to the last existing one.
 pub trait EventLog: Send {
-    /// The next event; nothing where no further one is there yet.
+    /// The next event; `None` if there is none yet.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// It cannot be read.
     fn next_event(&mut self) -> io::Result<Option<Recorded>>;
 }
 
-/// What a follower is told next.
+/// The next item for a follower.
 #[derive(Debug, Clone)]
 pub enum Followed {
-    /// A signal. Events come in their order, without one missing.
+    /// A signal. Events are in order and complete.
     Signal(Arc<Signal>),
-    /// This many unrecorded signals are left out here.
+    /// Unrecorded signals were dropped here.
     Gap {
-        /// How many.
+        /// The number of dropped signals.
         missed: u64,
     },
 }
 
-/// A subscription that misses no event: those that passed while it was not looked at are read from the journal.
+/// A subscription that misses no event: those that passed unread are read from the journal.
 pub struct Follower {
     subscription: Subscription,
     log: Box<dyn EventLog>,
-    /// The last event that was told.
+    /// The last delivered event.
     last: u64,
-    /// What is read again, up to this event.
+    /// The last event that must be read from the journal.
     behind: u64,
-    /// Warnings to hand on after the events that are read again.
+    /// Warnings to deliver after the events from the journal.
     warnings: VecDeque<Arc<Signal>>,
 }
 
 impl Follower {
-    /// Follows a run whose first event has a number above `before`.
+    /// Follows a run whose events are numbered above `before`.
     pub fn new(subscription: Subscription, log: Box<dyn EventLog>, before: u64) -> Self {
         Self { subscription, log, last: before, behind: before, warnings: VecDeque::new() }
     }
 
-    /// Of all events from the first on: those up to number `recorded`, which happened before `subscription` began, are
-    /// read from the log.
+    /// Follows from the first event: those up to number `recorded`, before `subscription` began, are read from the log.
     pub fn from_beginning(subscription: Subscription, log: Box<dyn EventLog>, recorded: u64) -> Self {
         Self::going_on(subscription, log, 0, recorded)
     }
 
-    /// Of all events after number `told`, for somebody who comes again: those up to number `recorded`, which happened
-    /// before `subscription` began, are read from the log.
+    /// Follows from the event after number `told`: those up to number `recorded`, before `subscription` began, are read
+    /// from the log.
     pub fn going_on(subscription: Subscription, log: Box<dyn EventLog>, told: u64, recorded: u64) -> Self {
         Self { subscription, log, last: told, behind: recorded, warnings: VecDeque::new() }
     }
 
-    /// What is next; nothing when the run has ended and all of it was told. May read a file.
+    /// The next item; `None` when the run has ended and everything was delivered. May read a file.
     ///
     /// # Errors
-    /// When events have to be read again and cannot be. Nothing is to be asked for after that.
+    /// The journal cannot be read. Do not call it again after that.
     pub async fn next(&mut self) -> io::Result<Option<Followed>> {
         loop {
             if self.last < self.behind {

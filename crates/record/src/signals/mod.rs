@@ -1,9 +1,8 @@
-//! The signals of a running debate: published once, taken in by any number of subscribers.
+//! The signals of a running debate: published once, received by any number of subscribers.
 //!
-//! Publishing never waits. Each subscriber has a queue of its own, of a bounded length; who does not empty it gets a
-//! [`Gap`] in place of what did not fit, with a snapshot to go on from. So nobody who watches can hold up a debate or
-//! make its memory grow, whether they are slow, stopped or gone. Events that are in the journal are lost to nobody:
-//! a [`Follower`] reads those again that passed in a gap.
+//! Publishing never waits. Each subscriber has its own bounded queue; when that is full, a [`Gap`] with a snapshot
+//! replaces its contents. So no watcher, however slow, can delay a debate or grow its memory. Recorded events are never
+//! lost: a [`Follower`] reads those in a gap from the journal.
 
 mod follower;
 mod subscription;
@@ -18,12 +17,12 @@ pub use subscription::{Gap, Subscription, Update};
 
 use subscription::Queue;
 
-/// How many signals wait for a subscriber at most. A debate of five agents and ten rounds gives fewer, words aside.
+/// The maximum queued signals per subscriber. A debate of five agents and ten rounds sends fewer, apart from words.
 const CAPACITY: usize = 4096;
-/// How often somebody who waits for room looks again.
+/// The polling interval while waiting for room.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// Whether a subscriber wants the words of answers on their way: they are most of all signals.
+/// Whether a subscriber wants streamed words, which are most of all signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Words {
     /// They are shown.
@@ -32,8 +31,8 @@ pub enum Words {
     Unwanted,
 }
 
-/// Where the signals of a debate are published and subscribed to. Clones are the same place; when the last of them is
-/// gone, subscribers find the end after what still waits for them.
+/// Publishes the signals of a debate to subscribers. Clones share the same subscribers; when the last one is dropped,
+/// subscribers receive the rest and then the end.
 #[derive(Debug, Clone)]
 pub struct Signals(Arc<Hub>);
 
@@ -45,20 +44,20 @@ struct Hub {
 
 #[derive(Debug)]
 struct PublisherState {
-    /// Everything that was published, reduced: the start for a subscriber who comes late or has fallen behind.
+    /// The reduced state of everything published, for late or slow subscribers.
     progress: Progress,
-    /// The last event of the journal that was published.
+    /// The last published event.
     recorded: u64,
     subscribers: Vec<Weak<Queue>>,
 }
 
 impl Signals {
-    /// Of a debate with that panel that begins, or is taken up, now.
+    /// The signals of a debate that begins or resumes now.
     pub fn new(panel: PanelInfo) -> Self {
         Self::behind(panel, 0)
     }
 
-    /// Of a debate that is taken up after event number `recorded`.
+    /// The signals of a debate that resumes after event number `recorded`.
     pub fn behind(panel: PanelInfo, recorded: u64) -> Self {
         Self::with(panel, recorded, CAPACITY)
     }
@@ -68,17 +67,17 @@ impl Signals {
         Self(Arc::new(Hub { state: Mutex::new(state), capacity }))
     }
 
-    /// Restarts the snapshot with a panel that knows what was already spent: once, before anybody subscribes.
+    /// Restarts the snapshot with the earlier spending: once, before the first subscription.
     pub fn begin(&self, panel: PanelInfo) {
         self.0.state().progress = Progress::new(panel, now());
     }
 
-    /// Hands a signal to everybody who has subscribed. Never waits for any of them.
+    /// Sends a signal to all subscribers without waiting.
     pub fn publish(&self, signal: Signal) {
         let mut state = self.0.state();
         let PublisherState { progress, recorded, subscribers } = &mut *state;
         let signal = Arc::new(signal);
-        // The snapshot of a gap is that of the moment before this signal, which is the first after the gap.
+        // A gap's snapshot is the state before this signal, which is the first after the gap.
         subscribers.retain(|subscriber| match subscriber.upgrade() {
             Some(queue) => {
                 queue.push(&signal, self.0.capacity, || (progress.clone(), *recorded));
@@ -92,19 +91,19 @@ impl Signals {
         }
     }
 
-    /// A subscription to everything from now on, and where the debate stands.
+    /// The current progress, and a subscription to everything later.
     pub fn subscribe(&self, words: Words) -> (Progress, Subscription) {
         let (_, progress, subscription) = self.subscribe_behind(words);
         (progress, subscription)
     }
 
-    /// The number of the last event so far, and a subscription to all that follows.
+    /// The number of the last event, and a subscription to everything later.
     pub fn subscribe_at(&self, words: Words) -> (u64, Subscription) {
         let (recorded, _, subscription) = self.subscribe_behind(words);
         (recorded, subscription)
     }
 
-    /// The number of the last event so far, the progress after it, and a subscription to all later signals.
+    /// The number of the last event, the progress after it, and a subscription to everything later.
     pub fn subscribe_behind(&self, words: Words) -> (u64, Progress, Subscription) {
         let mut state = self.0.state();
         let queue = Arc::new(Queue::new(words));
@@ -112,13 +111,12 @@ impl Signals {
         (state.recorded, state.progress.clone(), Subscription::new(queue))
     }
 
-    /// Whether the debate goes on at the moment: not while it waits for the user.
+    /// Whether the debate is running: not while it waits for the user.
     pub fn is_running(&self) -> bool {
         self.0.state().progress.is_running()
     }
 
-    /// Waits until everybody who has subscribed has room. Not for a debate, which waits for nobody: for a past one that
-    /// is shown again, where nothing is lost by waiting.
+    /// Waits until all subscribers have room. Only for replays of past debates; a running debate never waits.
     pub async fn room(&self) {
         let has_room =
             |subscriber: &Weak<Queue>| subscriber.upgrade().is_none_or(|queue| queue.len() < self.0.capacity / 2);
@@ -142,7 +140,7 @@ impl Drop for Hub {
     }
 }
 
-/// The runtime's clock, which tests can move.
+/// The runtime's clock, which tests can control.
 pub fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }

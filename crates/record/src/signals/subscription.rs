@@ -1,4 +1,4 @@
-//! One subscriber's queue.
+//! A subscriber's queue.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,32 +11,32 @@ use crate::debate::{Progress, Signal};
 
 use super::Words;
 
-/// How many warnings are kept over a gap: more than anybody reads.
+/// The maximum warnings kept over a gap.
 const WARNINGS: usize = 100;
 
-/// What a subscriber is told next.
+/// The next item for a subscriber.
 #[derive(Debug, Clone)]
 pub enum Update {
     /// A signal.
     Signal(Arc<Signal>),
-    /// Signals that are left out, because too many waited.
+    /// Dropped signals, because too many were queued.
     Gap(Box<Gap>),
 }
 
-/// What there is in place of signals that were left out.
+/// The replacement for dropped signals.
 #[derive(Debug, Clone)]
 pub struct Gap {
-    /// How many signals that are not recorded are left out.
+    /// The number of dropped unrecorded signals.
     pub missed: u64,
-    /// The warnings among what is left out: those are kept, the latest hundred of them.
+    /// The latest hundred dropped warnings.
     pub warnings: VecDeque<Arc<Signal>>,
-    /// Where the debate stands after the gap.
+    /// The progress after the gap.
     pub progress: Progress,
-    /// The last event of the journal that is before the end of the gap.
+    /// The last event before the end of the gap.
     pub recorded: u64,
 }
 
-/// Signals of a running debate, in their order.
+/// The signals of a running debate in order.
 #[derive(Debug)]
 pub struct Subscription(Arc<Queue>);
 
@@ -50,7 +50,7 @@ pub(super) struct Queue {
 
 #[derive(Debug, Default)]
 struct QueueState {
-    /// Before all that waits.
+    /// Before everything queued.
     gap: Option<Box<Gap>>,
     waiting: VecDeque<Arc<Signal>>,
     closed: bool,
@@ -61,27 +61,26 @@ impl Subscription {
         Self(queue)
     }
 
-    /// The next signal, or the gap before it; nothing when the debate's run has ended and all of it was told. May be
-    /// dropped while it waits: nothing is lost then.
+    /// The next signal or gap; `None` when the run has ended and everything was delivered. Cancel-safe.
     pub async fn next(&mut self) -> Option<Update> {
         loop {
             if let Some(next) = self.0.take() {
                 return next;
             }
-            // A permit is kept where something came in between.
+            // A stored permit covers arrivals in between.
             self.0.filled.notified().await;
         }
     }
 
-    /// Whether nothing waits at present.
+    /// Whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         let contents = self.0.contents();
         contents.gap.is_none() && contents.waiting.is_empty()
     }
 
-    /// Lets signals gather for so long, or until no more can come.
+    /// Waits that long for signals to accumulate, or until the end.
     pub async fn gather(&self, time: Duration) {
-        // Either is as good.
+        // Either outcome is fine.
         let _ = timeout(time, self.0.ended.notified()).await;
     }
 }
@@ -91,8 +90,7 @@ impl Queue {
         Self { contents: Mutex::default(), filled: Notify::new(), ended: Notify::new(), words }
     }
 
-    /// Puts a signal at the end. When there is no room, everything that waits becomes a gap that ends where `snapshot`
-    /// stands.
+    /// Appends a signal. If there is no room, the queue becomes a gap that ends at `snapshot`.
     pub(super) fn push(&self, signal: &Arc<Signal>, capacity: usize, snapshot: impl FnOnce() -> (Progress, u64)) {
         if self.words == Words::Unwanted && matches!(**signal, Signal::Words { .. }) {
             return;
@@ -103,7 +101,7 @@ impl Queue {
             let before = contents.gap.take();
             let (mut missed, mut warnings) = before.map_or_else(Default::default, |gap| (gap.missed, gap.warnings));
             for left_out in contents.waiting.drain(..) {
-                // A subscriber reads events again from the journal.
+                // Subscribers read events from the journal.
                 let is_read_again = matches!(*left_out, Signal::Recorded(_));
                 if left_out.warning().is_some() {
                     warnings.push_back(left_out);
@@ -127,12 +125,12 @@ impl Queue {
         self.ended.notify_one();
     }
 
-    /// How many signals wait.
+    /// The number of queued signals.
     pub(super) fn len(&self) -> usize {
         self.contents().waiting.len()
     }
 
-    /// What is next; absent while nothing is there. `Some(None)` is the end.
+    /// The next item; `None` if there is none yet, `Some(None)` at the end.
     #[expect(clippy::option_option, reason = "the one says whether anything is there, the other whether it is the end")]
     fn take(&self) -> Option<Option<Update>> {
         let mut contents = self.contents();

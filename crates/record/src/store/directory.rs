@@ -1,4 +1,4 @@
-//! The debates directory: ids, finding a debate, listing them.
+//! The debates directory: ids, look-up and listing.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -19,11 +19,11 @@ use super::regular::{is_special, open_regular};
 use super::saver::read_mark;
 use super::{Readers, StoreError, TAKE_A_NEWER_VERSION, write_atomically};
 
-/// How many characters of an id chance chose: its last.
+/// The number of random characters at the end of an id.
 const LAST: usize = 4;
 const JOURNAL_SUFFIX: &str = ".events.jsonl";
 
-/// The directory that debates are kept in.
+/// The directory of saved debates.
 #[derive(Debug, Clone)]
 pub struct Directory {
     path: PathBuf,
@@ -43,7 +43,7 @@ pub struct Entry {
 pub struct ListedDebate {
     /// Its name.
     pub name: String,
-    /// When it was written last.
+    /// Its last modification.
     pub modified: SystemTime,
     /// Its size in bytes.
     pub size: u64,
@@ -57,7 +57,7 @@ pub enum StateFileError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// It is a directory.
@@ -69,7 +69,7 @@ pub enum StateFileError {
     /// It is a pipe, a socket or a device.
     #[error("the debate {path} is a pipe, a socket or a device, not a file")]
     NotAFile {
-        /// What is no file.
+        /// The path.
         path: PathBuf,
     },
     /// A later version of the program wrote it.
@@ -87,7 +87,7 @@ pub enum StateFileError {
         path: PathBuf,
         /// The place in it; `.` for the whole.
         key: String,
-        /// Why.
+        /// The reason.
         source: serde_json::Error,
     },
 }
@@ -116,20 +116,20 @@ fn place(key: &str) -> String {
 }
 
 impl Directory {
-    /// The directory at `path`, which need not exist yet.
+    /// The directory at `path`, which may not exist yet.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// Where it is.
+    /// The directory's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes the directory where it is missing.
+    /// Creates the directory if it is missing.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// It cannot be created.
     pub fn create(&self) -> Result<(), StoreError> {
         fs::create_dir_all(&self.path).map_err(|source| StoreError::Directory { path: self.path.clone(), source })
     }
@@ -141,21 +141,20 @@ impl Directory {
         DebateId::new(format!("deb-{}-{random}", Local::now().format("%Y%m%d-%H%M%S")))
     }
 
-    /// Where the state of `id` is or will be.
+    /// The path of the state of `id`.
     pub fn state_path(&self, id: &DebateId) -> PathBuf {
         self.path.join(format!("{id}.json"))
     }
 
-    /// Where the journal of `id` is or will be.
+    /// The path of the journal of `id`.
     pub fn journal_path(&self, id: &DebateId) -> PathBuf {
         self.path.join(format!("{id}{JOURNAL_SUFFIX}"))
     }
 
-    /// The debate that `name` means: a file's path, a full id, a unique beginning of one, else a unique ending, or
-    /// `latest`.
+    /// Finds a debate by a file's path, a full id, a unique prefix, a unique suffix, or `latest`.
     ///
     /// # Errors
-    /// When none or several fit.
+    /// None or several match.
     pub fn find(&self, name: &str) -> Result<Entry, StoreError> {
         let path = Path::new(name);
         if path.exists() || name.contains(std::path::MAIN_SEPARATOR) || is_json(path) {
@@ -184,17 +183,17 @@ impl Directory {
         }
     }
 
-    /// What a person types for a debate: the last four characters of its id, or all of it where others end like that.
+    /// The short name of a debate: the last four characters of its id, or the whole id if others end the same.
     pub fn short_name<'a>(&self, id: &'a DebateId) -> &'a str {
         self.short_names().name(id)
     }
 
-    /// What a person types for each debate: for many of them, without looking for each anew.
+    /// The short names of all debates, without a search for each.
     pub fn short_names(&self) -> ShortNames {
         ShortNames::of_ids(&self.ids().unwrap_or_default())
     }
 
-    /// The files that are not hidden, with their names; none when the directory is missing.
+    /// The visible files with their names; empty if the directory is missing.
     fn files(&self) -> Result<Vec<(String, fs::DirEntry)>, StoreError> {
         let files = match fs::read_dir(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -205,7 +204,7 @@ impl Directory {
         Ok(named.filter(|(name, _)| !name.starts_with('.')).collect())
     }
 
-    /// The ids of all debates. One that was killed before its first snapshot has a journal only.
+    /// The ids of all debates, including those killed before their first snapshot, which only have a journal.
     fn ids(&self) -> Result<BTreeSet<String>, StoreError> {
         let id = |(name, _): &(String, fs::DirEntry)| {
             name.strip_suffix(JOURNAL_SUFFIX).or_else(|| name.strip_suffix(".json")).map(str::to_owned)
@@ -213,20 +212,20 @@ impl Directory {
         Ok(self.files()?.iter().filter_map(id).collect())
     }
 
-    /// When a file was last put into the directory, replaced or removed; nothing where that cannot be told.
+    /// The last change of the directory; `None` if unknown.
     pub fn modified(&self) -> Option<SystemTime> {
         fs::metadata(&self.path).and_then(|metadata| metadata.modified()).ok()
     }
 
-    /// The state files of all debates, in no order; none when the directory is missing.
+    /// The state files of all debates, unordered; empty if the directory is missing.
     ///
     /// # Errors
-    /// When it is there and cannot be read.
+    /// It exists and cannot be read.
     pub fn state_files(&self) -> Result<Vec<ListedDebate>, StoreError> {
         let failed = |source| StoreError::List { path: self.path.clone(), source };
         let mut listed = Vec::new();
         for (name, file) in self.files()?.into_iter().filter(|(name, _)| is_json(Path::new(name))) {
-            // It may be gone by now.
+            // It may have been removed meanwhile.
             let Ok(metadata) = file.metadata() else { continue };
             let modified = metadata.modified().map_err(failed)?;
             listed.push(ListedDebate { name, modified, size: metadata.len() });
@@ -234,14 +233,14 @@ impl Directory {
         Ok(listed)
     }
 
-    /// All debates, newest first by id; none when the directory is missing.
+    /// All debates, newest first by id; empty if the directory is missing.
     ///
     /// # Errors
-    /// When it is there and cannot be read.
+    /// It exists and cannot be read.
     pub fn entries(&self) -> Result<Vec<Entry>, StoreError> {
         let state = |id: &str| self.path.join(format!("{id}.json"));
         let mut ids: Vec<String> = self.ids()?.into_iter().collect();
-        // Ids tell the second; among those of one second the time of the last change does.
+        // Ids contain the second; modification times order ids of the same second.
         ids.sort_by_cached_key(|id| {
             let second = id.rsplit_once('-').map_or(id.clone(), |(second, _)| second.to_owned());
             let changed = fs::metadata(state(id)).and_then(|metadata| metadata.modified()).ok();
@@ -251,8 +250,7 @@ impl Directory {
     }
 }
 
-/// What a person types for each of some debates: the last four characters of its id where those are enough, else all of
-/// it.
+/// The short names of debates: the last four characters of an id if unique, else the whole id.
 #[derive(Debug)]
 pub struct ShortNames {
     beginnings: HashSet<String>,
@@ -260,7 +258,7 @@ pub struct ShortNames {
 }
 
 impl ShortNames {
-    /// Of all debates of a directory.
+    /// The short names of all debates in a directory.
     pub fn of(entries: &[Entry]) -> Self {
         Self::of_ids(&entries.iter().map(Entry::id).collect())
     }
@@ -270,12 +268,12 @@ impl ShortNames {
         for id in ids {
             *endings.entry(ending(id).to_owned()).or_insert(0) += 1;
         }
-        // A beginning goes before an ending.
+        // A prefix takes precedence over a suffix.
         let beginnings = ids.iter().map(|id| id.chars().take(LAST).collect()).collect();
         Self { beginnings, endings }
     }
 
-    /// What a person types for this one.
+    /// The short name of this debate.
     pub fn name<'a>(&self, id: &'a DebateId) -> &'a str {
         let short = ending(id.as_str());
         let is_enough = self.endings.get(short) == Some(&1)
@@ -285,13 +283,13 @@ impl ShortNames {
     }
 }
 
-/// The last characters of an id; all of a shorter one.
+/// The last characters of an id.
 fn ending(id: &str) -> &str {
     id.char_indices().nth_back(LAST - 1).map_or(id, |(place, _)| &id[place..])
 }
 
 impl Entry {
-    /// The debate whose state file, or journal, is at `path`.
+    /// The debate with its state file or journal at `path`.
     pub fn of_state(path: &Path) -> Self {
         let (state, journal) = match path.to_str().and_then(|name| name.strip_suffix(JOURNAL_SUFFIX)) {
             Some(stem) => (PathBuf::from(format!("{stem}.json")), path.to_owned()),
@@ -300,10 +298,10 @@ impl Entry {
         Self { state, journal: journal.exists().then_some(journal) }
     }
 
-    /// Where its journal is.
+    /// The path of its journal.
     ///
     /// # Errors
-    /// When there is none.
+    /// It has none.
     pub fn journal_path(&self) -> Result<&Path, StoreError> {
         if let Some(journal) = &self.journal {
             return Ok(journal);
@@ -315,41 +313,41 @@ impl Entry {
         })
     }
 
-    /// Whether older versions saved it, which kept no journal.
+    /// Whether older versions saved it without a journal.
     pub fn is_older(&self) -> bool {
         let is_alone = self.journal.is_none() && self.journal_gone().is_none();
         is_alone && read_state(&self.state).is_ok_and(|debate| debate.format_version.is_none())
     }
 
-    /// Where its journal was, when it had one that is not there any more: older debates never had one.
+    /// The path of its missing journal, if it had one; older debates never did.
     pub fn journal_gone(&self) -> Option<PathBuf> {
         let is_gone = self.journal.is_none() && read_mark(&self.state).is_some();
         is_gone.then(|| self.state.with_extension("events.jsonl"))
     }
 
-    /// Whether a program runs it at the moment: its journal is locked then.
+    /// Whether a program is running it, which locks its journal.
     pub fn is_held(&self) -> bool {
         let journal = self.journal.as_ref().and_then(|path| open_regular(path).ok());
         journal.is_some_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
     }
 
-    /// Whether a program runs it, or still writes what belongs to its end: the log of a detached run is locked until then.
+    /// Whether a program is running it or still finishing: a detached run locks its log until then.
     pub fn is_at_work(&self) -> bool {
         self.is_held() || self.is_detached()
     }
 
-    /// Whether a detached run is at it: its log is locked.
+    /// Whether a detached run is active: its log is locked.
     pub fn is_detached(&self) -> bool {
         let log = open_regular(&self.log_path()).ok();
         log.is_some_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
     }
 
-    /// Where the log of its detached runs is.
+    /// The path of the log of its detached runs.
     pub fn log_path(&self) -> PathBuf {
         self.state.with_extension("log")
     }
 
-    /// Where somebody leaves the order to close it: see [`Self::order_stop`].
+    /// The path of a stop order: see [`Self::order_stop`].
     pub fn stop_path(&self) -> PathBuf {
         self.state.with_extension("stop")
     }
@@ -358,17 +356,17 @@ impl Entry {
     /// order; if none runs it, the next run does.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// It cannot be written.
     pub fn order_stop(&self) -> Result<(), StoreError> {
         write_atomically(&self.stop_path(), Readers::Owner, |out| out.write_all(b"stop\n"))
     }
 
-    /// Takes that order back. Where there is none, nothing happens.
+    /// Withdraws a stop order, if any.
     pub fn forget_stop(&self) {
         drop(fs::remove_file(self.stop_path()));
     }
 
-    /// The file's name without its ending: the id of a debate that this program wrote.
+    /// The file's name without its extension: the id of a debate of this program.
     pub fn id(&self) -> String {
         self.state.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -377,7 +375,7 @@ impl Entry {
 /// Reads a state file.
 ///
 /// # Errors
-/// When it is missing, a directory, not JSON, or lacks what a debate must have.
+/// It is missing, a directory, not JSON, or lacks required parts.
 pub fn read_state(path: &Path) -> Result<Debate, StateFileError> {
     let bytes = read_bytes(path)?;
     let read = match parse_state(path, &bytes) {
@@ -400,7 +398,7 @@ pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>, StateFileError> {
     fs::read(path).map_err(|source| StateFileError::Unreadable { path: path.to_owned(), source })
 }
 
-/// A state that does not read as it stands, mended; nothing when there is nothing to mend.
+/// Repairs and reads an older state; `None` if there is nothing to repair.
 fn parse_older(path: &Path, bytes: &[u8]) -> Option<Result<Debate, StateFileError>> {
     let written: Value = serde_json::from_slice(bytes).ok()?;
     let version = written.get("formatVersion").and_then(Value::as_u64);
@@ -426,10 +424,10 @@ fn known_format(path: &Path, version: Option<u32>) -> Result<(), StateFileError>
     }
 }
 
-/// [`read_state`] without the file system and as the state stands; `path` is for messages.
+/// [`read_state`] without the file system and repairs; `path` is for messages.
 pub(super) fn parse_state(path: &Path, bytes: &[u8]) -> Result<Debate, StateFileError> {
     serde_json::from_slice(bytes).map_err(|source| {
-        // Keeping track of where one is takes time; that is needed only to say where it went wrong.
+        // Tracking the path is slow, and only needed for errors.
         let value = serde_json::from_slice::<Value>(bytes).ok();
         let fault = value.and_then(|value| serde_path_to_error::deserialize::<_, Debate>(value).err());
         let key = fault.map_or_else(|| ".".to_owned(), |fault| fault.path().to_string());
@@ -438,7 +436,7 @@ pub(super) fn parse_state(path: &Path, bytes: &[u8]) -> Result<Debate, StateFile
 }
 
 impl StateFileError {
-    /// Whether the file is not there at all.
+    /// Whether the file does not exist.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound)
     }
@@ -478,7 +476,7 @@ mod tests {
         ]);
         assert_eq!(directory.find("b2c3").unwrap().id(), "deb-20250303-010101-b2c3");
         assert!(matches!(directory.find("aaaa"), Err(StoreError::Ambiguous { .. })));
-        // A beginning goes before an ending.
+        // A prefix takes precedence over a suffix.
         assert!(matches!(directory.find("deb-"), Err(StoreError::Ambiguous { .. })));
         let short = |id: &str| directory.short_name(&DebateId::new(id)).to_owned();
         assert_eq!(short("deb-20250303-010101-b2c3"), "b2c3");

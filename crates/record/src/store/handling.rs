@@ -1,4 +1,4 @@
-//! What is done with a debate that is there: something is noted in its record, or it is removed.
+//! Actions on an existing debate: adding a note to its record, and removing it.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,11 +11,11 @@ use super::snapshot::remove_leftovers;
 use super::{Directory, Entry, Record, StoreError, read_state};
 
 impl Entry {
-    /// Appends what `note` makes of the debate to its record, and saves the state. Where it makes nothing, nothing is
-    /// written. Returns the debate as it is then. One of which older versions kept no journal gets one.
+    /// Appends the event that `note` derives from the debate and saves the state, or writes nothing if there is none.
+    /// Returns the resulting debate. A debate without a journal gets one.
     ///
     /// # Errors
-    /// When it has no journal, runs in another process, is damaged, or cannot be saved.
+    /// Its journal is missing, it runs in another process, is damaged, or cannot be saved.
     pub fn note(&self, note: impl FnOnce(&Debate) -> Option<Event>) -> Result<Debate, StoreError> {
         if self.is_older() {
             let debate = read_state(&self.state)?;
@@ -36,15 +36,16 @@ impl Entry {
 }
 
 impl Directory {
-    /// Removes the files of a debate that is kept here and that nobody runs. Where that breaks off, what is left is a
-    /// whole debate: the state goes first, and the journal holds all of it.
+    /// Removes the files of a debate in this directory that is not running. If this is interrupted, a whole debate
+    /// remains:
+    /// the state is removed first, and the journal contains everything.
     ///
     /// # Errors
-    /// When it is kept elsewhere, is no debate, runs in another process, or cannot be removed.
+    /// It is elsewhere, not a debate, running in another process, or cannot be removed.
     pub fn remove(&self, entry: &Entry) -> Result<(), StoreError> {
         let Entry { state, journal } = entry;
         self.check_is_here(entry)?;
-        // Held until both are gone, so that nobody takes it up meanwhile.
+        // Held until both are removed, so that no process resumes it meanwhile.
         let _held = journal.as_deref().map(hold).transpose()?;
         for path in [Some(state.as_path()), journal.as_deref()].into_iter().flatten() {
             match fs::remove_file(path) {
@@ -55,16 +56,16 @@ impl Directory {
             }
         }
         remove_leftovers(state);
-        // Neither says anything of a debate that is gone.
+        // Neither matters without its debate.
         drop(fs::remove_file(entry.log_path()));
         entry.forget_stop();
         Ok(())
     }
 
-    /// Sees to it that a debate may be removed: that it is one, and is kept here.
+    /// Checks that a debate can be removed: it is a debate, and in this directory.
     ///
     /// # Errors
-    /// When it is not.
+    /// It is not.
     pub fn check_is_here(&self, entry: &Entry) -> Result<(), StoreError> {
         let directory = entry.state.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let is_here =
@@ -73,7 +74,7 @@ impl Directory {
             return Err(StoreError::Elsewhere { path: entry.state.clone(), directory: self.path().to_owned() });
         }
         if entry.journal.is_none() {
-            // What only looks like a debate by its name is somebody's.
+            // A file that only has a debate's name belongs to someone else.
             read_state(&entry.state)?;
         }
         Ok(())

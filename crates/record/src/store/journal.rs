@@ -1,6 +1,6 @@
-//! The journal: one event a line, append-only, locked while a debate runs.
+//! The journal: one event per line, append-only, locked while a debate runs.
 //!
-//! Each line carries the SHA-256 of the line before and one of its own, so that a later change of any line shows.
+//! Each line contains the SHA-256 of the previous line and its own, so that later changes are detected.
 
 mod place;
 mod reader;
@@ -30,13 +30,13 @@ pub enum JournalError {
     Open {
         /// The journal.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
-    /// A pipe, a socket or a device is in its place.
+    /// It is a pipe, a socket or a device.
     #[error("the journal {path} is a pipe, a socket or a device, not a file")]
     NotAFile {
-        /// What is no file.
+        /// The path.
         path: PathBuf,
     },
     /// Another process runs this debate.
@@ -50,10 +50,10 @@ pub enum JournalError {
     Read {
         /// The journal.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
-    /// A later version of the program wrote it.
+    /// A later version wrote it.
     #[error(
         "the journal {path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}"
     )]
@@ -63,7 +63,7 @@ pub enum JournalError {
         /// Its format.
         found: u32,
     },
-    /// A build that was never released wrote it.
+    /// An unreleased build wrote it.
     #[error(
         "the journal {path} is in format {found}, which no released version wrote; this one reads {FORMAT_VERSION}"
     )]
@@ -76,50 +76,48 @@ pub enum JournalError {
     /// A line is not an event.
     #[error("line {line} of the journal {path} is not an event")]
     Line {
-        /// The journal.
+        /// Numbered from 1.
         path: PathBuf,
-        /// Counted from 1.
+        /// Numbered from 1.
         line: usize,
-        /// Why.
+        /// The reason.
         source: serde_json::Error,
     },
-    /// A line is not as it was written, or not where it was.
+    /// A line was changed or moved.
     #[error("line {line} of the journal {path} {}", fault.in_words(*line))]
     Altered {
-        /// The journal.
+        /// Numbered from 1.
         path: PathBuf,
-        /// Counted from 1.
+        /// The fault.
         line: usize,
-        /// What is wrong with it.
+        /// The fault.
         fault: LineFault,
     },
-    /// What is after the last line break is not the beginning of a line.
-    #[error("the journal {path} was changed at its end: what follows line {line} is not a line")]
+    /// The text after the last line break is not the beginning of a line.
+    #[error("the journal {path} was changed at its end: the text after line {line} is not a line")]
     End {
         /// The journal.
         path: PathBuf,
-        /// The last line, counted from 1; 0 when there is none.
+        /// The number of the last line; 0 without one.
         line: usize,
     },
-    /// It is shorter than when the state was saved.
-    #[error(
-        "the end of the journal {path} is missing: it has {found} events, and had {saved} when the state was saved"
-    )]
+    /// It is shorter than at the last save.
+    #[error("the end of the journal {path} is missing: it has {found} events, and had {saved} at the last save")]
     EndMissing {
         /// The journal.
         path: PathBuf,
-        /// How many events there are.
+        /// The number of events.
         found: u64,
-        /// How many there were.
+        /// The previous number.
         saved: u64,
     },
-    /// Its path does not lead to it any more.
+    /// Its path no longer leads to it.
     #[error("the journal {path} was moved, removed or replaced while the debate ran")]
     Displaced {
-        /// Where it was.
+        /// Its path.
         path: PathBuf,
     },
-    /// Somebody else wrote to it.
+    /// Another program wrote to it.
     #[error("the journal {path} was changed by another program while the debate ran")]
     Changed {
         /// The journal.
@@ -130,7 +128,7 @@ pub enum JournalError {
     Append {
         /// The journal.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
 }
@@ -159,7 +157,7 @@ impl JournalError {
                 (Arguments, hint, None)
             }
             Self::EndMissing { .. } => {
-                let hint = "restore the whole journal, or remove the state file to continue from what is left";
+                let hint = "restore the whole journal, or remove the state file to continue from the rest";
                 (Arguments, hint, None)
             }
             Self::Line { .. } | Self::Altered { .. } | Self::End { .. } => {
@@ -175,7 +173,7 @@ impl JournalError {
         }
     }
 
-    /// The first line that is not as it should be, counted from 1.
+    /// The number of the first damaged line, from 1.
     pub fn bad_line(&self) -> Option<usize> {
         match self {
             Self::Line { line, .. } | Self::Altered { line, .. } => Some(*line),
@@ -193,7 +191,7 @@ impl JournalError {
     }
 }
 
-/// Why a journal cannot be read at all, by the format that its first line names.
+/// Why a journal is unreadable, by the format in its first line.
 fn foreign_format(line: &[u8], path: &Path) -> Option<JournalError> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -215,25 +213,25 @@ pub struct Journal {
     file: File,
     path: PathBuf,
     mark: JournalMark,
-    /// In bytes.
+    /// The length in bytes.
     length: u64,
 }
 
-/// How far a journal goes. Saved with the state, so that a missing end shows.
+/// The extent of a journal. Saved with the state, so that a missing end is detected.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct JournalMark {
-    /// How many events there are.
+    /// The number of events.
     pub events: u64,
-    /// The SHA-256 of the last line without its line break, in hexadecimal; empty when there is none.
+    /// The SHA-256 of the last line without its line break, in hexadecimal; empty without a line.
     pub sha256: String,
 }
 
-/// What a journal holds.
+/// The contents of a journal.
 #[derive(Debug)]
 pub struct JournalContents {
     /// The events.
     pub events: Vec<Recorded>,
-    /// Set when a last line was cut short by a crash and left out.
+    /// Set when a crash cut the last line, which is omitted.
     pub cut_short: bool,
     /// The SHA-256 of each event's line.
     pub hashes: Vec<String>,
@@ -248,12 +246,12 @@ impl JournalContents {
 }
 
 impl Journal {
-    /// Creates the journal of a new debate and locks it.
+    /// Creates and locks the journal of a new debate.
     ///
     /// # Errors
-    /// When the file exists (`source` is then of kind `AlreadyExists`) or cannot be created.
+    /// The file exists (`source` is then of kind `AlreadyExists`) or cannot be created.
     pub fn create(path: &Path) -> Result<Self, JournalError> {
-        // It is read only when it has to be put back.
+        // Read access is needed to restore it.
         let mut options = OpenOptions::new();
         options.read(true).append(true).create_new(true);
         #[cfg(unix)]
@@ -264,11 +262,12 @@ impl Journal {
         Ok(Self { file, path: path.to_owned(), mark: JournalMark::default(), length: 0 })
     }
 
-    /// Opens the journal of a saved debate and locks it; a last line cut short by a crash is removed from the file.
-    /// `known` is how many events it is known to have held.
+    /// Opens and locks the journal of a saved debate; removes a last line that a crash cut. `known` is the known number
+    /// of
+    /// events.
     ///
     /// # Errors
-    /// When it is locked by another process, unreadable, or damaged; nothing is written then.
+    /// It is locked by another process, unreadable, or damaged; nothing is written then.
     pub fn reopen(path: &Path, known: u64) -> Result<(Self, JournalContents), JournalError> {
         if is_special(path) {
             return Err(JournalError::NotAFile { path: path.to_owned() });
@@ -287,11 +286,10 @@ impl Journal {
         Ok((Self { file, path: path.to_owned(), mark, length: contents.length }, contents))
     }
 
-    /// Appends an event with one write, so that it survives the end of this process, however that comes.
+    /// Appends an event with one write, so that it survives a crash of this process.
     ///
     /// # Errors
-    /// When it cannot be written, or another program wrote to it. What was written of it is removed again, as far as
-    /// that is possible.
+    /// It cannot be written, or another program wrote to it. A partial line is removed if possible.
     pub fn append(&mut self, recorded: &Recorded) -> Result<(), JournalError> {
         let failed = |source| JournalError::Append { path: self.path.clone(), source };
         let line = seal(recorded, &self.mark.sha256).map_err(|error| failed(error.into()))?;
@@ -299,7 +297,7 @@ impl Journal {
             return Err(JournalError::Changed { path: self.path.clone() });
         }
         if let Err(source) = self.file.write_all(&line.bytes) {
-            // A cut line would be dropped on reload anyway; removing it keeps the file readable for other programs.
+            // A cut line is ignored on loading; removing it keeps the file readable for other programs.
             drop(self.file.set_len(self.length));
             return Err(failed(source));
         }
@@ -308,48 +306,46 @@ impl Journal {
         Ok(())
     }
 
-    /// How far it goes.
+    /// Its extent.
     pub fn mark(&self) -> &JournalMark {
         &self.mark
     }
 
-    /// A handle for syncing the journal to disk from another thread.
+    /// A handle for syncing the journal from another thread.
     ///
     /// # Errors
-    /// When the handle cannot be made.
+    /// The handle cannot be created.
     pub fn sync_handle(&self) -> Result<File, JournalError> {
         self.file.try_clone().map_err(|source| JournalError::Append { path: self.path.clone(), source })
     }
 
-    /// Checks that its path still leads to it: writes to a file that nobody will find again are lost, even if they
-    /// succeed.
+    /// Checks that its path still leads to it: writes to a removed file succeed, but are lost.
     ///
     /// # Errors
-    /// When it was moved, removed or replaced.
+    /// It was moved, removed or replaced.
     pub fn check_place(&self) -> Result<(), JournalError> {
         let is_here = place::leads_to(&self.path, &self.file);
         if is_here { Ok(()) } else { Err(JournalError::Displaced { path: self.path.clone() }) }
     }
 
-    /// Puts the journal back where it was, directory and all, if it was removed and nothing else is in its place. The
-    /// file that is written is not locked.
+    /// Restores a removed journal and its directory, if nothing replaced it. The new file is not locked.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// It cannot be written.
     pub fn restore(&self) -> Result<(), StoreError> {
         if place::is_removed(&self.file, &self.path) { place::restore(&self.file, &self.path) } else { Ok(()) }
     }
 
-    /// Where it is.
+    /// The journal's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Holds the journal at `path` for as long as the file that is returned is kept, as a run does; damaged or not.
+/// Locks the journal at `path` until the returned file is dropped, even if damaged.
 ///
 /// # Errors
-/// When another process runs the debate, or the journal cannot be opened.
+/// Another process runs the debate, or the journal cannot be opened.
 pub(super) fn hold(path: &Path) -> Result<File, JournalError> {
     let file = open_journal(path)?;
     lock(&file, path)?;
@@ -359,7 +355,7 @@ pub(super) fn hold(path: &Path) -> Result<File, JournalError> {
 /// Opens the journal at `path` for reading.
 ///
 /// # Errors
-/// When it cannot be opened, or is no file.
+/// It cannot be opened, or is not a file.
 pub(super) fn open_journal(path: &Path) -> Result<File, JournalError> {
     if is_special(path) {
         return Err(JournalError::NotAFile { path: path.to_owned() });
@@ -367,16 +363,15 @@ pub(super) fn open_journal(path: &Path) -> Result<File, JournalError> {
     File::open(path).map_err(|source| JournalError::Open { path: path.to_owned(), source })
 }
 
-/// Bytes at the end of a journal that are looked through for its last line at first.
+/// The bytes at the end of a journal that are searched first for its last line.
 const LAST_BYTES: u64 = 64 * 1024;
-/// Bytes that are looked through at most: a line followed by this many NULs is not the last.
+/// The maximum bytes searched: a line followed by this many NULs is not the last.
 const MOST_LAST_BYTES: u64 = 2 * MOST_ZEROS as u64;
 
-/// The number of the last event in the journal at `path`, of which only the end is read; none where no whole line is
-/// found there.
+/// The number of the last event in the journal at `path`, reading only its end; `None` if no complete line is found.
 ///
 /// # Errors
-/// When it cannot be read.
+/// It cannot be read.
 pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
     #[derive(Deserialize)]
     struct SeqField {
@@ -390,7 +385,7 @@ pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
         let mut end = Vec::new();
         file.read_to_end(&mut end)?;
         let mut lines = end.split(|byte| *byte == b'\n').rev();
-        // What is after the last line break is no whole line, and the first may have begun earlier.
+        // The text after the last line break is incomplete, and the first line may begin earlier.
         let numbered = lines.nth(1).and_then(|line| serde_json::from_slice::<SeqField>(line).ok());
         if numbered.is_some() || looked >= length.min(MOST_LAST_BYTES) {
             return Ok(numbered.map(|line| line.seq));
@@ -399,20 +394,20 @@ pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
     }
 }
 
-/// How often a lock is tried again before somebody is said to hold it, and how long it waits in between.
+/// The number of attempts for a lock before it counts as held, and the delay between them.
 const LOCK_MOMENTS: u32 = 20;
 const LOCK_MOMENT: std::time::Duration = std::time::Duration::from_millis(5);
 
 /// Reads a journal without locking it.
 ///
 /// # Errors
-/// When it is unreadable or damaged.
+/// It is unreadable or damaged.
 pub fn read_journal(path: &Path) -> Result<JournalContents, JournalError> {
     let file = open_journal(path)?;
     parse(&file, path)
 }
 
-/// A process that is being started briefly holds its parent's locks, even after the parent released them.
+/// Retries, because a starting child process briefly holds its parent's locks.
 fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
     let mut moments = LOCK_MOMENTS;
     loop {
@@ -434,7 +429,7 @@ fn parse(file: &File, path: &Path) -> Result<JournalContents, JournalError> {
 /// The contents before the first damaged line, and the damage.
 ///
 /// # Errors
-/// When the journal cannot be read.
+/// The journal cannot be read.
 pub(super) fn scan(file: &File, path: &Path) -> Result<(JournalContents, Option<JournalError>), JournalError> {
     let mut reader = BufReader::new(file);
     let mut contents = JournalContents { events: Vec::new(), cut_short: false, hashes: Vec::new(), length: 0 };
@@ -454,7 +449,7 @@ pub(super) fn scan(file: &File, path: &Path) -> Result<(JournalContents, Option<
             contents.cut_short = true;
             break;
         };
-        // Before anything else: what is in a later format need not read at all.
+        // Checked first: a later format may be unreadable.
         if line == 1
             && let Some(error) = foreign_format(text, path)
         {

@@ -1,7 +1,7 @@
-//! One line of a journal: an event, the hash of the line before, and a hash of its own.
+//! A journal line: an event, the previous line's hash, and its own.
 //!
-//! The link to the line before shows that lines were removed, added or moved. The line's own hash shows a change of
-//! the line itself, of the last one too, which no later line speaks of. Lines of older versions have the link only.
+//! The previous hash detects removed, added and moved lines. The own hash detects changes of the line itself, including
+//! the last one. Lines of older versions only have the previous hash.
 
 use std::io::{self, BufRead};
 
@@ -12,41 +12,41 @@ use sha2::{Digest, Sha256};
 use crate::debate::Recorded;
 use dialectic_base::encoding::hexadecimal;
 
-/// A line that is to be written.
+/// A line to write.
 pub(super) struct Sealed {
     /// The line with its line break.
     pub(super) bytes: Vec<u8>,
-    /// Its hash: what the next line names.
+    /// Its hash, which the next line repeats.
     pub(super) hash: String,
 }
 
-/// A line that was read and is as it was written.
+/// A verified line.
 pub(super) struct Checked {
     pub(super) recorded: Recorded,
-    /// Its hash: what the next line must name.
+    /// Its hash, which the next line must repeat.
     pub(super) hash: String,
 }
 
-/// What is wrong with a line.
+/// The fault of a line.
 #[derive(Debug)]
 pub enum LineFault {
-    /// Its own hash does not fit.
+    /// Its own hash does not match.
     Altered,
-    /// It ends neither with a hash of its own nor, as in older journals, with the link.
+    /// It has neither its own hash nor, as in older journals, the previous one.
     Unsealed,
-    /// It names another line than the one before it.
+    /// Its previous hash is not that of the previous line.
     Chain,
     /// It is not an event.
     NotAnEvent(serde_json::Error),
 }
 
 impl LineFault {
-    /// What is said of the line with that number.
+    /// The message about the line with that number.
     pub(super) fn in_words(&self, line: usize) -> String {
         let before = if line == 1 { "the beginning".to_owned() } else { format!("line {}", line - 1) };
         match self {
-            Self::Altered => "was changed: its hash does not fit".to_owned(),
-            Self::Unsealed => "was changed: its hash is not where it belongs".to_owned(),
+            Self::Altered => "was changed: its hash does not match".to_owned(),
+            Self::Unsealed => "was changed: its hash is in the wrong place".to_owned(),
             Self::Chain => format!("does not follow {before}: lines were changed, removed, added or moved"),
             Self::NotAnEvent(_) => "is not an event".to_owned(),
         }
@@ -70,12 +70,12 @@ const HEX_LENGTH: usize = 64;
 const OWN_HASH: &[u8] = b",\"hash\":\"";
 const END: &[u8] = b"\"}";
 
-/// The line of an event after the line with the hash `previous`, which is empty for the first.
+/// Builds the line of an event after the line with the hash `previous`, which is empty for the first.
 pub(super) fn seal(recorded: &Recorded, previous: &str) -> serde_json::Result<Sealed> {
     let mut bytes = serde_json::to_vec(&JournalLine { recorded, prev: previous })?;
-    // The object is closed after its own hash.
+    // Its own hash precedes the closing brace.
     bytes.pop();
-    // One pass over the event serves both hashes.
+    // One pass over the event computes both hashes.
     let mut hasher = Sha256::new_with_prefix(&bytes);
     let own = hex(hasher.clone());
     let rest = [OWN_HASH, own.as_bytes(), END].concat();
@@ -85,7 +85,7 @@ pub(super) fn seal(recorded: &Recorded, previous: &str) -> serde_json::Result<Se
     Ok(Sealed { bytes, hash: hex(hasher) })
 }
 
-/// Reads a line, given without its line break. `previous` is the hash of the line before.
+/// Verifies a line without its line break. `previous` is the hash of the previous line.
 pub(super) fn open(text: &[u8], previous: &str) -> Result<Checked, LineFault> {
     let own = own_hash(text);
     if let Some((content, hash)) = own
@@ -104,16 +104,16 @@ pub(super) fn open(text: &[u8], previous: &str) -> Result<Checked, LineFault> {
     Ok(Checked { recorded, hash: hex(Sha256::new_with_prefix(text)) })
 }
 
-/// The event of a line that is not checked against the line before.
+/// The event of a line, not compared with the previous one.
 pub(super) fn unchecked(text: &[u8]) -> serde_json::Result<Recorded> {
     serde_json::from_slice(text)
 }
 
-/// How many NULs are read after a line that a crash cut short: more than any file system leaves.
+/// The maximum NULs read after a cut line: more than any file system leaves.
 pub(super) const MOST_ZEROS: usize = 16 * 1024 * 1024;
 
-/// Adds to `line` what `reader` has up to a line break and with it, or up to the end. Returns how many bytes that is;
-/// nothing if [`MOST_ZEROS`] NULs in a row come before: no line holds one, and a file may have gigabytes.
+/// Appends to `line` everything up to and including a line break, or up to the end. Returns the number of bytes; `None`
+/// after [`MOST_ZEROS`] consecutive NULs, since no line contains one and a file may have gigabytes.
 pub(super) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<usize>> {
     let (mut read, mut zeros) = (0, 0);
     loop {
@@ -138,8 +138,8 @@ pub(super) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Re
     }
 }
 
-/// Whether the rest of a file, after its last line break, is a line that a crash cut short: the beginning of an
-/// object, perhaps with the zeros that some file systems leave. A whole object with anything after it is none.
+/// Whether the rest of a file after its last line break is a cut line: the beginning of an object, possibly with zeros
+/// that some file systems leave. A complete object followed by anything is not.
 pub(super) fn is_cut(rest: &[u8]) -> bool {
     let zeros = rest.iter().rev().take_while(|byte| **byte == 0).count();
     let written = rest.get(..rest.len() - zeros).unwrap_or_default();
@@ -152,14 +152,14 @@ pub(super) fn is_cut(rest: &[u8]) -> bool {
     }
 }
 
-/// What a line says its own hash is, and the part of it that the hash is of.
+/// A line's own hash, and the hashed part.
 fn own_hash(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let open = text.strip_suffix(END)?;
     let (head, hash) = open.split_at_checked(open.len().checked_sub(HEX_LENGTH)?)?;
     Some((head.strip_suffix(OWN_HASH)?, hash))
 }
 
-/// The hash of all that the hasher was given, in hexadecimal.
+/// The hasher's digest in hexadecimal.
 pub(super) fn hex(hasher: Sha256) -> String {
     hexadecimal(&hasher.finalize())
 }

@@ -1,7 +1,7 @@
-//! Debates on disk: the journal, the state file, finding and listing them.
+//! Debates on disk: the journal, the state file, look-up and listing.
 //!
-//! The journal is what counts; the state file is its fold, written for people and other programs. The format is
-//! documented in `docs/state-format.md`. Nothing here knows how a debate is run.
+//! The journal is authoritative; the state file is its fold, for people and other programs. `docs/state-format.md`
+//! documents the format. Nothing here knows how a debate runs.
 
 mod directory;
 mod handling;
@@ -28,21 +28,21 @@ pub use saved::{AccessMode, SavedDebate};
 pub use snapshot::{Readers, write_atomically};
 pub use verify::{Flaw, StateFileStatus, VerifiedRecord, verify};
 
-/// What to do about a file of a later version.
+/// Advice for a file of a later version.
 const TAKE_A_NEWER_VERSION: &str = "use a version of the program at least as new as the one that wrote it";
-/// What to do where the place that debates are kept in cannot be used.
+/// Advice if the debates directory cannot be used.
 const SEE_TO_THE_PLACE: &str = "debates are kept in `debates` below the working directory: make sure that it is a \
                                 writable directory with free space, or work in another one";
 
 /// Why a debate could not be saved or loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The debates directory cannot be made.
+    /// The debates directory cannot be created.
     #[error("cannot create the debates directory {path}")]
     Directory {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// The debates directory cannot be read.
@@ -50,7 +50,7 @@ pub enum StoreError {
     List {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// A file cannot be written.
@@ -58,7 +58,7 @@ pub enum StoreError {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// The journal.
@@ -73,12 +73,12 @@ pub enum StoreError {
         /// The debate.
         id: DebateId,
     },
-    /// A saved debate had a journal, which is not there any more.
+    /// A saved debate's journal is missing.
     #[error("the journal of the debate {id} is missing: there is no {path}")]
     JournalGone {
         /// The debate.
         id: DebateId,
-        /// Where it was.
+        /// Its path.
         path: PathBuf,
     },
     /// The events are not the record of a debate.
@@ -86,15 +86,15 @@ pub enum StoreError {
     Fold {
         /// The journal.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: FoldError,
     },
-    /// No debate of that name.
+    /// No debate has that name.
     #[error("there is no debate `{name}` in {directory}")]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Where.
+        /// The directory.
         directory: PathBuf,
     },
     /// An invalid path pattern.
@@ -102,29 +102,29 @@ pub enum StoreError {
     Pattern {
         /// As given.
         pattern: String,
-        /// Why.
+        /// The reason.
         source: glob::PatternError,
     },
-    /// A pattern that no file fits.
-    #[error("no debate fits the pattern `{pattern}`")]
+    /// A pattern without matches.
+    #[error("no debate matches the pattern `{pattern}`")]
     NoMatch {
         /// As given.
         pattern: String,
     },
-    /// A directory that a pattern leads into cannot be read.
-    #[error("cannot look for debates that fit the pattern `{pattern}`")]
+    /// A directory below a pattern cannot be read.
+    #[error("cannot search for debates that match the pattern `{pattern}`")]
     Search {
         /// As given.
         pattern: String,
-        /// Where and why.
+        /// The place and the reason.
         source: glob::GlobError,
     },
-    /// A debate that is kept somewhere else.
-    #[error("{path} is not in {directory}: only debates kept there can be removed")]
+    /// A debate in another directory.
+    #[error("{path} is not in {directory}: only debates there can be removed")]
     Elsewhere {
         /// Its state file.
         path: PathBuf,
-        /// Where debates are kept.
+        /// The debates directory.
         directory: PathBuf,
     },
     /// A file of a debate cannot be removed.
@@ -132,15 +132,15 @@ pub enum StoreError {
     Remove {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
-    /// Several debates of that prefix.
-    #[error("`{name}` fits several debates: {}", fits.join(", "))]
+    /// Several debates match.
+    #[error("`{name}` matches several debates: {}", fits.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Some of those that fit.
+        /// Some of the matches.
         fits: Vec<String>,
     },
 }

@@ -1,8 +1,7 @@
-//! State files as older versions and other programs wrote them, read for what they are worth.
+//! State files of older versions and other programs, read leniently.
 //!
-//! A state that does not read as it stands is put into today's form, field by field and as JSON, and then read once
-//! more. Meaningless values are dropped; other errors stay: only what is known to occur is mended. Today's own files
-//! never get here.
+//! An unreadable state is converted to the current form, field by field as JSON, and read again. Meaningless values are
+//! dropped; other errors remain: only known deviations are repaired. Current files never get here.
 
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use crate::protocol::{PROTOCOLS, upgrade_state};
 
 type Object = Map<String, Value>;
 
-/// Whole numbers in the metadata of contributions and summaries.
+/// Whole numbers in metadata.
 const COUNTS: &[&str] = &[
     "tokensUsed",
     "latencyMs",
@@ -26,13 +25,13 @@ const COUNTS: &[&str] = &[
     "afterChars",
 ];
 
-/// Texts there.
+/// Texts in metadata.
 const TEXTS: &[&str] = &["model", "servedModel", "provider", "method"];
 
 /// Lists of texts in a solution.
 const LISTS: &[&str] = &["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions"];
 
-/// Puts a state into today's form as far as it can be.
+/// Converts a state to the current form as far as possible.
 pub(super) fn mend(state: &mut Value) {
     drop_nulls(state);
     let Some(state) = state.as_object_mut() else { return };
@@ -70,7 +69,7 @@ pub(super) fn mend(state: &mut Value) {
     });
 }
 
-/// `null` says what an absent key says.
+/// `null` counts as absent.
 fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(entries) => {
@@ -82,7 +81,7 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// A status that nobody knows: the rest of the state tells whether there is an answer, or whether somebody waits.
+/// Replaces an unknown status by what the rest of the state implies.
 fn mend_status(state: &mut Object) {
     let Some(written) = state.get("status") else { return };
     let lower = written.as_str().unwrap_or_default().trim().to_lowercase();
@@ -122,7 +121,7 @@ fn mend_round(round: &mut Object, place: usize) {
     }
 }
 
-/// Who wrote something: by its id, else by its role, else by its place. A role that is missing is the id.
+/// The author of an entry: by id, else by role, else by index. The id replaces a missing role.
 fn mend_author(object: &mut Object, role: &str, place: usize) {
     mend_with(object, "agentId", text);
     mend_with(object, role, text);
@@ -163,7 +162,7 @@ fn mend_solution(solution: &mut Object) {
     solution.entry("description").or_insert(description);
 }
 
-/// Replaces a value by what `mended` makes of it, or leaves it out.
+/// Replaces a value by the result of `mended`, or removes it.
 fn mend_with(object: &mut Object, key: &str, mended: impl Fn(&Value) -> Option<Value>) {
     match object.get(key).map(mended) {
         Some(Some(value)) => drop(object.insert(key.to_owned(), value)),
@@ -172,8 +171,7 @@ fn mend_with(object: &mut Object, key: &str, mended: impl Fn(&Value) -> Option<V
     }
 }
 
-/// What can only be told once a state is read: the stages that it does not name are those of its protocol, and names of
-/// stages are known in every spelling.
+/// Completes a parsed state: adds its protocol's stages, and normalizes names of stages.
 pub(super) fn complete(debate: &mut Debate) {
     let is_old = debate.stages.is_empty();
     upgrade_state(debate);
@@ -188,7 +186,7 @@ pub(super) fn complete(debate: &mut Debate) {
     }
 }
 
-/// `clarification_input` and `ClarificationInput` are `clarification-input`; unknown to every protocol: nothing.
+/// `clarification_input` and `ClarificationInput` become `clarification-input`; `None` if no protocol knows it.
 fn stage(written: StageId) -> Option<StageId> {
     let mut name = String::new();
     for c in written.as_str().trim().chars() {
@@ -202,16 +200,16 @@ fn stage(written: StageId) -> Option<StageId> {
     stages.find(|stage| stage.info.id.as_str() == name).map(|stage| stage.info.id)
 }
 
-/// A number, also where it is written as a text.
+/// A number, possibly written as text.
 fn number(value: &Value) -> Option<Value> {
     let number = value.as_f64().or_else(|| value.as_str()?.trim().trim_end_matches('%').parse().ok());
     number.filter(|number| number.is_finite()).map(|number| json!(number))
 }
 
-/// A whole number of at least 0: measured ones have decimals.
+/// A nonnegative whole number; measurements may have decimals.
 fn count(value: &Value) -> Option<Value> {
     let number = number(value)?.as_f64()?.round();
-    // What is larger was never counted.
+    // Larger numbers are implausible.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a whole number in these bounds")]
     (0.0..=f64::from(u32::MAX)).contains(&number).then(|| json!(number as u32))
 }
@@ -224,7 +222,7 @@ fn text(value: &Value) -> Option<Value> {
     }
 }
 
-/// A time, also where it is written in milliseconds since 1970.
+/// A time, possibly in milliseconds since 1970.
 fn time(value: &Value) -> Option<Value> {
     let of_millis = || chrono::DateTime::from_timestamp_millis(value.as_i64()?).map(Timestamp::from);
     let time = serde_json::from_value(value.clone()).ok().or_else(of_millis)?;

@@ -1,4 +1,4 @@
-//! The record of a debate that runs: every event goes through here, into the journal first, then into the state.
+//! The record of a running debate: every event goes to the journal first, then to the state.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -10,27 +10,27 @@ use super::saver::{Saver, StateFile, read_mark, write_state};
 use super::snapshot::remove_leftovers;
 use super::{Directory, Entry, Journal, JournalContents, JournalError, StoreError, read_state};
 
-/// How often a new id is drawn before the directory is given up.
+/// The maximum number of new ids tried.
 const ID_ATTEMPTS: usize = 16;
 
-/// The record of a debate that runs. Its state always equals the fold of its journal.
+/// The record of a running debate. Its state always equals the fold of its journal.
 #[derive(Debug)]
 pub struct Record {
     journal: Journal,
     state_path: PathBuf,
     debate: Debate,
     seq: u64,
-    /// Started with the first save: a record can be opened outside of a runtime.
+    /// Started with the first save, since a record can be opened outside of a runtime.
     saver: Option<Saver>,
-    /// Whether its settings are lent for this run alone.
+    /// Whether its settings apply to this run only.
     has_lent_settings: bool,
 }
 
 impl Record {
-    /// Begins the record of a new debate under an id that no other has.
+    /// Begins the record of a new debate with a unique id.
     ///
     /// # Errors
-    /// When the directory or the journal cannot be written.
+    /// The directory or the journal cannot be written.
     pub fn begin(
         directory: &Directory,
         created: impl Fn(DebateId) -> Created,
@@ -53,7 +53,7 @@ impl Record {
         let event = Event::Created(Box::new(created(id)));
         let first = Arc::new(Recorded { seq: 1, at: Timestamp::now(), event });
         if let Err(error) = journal.append(&first) {
-            // An empty journal would be found as a debate that nobody can read.
+            // An empty journal would be listed as an unreadable debate.
             drop(std::fs::remove_file(journal.path()));
             return Err(error.into());
         }
@@ -62,15 +62,15 @@ impl Record {
         Ok((Self { journal, state_path, debate, seq: 1, saver: None, has_lent_settings: false }, first))
     }
 
-    /// Takes up the record of a saved debate. Returns its past events too, and whether a cut last line was dropped.
+    /// Opens the record of a saved debate. Returns its events, and whether a cut last line was dropped.
     ///
     /// # Errors
-    /// When it has no journal, runs in another process, or is damaged.
+    /// It has no journal, runs in another process, or is damaged.
     pub fn reopen(entry: &Entry) -> Result<(Self, JournalContents), StoreError> {
         let path = entry.journal.clone().unwrap_or_else(|| entry.state.with_extension("events.jsonl"));
         let known = read_mark(&entry.state).map_or(0, |mark| mark.events);
         let (journal, contents) = Journal::reopen(&path, known)?;
-        // The journal is locked now: nobody else replaces the state file.
+        // The journal is locked, so no other process replaces the state file.
         remove_leftovers(&entry.state);
         let debate =
             crate::debate::fold(&contents.events).map_err(|source| StoreError::Fold { path: path.clone(), source })?;
@@ -81,16 +81,16 @@ impl Record {
         ))
     }
 
-    /// Begins a journal for a debate of which older versions kept none: with what its state file says.
+    /// Creates a journal for an older debate from its state file.
     ///
     /// # Errors
-    /// When the state cannot be read, or the journal not be written.
+    /// The state cannot be read, or the journal cannot be written.
     pub fn import(entry: &Entry) -> Result<(Self, JournalContents), StoreError> {
         let path = entry.state.with_extension("events.jsonl");
         let event = Event::Imported { state: Box::new(read_state(&entry.state)?) };
         let mut journal = Journal::create(&path)?;
         if let Err(error) = journal.append(&Recorded { seq: 1, at: Timestamp::now(), event }) {
-            // An empty journal would be found as a debate that nobody can read.
+            // An empty journal would be listed as an unreadable debate.
             drop(std::fs::remove_file(journal.path()));
             return Err(error.into());
         }
@@ -98,7 +98,7 @@ impl Record {
         Self::reopen(&Entry { journal: Some(path), ..entry.clone() })
     }
 
-    /// Has a debate whose settings are not known go on with these, which are not saved.
+    /// Sets settings for a debate without known ones; they are not saved.
     pub fn lend_settings(&mut self, settings: Settings) {
         if self.debate.settings.is_none() {
             self.debate.settings = Some(settings);
@@ -109,8 +109,7 @@ impl Record {
     /// Appends an event to the journal, then applies it to the state.
     ///
     /// # Errors
-    /// When it cannot be written, or cannot follow what is there. When the journal is not where it was, the event is
-    /// in it all the same.
+    /// It cannot be written, or cannot follow the earlier events. If the journal was moved, the event is in it anyway.
     pub fn append(&mut self, event: Event) -> Result<Arc<Recorded>, StoreError> {
         let recorded = Arc::new(Recorded { seq: self.seq + 1, at: Timestamp::now(), event });
         self.journal.append(&recorded)?;
@@ -122,12 +121,12 @@ impl Record {
         Ok(recorded)
     }
 
-    /// The state as of the last event.
+    /// The state after the last event.
     pub fn debate(&self) -> &Debate {
         &self.debate
     }
 
-    /// Has the debate go on by the terms of this run, which are not saved.
+    /// Sets the terms of this run, which are not saved.
     pub fn set_terms(&mut self, settings: &Settings) {
         if let Some(saved) = &mut self.debate.settings {
             saved.elsewhere.clone_from(&settings.elsewhere);
@@ -135,12 +134,12 @@ impl Record {
         }
     }
 
-    /// How many events there are.
+    /// The number of events.
     pub fn events(&self) -> u64 {
         self.seq
     }
 
-    /// Where the journal is.
+    /// The path of the journal.
     pub fn journal_path(&self) -> &std::path::Path {
         self.journal.path()
     }
@@ -150,64 +149,62 @@ impl Record {
         Entry { state: self.state_path.clone(), journal: Some(self.journal.path().to_owned()) }
     }
 
-    /// Where the state file is.
+    /// The path of the state file.
     pub fn state_path(&self) -> &std::path::Path {
         &self.state_path
     }
 
-    /// Has the journal synced and the state file replaced in the background, so that calls can go on.
+    /// Syncs the journal and replaces the state file in the background.
     ///
     /// # Errors
-    /// When an earlier save failed.
+    /// An earlier save failed.
     pub fn checkpoint(&mut self) -> Result<(), StoreError> {
         let saved = self.saved();
         self.saver()?.save(saved)
     }
 
-    /// Replaces the state file by the fold of the journal, for a debate that is not run any more.
+    /// Replaces the state file by the fold of the journal, for a debate that is not running.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// It cannot be written.
     pub fn write_state(&self) -> Result<(), StoreError> {
         write_state(&self.state_path, &self.saved())
     }
 
-    /// [`Self::write_state`] once the journal is on disk, where it must be first.
+    /// Syncs the journal, then calls [`Self::write_state`].
     ///
     /// # Errors
-    /// When either cannot be written.
+    /// Either cannot be written.
     pub fn save(&self) -> Result<(), StoreError> {
         let synced = self.journal.sync_handle()?.sync_data();
         synced.map_err(|source| StoreError::Write { path: self.journal.path().to_owned(), source })?;
         self.write_state()
     }
 
-    /// Saves everything and returns when it is on disk.
+    /// Saves everything and waits until it is on disk.
     ///
     /// # Errors
-    /// When it cannot be saved.
+    /// It cannot be saved.
     pub async fn flush(&mut self) -> Result<(), StoreError> {
         let saved = self.saved();
         self.saver()?.flush(saved).await
     }
 
-    /// Keeps as much as can be kept when something could not be saved: a journal that was removed is put back, and the
-    /// state is saved as of the last event that was written. Returns when nothing is being written any more. What fails
-    /// here too is not told: the first error says more.
+    /// Saves as much as possible after a failure: restores a removed journal, and saves the state after the last
+    /// written event. Waits for all writes. Further failures are not reported, since the first one is more useful.
     pub async fn salvage(&mut self) {
         drop(self.journal.restore());
         drop(self.flush().await);
     }
 
-    /// Removes the files of a debate that was never run.
+    /// Removes the files of a debate that never ran.
     pub fn discard(self) {
-        // One that stays is seen in the list.
+        // A remaining file appears in the list.
         drop(std::fs::remove_file(&self.state_path));
         drop(std::fs::remove_file(self.journal.path()));
     }
 
-    /// Removes the files of a debate that was run, once nothing is being written any more, and says whether they are
-    /// gone.
+    /// Removes the files of a debate after all writes, and returns whether they are gone.
     pub fn remove(&mut self) -> bool {
         let is_gone = |path: &std::path::Path| {
             let removed = std::fs::remove_file(path);

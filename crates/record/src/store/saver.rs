@@ -1,7 +1,7 @@
-//! Saves in the background, one after the other, so that calls need not wait for the disk.
+//! Saves in the background, one at a time, so that calls do not wait for the disk.
 //!
-//! Of states that come within a second only the newest is written: the cost of saving does not grow with the number of
-//! node transitions. The journal holds every event in any case.
+//! Of several states within a second only the newest is written, so that the cost of saving does not grow with the
+//! number of transitions. The journal holds every event anyway.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -20,14 +20,14 @@ use crate::debate::{Debate, DebateFile};
 use super::regular::open_regular;
 use super::{JournalMark, Readers, StoreError, write_atomically};
 
-/// What stands before the mark in a state file, and how many bytes from the end it stands at most.
+/// The text before the mark in a state file, and its maximum distance from the end in bytes.
 const MARK_KEY: &[u8] = b"\n  \"journal\": ";
 const MARK_BYTES: u64 = 256;
 
-/// From the beginning of one save to that of the next, unless somebody waits for it.
+/// The interval between saves, unless a caller waits.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// What a state file holds: the state, and how far the journal went that it is the fold of.
+/// The contents of a state file: the state, and the extent of the journal that it folds.
 #[derive(Debug)]
 pub(super) struct StateFile {
     pub(super) debate: Debate,
@@ -60,23 +60,23 @@ impl Saver {
         Self { orders, failure, state_path, _thread: thread }
     }
 
-    /// Has `state` saved soon.
+    /// Saves `state` soon.
     ///
     /// # Errors
-    /// When an earlier save failed.
+    /// An earlier save failed.
     pub(super) fn save(&self, state: StateFile) -> Result<(), StoreError> {
         if let Some(failed) = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(failed);
         }
-        // The thread ends only when this value is gone.
+        // The thread ends only after this value.
         drop(self.orders.send(Order { state, done: None }));
         Ok(())
     }
 
-    /// Saves `state` and returns when it is on disk. An earlier failure is made good by this: nothing is lost.
+    /// Saves `state` and waits until it is on disk. Success makes up for an earlier failure.
     ///
     /// # Errors
-    /// When it cannot be saved.
+    /// It cannot be saved.
     pub(super) async fn flush(&self, state: StateFile) -> Result<(), StoreError> {
         let (done, saved) = oneshot::channel();
         drop(self.orders.send(Order { state, done: Some(done) }));
@@ -91,17 +91,17 @@ fn work(orders: &Receiver<Order>, journal: &File, path: &Path, failure: &Mutex<O
     let mut next = Instant::now();
     while let Ok(mut newest) = orders.recv() {
         while newest.done.is_none() {
-            // When the sender hangs up, the last state is to be saved at once.
+            // When the sender is dropped, the last state is saved at once.
             let Ok(newer) = orders.recv_timeout(next.saturating_duration_since(Instant::now())) else { break };
             newest = newer;
         }
         next = Instant::now() + INTERVAL;
         let saved = save(journal, path, &newest.state);
         match newest.done {
-            // Nobody waiting for the answer is no reason to stop.
+            // The caller may have stopped waiting.
             Some(done) => {
                 if saved.is_ok() {
-                    // What failed before is made good: nothing is missing on disk.
+                    // Success makes up for an earlier failure.
                     *failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 }
                 drop(done.send(saved));
@@ -120,7 +120,7 @@ fn save(journal: &File, path: &Path, state: &StateFile) -> Result<(), StoreError
     write_state(path, state)
 }
 
-/// How far the journal went when the state file was saved; nothing where the file does not say or is not there.
+/// The journal's extent when the state file was saved; `None` if the file is missing or does not say.
 pub(super) fn read_mark(path: &Path) -> Option<JournalMark> {
     #[derive(Deserialize)]
     struct Marked {
@@ -134,14 +134,14 @@ pub(super) fn read_mark(path: &Path) -> Option<JournalMark> {
     mark_at_end(path).or_else(whole)
 }
 
-/// The mark at the end of a state file, where this program writes it; the rest, which may be long, is not read.
+/// The mark at the end of a state file of this program, without reading the rest.
 fn mark_at_end(path: &Path) -> Option<JournalMark> {
     let mut file = open_regular(path).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(MARK_BYTES))).ok()?;
     let mut end = Vec::new();
     file.read_to_end(&mut end).ok()?;
-    // No text in JSON holds a line break, so this is a key of the whole.
+    // JSON strings contain no line breaks, so this is a top-level key.
     let start = memmem::rfind(&end, MARK_KEY)? + MARK_KEY.len();
     serde_json::from_slice(end[start..].trim_ascii_end().strip_suffix(b"}")?).ok()
 }

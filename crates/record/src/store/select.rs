@@ -1,15 +1,16 @@
-//! Several debates by several names.
+//! Selects several debates by several names.
 
 use std::path::Path;
 
 use super::{Directory, Entry, StoreError};
 
 impl Directory {
-    /// The debates that `names` mean, each once, in the order of the names. A name is what [`Directory::find`] takes,
-    /// or a pattern for paths (`*`, `?`, `[...]`), whose matches come sorted.
+    /// The debates that match `names`, each once, in the order of the names. A name is one for [`Directory::find`], or
+    /// a
+    /// pattern of paths (`*`, `?`, `[...]`), whose matches are sorted.
     ///
     /// # Errors
-    /// When a name means none or several, or nothing fits a pattern.
+    /// A name matches none or several, or a pattern matches nothing.
     pub fn select<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<Vec<Entry>, StoreError> {
         let mut selected: Vec<Entry> = Vec::new();
         for name in names {
@@ -24,18 +25,18 @@ impl Directory {
     }
 }
 
-/// Whether two paths, such as `x.json` and `./x.json`, lead to one file.
+/// Whether two paths, such as `x.json` and `./x.json`, lead to the same file.
 fn is_same(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     one == other || real(one) == real(other)
 }
 
-/// A file whose name has such characters in it is meant as that file.
+/// Whether a name is a pattern; an existing file with such characters is not.
 fn is_pattern(name: &str) -> bool {
     name.contains(['*', '?', '[']) && !Path::new(name).exists()
 }
 
-/// Directories are left out: a pattern such as `debates/*` is not meant to name them.
+/// The matching debates, without directories, which patterns such as `debates/*` do not intend.
 fn matching(pattern: &str) -> Result<Vec<Entry>, StoreError> {
     let named = || pattern.to_owned();
     let paths = glob::glob(pattern).map_err(|source| StoreError::Pattern { pattern: named(), source })?;

@@ -1,24 +1,24 @@
-//! Files that are replaced as a whole or not at all.
+//! Atomic replacement of files.
 
 use std::io::Write;
 use std::path::Path;
 
 use super::StoreError;
 
-/// Who can read a file that was not there before.
+/// The readers of a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readers {
-    /// Its owner alone.
+    /// Only its owner.
     Owner,
-    /// Everybody whom the user's umask allows.
+    /// Everybody allowed by the user's umask.
     All,
 }
 
-/// Replaces the file at `path` by what `write` writes: a temporary file beside it, synced to disk, then renamed. The
-/// mode of the file that is replaced stays, and its owner where we may give files away; `readers` is for a new one.
+/// Replaces the file at `path` by the output of `write`: a synced temporary file that is renamed. Keeps the mode of the
+/// replaced file, and its owner if permitted; `readers` applies to a new one.
 ///
 /// # Errors
-/// When any step fails; the file is then as it was.
+/// A step fails; the file is then unchanged.
 pub fn write_atomically(
     path: &Path,
     readers: Readers,
@@ -50,7 +50,7 @@ pub fn write_atomically(
     Ok(())
 }
 
-/// Only a superuser may do this, and only there it matters: others replace files of their own.
+/// Only a superuser may do this, and only then is it needed: others replace their own files.
 #[cfg(unix)]
 fn give_to_owner_of(replaced: &std::fs::Metadata, file: &std::fs::File) {
     use std::os::unix::fs::{MetadataExt, fchown};
@@ -62,13 +62,13 @@ fn give_to_owner_of(replaced: &std::fs::Metadata, file: &std::fs::File) {
 
 const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// Temporary files bear the name of the file they are for, so that those of a killed process can be told.
+/// Temporary files contain the name of their target, so that leftovers of a killed process can be identified.
 fn temporary_prefix(path: &Path) -> String {
     format!(".{}-", path.file_name().unwrap_or_default().to_string_lossy())
 }
 
-/// Removes what a process that was killed while it replaced the file at `path` left beside it. To be called only by
-/// who alone may write that file.
+/// Removes leftovers of a process that was killed while it replaced the file at `path`. The caller must be the only
+/// writer.
 pub(super) fn remove_leftovers(path: &Path) {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let prefix = temporary_prefix(path);
@@ -76,7 +76,7 @@ pub(super) fn remove_leftovers(path: &Path) {
         let name = file.file_name();
         let name = name.to_string_lossy();
         if name.starts_with(&prefix) && name.ends_with(TEMPORARY_SUFFIX) {
-            // One that stays is no harm.
+            // A remaining file is harmless.
             drop(std::fs::remove_file(file.path()));
         }
     }

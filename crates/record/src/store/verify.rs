@@ -1,4 +1,4 @@
-//! Whether a debate's files are what they were: the journal as it was written, the state file its fold.
+//! Verifies a debate's files: the journal's hashes, and the state file as its fold.
 
 use std::fs::TryLockError;
 use std::path::Path;
@@ -12,43 +12,42 @@ use super::directory::{parse_state, read_bytes};
 use super::journal::{open_journal, scan};
 use super::{Entry, JournalError, JournalMark, StateFileError, StoreError};
 
-/// What was found of a debate's files.
+/// The result of a verification.
 #[derive(Debug)]
 pub struct VerifiedRecord {
-    /// The events before the first flaw of the journal; all of them when it has none.
+    /// The number of events before the journal's first flaw.
     pub events: usize,
-    /// Set when another process runs the debate right now: then a state file behind its journal is as it should be.
+    /// Set when another process runs the debate: an older state file is then normal.
     pub running: bool,
-    /// Set when the last line was cut short, as a crash does; it is no part of the record.
+    /// Set when a crash cut the last line, which does not belong to the record.
     pub cut_short: bool,
-    /// Set when the journal begins with what a state file of an older version said: of what came before there is no
-    /// record.
+    /// Set when the journal begins with the state file of an older version: earlier events are unknown.
     pub imported: bool,
-    /// What the state file is to the journal.
+    /// The relation of the state file to the journal.
     pub state: StateFileStatus,
-    /// Everything that is not as it should be; empty when the record is whole.
+    /// All flaws; empty for a valid record.
     pub flaws: Vec<Flaw>,
 }
 
-/// What a state file is to its journal.
+/// The relation of a state file to its journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateFileStatus {
     /// The fold of all events.
     Current,
-    /// The fold of the first so many events, as it is while a debate runs and after a kill.
+    /// The fold of the first events, as while a debate runs and after a crash.
     Behind {
-        /// How many.
+        /// The number of these events.
         events: usize,
     },
-    /// It is not there.
+    /// It does not exist.
     Missing,
-    /// The fold of no part of the journal.
+    /// Not a fold of any part of the journal.
     Differs,
-    /// Not known: the state or the journal cannot be read.
+    /// Unknown: the state or the journal cannot be read.
     Unknown,
 }
 
-/// Something that is not as it should be.
+/// A flaw of a record.
 #[derive(Debug, thiserror::Error)]
 pub enum Flaw {
     /// The journal is damaged.
@@ -63,60 +62,60 @@ pub enum Flaw {
     /// The state file cannot be read.
     #[error("{}", with_causes(.0))]
     State(StateFileError),
-    /// The journal is shorter than when the state was saved.
+    /// The journal is shorter than at the last save.
     #[error(
         "the end of the journal is missing: the state file was saved after event {saved}, but the last one is {last}"
     )]
     EndMissing {
-        /// How many events there were.
+        /// The number of events at the last save.
         saved: u64,
-        /// How many there are.
+        /// The current number.
         last: usize,
     },
-    /// The journal is another one than when the state was saved.
-    #[error("line {line} of the journal is not the one that the state file was saved after")]
+    /// The journal is not the one of the last save.
+    #[error("the state file was not saved after line {line} of this journal")]
     OtherJournal {
-        /// Counted from 1.
+        /// Numbered from 1.
         line: u64,
     },
     /// The state is not the fold.
     #[error("the state file does not match the journal: they first differ at {key}")]
     StateDiffers {
-        /// Where.
+        /// The first difference.
         key: KeyPath,
     },
 }
 
-/// A flaw is told in one line.
+/// A flaw with its causes on one line.
 fn with_causes(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 impl VerifiedRecord {
-    /// Whether nothing is wrong.
+    /// Whether there are no flaws.
     pub fn is_whole(&self) -> bool {
         self.flaws.is_empty()
     }
 }
 
-/// A state file as it was read.
+/// A parsed state file.
 struct ReadState {
     debate: Debate,
-    /// As it is written, without the mark.
+    /// Its content without the mark.
     value: Value,
     mark: Option<JournalMark>,
 }
 
-/// Checks the files of a debate that has a journal; changes nothing.
+/// Verifies the files of a debate with a journal; changes nothing.
 ///
 /// # Errors
-/// When the journal cannot be read at all. Everything else that is wrong is among the flaws.
+/// The journal cannot be read. All other problems are flaws.
 pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreError> {
-    // The state first: a debate that runs is ahead of it then, never behind.
+    // The state first: a running debate's journal is then ahead of it.
     let saved = read_saved(&entry.state);
     let file = open_journal(journal)?;
     let running = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
-    // Nobody is to be kept from resuming the debate. Where this fails, the end of the reading does it.
+    // The debate must stay resumable. If this fails, dropping the file unlocks it.
     drop(file.unlock());
     let (contents, damage) = scan(&file, journal)?;
     let mut found = VerifiedRecord {
@@ -133,7 +132,7 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
         Ok(saved) => Some(saved),
         Err(error) if error.is_missing() => {
             found.state = StateFileStatus::Missing;
-            // Killed before its first save, a debate has none yet; one that ended by itself had saved it.
+            // A debate killed before its first save has no state file; one that ended has saved it.
             let of_run =
                 contents.events.iter().map(|recorded| &recorded.event).rfind(|event| !event.is_about_the_record());
             let ended = of_run.is_some_and(ends_a_run);
@@ -158,10 +157,10 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
     Ok(found)
 }
 
-/// The key of a model's usage that counts calls which did not say how many tokens they took.
+/// The key for calls with unknown tokens in a model's usage.
 const SILENT_CALLS: &str = "silentCalls";
 
-/// Whether the state is saved after this event and nothing else is recorded then.
+/// Whether the state is saved after this event, with nothing recorded after it.
 fn ends_a_run(event: &Event) -> bool {
     matches!(event, Event::Completed { .. } | Event::Failed { .. } | Event::Paused | Event::Suspended { .. })
 }
@@ -172,20 +171,20 @@ fn read_saved(path: &Path) -> Result<ReadState, StateFileError> {
     let mut value: Value = serde_json::from_slice(&bytes)
         .map_err(|source| StateFileError::Unreadable { path: path.to_owned(), source: source.into() })?;
     let mark = value.as_object_mut().and_then(|fields| fields.remove("journal"));
-    // A mark that cannot be read counts as one that fits nothing.
+    // An unreadable mark matches nothing.
     let mark = mark.map(|mark| serde_json::from_value(mark).unwrap_or_default());
     Ok(ReadState { debate, value, mark })
 }
 
-/// The fold of the events that a state was saved after, and their number.
+/// The fold of the events before a save, and their number.
 struct Folded {
     debate: Debate,
     events: usize,
     of: usize,
 }
 
-/// Folds the events that the state covers: up to its mark; without a mark, up to the event at which the fold equals the
-/// state; else all of them.
+/// Folds the events that the state covers: up to its mark; without a mark, up to the event where the fold equals the
+/// state; else all.
 fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<Folded, FoldError> {
     let marked = saved.and_then(|saved| saved.mark.as_ref()).map(|mark| mark.events);
     let mut known: Option<Folded> = None;
@@ -236,13 +235,13 @@ fn compare(saved: &ReadState, folded: &Folded, hashes: &[String], flaws: &mut Ve
     }
 }
 
-/// The key of a point's number in the ledger of a state.
+/// The key of a point's number in a state's ledger.
 const NUMBER: &str = "number";
 
-/// Settings of the check, which records of builds without one lack.
+/// Settings that older records lack.
 const CHECK: [&str; 2] = ["check", "quick"];
 
-/// Takes out of a fold what builds before did not count, where a saved state is without it.
+/// Removes values from a fold that older builds did not count, if the saved state lacks them.
 fn leave_out_uncounted(fold: &mut Value, saved: &Value) {
     let models = fold.get_mut("usage").and_then(Value::as_object_mut).into_iter().flatten();
     for (model, usage) in models {
@@ -265,7 +264,7 @@ fn leave_out_uncounted(fold: &mut Value, saved: &Value) {
     }
 }
 
-/// Where two values first differ, in the order of the keys.
+/// The first difference between two values, in the order of the keys.
 fn first_difference(one: &Value, other: &Value, at: &KeyPath) -> Option<KeyPath> {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {

@@ -1,4 +1,4 @@
-//! Blocks on a terminal.
+//! Blocks for a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -19,26 +19,26 @@ use super::markdown::rendered_after;
 use super::table::{Cell, Table, TableColumn};
 use super::wrap::{StyledSpan, wrap};
 
-/// Narrower than this, text falls to pieces: the terminal may wrap such lines itself.
+/// The minimum width for wrapping; the terminal wraps narrower text itself.
 const NARROWEST: usize = 30;
-/// Before what belongs to the line above it.
+/// The indentation of lines that belong to the one above.
 const INDENT: usize = 2;
-/// A table of more columns is told row by row, also where it would fit.
+/// Tables with more columns are shown row by row, even if they fit.
 const COLUMNS: usize = 6;
-/// Words of a table that are longer may be broken.
+/// Longer words in tables may be broken.
 const LONGEST: usize = 20;
 
-/// How a text is laid out.
+/// The layout of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Columns of the terminal. Absent: lines are not broken.
+    /// The width of the terminal in columns. `None`: lines are not broken.
     pub width: Option<usize>,
-    /// Whether there are colours.
+    /// Whether to use colours.
     pub color: bool,
 }
 
-/// The points of a debate, by whose text they are against, the open and grave ones first, and what the authors did
-/// about them. Nothing in it steers a terminal but its own colours.
+/// The points of a debate by criticised text, open and grave ones first, and the authors' reactions. Contains no escape
+/// codes except its own colours.
 pub fn objections(shown: &Shown, view: &View<'_>, layout: Layout) -> String {
     let blocks = [
         subject::counts(view.debate, shown),
@@ -57,7 +57,7 @@ pub(super) fn written(blocks: &[Block<'_>], view: &View<'_>, layout: Layout) -> 
     page.text
 }
 
-/// A text as it grows.
+/// The text being written.
 struct TerminalPage<'v> {
     text: String,
     layout: Layout,
@@ -127,7 +127,7 @@ impl TerminalPage<'_> {
         }
     }
 
-    /// A table; where there is no room for its columns, a paragraph for each row.
+    /// Writes a table, or a paragraph per row if its columns do not fit.
     fn table(&mut self, table: &TableBlock<'_>, indent: usize) {
         let kept: Vec<usize> =
             (0..table.columns.len()).filter(|place| table.columns[*place].audience != Audience::Programs).collect();
@@ -159,7 +159,7 @@ impl TerminalPage<'_> {
         }
     }
 
-    /// A text of a model, as Markdown, after a label.
+    /// Writes a model's Markdown after a label.
     fn prose(&mut self, label: Vec<StyledSpan>, text: &str, indent: usize) {
         let lines = rendered_after(label, text, self.room(indent + INDENT), self.layout.color);
         self.lines(lines, indent, INDENT);
@@ -170,7 +170,7 @@ impl TerminalPage<'_> {
         self.lines(lines, indent, hanging);
     }
 
-    /// Appends lines, all but the first set in further.
+    /// Appends lines, indenting all but the first.
     fn lines(&mut self, lines: impl IntoIterator<Item = impl AsRef<str>>, indent: usize, hanging: usize) {
         for (place, line) in lines.into_iter().enumerate() {
             let line = line.as_ref();
@@ -180,7 +180,7 @@ impl TerminalPage<'_> {
         }
     }
 
-    /// Columns that are left after an indentation.
+    /// The columns left after an indentation.
     fn room(&self, indent: usize) -> usize {
         self.layout.width.map_or(usize::MAX, |width| width.max(NARROWEST).saturating_sub(indent))
     }
@@ -234,7 +234,7 @@ mod tests {
         The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2
         unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted
         without a word on what was changed. 1 is only claimed: nobody but the author
-        says that the text was changed. 5 were never rechecked: no critic spoke of them
+        says that the text was changed. 5 were never rechecked: no critic mentioned them
         again. Of those that the judge had to rule on, 1 was upheld and met by the
         solution, 2 were upheld and not met.
 
@@ -333,7 +333,7 @@ mod tests {
             assert!(text.lines().all(|line| measure_text_width(line) <= width && line == line.trim_end()), "{text}");
             assert_eq!(letters(&text), letters(&whole), "at {width}");
         }
-        // Narrower than anybody's terminal it may be wider, but it does not fall to pieces.
+        // Below the minimum width it may exceed the terminal, but stays readable.
         assert_eq!(shown(&debate, Some(1)), shown(&debate, Some(30)));
     }
 

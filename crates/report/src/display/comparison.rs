@@ -1,4 +1,4 @@
-//! Two texts side by side as lines of a terminal: lines of the first, lines of the second, and a little common context.
+//! Compares two texts line by line, with a little context, for a terminal.
 
 use anstyle::{AnsiColor, Style};
 use console::measure_text_width;
@@ -9,13 +9,12 @@ use crate::report::{Line, Side, excerpt};
 
 use super::blocks::Layout;
 
-/// Unchanged lines shown around each change.
+/// The unchanged lines shown around each change.
 const AROUND: usize = 2;
-/// Narrower than this, text falls to pieces: the terminal may wrap such lines itself.
+/// The minimum width for wrapping; the terminal wraps narrower text itself.
 const NARROWEST: usize = 30;
 
-/// The changed lines with their context; the rest is left out, which shows as `…`. Nothing in them steers a terminal
-/// but our own colours.
+/// The changed lines with context; `…` replaces the rest. Contains no escape codes except its own colours.
 pub fn compared(lines: &[Line], layout: Layout) -> String {
     let mut text = String::new();
     for line in excerpt(lines, AROUND) {
@@ -27,7 +26,7 @@ pub fn compared(lines: &[Line], layout: Layout) -> String {
     text
 }
 
-/// Appends a line, broken between words, with its mark before each piece of it.
+/// Appends a line, wrapped between words, with its mark on each piece.
 fn push(text: &mut String, line: &Line, layout: Layout) {
     let style = match line.side {
         Side::First => AnsiColor::Red.on_default(),
@@ -58,7 +57,7 @@ fn push(text: &mut String, line: &Line, layout: Layout) {
     text.push('\n');
 }
 
-/// The words of a text, each with the blanks after it.
+/// The words of a text, each with its trailing blanks.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(' ')
 }

@@ -1,4 +1,4 @@
-//! The thread that writes the event stream for programs.
+//! The thread that writes the event stream.
 
 use std::io;
 use std::thread;
@@ -15,23 +15,23 @@ use super::view::Messages;
 pub enum StreamEnd {
     /// All of it was written.
     Complete,
-    /// Something is missing: the user has been told.
+    /// Something is missing, and the user was told.
     Incomplete,
-    /// The reader of standard output has gone; there is nothing to complain about.
+    /// The reader of standard output has closed it, which is no error.
     ReaderGone,
 }
 
-/// An event stream that is being written. It ends with the signals, or when nobody reads standard output any more.
+/// An event stream being written. It ends with the signals, or when standard output is closed.
 #[derive(Debug)]
 pub struct EventStream {
     end: watch::Receiver<Option<StreamEnd>>,
 }
 
 impl EventStream {
-    /// Writes what `follower` is told to `sink`, on a thread of its own. What goes wrong is told through `messages`.
+    /// Writes the items of `follower` to `sink` on a separate thread. Errors go to `messages`.
     ///
     /// # Errors
-    /// When the system refuses a thread.
+    /// The system cannot start a thread.
     pub fn start(follower: Follower, sink: EventSink, messages: Messages) -> io::Result<Self> {
         let (ended, end) = watch::channel(None);
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
@@ -42,14 +42,14 @@ impl EventStream {
         Ok(Self { end })
     }
 
-    /// Waits until the reader of standard output has gone. Does not come back when the stream ends otherwise.
+    /// Waits until the reader has closed standard output. Never resolves if the stream ends otherwise.
     pub async fn reader_gone(&mut self) {
         if self.end.wait_for(|end| *end == Some(StreamEnd::ReaderGone)).await.is_err() {
             std::future::pending::<()>().await;
         }
     }
 
-    /// Waits until the stream has ended, which may be never: its reader decides.
+    /// Waits until the stream has ended. A stalled reader may delay this forever.
     pub async fn ended(&mut self) -> StreamEnd {
         let end = self.end.wait_for(Option::is_some).await;
         end.ok().and_then(|end| *end).unwrap_or(StreamEnd::Incomplete)
@@ -89,7 +89,7 @@ mod tests {
     use dialectic_record::debate::{Event, Recorded, Signal, Timestamp};
     use dialectic_record::signals::{EventLog, Signals, Words};
 
-    /// A journal in memory, to which events are only ever added.
+    /// An append-only journal in memory.
     #[derive(Clone, Default)]
     struct Journal(Arc<Mutex<Vec<Recorded>>>);
 
@@ -103,7 +103,7 @@ mod tests {
         }
     }
 
-    /// Takes a line only when it is allowed to.
+    /// A sink that accepts a line only when permitted.
     struct Stopped {
         may_go_on: Receiver<()>,
         lines: Sender<String>,
@@ -154,7 +154,7 @@ mod tests {
     #[tokio::test]
     async fn a_reader_that_stops_misses_words_and_no_event() {
         let (signals, journal) = (Signals::new(panel()), Journal::default());
-        // What an earlier run recorded is not published and not read again.
+        // Events of an earlier run are neither published nor read again.
         for round in 1..=2 {
             let event = Recorded { seq: round, at: Timestamp::now(), event: Event::Resumed };
             journal.0.lock().unwrap().push(event);
@@ -164,7 +164,7 @@ mod tests {
         let sink = EventSink::new("memory".to_owned(), Box::new(Stopped { may_go_on, lines }));
         let mut stream = EventStream::start(follower(&signals, &journal, 2), sink, messages(&signals)).unwrap();
         record(&signals, &journal, 1);
-        // The thread waits with its first line; none of this waits for it.
+        // The thread blocks on its first line, but nothing else does.
         for round in 2..=20_000 {
             if round % 10 == 0 {
                 record(&signals, &journal, round);
@@ -198,7 +198,7 @@ mod tests {
             (stream, signals)
         };
         let (mut gone, signals) = ends(EventSink::of_stdout(Box::new(Failing(io::ErrorKind::BrokenPipe))));
-        // While the debate still runs.
+        // The debate is still running.
         gone.reader_gone().await;
         drop(signals);
         let full = EventSink::new("events.ndjson".to_owned(), Box::new(Failing(io::ErrorKind::StorageFull)));

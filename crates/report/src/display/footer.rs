@@ -1,4 +1,4 @@
-//! The last line of a debate on a terminal: how it went, and what it took.
+//! The last line of a debate on a terminal: its outcome and its cost.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -16,9 +16,9 @@ const FULL: Style = AnsiColor::Green.on_default().bold();
 const LESS: Style = AnsiColor::Yellow.on_default().bold();
 const QUIET: Style = Style::new().dimmed();
 
-/// Before what stands below the first line.
+/// The indentation below the first line.
 const INDENT: &str = "  ";
-/// Rows that the reason takes, roughly.
+/// The approximate rows of the reason.
 const REASON_ROWS: usize = 2;
 
 /// A debate that has ended with an answer.
@@ -26,14 +26,14 @@ const REASON_ROWS: usize = 2;
 pub struct Ended<'a> {
     /// The debate.
     pub debate: &'a Debate,
-    /// How long its run took.
+    /// The duration of its run.
     pub took: Duration,
-    /// Whether no model was called: nothing was paid, and nobody is sure of anything.
+    /// Whether no model was called: nothing was paid, and there is no confidence.
     pub is_offline: bool,
 }
 
-/// `✓ full · 3 rounds · 38 calls · 0:43 · $0.21 · confidence 82 %`, with colours and in lines of at
-/// most so many columns; below it the first of the reasons that kept the debate from being full.
+/// `✓ full · 3 rounds · 38 calls · 0:43 · $0.21 · confidence 82 %`, coloured and wrapped; followed by the first reason
+/// why it was not full, if any.
 pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> String {
     let outcome = debate.outcome.as_ref();
     let kind = outcome.map_or(OutcomeKind::Full, |outcome| outcome.kind);

@@ -1,4 +1,4 @@
-//! What a debate would take, as people read it.
+//! The forecast of a debate for people.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,19 +11,18 @@ use dialectic_record::debate::{Forecast, Made, PlannedCall, Purchase, Span, Stag
 use super::table::{ColumnFit, table};
 use super::told::rows;
 
-/// The widest that an id or a model is shown.
+/// The maximum width of an id or a model.
 const NAME_WIDTH: usize = 48;
-/// The least for who is called and about whom.
+/// The minimum width of the agent and target.
 const WHO_WIDTH: usize = 22;
-/// The widest that a stage is shown.
+/// The maximum width of a stage.
 const STAGE_WIDTH: usize = 24;
 
-/// A forecast as text: each call with its tokens and cost, the sums by model, and what the figures assume. `stages` are
-/// those of the debate's protocol; `width` is that of the screen, if there is one: where there is no room, models and
-/// tokens are left out first.
+/// A forecast as text: each call with tokens and cost, the sums by model, and the assumptions. `stages` are those of
+/// the protocol; `width` is that of the screen, if any: models and tokens are omitted first.
 pub fn forecast(forecast: &Forecast, stages: &[StageInfo], width: Option<usize>) -> String {
     let broken = |first: &str, text: &str| lines(width, first, text);
-    let mut text = broken("", "The calls that this debate would make. Nothing was called.");
+    let mut text = broken("", "The calls of this debate. Nothing was called.");
     let mut part = None;
     let mut cells = Vec::new();
     let flush = |text: &mut String, cells: &mut Vec<[String; 6]>| {
@@ -38,7 +37,7 @@ pub fn forecast(forecast: &Forecast, stages: &[StageInfo], width: Option<usize>)
         text.push_str(&table(width, 2, columns, cells));
         cells.clear();
     };
-    // Writing to a String cannot fail.
+    // Writing to a string cannot fail.
     for call in &forecast.calls {
         let its = ForecastPart::of(call, stages);
         if part != Some(its) {
@@ -54,8 +53,8 @@ pub fn forecast(forecast: &Forecast, stages: &[StageInfo], width: Option<usize>)
     text.push('\n');
     text.push_str(&broken(
         "",
-        "Within a round a call starts as soon as the texts that it is shown are there; everything else waits for the \
-         stage before it.",
+        "Within a round a call starts as soon as its input texts are complete; otherwise it waits for the \
+             previous stage.",
     ));
     text.push_str("\nAssumed\n");
     for assumption in &forecast.assumptions {
@@ -64,19 +63,19 @@ pub fn forecast(forecast: &Forecast, stages: &[StageInfo], width: Option<usize>)
     text
 }
 
-/// A paragraph after `first`, broken to the width of the screen if there is one.
+/// A paragraph after `first`, wrapped to the width of the screen, if any.
 fn lines(width: Option<usize>, first: &str, text: &str) -> String {
     let lines = width.map_or_else(|| vec![format!("{first}{text}")], |width| rows(first, text, width));
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// What a debate takes, in a line: `38 calls, likely $0.08, at most $0.28`. `limit` is the cost limit, if there is
-/// one; `tools` says whether an agent may call some, which no figure counts.
+/// The calls and cost of a debate on one line: `38 calls, likely $0.08, at most $0.28`. `limit` is the cost limit, if
+/// any; `tools` tells whether agents may call tools, which no figure includes.
 pub fn price_tag(forecast: &Forecast, limit: Option<Usd>, tools: bool) -> String {
     let Span { low, high } = forecast.count();
     let calls = counted(high as u64, "call");
     let calls = if low == high { calls } else { format!("{low} to {calls}") };
-    // What a limit is held against counts second chances, too.
+    // Limits also count repeated requests.
     let of_cost = forecast.purchase.as_ref().filter(|purchase| purchase.limit.usd.is_some());
     let of_limit = of_cost.map(|purchase| (purchase.likely_all, purchase.all_rounds.usd));
     let Some((likely, most)) = of_limit.or_else(|| forecast.likely().zip(forecast.most())) else {
@@ -97,7 +96,7 @@ pub fn price_tag(forecast: &Forecast, limit: Option<Usd>, tools: bool) -> String
     format!("{calls}, likely {}, at most {}{reason}", shown(likely.min(most)), shown(most))
 }
 
-/// What a limit of cost or calls buys, as people read it.
+/// What a limit of cost or calls covers, in words.
 pub fn purchase(purchase: &Purchase) -> String {
     let Purchase { limit, all_rounds, bought, rounds, left_out, answer_limit, .. } = purchase;
     let held = answer_limit.map(|tokens| format!(", with answers of at most {} tokens", thousands(tokens.into())));
@@ -122,7 +121,7 @@ pub fn purchase(purchase: &Purchase) -> String {
     format!("The {limit} buys {buys}{held}{without}{all}.")
 }
 
-/// Where in the debate a call belongs.
+/// The part of the debate to which a call belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ForecastPart {
     Opening,
@@ -207,7 +206,7 @@ fn sum(name: String, calls: &[&PlannedCall]) -> [String; 5] {
     let count = if certain == all { counted(all, "call") } else { format!("{certain} to {}", counted(all, "call")) };
     let input: Span<u64> = calls.iter().map(|call| call.input).sum();
     let output: Span<u64> = calls.iter().map(|call| call.output).sum();
-    // One unknown cost makes the sum unknown, which is not the same as nothing.
+    // One unknown cost makes the sum unknown.
     let spent: Option<Span<Usd>> = calls.iter().map(|call| call.cost).sum();
     [name, count, format!("{} in", span(input)), format!("{} out", span(output)), cost(spent)]
 }
@@ -254,7 +253,7 @@ mod tests {
             [(CLARIFICATION, 0), (PROPOSAL, 1), (CRITIQUE, 1), (PROPOSAL, 2), (JUDGE_SUMMARY, 2), (SYNTHESIS, 2)];
         let keys = keys.map(|(stage, round)| CallKey { round, ..key(stage, "agent-kiss", None) });
         insta::assert_snapshot!(parts(keys, &panel().stages), @r"
-        The calls that this debate would make. Nothing was called.
+        The calls of this debate. Nothing was called.
 
         Before the first round
           clarification  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
@@ -299,7 +298,7 @@ mod tests {
         let stages = [pitching::PITCH, pitching::SHOW_OF_HANDS, StageId::new("encore")];
         let keys = stages.map(|stage| key(stage, "agent-kiss", None));
         insta::assert_snapshot!(parts(keys, &pitching::stages()), @r"
-        The calls that this debate would make. Nothing was called.
+        The calls of this debate. Nothing was called.
 
         Round 1
           pitch  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown

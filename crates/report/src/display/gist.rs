@@ -1,5 +1,4 @@
-//! What is said of a debate when it is over, in three lines: the answer, the strongest objection, and what to type
-//! next.
+//! The three lines after a debate: the answer, the strongest objection, and the next commands.
 
 use console::measure_text_width;
 
@@ -10,12 +9,11 @@ use crate::report::{View, subject};
 
 use super::told::{first_sentence, inner_quotes, rows};
 
-/// Characters that are shown of a title, a sentence and an objection.
+/// The maximum characters of a title, a sentence and an objection.
 const TITLE: usize = 80;
 const SENTENCE: usize = 160;
 
-/// The three lines, each in rows of at most so many `columns`, or as long as it is. `name` is what a person types for
-/// the debate.
+/// The three lines, wrapped to `columns` if set. `name` is the debate's short name.
 pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     format!("{}\n{}", essence(debate, columns), next(debate, &one_line(name), columns))
 }
@@ -44,7 +42,7 @@ fn objection(debate: &Debate) -> String {
     let ledger = Ledger::shown(debate).ledger;
     let weightiest = subject::weightiest(&ledger);
     let Some(one) = weightiest.first().and_then(|group| group.first()) else {
-        return "No objection was raised, or none can be told apart.".to_owned();
+        return "No objection was raised, or none could be read.".to_owned();
     };
     let view = View::new(debate, &[], None);
     let [critic, target] = [&one.critic_id, &one.target_id].map(|id| one_line(view.name_of(id)));
@@ -57,7 +55,7 @@ fn objection(debate: &Debate) -> String {
     )
 }
 
-/// What to type next. No command is broken: it can be copied.
+/// The next commands, never wrapped so that they can be copied.
 fn next(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     let points = if Ledger::shown(debate).ledger.is_empty() { "" } else { " points" };
     let mut line = "Next: ".to_owned();
@@ -80,7 +78,7 @@ fn next(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     line
 }
 
-/// At most so many characters.
+/// Cuts a text to this many characters.
 fn cut(text: &str, chars: usize) -> String {
     if text.chars().count() <= chars {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! The live block on a terminal: the stages, a line for each agent, time and cost.
+//! The live block on a terminal: the stages, a line per agent, time and cost.
 
 #![expect(clippy::disallowed_methods, reason = "it is asked for its size")]
 
@@ -21,28 +21,28 @@ use super::screen::{BEGIN_UPDATE, END_UPDATE, Screen, SharedWriter, WIDEST};
 use super::told::{LinePart, cut_words, fitting, spending, style_of};
 use super::words::last_words;
 
-/// Between two frames.
+/// The interval between frames.
 pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(100);
 
-/// From this width on, names are padded to stand in a column.
+/// At this width and above, names are padded into a column.
 const ROOMY: usize = 60;
-/// The widest column of names.
+/// The maximum width of names.
 const NAME_COLUMN: usize = 24;
 
-/// Between two parts of a line.
+/// The separator between parts of a line.
 const SEPARATOR: &str = " · ";
-/// In less room than this, in columns, no words are shown: there would be none to read.
+/// With fewer columns, no streamed words are shown.
 const LEAST_WORDS: usize = 12;
 
-/// What is said of a call that has brought no word for so long.
+/// Shown for a call without any words yet.
 const WAITING: &str = "waiting for the server";
 const LONG_WAIT: Duration = Duration::from_secs(1);
 
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/// What keys do.
-const HELP: &str = "p pause or go on · s stop and close · v more or less · ? · Ctrl-C";
-const REPLAY_HELP: &str = "p pause or go on · v more or less · q leave";
+/// The keys.
+const HELP: &str = "p pause or continue · s stop and close · v more or less · ? · Ctrl-C";
+const REPLAY_HELP: &str = "p pause or continue · v more or less · q leave";
 const SHORT_HELP: &str = "p pause · s stop · v more or less · Ctrl-C";
 
 const HEADER: Style = Style::new().bold();
@@ -60,14 +60,14 @@ pub(super) struct TerminalSize {
 }
 
 impl TerminalSize {
-    /// Of the terminal that stderr is; 80 by 24 when it does not say.
+    /// The size of the terminal on stderr; 80 by 24 if unknown.
     pub(super) fn of_stderr() -> Self {
         let (rows, columns) = console::Term::stderr().size_checked().unwrap_or((24, 80));
         Self { columns: columns.into(), rows: rows.into() }
     }
 }
 
-/// Draws the block, and erases it when dropped.
+/// Draws the block; dropping it erases the block.
 pub(super) struct LiveBlock {
     bar: ProgressBar,
     out: SharedWriter,
@@ -85,7 +85,7 @@ impl LiveBlock {
         Self { bar, out, size: None, is_shown: false }
     }
 
-    /// Shows `lines` in place of the last frame. None is wider than the terminal, whose size is `size`.
+    /// Replaces the last frame by `lines`, which fit the terminal of this `size`.
     pub(super) fn draw(&mut self, lines: &[String], size: TerminalSize) {
         let was_shown = std::mem::replace(&mut self.is_shown, !lines.is_empty());
         if !was_shown && !self.is_shown {
@@ -94,23 +94,23 @@ impl LiveBlock {
         let is_resized = self.size.replace(size) != Some(size);
         self.at_once(|bar| {
             if is_resized {
-                // The terminal may have joined or split lines; only erased ones forget that they belonged together.
+                // The terminal may have joined or split lines; erased lines forget that.
                 bar.set_message("");
             }
             bar.set_message(lines.join("\n"));
         });
     }
 
-    /// Makes terminals that can show all that `change` writes at once, without a half-drawn screen.
+    /// Makes capable terminals show everything that `change` writes at once.
     fn at_once(&self, change: impl FnOnce(&ProgressBar)) {
         let mut out = self.out.clone();
-        // A terminal that has gone is no reason to end a debate.
+        // A closed terminal must not end a debate.
         out.write_all(BEGIN_UPDATE.as_bytes()).ok();
         change(&self.bar);
         out.write_all(END_UPDATE.as_bytes()).and_then(|()| out.flush()).ok();
     }
 
-    /// Prints `text`, whole lines, above the block.
+    /// Prints whole lines above the block.
     pub(super) fn print_above(&self, text: &[u8]) {
         let mut out = self.out.clone();
         self.at_once(|bar| {
@@ -119,31 +119,31 @@ impl LiveBlock {
     }
 }
 
-/// Which keys are heard.
+/// The accepted keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum HeardKeys {
     /// None.
     #[default]
     None,
-    /// Those that steer a debate.
+    /// Keys that control a debate.
     Debate,
     /// The keys that control a replay.
     Replay,
 }
 
-/// What the block shows beside the debate: what the user has set in train.
+/// The state of the user's controls, shown in the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct PendingControls {
-    /// Which keys are heard.
+    /// The accepted keys.
     pub(super) keys: HeardKeys,
-    /// Whether it says which keys there are.
+    /// Whether to list the keys.
     pub(super) shows_help: bool,
     /// Whether the debate was told to pause.
     pub(super) is_held: bool,
 }
 
-/// The lines of the block, with colours, cut to `size`: the stages, a line for each participant, and at the bottom,
-/// where nothing else can cut it off, how long it has taken and what it costs.
+/// The coloured lines of the block, cut to `size`: the stages, a line for each participant, and at the bottom, where it
+/// is never cut off, time and cost.
 pub(super) fn block(
     progress: &Progress,
     plan: &Plan,
@@ -151,16 +151,16 @@ pub(super) fn block(
     now: Instant,
     size: TerminalSize,
 ) -> Vec<String> {
-    // The last column stays free: some terminals wrap as soon as it is filled.
+    // Keeps the last column free: some terminals wrap as soon as it is filled.
     let columns = size.columns.saturating_sub(1).clamp(1, WIDEST);
     let rows = size.rows.saturating_sub(1).max(1);
     let is_replay = controls.keys == HeardKeys::Replay;
     if is_replay && controls.is_held {
-        let waits = format!("{HELD}Paused{HELD:#} · p goes on · q leaves");
+        let waits = format!("{HELD}Paused{HELD:#} · p continues · q leaves");
         return vec![truncate_str(&waits, columns, "…").into_owned()];
     }
     if !progress.is_running() {
-        let waits = format!("{HELD}Paused{HELD:#} · p goes on · Ctrl-C leaves it, saved, for later");
+        let waits = format!("{HELD}Paused{HELD:#} · p continues · Ctrl-C saves and leaves");
         return if controls.is_held { vec![truncate_str(&waits, columns, "…").into_owned()] } else { Vec::new() };
     }
     let mut lines: Vec<String> = Vec::new();
@@ -183,8 +183,8 @@ pub(super) fn block(
     lines.iter().map(|line| truncate_str(line, columns, "…").into_owned()).collect()
 }
 
-/// `✓ proposals  ▸ critiques 4/6  ▸ refinements 1/3  · evaluation`: the stages of the round, overlapping ones side by
-/// side. On a narrow screen finished stages go first, then future ones.
+/// `✓ proposals  ▸ critiques 4/6  ▸ refinements 1/3  · evaluation`: the stages of the round. On a narrow screen
+/// finished stages are dropped first, then future ones.
 fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
     let panel = progress.panel();
     let begun: Vec<(StageId, StageProgress)> = progress.stages().collect();
@@ -219,7 +219,7 @@ fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
             format!("{SPIN}▸{SPIN:#} {HEADER}{}{HEADER:#}", one_line(&entered.words.noun)),
         ));
     }
-    // Within one place, stages stand in the order in which they began, before those to come.
+    // Started stages of one place precede future ones, in the order of their start.
     items.sort_by_key(|(rank, ..)| *rank);
     let shown = |items: &[(usize, Stands, String)], cut: bool| {
         let texts: Vec<&str> = items.iter().map(|(.., text)| text.as_str()).collect();
@@ -236,7 +236,7 @@ fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
     if items.is_empty() { None } else { Some(shown(&items, cut)) }
 }
 
-/// Where a stage of the round stands.
+/// The state of a stage in the round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stands {
     Done,
@@ -279,8 +279,7 @@ fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Inst
     fitting(parts, columns).join(SEPARATOR)
 }
 
-/// A line for each participant, in the same place whether or not it has something to do. If there is no room for all,
-/// only those with calls in flight.
+/// A line for each participant, always in the same place. If not all fit, only those with calls in flight.
 fn people(progress: &Progress, now: Instant, columns: usize, room: usize) -> Vec<String> {
     let busy = progress.busy();
     let everybody: Vec<_> = progress.panel().participants().collect();
@@ -300,18 +299,18 @@ fn people(progress: &Progress, now: Instant, columns: usize, room: usize) -> Vec
     lines
 }
 
-/// What people call somebody, in a column.
+/// A participant's name, padded.
 fn named(progress: &Progress, id: &AgentId, columns: usize) -> String {
     let panel = progress.panel();
     let names = panel.participants().map(|participant| measure_text_width(&one_line(&participant.name)));
-    // What an agent does is worth as much room as its name.
+    // The activity gets as much room as the name.
     let most = if columns < ROOMY { columns / 3 } else { NAME_COLUMN };
     let column = names.max().unwrap_or(0).min(most);
     pad_str(&one_line(panel.name(id)), column, console::Alignment::Left, Some("…")).into_owned()
 }
 
-/// `⠋ System Architect critiquing Simplicity Advocate · 0:12 · retry 2 in 4 s: rate limited`, and while an answer comes
-/// in `⠋ System Architect proposing · 0:12 · 34 words · …a queue keeps its order`
+/// `⠋ System Architect critiquing Simplicity Advocate · 0:12 · retry 2 in 4 s: rate limited`, or with streamed words `⠋
+/// System Architect proposing · 0:12 · 34 words · …a queue keeps its order`
 fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize) -> String {
     let frame = progress.elapsed(now).as_millis() / FRAME_INTERVAL.as_millis() % SPINNER.len() as u128;
     let spinner = SPINNER[usize::try_from(frame).unwrap_or(0)];
@@ -321,9 +320,9 @@ fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize
     let own = style_of(progress.panel(), busy.agent_id);
     let mut line = format!("{SPIN}{spinner}{SPIN:#} {own}{name}{own:#} ");
     let room = |line: &str| columns.saturating_sub(measure_text_width(line) + measure_text_width(SEPARATOR));
-    // How long it takes tells whether anything goes on at all: what it is gives way.
+    // The time shows that something is happening, so the activity is cut instead.
     let for_doing = room(&line).saturating_sub(elapsed.len());
-    // As soon as a repeated call brings words, its retry is history.
+    // Words show that a retry succeeded.
     let is_waiting = |call: &&CallInFlight| call.words.count() == 0;
     let mut calls = busy.calls.iter().map(|(_, call)| *call);
     let retry = calls.clone().filter(is_waiting).find_map(|call| call.retry.as_ref()).map(|retry| {
@@ -351,13 +350,13 @@ fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize
     let count: u64 = calls.clone().map(|call| call.words.count()).sum();
     if let Some(first) = calls.find(|call| !is_waiting(call)) {
         let number = counted(count, "word");
-        // Where there is room for only one of both, the words themselves say more than their number.
+        // If only one fits, the words are more useful than their number.
         let behind = room(&line).saturating_sub(number.len());
         if behind >= LEAST_WORDS + measure_text_width(SEPARATOR) || (room(&line) < LEAST_WORDS && behind > 0) {
             let _ = write!(line, "{SEPARATOR}{number}");
         }
         if room(&line) >= LEAST_WORDS {
-            // Of several answers the first alone is shown: the line would jump between them.
+            // Only the first of several answers, since the line would jump between them.
             let _ = write!(line, "{SEPARATOR}{QUIET}{}{QUIET:#}", last_words(&first.words, room(&line)));
         }
     }
@@ -379,7 +378,7 @@ fn doing(progress: &Progress, busy: &Busy<'_>) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// What the calls of a stage are about when they are about several agents: the solutions that come last before it.
+/// The plural for the targets of a stage's calls: the noun of the preceding solutions.
 fn targets(stages: &[StageInfo], stage: StageId) -> &str {
     let before = stages.iter().take_while(|before| before.id != stage);
     let proposal = before.filter(|before| before.yields == Some(ResultKind::Proposal)).last();

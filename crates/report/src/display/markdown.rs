@@ -1,4 +1,4 @@
-//! Markdown on a terminal.
+//! Markdown for a terminal.
 
 use anstream::ColorChoice;
 use anstyle::{AnsiColor, Style};
@@ -9,18 +9,18 @@ use console::measure_text_width;
 use super::wrap::{StyledSpan, fit, width_of, wrap};
 use dialectic_base::sanitize::sanitize;
 
-/// Narrower than this, words and tables fall to pieces: the terminal may wrap such lines itself.
+/// The minimum width for wrapping; the terminal wraps narrower text itself.
 const NARROWEST: usize = 20;
-/// Nobody reads longer ones as prose.
+/// Longer texts are not rendered.
 const RENDERED_BYTES: usize = 1024 * 1024;
-/// Quotes and lists are nested at most this deep: what is deeper is shown as plain text.
+/// The maximum nesting of quotes and lists; deeper ones are plain text.
 const DEEPEST: usize = 12;
-/// Columns of a rule at most: without a terminal there is no width.
+/// The maximum width of a rule without a terminal.
 const RULE: usize = 80;
 const CODE_INDENT: &str = "  ";
 
-/// `text` rendered for a terminal of `width` columns, ending in a newline. The text's own escape codes are dropped;
-/// without colour there are none at all. A choice of [`ColorChoice::Auto`] counts as no colour.
+/// `text` rendered for a terminal of `width` columns, ending in a newline. Escape codes in the text are dropped;
+/// without colour there are none at all. [`ColorChoice::Auto`] counts as no colour.
 pub fn render_markdown(text: &str, width: usize, color: ColorChoice) -> String {
     let colored = matches!(color, ColorChoice::Always | ColorChoice::AlwaysAnsi);
     let lines = rendered_after(Vec::new(), text, width.max(NARROWEST), colored);
@@ -31,7 +31,8 @@ pub fn render_markdown(text: &str, width: usize, color: ColorChoice) -> String {
     text
 }
 
-/// The lines of a text whose first paragraph begins with a label; the label stands alone before another beginning.
+/// The lines of a text whose first paragraph begins with a label; before any other beginning, the label is on its own
+/// line.
 pub(super) fn rendered_after(label: Vec<StyledSpan>, text: &str, width: usize, colored: bool) -> Vec<String> {
     let text = sanitize(text);
     if text.len() > RENDERED_BYTES {
@@ -57,14 +58,14 @@ pub(super) fn rendered_after(label: Vec<StyledSpan>, text: &str, width: usize, c
     wrap(&begun, width).into_iter().chain(blank).chain(rest).collect()
 }
 
-/// Turns the nodes of a document into lines.
+/// Renders the nodes of a document into lines.
 struct Renderer<'a> {
     source: Vec<&'a str>,
     colored: bool,
 }
 
 impl Renderer<'_> {
-    /// The lines of all blocks in `node`. Between those of a tight list there are no blank lines.
+    /// The lines of all blocks in `node`. A tight list has no blank lines.
     fn children(&self, node: Node<'_>, width: usize, depth: usize, is_tight: bool) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for child in node.children() {
@@ -117,7 +118,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// A heading: the higher, the more it stands out, also where there are no colours.
+    /// A heading: higher levels stand out more, even without colours.
     fn heading(&self, node: Node<'_>, level: u8, width: usize) -> Vec<String> {
         let bold = Style::new().bold();
         let (mark, under, style) = match level {
@@ -142,9 +143,9 @@ impl Renderer<'_> {
         text.lines().map(line).collect()
     }
 
-    /// A table, its cells wrapped to fit; as it was written, where not even that is possible.
+    /// A table with wrapped cells, or its source if that does not fit.
     fn table(&self, node: Node<'_>, alignments: &[TableAlignment], width: usize) -> Vec<String> {
-        // Two borders with a space each to a column, and the last border.
+        // A border and two spaces per column, and the last border.
         let borders = 3 * alignments.len() + 1;
         if alignments.len() + borders > width {
             let place = node.data().sourcepos;
@@ -188,7 +189,7 @@ impl Renderer<'_> {
         lines
     }
 
-    /// The text in `node`, styled. Character references can name any character, so all of it is cleaned here.
+    /// The styled text in `node`. Character references can produce any character, so the text is sanitized here.
     fn inlines(&self, node: Node<'_>, base: Style) -> Vec<StyledSpan> {
         let mut styles = vec![base];
         let mut spans: Vec<StyledSpan> = Vec::new();
@@ -198,7 +199,7 @@ impl Renderer<'_> {
             match edge {
                 NodeEdge::Start(node) => match &node.data().value {
                     NodeValue::Text(text) => spans.push(self.span(text, style)),
-                    // Without colours the marks alone tell code from words.
+                    // Without colours only the backticks mark code.
                     NodeValue::Code(code) if !self.colored => {
                         spans.push(self.span(&format!("`{}`", code.literal), style));
                     }
@@ -243,7 +244,7 @@ impl Renderer<'_> {
     }
 }
 
-/// Few colours, and no background: it must be readable on dark and on light terminals.
+/// Uses few colours and no background, to be readable on dark and light terminals.
 fn dim() -> Style {
     AnsiColor::BrightBlack.on_default()
 }
@@ -285,7 +286,7 @@ mod tests {
         let colored = render_markdown(hostile, 80, ColorChoice::Always);
         assert!(colored.contains("\u{1b}[1m") && colored.contains("\u{1b}[36m"), "{colored:?}");
         assert!(!colored.contains("\u{1b}[2J") && !colored.contains("\u{1b}]"), "{colored:?}");
-        // A colour says there what backticks say here.
+        // A colour replaces the backticks.
         assert_eq!(anstream::adapter::strip_str(&colored).to_string(), plain.replace('`', ""));
     }
 

@@ -1,10 +1,10 @@
-//! What a user sees of a debate while it runs.
+//! The display of a running debate.
 //!
-//! The consumers of a debate's signals (`dialectic_record::signals`) are here: [`LiveView`] shows them on standard
-//! error, as a live block on a terminal and as plain lines elsewhere, and [`EventStream`] writes them as NDJSON for
-//! programs. Each works on a thread of its own, since a reader may stop reading: that thread alone waits then. The
-//! module knows the record (`dialectic_record::debate`) and nothing else of the program: it never reads the
-//! environment, never ends the process, and takes a closed stream for what it is rather than panic.
+//! Contains the consumers of a debate's signals (`dialectic_record::signals`): [`LiveView`] shows them on standard
+//! error, as a live block on a terminal and as plain lines elsewhere, and [`EventStream`] writes them as NDJSON. Each
+//! has its own thread, which alone blocks if its reader stops. The module depends only on the record
+//! (`dialectic_record::debate`): it never reads the environment, never ends the process, and handles closed streams
+//! without panicking.
 
 mod blocks;
 mod comparison;

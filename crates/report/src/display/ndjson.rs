@@ -1,4 +1,4 @@
-//! The event stream for programs: every signal as one line of JSON.
+//! The event stream: every signal as one line of JSON.
 
 #![expect(clippy::disallowed_methods, reason = "here what goes there is escaped")]
 
@@ -11,13 +11,13 @@ use serde::Serialize;
 use dialectic_base::sanitize::escaped_json;
 use dialectic_record::debate::Signal;
 
-/// Where the event stream goes. Each line is handed on as soon as it is there.
+/// The destination of the event stream. Each line is flushed at once.
 pub struct EventSink {
     out: Box<dyn Write + Send>,
     target: EventTarget,
 }
 
-/// What an [`EventSink`] writes to.
+/// The writer of an [`EventSink`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum EventTarget {
     Stdout,
@@ -34,10 +34,10 @@ struct GapLine {
 /// Why the event stream ended before the debate.
 #[derive(Debug, thiserror::Error)]
 pub enum EventSinkError {
-    /// The reader of stdout has gone; there is nothing to complain about.
-    #[error("nobody reads the event stream any more")]
+    /// The reader has closed stdout, which is no error.
+    #[error("the event stream has no reader any more")]
     ReaderGone,
-    /// Events that passed while nobody read the stream cannot be read again from the journal.
+    /// Events that were missed cannot be read from the journal.
     #[error("the event stream cannot be rebuilt from the journal")]
     Unread(#[source] io::Error),
     /// It cannot be written.
@@ -45,20 +45,20 @@ pub enum EventSinkError {
     Unwritable {
         /// The file's path, or `stdout`.
         target: String,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
 }
 
-/// A signal as programs read it: JSON on one line, with nothing in it that could steer a terminal.
+/// A signal as one line of JSON without anything that could control a terminal.
 ///
 /// # Errors
-/// None that this program's signals can have.
+/// None for this program's signals.
 pub fn event_line(signal: &Signal) -> serde_json::Result<String> {
     as_line(signal)
 }
 
-/// The line in place of `missed` dropped signals, none of them an event of the journal.
+/// The line for `missed` dropped signals, none of them an event.
 ///
 /// # Errors
 /// None.
@@ -71,7 +71,7 @@ fn as_line(line: &impl Serialize) -> serde_json::Result<String> {
 }
 
 impl EventSink {
-    /// On standard output.
+    /// A sink on standard output.
     pub fn stdout() -> Self {
         Self::of_stdout(Box::new(io::stdout()))
     }
@@ -80,15 +80,15 @@ impl EventSink {
         Self { out, target: EventTarget::Stdout }
     }
 
-    /// In the file at `path`, which is created or emptied.
+    /// A sink to the file at `path`, which is created or truncated.
     ///
     /// # Errors
-    /// When it cannot be.
+    /// It cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
         Ok(Self::new(path.display().to_string(), Box::new(File::create(path)?)))
     }
 
-    /// On any writer; `name` stands for it in errors.
+    /// A sink to any writer, which errors call `name`.
     pub fn new(name: String, out: Box<dyn Write + Send>) -> Self {
         Self { out, target: EventTarget::Other { name } }
     }
@@ -96,15 +96,15 @@ impl EventSink {
     /// Writes `signal` as one line.
     ///
     /// # Errors
-    /// When it cannot be written; nothing should be written after that.
+    /// It cannot be written; write nothing more after that.
     pub fn write(&mut self, signal: &Signal) -> Result<(), EventSinkError> {
         self.line(signal)
     }
 
-    /// Writes that so many signals are left out, none of them an event of the journal.
+    /// Writes the number of dropped signals, none of them an event.
     ///
     /// # Errors
-    /// As [`Self::write`].
+    /// Like those of [`Self::write`].
     pub fn write_gap(&mut self, missed: u64) -> Result<(), EventSinkError> {
         self.line(&GapLine { signal: "gap", missed })
     }

@@ -1,4 +1,4 @@
-//! What is said to the user on stderr outside progress: notices, warnings, errors.
+//! Notices, warnings and errors on stderr.
 
 #![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
 
@@ -11,8 +11,7 @@ use console::measure_text_width;
 
 use dialectic_base::sanitize::sanitize;
 
-/// When to use colour. The caller has already weighed `--color` against `NO_COLOR` and its like; nothing here reads
-/// the environment.
+/// When to use colour. The caller has already considered `--color` and `NO_COLOR`; nothing here reads the environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ColorMode {
     /// On a terminal.
@@ -24,11 +23,11 @@ pub enum ColorMode {
     Never,
 }
 
-/// Writes notices, warnings and errors, each on lines of its own.
+/// Writes notices, warnings and errors, each on separate lines.
 #[derive(Debug)]
 pub struct Notices<W> {
     out: W,
-    /// The width of lines, where what they are written to has one.
+    /// The width of lines, if limited.
     width: Option<usize>,
 }
 
@@ -38,7 +37,7 @@ const CAUSE: Style = Style::new().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
 impl ColorMode {
-    /// The explicit choice for `stream`: never [`ColorChoice::Auto`], which would ask the environment.
+    /// The explicit choice for `stream`: never [`ColorChoice::Auto`], which reads the environment.
     pub fn choice(self, stream: &impl IsTerminal) -> ColorChoice {
         match self {
             Self::Always => ColorChoice::Always,
@@ -49,7 +48,7 @@ impl ColorMode {
 }
 
 impl Notices<AutoStream<StderrLock<'static>>> {
-    /// On stderr, which stays locked meanwhile.
+    /// Writes to stderr, which stays locked meanwhile.
     pub fn stderr(color: ColorMode) -> Self {
         let stderr = io::stderr().lock();
         let choice = color.choice(&stderr);
@@ -59,45 +58,45 @@ impl Notices<AutoStream<StderrLock<'static>>> {
 }
 
 impl<W: Write> Notices<W> {
-    /// On `out`, always with colours: a stream that must not have them strips them.
+    /// Writes to `out` with colours, which the stream may strip.
     pub fn new(out: W) -> Self {
         Self { out, width: None }
     }
 
-    /// With lines of at most so many columns, which break between words.
+    /// Wraps lines between words to this width.
     pub fn within(self, width: Option<usize>) -> Self {
         Self { width, ..self }
     }
 
-    /// A plain line, such as `Saved debate to ./debates/x.json`.
+    /// Writes a plain line, such as `Saved debate to ./debates/x.json`.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// It cannot be written.
     pub fn notice(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{}", self.broken(&sanitize(text), 0))?;
         self.out.flush()
     }
 
-    /// `warning: …`
+    /// Writes `warning: …`.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// It cannot be written.
     pub fn warning(&mut self, text: &str) -> io::Result<()> {
         self.labelled(WARNING, "warning", text)?;
         self.out.flush()
     }
 
-    /// `error: …`, a `caused by: …` for each source below it, and `hint: …` where there is one.
+    /// Writes `error: …`, a `caused by: …` for each source, and `hint: …` if there is one.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// It cannot be written.
     pub fn error(&mut self, error: &dyn Error, hint: Option<&str>) -> io::Result<()> {
         let mut said = error.to_string();
         self.labelled(ERROR, "error", &said)?;
         let mut source = error.source();
         while let Some(cause) = source {
             let text = cause.to_string();
-            // A transparent wrapper says what its source says; once is enough.
+            // A transparent wrapper has the same text as its source.
             if text != said {
                 self.labelled(CAUSE, "caused by", &text)?;
             }
@@ -110,15 +109,15 @@ impl<W: Write> Notices<W> {
         self.out.flush()
     }
 
-    /// Further lines of `text` are indented, so that none of them can pass for a label.
+    /// Indents continuation lines of `text`, so that none can pose as a label.
     fn labelled(&mut self, style: Style, label: &str, text: &str) -> io::Result<()> {
         let text = sanitize(text.trim_end()).replace('\n', "\n  ");
         let text = self.broken(&text, label.len() + 2);
         writeln!(self.out, "{style}{label}:{style:#} {text}")
     }
 
-    /// `text` with its wide lines broken between words, the first of them after so many columns. A word that is wider
-    /// than a line stays whole: it is a path or an address, and is copied.
+    /// Wraps wide lines of `text` between words; the first line begins after `taken` columns. A word wider than a line
+    /// stays whole, since paths and addresses are copied.
     fn broken(&self, text: &str, taken: usize) -> String {
         let Some(width) = self.width else { return text.to_owned() };
         let lines = text.split('\n').enumerate().map(|(place, line)| {

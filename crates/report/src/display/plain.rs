@@ -1,4 +1,4 @@
-//! Progress where there is no terminal: one line for each thing that begins or ends, without escape codes.
+//! Progress without a terminal: one line per beginning or end, without escape codes.
 
 use dialectic_base::figures::{duration, named_cost, sum_of_tokens, tokens};
 use dialectic_base::sanitize::one_line;
@@ -7,7 +7,7 @@ use dialectic_record::debate::{AgentId, CallKey, Event, Progress, Signal, StopRe
 use super::result::{result_line, swayed};
 
 /// Printed in place of dropped lines.
-pub(super) const GAP: &str = "… progress is skipped here: nobody read it in time …";
+pub(super) const GAP: &str = "… progress is skipped here: it was not read in time …";
 
 /// Turns signals into lines.
 #[derive(Debug, Default)]
@@ -16,8 +16,8 @@ pub(super) struct PlainLines {
 }
 
 impl PlainLines {
-    /// What is to be printed for `signal`, which `progress` has already seen. Warnings are not among it: they are
-    /// printed whether progress is shown or not.
+    /// The lines for `signal`, which `progress` has already seen. Warnings are printed separately, with or without
+    /// progress.
     pub(super) fn lines(&mut self, progress: &Progress, signal: &Signal) -> Vec<String> {
         self.texts(progress, signal).iter().map(|line| one_line(line)).collect()
     }
@@ -46,7 +46,7 @@ impl PlainLines {
                 let (agent, stage) = (&key.agent_id, key.stage);
                 vec![format!("{agent} retries its {stage}{}: retry {attempt} in {wait}: {error}", of(key))]
             }
-            Signal::ServerBack => vec!["the server is back: the debate goes on".to_owned()],
+            Signal::ServerBack => vec!["the server is back: the debate continues".to_owned()],
             Signal::CallEnded { key, error: Some(error), waits_for_server: false, .. } => {
                 vec![format!("{} failed to {}{}: {error}", key.agent_id, words(key).infinitive, target(key))]
             }
@@ -55,19 +55,18 @@ impl PlainLines {
                 let (past, took) = (words(key).past, duration(*latency_ms));
                 vec![format!("{} {past}{} in {took}, {used}", key.agent_id, target(key))]
             }
-            // On resume a stage may have nothing left to do.
+            // After resuming, a stage may have nothing left to do.
             Signal::StageStarted { total: 0, .. }
             | Signal::RoundEnded { points: None, .. }
             | Signal::Words { .. }
-            // All that wait are told of in one line, which is a warning.
+            // A single warning covers all waiting calls.
             | Signal::CallEnded { error: Some(_), waits_for_server: true, .. }
             | Signal::ServerGone { .. }
             | Signal::Warning { .. } => Vec::new(),
         }
     }
 
-    /// The line printed in place of lines that were dropped because nobody read them in time. `progress` is where the
-    /// debate stands after them.
+    /// The line that replaces dropped lines. `progress` is the state after them.
     pub(super) fn gap(&mut self, progress: &Progress) -> String {
         self.open_round = Some(progress.round()).filter(|round| *round > 0);
         GAP.to_owned()
@@ -86,9 +85,9 @@ impl PlainLines {
             }
             Event::Completed { .. } => self.end_round(progress),
             Event::Stopping { reason: StopReason::Budget } => vec!["stopping: the limit is reached".to_owned()],
-            Event::Stopping { reason: StopReason::User } => vec!["stopping: the user asked for it".to_owned()],
+            Event::Stopping { reason: StopReason::User } => vec!["stopping: the user requested it".to_owned()],
             Event::Suspended { stage } => vec![progress.panel().words(*stage).progressive.into_owned()],
-            // After the questions, nothing has begun that could be resumed.
+            // Nothing that began after the questions could be resumed.
             Event::Resumed if progress.round() == 0 => Vec::new(),
             Event::Resumed => vec!["debate resumed".to_owned()],
             _ => result_line(progress.panel(), event, AgentId::as_str).into_iter().collect(),

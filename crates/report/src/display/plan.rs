@@ -1,34 +1,34 @@
-//! What is still to come in the shown debate: by its dry run, less what has come since.
+//! The remaining calls of the displayed debate: its forecast without what has happened.
 
 use std::collections::BTreeMap;
 
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{CallKey, Event, Forecast, Made, PanelInfo, Span, Spent, StageId};
 
-/// What is still to come. Empty until the forecast is there.
+/// The remaining calls. Empty until the forecast is complete.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// The calls that will be made if all goes as foreseen, by round and stage, with how many there are.
+    /// The number of expected calls by round and stage.
     stages: BTreeMap<(u32, StageId), usize>,
-    /// Calls that are not there yet; a cost that is not known is absent.
+    /// The remaining calls with their cost, if known.
     to_come: BTreeMap<CallKey, Option<Span<Usd>>>,
-    /// Calls that have ended, with their cost if it is known.
+    /// The ended calls with their cost, if known.
     settled: BTreeMap<CallKey, Option<Usd>>,
-    /// The foreseen and the real cost of those calls.
+    /// The forecast and the real cost of the ended calls.
     foreseen: Span<Usd>,
     cost: Usd,
-    /// Whether no further round is begun.
+    /// Whether no further round begins.
     is_closing: bool,
 }
 
 impl Plan {
-    /// Takes in the forecast, which may come when the debate is under way.
+    /// Adds the forecast, which may arrive during the debate.
     pub(super) fn expect(&mut self, forecast: &Forecast, panel: &PanelInfo) {
         for call in &forecast.calls {
             if call.made == Made::Always {
                 *self.stages.entry((call.key.round, call.key.stage)).or_default() += 1;
             }
-            // Extra rounds are possible, but not likely.
+            // Extra rounds are possible, but unlikely.
             if call.made == Made::Always || call.key.round <= panel.rounds {
                 self.to_come.insert(call.key.clone(), call.cost);
             }
@@ -39,7 +39,7 @@ impl Plan {
         self.close(panel);
     }
 
-    /// Takes in what has happened.
+    /// Applies an event.
     pub(super) fn see(&mut self, event: &Event, panel: &PanelInfo) {
         if let Some((key, _)) = event.settles() {
             let cost = event.call().and_then(|call| call.cost_usd);
@@ -63,35 +63,34 @@ impl Plan {
         }
     }
 
-    /// What was foreseen of rounds does not come any more once the debate closes.
+    /// Removes the expected rounds once the debate closes.
     fn close(&mut self, panel: &PanelInfo) {
         if self.is_closing {
             self.to_come.retain(|key, _| panel.stage(key.stage).is_some_and(|stage| !stage.in_round));
         }
     }
 
-    /// The stages of a round that are foreseen, with how many calls each makes.
+    /// The expected stages of a round, with their numbers of calls.
     pub(super) fn stages(&self, round: u32) -> impl Iterator<Item = (StageId, usize)> {
         let of_round = self.stages.iter().filter(move |((of, _), _)| *of == round);
         of_round.map(|((_, stage), calls)| (*stage, *calls))
     }
 
-    /// How many calls are there, and how many there will be in the end if all goes as foreseen; nothing without a
-    /// forecast.
+    /// The finished and the expected number of calls; `None` without a forecast.
     pub(super) fn calls(&self) -> Option<(usize, usize)> {
         let settled = self.settled.len();
         (!self.stages.is_empty()).then(|| (settled, settled + self.to_come.len()))
     }
 
-    /// What the debate will probably have cost in the end. The likely length of answers is learned from finished ones;
-    /// nothing is known before the first, nor where a price is not.
+    /// The likely final cost. Extrapolates the length of answers from finished ones; `None` before the first one, or if
+    /// a price is unknown.
     pub(super) fn likely(&self, spent: Spent) -> Option<Usd> {
         let room = self.foreseen.high.saturating_sub(self.foreseen.low).dollars();
         if room <= 0.0 {
             return None;
         }
         let least = self.foreseen.low.dollars();
-        // If answers are even shorter than foreseen, later ones are taken to be as short.
+        // If answers are even shorter than the minimum, later ones are assumed to be as short.
         let part_of_least = if least > 0.0 { (self.cost.dollars() / least).min(1.0) } else { 1.0 };
         let share = (self.cost.saturating_sub(self.foreseen.low).dollars() / room).clamp(0.0, 1.0);
         let of = |span: &Span<Usd>| span.low.times(part_of_least) + span.high.saturating_sub(span.low).times(share);
@@ -142,11 +141,11 @@ mod tests {
         let one_cent = contributed(PROPOSAL, "agent-kiss", None);
         let spent = Spent { tokens: 0, silent_calls: 0, cost: Some(Usd::from_dollars(0.01)) };
         let mut plan = Plan::default();
-        // The forecast comes after the first call.
+        // The forecast arrives after the first call.
         plan.see(event(&one_cent), &panel());
         assert_eq!(plan.likely(spent), None);
         plan.expect(&forecast(Some((1.0, 5.0))), &panel());
-        // A quarter of the way from the least to the most: 1 cent, and 2 for each of the three others.
+        // A quarter of the range: 1 cent, and 2 for each of the three others.
         assert_eq!(plan.likely(spent).unwrap().to_string(), "$0.0700");
         assert_eq!(plan.stages(1).collect::<Vec<_>>(), [(CRITIQUE, 1), (PROPOSAL, 2), (SYNTHESIS, 1)]);
         plan.see(event(&fixture::stage_entered(SYNTHESIS)), &panel());

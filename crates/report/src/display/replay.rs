@@ -1,4 +1,4 @@
-//! A past debate is shown again: its signals, each in its time.
+//! Replays the signals of a past debate in time.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use tokio::time::{Instant, sleep_until};
 use dialectic_record::debate::Moment;
 use dialectic_record::signals::Signals;
 
-/// How fast a past debate is shown.
+/// The speed of a replay.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Speed {
-    /// So many times as fast as it was.
+    /// A multiple of the original speed.
     Times(f64),
     /// Without waiting.
     Max,
 }
 
-/// Longer than anybody watches: for times that a clock cannot count.
+/// A substitute for times that a clock cannot represent.
 const FOREVER: Duration = Duration::from_hours(24 * 365);
 
 impl FromStr for Speed {
@@ -36,15 +36,15 @@ impl FromStr for Speed {
     }
 }
 
-/// Publishes the signals, each when it is due, and none while it is `held`. Waits for watchers: a pause does not delay
-/// past moments.
+/// Publishes the signals at their times, and none while it is `held`. Waits for watchers; a pause shifts the later
+/// signals.
 pub async fn play(moments: Vec<Moment>, speed: Speed, signals: &Signals, mut held: watch::Receiver<bool>) {
     let mut begun = Instant::now();
     for Moment { at, signal } in moments {
         loop {
             if *held.borrow_and_update() {
                 let since = Instant::now();
-                // Nobody is left to continue it, so it is not held.
+                // If no one can continue it, it is not held.
                 let _ = held.wait_for(|is_held| !is_held).await;
                 begun += since.elapsed();
             }
@@ -66,7 +66,7 @@ mod tests {
     use dialectic_record::debate::fixture::{panel, warning};
     use dialectic_record::signals::Words;
 
-    /// How long it takes until each of two signals is there, of which the second comes after 10 seconds.
+    /// The arrival times of two signals, of which the second comes after 10 seconds.
     async fn times(speed: Speed) -> [Duration; 2] {
         let moment = |seconds| Moment { at: Duration::from_secs(seconds), signal: warning("x") };
         let signals = Signals::new(panel());

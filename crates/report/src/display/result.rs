@@ -1,4 +1,4 @@
-//! What ballots, polls, comparisons and judgements say, each in a line.
+//! One-line results of ballots, polls, comparisons and judgements.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,8 +9,8 @@ use dialectic_record::debate::{
     ResultKind, Verdict,
 };
 
-/// What an event says about votes, positions or the winner; nothing where it says no such thing. `name` is how people
-/// are called. Not cleaned.
+/// An event's result about votes, positions or the winner; `None` for other events. `name` returns display names. Not
+/// sanitized.
 pub(super) fn result_line<'a>(
     panel: &'a PanelInfo,
     event: &'a Event,
@@ -33,7 +33,7 @@ pub(super) fn result_line<'a>(
         Event::Challenged { key, challenge, .. } => Some(format!("{}: {}", by(key), challenged(challenge))),
         Event::Observed { key, observations, .. } => Some(format!("{}: {}", by(key), observed(observations))),
         Event::Extended { winner, missing, .. } => {
-            Some(format!("the debate goes on: {} misses {}", name(winner), missing.join("; ")))
+            Some(format!("the debate continues: {} misses {}", name(winner), missing.join("; ")))
         }
         Event::Contributed { key, contribution, .. } => {
             contribution.metadata.choice.as_ref().map(|choice| format!("{}: {choice}", by(key)))
@@ -64,7 +64,7 @@ pub(super) fn result<'a>(
     if scores.is_empty() { format!("{winner} wins") } else { format!("{winner} wins ({})", scores.join(", ")) }
 }
 
-/// Whether the order in which the debaters were shown made a difference; nothing where only one was tried.
+/// Whether the order of the debaters mattered; `None` if only one was tried.
 pub(super) fn stability(verdict: &Verdict) -> Option<&'static str> {
     verdict.stable.map(|stable| if stable { "the same in both orders" } else { "the result changed with the order" })
 }
@@ -78,7 +78,7 @@ pub(super) fn related(relations: &Relations) -> String {
 /// `agreement 67 (80 are enough) on 3 matters; texts 84 alike, 92 like before`
 pub(super) fn measured(convergence: &Convergence) -> String {
     let reached = convergence.agreement.map_or_else(|| "unknown".to_owned(), whole);
-    let mut text = format!("agreement {reached} ({} are enough)", score(convergence.threshold));
+    let mut text = format!("agreement {reached} ({} needed)", score(convergence.threshold));
     if let Some(unknown) = &convergence.unknown {
         let _ = write!(text, ", {unknown}");
     } else {
@@ -99,16 +99,16 @@ pub(super) fn measured(convergence: &Convergence) -> String {
     text
 }
 
-/// `nothing stands against the agreement`, or what does.
+/// `nothing contradicts the agreement`, or the objections.
 pub(super) fn challenged(challenge: &Challenge) -> String {
     if challenge.is_empty() {
-        return "nothing stands against the agreement".to_owned();
+        return "nothing contradicts the agreement".to_owned();
     }
     let (claims, points) = (challenge.claims.len() as u64, challenge.points.len() as u64);
     format!("{} without support, {} without an answer", counted(claims, "claim"), counted(points, "point"))
 }
 
-/// `evidence 4, rebuttal 2`: in how many texts each kind is.
+/// `evidence 4, rebuttal 2`: the number of texts with each kind.
 pub(super) fn observed(observations: &[Observation]) -> String {
     let count = |kind: &Argument| observations.iter().filter(|one| one.kinds.contains(kind)).count();
     let kinds = Argument::ALL.iter().map(|kind| (kind, count(kind))).filter(|(_, count)| *count > 0);

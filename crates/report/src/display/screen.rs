@@ -1,10 +1,9 @@
-//! How the live block gets onto the terminal.
+//! Draws the live block.
 //!
-//! indicatif pads each line to the full width and leaves the cursor below the block; a terminal that re-flows such
-//! lines when it is made narrower then holds more rows than are erased. Here lines are never padded or wrapped, and
-//! the cursor rests at the start of the block, where a terminal keeps it through a resize: the next frame overwrites
-//! whatever lies below, however many rows that has become. Between frames nothing is switched off but the cursor, which
-//! would stand in the middle of the block; whatever takes the block off the screen brings it back.
+//! indicatif pads lines to the full width and leaves the cursor below the block; a terminal that re-flows such lines
+//! when it becomes narrower then has more rows than are erased. Here lines are never padded or wrapped, and the cursor
+//! rests at the start of the block, where a terminal keeps it when resized: the next frame overwrites everything below.
+//! Between frames only the cursor is hidden; removing the block shows it again.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -16,26 +15,26 @@ use indicatif::TermLike;
 #[derive(Clone)]
 pub(super) struct SharedWriter(Arc<Mutex<Box<dyn Write + Send>>>);
 
-/// Collects the lines of one frame and writes them at once.
+/// Collects the lines of one frame and writes them together.
 pub(super) struct Screen {
     out: SharedWriter,
     frames: Mutex<Frames>,
 }
 
-/// The frame that is being collected, and whether there is one on the terminal.
+/// The current frame, and whether one is on the terminal.
 #[derive(Default)]
 struct Frames {
     next: Vec<String>,
     shown: bool,
 }
 
-/// Wider than any line: lines are cut before they get here, and no terminal width is needed.
+/// Wider than any line: lines are already cut, so the terminal's width is not needed.
 const CANVAS: u16 = 2_000;
 
-/// The widest line that is drawn, in columns: what is shorter than the terminal is not re-flowed at all.
+/// The maximum width of a line; lines shorter than the terminal are not re-flowed.
 pub(super) const WIDEST: usize = 100;
 
-/// What is written between these is shown at once, by terminals that can.
+/// Capable terminals show everything between these marks at once.
 pub(super) const BEGIN_UPDATE: &str = "\x1b[?2026h";
 pub(super) const END_UPDATE: &str = "\x1b[?2026l";
 const CURSOR_OFF: &str = "\x1b[?25l";
@@ -45,8 +44,8 @@ const WRAP_OFF: &str = "\x1b[?7l";
 const WRAP_ON: &str = "\x1b[?7h";
 const ERASE_LINE: &str = "\x1b[K";
 const ERASE_BELOW: &str = "\x1b[J";
-/// From the start of the block: its first line, then all below it. Erasing everything at once from the top left corner
-/// makes tmux keep a copy in its history.
+/// Erases from the start of the block: its first line, then everything below. Erasing all at once from the top left
+/// corner would make tmux copy it to its history.
 pub(super) const ERASE_BLOCK: &str = "\r\x1b7\x1b[K\x1b[B\x1b[J\x1b8";
 
 impl SharedWriter {
@@ -77,15 +76,15 @@ impl fmt::Debug for Screen {
     }
 }
 
-/// The bytes that put `lines` where the last frame was and the cursor back to its start.
+/// The bytes that replace the last frame by `lines` and return the cursor to its start.
 fn frame(lines: &[String]) -> String {
     if lines.is_empty() {
         return format!("{ERASE_BLOCK}{CURSOR_ON}");
     }
     let text = lines.join(&format!("{ERASE_LINE}\r\n"));
     let back = if lines.len() > 1 { format!("\r\x1b[{}A", lines.len() - 1) } else { "\r".to_owned() };
-    // Wrapping is off only within this one write: should the terminal have become narrower since the lines were cut,
-    // they lose their ends instead of becoming two.
+    // Disables wrapping only within this write: if the terminal became narrower meanwhile, lines lose their ends
+    // instead of becoming two.
     format!("{CURSOR_OFF}{WRAP_OFF}\r{text}{ERASE_BELOW}{back}{WRAP_ON}")
 }
 
@@ -118,7 +117,7 @@ impl TermLike for Screen {
         self.write_str(text)
     }
 
-    /// A line, or the padding that would take a real cursor to the next one: that is left out.
+    /// Writes a line, but drops the padding that would move the cursor to the next one.
     fn write_str(&self, text: &str) -> io::Result<()> {
         let line = text.trim_end();
         if !line.is_empty() {
@@ -134,7 +133,7 @@ impl TermLike for Screen {
     fn flush(&self) -> io::Result<()> {
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = std::mem::take(&mut frames.next);
-        // Where no block is shown there may be something of others, a question for example.
+        // Without a block there may be other text, such as a question.
         if lines.is_empty() && !frames.shown {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! What `--verbose` says of a debate: who takes part, and what happened round by round.
+//! The output of `--verbose`: participants, and the events of each round.
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ use crate::report::{View, preposition, subject};
 
 use super::blocks::{Layout, written};
 
-/// Lines are always broken for terminals of this width.
+/// Lines always have this width.
 const LAYOUT: Layout = Layout { width: Some(80), color: false };
 
-/// The agents and the judge: name, id, role, model, provider, and where their prompts came from.
+/// The agents and the judge: name, id, role, model, provider, and source of prompts.
 pub fn participants(debate: &Debate) -> String {
     if debate.settings.is_none() {
         return format!("Agents: {UNKNOWN}\n");
@@ -36,7 +36,7 @@ pub fn participants(debate: &Debate) -> String {
     written(&blocks, &view, LAYOUT)
 }
 
-/// Round by round what was said, scored and lost, then what it took in all.
+/// The texts, scores and failures of each round, then the total usage.
 pub fn summary(debate: &Debate) -> String {
     let view = View::new(debate, &[], None);
     let mut blocks: Vec<Block<'_>> = debate.rounds.iter().flat_map(|round| round_of(debate, round)).collect();
@@ -53,7 +53,7 @@ pub fn summary(debate: &Debate) -> String {
     let voting = debate.last_voting().map(subject::vote).unwrap_or_default();
     let verdict = subject::verdict(&view);
     for (title, said) in [("Polls", subject::polls(debate)), ("Vote", voting), ("Verdict", verdict), ("Check", check)] {
-        // The reasons are for the reports.
+        // Reports contain the reasons.
         let brief =
             said.into_iter().filter(|block| matches!(block, Block::Table(_) | Block::Paragraph(_) | Block::Warning(_)));
         let brief: Vec<Block<'_>> = brief.collect();
@@ -70,7 +70,7 @@ pub fn summary(debate: &Debate) -> String {
 
 fn round_of<'d>(debate: &'d Debate, round: &'d Round) -> Vec<Block<'d>> {
     let number = round.round_number;
-    let late = if round.timed_out { " (ran into its time limit)" } else { "" };
+    let late = if round.timed_out { " (reached its time limit)" } else { "" };
     let summaries = round.summaries.iter().flatten().map(|(_, summary)| {
         let metadata = &summary.metadata;
         let [before, after] = [metadata.before_chars, metadata.after_chars].map(|chars| thousands(chars as u64));
@@ -177,7 +177,7 @@ mod tests {
         Simplicity Advocate  refinement, 1 tool call             2,000 tokens      2.0 s
         - convergence score: 72.5 (threshold 80)
 
-        Round 2 (ran into its time limit)
+        Round 2 (reached its time limit)
         Who                  What                                 Tokens   Time
         Simplicity Advocate  summary 12,000 to 2,400 chars  4,000 tokens    N/A
         Simplicity Advocate  proposal                           0 tokens  0.0 s
@@ -200,7 +200,7 @@ mod tests {
           - agent-architect failed in the critique of agent-kiss of round 2: the
             server answered 503
           - agent-kiss's critique in round 1 was cut at the output limit
-          - round 2 ran into its time limit
+          - round 2 reached its time limit
           - the convergence score of round 2 could not be read
           - agent-architect's critique of agent-kiss in round 1 could not be read for
             points

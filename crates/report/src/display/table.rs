@@ -1,4 +1,4 @@
-//! Columns of text that line up, and fit.
+//! Aligned columns of text that fit the screen.
 
 use anstyle::Style;
 use console::{Alignment, measure_text_width, pad_str, truncate_str};
@@ -6,22 +6,22 @@ use console::{Alignment, measure_text_width, pad_str, truncate_str};
 use super::blocks::Layout;
 use super::wrap::{StyledSpan, fit, wrap};
 
-/// Between two columns.
+/// The gap between two columns.
 const GAP: usize = 2;
 
-/// How a column of a small table is set.
+/// The alignment of a column in a small table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnFit {
-    /// Flush left; a cell wider than this many columns is cut.
+    /// Left-aligned; cells wider than this are cut.
     Left(usize),
-    /// Flush left; where there is no room, a cell is broken into lines of so many columns at least.
+    /// Left-aligned; cells are wrapped if necessary, to at least this width.
     Broken(usize),
-    /// Flush right, never cut: for figures.
+    /// Right-aligned and never cut: for figures.
     Right,
 }
 
-/// `rows` with their cells in `columns`, each row a line with `indent` spaces before it. In the `width` of a screen the
-/// columns with the highest ranks are left out first where there is no room for all, and those of rank 0 never.
+/// `rows` with their cells in `columns`, each row a line indented by `indent`. If they exceed `width`, columns with the
+/// highest ranks are dropped first, those of rank 0 never.
 pub(super) fn table<const N: usize>(
     width: Option<usize>,
     indent: usize,
@@ -50,29 +50,29 @@ pub(super) fn table<const N: usize>(
 pub struct TableColumn {
     title: String,
     is_figure: bool,
-    /// Columns with higher ranks are left out first where there is no room; those of rank 0 never are.
+    /// Columns with higher ranks are dropped first; those of rank 0 never.
     rank: u8,
-    /// Where its cells may be cut or broken: the least width that is worth having.
+    /// The minimum width if its cells may be cut or wrapped.
     least: Option<usize>,
 }
 
 impl TableColumn {
-    /// A column of text, flush left, as wide as its widest cell.
+    /// A left-aligned text column, as wide as its widest cell.
     pub fn text(title: impl Into<String>) -> Self {
         Self { title: title.into(), is_figure: false, rank: 0, least: None }
     }
 
-    /// A column of figures, flush right.
+    /// A right-aligned column of figures.
     pub fn figure(title: impl Into<String>) -> Self {
         Self { is_figure: true, ..Self::text(title) }
     }
 
-    /// The same, but left out where there is no room; the columns with the highest ranks first.
+    /// Allows dropping it; columns with the highest ranks go first.
     pub fn rank(self, rank: u8) -> Self {
         Self { rank, ..self }
     }
 
-    /// The same, but it takes the remaining room, at least `least` columns.
+    /// Lets it take the remaining room, at least `least` columns.
     pub fn flexible(self, least: usize) -> Self {
         Self { least: Some(least), ..self }
     }
@@ -86,24 +86,23 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Text like any other.
+    /// Plain text.
     pub fn plain(text: impl Into<String>) -> Self {
         Self::styled(text, Style::new())
     }
 
-    /// Text in a colour of the terminal's own, bold or dimmed.
+    /// Text in a terminal colour, bold or dimmed.
     pub fn styled(text: impl Into<String>, style: Style) -> Self {
         Self { text: text.into(), style }
     }
 }
 
-/// A table with titles that fits the screen: where there is no room for all, it leaves out the columns that matter
-/// least, and breaks or cuts the cells of the flexible ones.
+/// A table with titles that fits the screen: it drops the least important columns, and wraps or cuts flexible cells.
 #[derive(Debug, Clone)]
 pub struct Table {
     columns: Vec<TableColumn>,
     rows: Vec<Vec<Cell>>,
-    /// How many lines a row may have.
+    /// The maximum lines of a row.
     height: usize,
 }
 
@@ -113,17 +112,17 @@ impl Table {
         Self { columns: columns.into_iter().collect(), rows: Vec::new(), height: usize::MAX }
     }
 
-    /// The same, with a line for each row: what is too long is cut, not broken.
+    /// Limits each row to one line: long cells are cut, not wrapped.
     pub fn of_lines(self) -> Self {
         Self { height: 1, ..self }
     }
 
-    /// Appends a row, with a cell for each column.
+    /// Appends a row with a cell for each column.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The table as text: the titles, then the rows. Without a width everything is there, whole, a line for each row.
+    /// The table as text: the titles, then the rows. Without a width it is complete, with one line per row.
     pub fn drawn(&self, layout: Layout) -> String {
         self.set(layout, true)
     }
@@ -181,7 +180,7 @@ impl Table {
         }
     }
 
-    /// Whether there is room for the columns that are never left out, each at its least width.
+    /// Whether the required columns fit at their minimum widths.
     pub(super) fn fits(&self, width: usize) -> bool {
         let kept = self.columns.iter().enumerate().filter(|(_, column)| column.rank == 0);
         let least = kept.map(|(place, column)| {
@@ -191,12 +190,12 @@ impl Table {
         least.sum::<usize>() <= width + GAP
     }
 
-    /// The columns for which there is room.
+    /// The columns that fit.
     fn shown(&self, width: usize, has_titles: bool) -> Vec<usize> {
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         loop {
             let highest = shown.iter().map(|index| self.columns[*index].rank).max().unwrap_or(0);
-            // What matters least goes before others are cut short.
+            // Drops unimportant columns before it cuts others.
             let comfort = if highest > 1 { 2 } else { 1 };
             let least = |index: &usize| {
                 let all = self.width(*index, has_titles);
@@ -219,7 +218,7 @@ impl Table {
     }
 }
 
-/// `text` in at most `width` columns, without a single letter of a word at its end.
+/// `text` cut to `width` columns, without a single letter of a word at its end.
 fn cut(text: &str, width: usize) -> String {
     if measure_text_width(text) <= width {
         return text.to_owned();

@@ -1,5 +1,4 @@
-//! What of a debate stays in the scrollback of a terminal: a line for each call that has come back, a rule at the end
-//! of each round, and what else a reader wants to find there.
+//! The scrollback of a debate: a line for each finished call, a rule at the end of each round, and other lasting notes.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -23,19 +22,18 @@ const NOTE: Style = AnsiColor::Yellow.on_default();
 const RULE: Style = Style::new().dimmed();
 const QUIET: Style = Style::new().dimmed();
 
-/// The colours that agents have on pages and in the browser, as near as a terminal has them: each can be read on a dark
-/// and on a light one.
+/// The agents' colours on pages, approximated for terminals: readable on dark and light ones.
 const OF_AGENTS: [u8; 8] = [33, 168, 98, 31, 161, 133, 62, 97];
 
 /// With fewer columns than this, the words get a row of their own.
 const ROOM_FOR_WORDS: usize = 24;
 /// The indentation of that row.
 const INDENT: &str = "    ";
-/// The shortest that a name is cut to.
+/// The minimum length of a cut name.
 const LEAST_NAME: usize = 6;
-/// Rows that the reason of a failure takes at most, the first one included.
+/// The maximum rows of a failure's reason, including the first.
 const REASON_ROWS: usize = 3;
-/// How much is read of a text to find its first sentence, in bytes.
+/// The bytes of a text searched for its first sentence.
 const READ: usize = 4_000;
 
 /// The colour of an agent; the judge has none.
@@ -46,27 +44,27 @@ pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {
     }
 }
 
-/// What there is to tell, with colours and cut to the width of the terminal.
+/// Text to show, coloured and cut to the terminal's width.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
     /// Lines.
     pub(super) lines: Vec<String>,
-    /// The whole text that came back, as Markdown, if it is worth reading.
+    /// The complete text of a call as Markdown, if it is worth reading.
     pub(super) text: Option<Arc<str>>,
 }
 
-/// Tells a debate from its signals.
+/// Turns signals into text.
 #[derive(Debug)]
 pub(super) struct Teller {
-    /// What had been spent when the round began.
+    /// The spending before the round.
     before: Spent,
     /// The judge's score of the round.
     evaluation: Option<Evaluation>,
-    /// How far the texts of the round agree.
+    /// The agreement of the round's texts.
     convergence: Option<Convergence>,
-    /// Points that were raised in the round; unknown where its beginning was not seen.
+    /// The number of points raised in the round; `None` if its beginning was not seen.
     raised: Option<usize>,
-    /// The round that has ended, until something follows.
+    /// The last ended round, until something follows.
     ended: Option<u32>,
     is_stopping: bool,
 }
@@ -83,8 +81,8 @@ impl Teller {
         }
     }
 
-    /// What is to be told of `signal`, which `progress` has already seen, in so many columns. Without its `quotes` a
-    /// text is only named.
+    /// The text for `signal`, which `progress` has already seen, in this many columns. Without `quotes` a text is only
+    /// named.
     pub(super) fn tell(&mut self, progress: &Progress, signal: &Signal, columns: usize, quotes: bool) -> Told {
         let panel = progress.panel();
         match signal {
@@ -98,7 +96,7 @@ impl Teller {
                 let polls = progress.polls_compared_in(*stage).map(|polls| swayed(&polls));
                 polls.map_or_else(Told::default, |text| note(&text, columns))
             }
-            Signal::ServerBack => note("the server is back: the debate goes on", columns),
+            Signal::ServerBack => note("the server is back: the debate continues", columns),
             _ => Told::default(),
         }
     }
@@ -119,7 +117,7 @@ impl Teller {
         self.note_on(progress, event).map_or_else(Told::default, |text| note(&text, columns))
     }
 
-    /// What there is to say of an event that ends no call.
+    /// The note on an event that ends no call.
     fn note_on(&mut self, progress: &Progress, event: &Event) -> Option<String> {
         let panel = progress.panel();
         match event {
@@ -129,7 +127,7 @@ impl Teller {
                 None
             }
             Event::StageEntered { stage } => {
-                // Between two rounds a protocol may have a stage that calls nobody.
+                // A protocol may have a stage without calls between two rounds.
                 let closes = panel.stage(*stage).is_some_and(|stage| !stage.in_round && stage.yields.is_some());
                 let ended = self.ended.take_if(|_| closes)?;
                 (ended < panel.rounds && !self.is_stopping).then(|| self.early_end(ended, panel.rounds))
@@ -138,11 +136,11 @@ impl Teller {
                 self.is_stopping = true;
                 Some(match reason {
                     StopReason::Budget => "stopping: the limit is reached".to_owned(),
-                    StopReason::User => "stopping: the judge closes the debate with what there is".to_owned(),
+                    StopReason::User => "stopping: the judge closes the debate with its current texts".to_owned(),
                 })
             }
-            Event::RoundTimedOut { round } => Some(format!("round {round} ran into its time limit")),
-            Event::Resumed => Some("the debate goes on".to_owned()),
+            Event::RoundTimedOut { round } => Some(format!("round {round} reached its time limit")),
+            Event::Resumed => Some("the debate continues".to_owned()),
             Event::Voted { voting, .. } => Some(counted_votes(panel, voting)),
             Event::Measured { convergence, .. } => {
                 self.convergence = Some(convergence.clone());
@@ -159,16 +157,16 @@ impl Teller {
         let why = self.evaluation.as_ref().and_then(|evaluation| {
             let reached = evaluation.score.filter(|score| *score >= evaluation.threshold)?;
             let (kind, threshold) = (evaluation.kind.name(), score(evaluation.threshold));
-            Some(format!(": {kind} {} of the {threshold} that are enough", score(reached)))
+            Some(format!(": {kind} {} of the {threshold} needed", score(reached)))
         });
         if why.is_none() && self.convergence.as_ref().is_some_and(Convergence::is_reached) {
-            // The judge can still find that the debate has to go on.
+            // The judge may still extend the debate.
             return format!("the texts agree after round {round} of {rounds}");
         }
         format!("the debate ends after round {round} of {rounds}{}", why.unwrap_or_default())
     }
 
-    /// What the rule at the end of a round says, what matters most last.
+    /// The rule at the end of a round, with the most important part last.
     fn rule(&self, progress: &Progress, round: u32, points: Option<&Tally>) -> Vec<LinePart> {
         let Spent { tokens: all, silent_calls, cost } = progress.spent();
         let used = all.saturating_sub(self.before.tokens);
@@ -196,13 +194,12 @@ impl Teller {
     }
 }
 
-/// What was spent: nothing if no money and no tokens were spent, so that an offline debate shows no price.
+/// The spending; `None` if it is zero, so that an offline debate shows no price.
 pub(super) fn spending(cost: Option<Usd>, tokens: u64) -> Option<String> {
     (cost != Some(Usd::ZERO) || tokens > 0).then(|| named_cost(cost))
 }
 
-/// The points of a later round apart from earlier ones: how many are new, what became of those of earlier rounds, and
-/// what the authors answered to either.
+/// The points of a later round: new ones, the rechecks of earlier ones, and the authors' answers to both.
 fn apart(points: &Tally, raised: usize) -> Vec<LinePart> {
     let named = |counts: &[(usize, &str)]| {
         let named: Vec<String> =
@@ -227,7 +224,7 @@ fn apart(points: &Tally, raised: usize) -> Vec<LinePart> {
     parts.into_iter().filter(|(text, _)| !text.is_empty()).map(|(text, rank)| LinePart { text, rank }).collect()
 }
 
-/// A text that stands in quotation marks, with other marks around what it quotes itself.
+/// A text for use in quotation marks, with its own quotation marks replaced.
 pub(super) fn inner_quotes(text: &str) -> String {
     text.replace('“', "‘").replace('”', "’")
 }
@@ -236,16 +233,16 @@ fn note(text: &str, columns: usize) -> Told {
     Told { lines: rows(&format!("{NOTE}◆{NOTE:#} "), text, columns), text: None }
 }
 
-/// Something that a line says if there is room.
+/// An optional part of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LinePart {
     pub(super) text: String,
-    /// The higher, the sooner it is left out.
+    /// Higher ranks are dropped first.
     pub(super) rank: u8,
 }
 
-/// The parts that fit into so many columns, with what separates them; those of the highest rank go first, the last of
-/// them before the others. One part always stays.
+/// The parts that fit with their separators; those of the highest rank are dropped first, the last one before the
+/// others. One part always stays.
 pub(super) fn fitting(mut parts: Vec<LinePart>, columns: usize) -> Vec<String> {
     let width = |parts: &[LinePart]| {
         parts.iter().map(|part| measure_text_width(&part.text)).sum::<usize>() + 3 * parts.len().saturating_sub(1)
@@ -280,33 +277,33 @@ fn counted_votes(panel: &PanelInfo, voting: &Voting) -> String {
             voting.count.as_ref().and_then(|count| count.undecided).map_or(": it is a tie", |why| match why {
                 Undecided::Tie => ": it is a tie, and the judge decides",
                 Undecided::NoQuorum => ": there is no quorum, and the judge decides",
-                Undecided::ShortOfRule => ": the most votes are too few, and the judge decides",
+                Undecided::ShortOfRule => ": the leader has too few votes, and the judge decides",
             })
         }
     };
     format!("{noun}: {winner} wins{how} ({})", tally.join(", "))
 }
 
-/// A call that ended.
+/// A finished call.
 struct EndedCall<'a> {
     key: &'a CallKey,
     about: Option<&'a AgentId>,
     went_well: bool,
     latency_ms: Option<u64>,
-    /// What it came to; a quotation is of its text.
+    /// Its result; a quotation is from its text.
     said: String,
     is_quotation: bool,
     text: Option<Arc<str>>,
 }
 
 impl<'a> EndedCall<'a> {
-    /// The one that `event` ends; nothing if it ends no call.
+    /// The call that `event` ends, if any.
     fn of(panel: &'a PanelInfo, event: &'a Event) -> Option<Self> {
         let (key, ended) = event.result()?;
         let record = event.call();
         let (mut about, mut text, mut is_quotation) = (key.target_agent_id.as_ref(), None, false);
         let said = match ended {
-            // What was carried over took no call.
+            // A carried-over text had no call.
             CallResult::CarriedOver => return None,
             CallResult::Contribution(contribution) => {
                 about = about.or(contribution.target_agent_id.as_ref());
@@ -352,7 +349,7 @@ impl<'a> EndedCall<'a> {
             },
             CallResult::Solution(solution) => {
                 if let Some(author) = solution.synthesized_by.as_ref().filter(|by| *by != &key.agent_id) {
-                    // The text is somebody else's, which was kept as it is: who was called only assessed it.
+                    // The text belongs to another agent: the call only assessed it.
                     about = Some(author);
                     let limited = solution.limited_confidence().map(|why| format!(" ({why})")).unwrap_or_default();
                     let sure = solution.confidence.map(|sure| format!(", with confidence {}{limited}", percent(sure)));
@@ -405,7 +402,7 @@ impl<'a> EndedCall<'a> {
             let _ = write!(line, "{QUIET} · {QUIET:#}{}", said(room));
             return vec![line];
         }
-        // What is said needs a row of its own, and a failure its whole reason.
+        // The text gets its own row, and a failure its whole reason.
         let mut lines = vec![cut(&line, columns)];
         if self.went_well {
             lines.push(format!("{INDENT}{}", said(columns.saturating_sub(INDENT.len()))));
@@ -416,7 +413,7 @@ impl<'a> EndedCall<'a> {
     }
 }
 
-/// `text` in at most so many columns; no gap stands before the mark of what is left out.
+/// `text` cut to this width, without a blank before the ellipsis.
 fn cut(text: &str, columns: usize) -> String {
     let cut = truncate_str(text, columns, "…");
     match cut.split_once(" …") {
@@ -425,10 +422,9 @@ fn cut(text: &str, columns: usize) -> String {
     }
 }
 
-/// `text`, which has no colours, in at most so many columns, cut between two words where the last of them is not too
-/// long.
+/// Uncoloured `text` cut to this width, between words unless the last one is too long.
 pub(super) fn cut_words(text: &str, columns: usize) -> String {
-    /// The longest word that is given up rather than cut.
+    /// The longest word that is dropped rather than cut.
     const LONGEST: usize = 16;
 
     let shown = cut(text, columns);
@@ -436,7 +432,7 @@ pub(super) fn cut_words(text: &str, columns: usize) -> String {
         return shown;
     }
     let kept = shown.trim_end_matches('…');
-    // What was cut exactly before a gap ends with a whole word already.
+    // A cut before a blank already ends with a whole word.
     if text[kept.len()..].starts_with(char::is_whitespace) {
         return shown;
     }
@@ -448,7 +444,7 @@ pub(super) fn cut_words(text: &str, columns: usize) -> String {
     }
 }
 
-/// Names that have so much room together, with an arrow between them.
+/// Cuts names joined by an arrow to this total width.
 fn cut_names(names: Vec<String>, room: usize) -> Vec<String> {
     let room = room.saturating_sub(3 * names.len().saturating_sub(1));
     let all: usize = names.iter().map(|name| measure_text_width(name)).sum();
@@ -456,14 +452,14 @@ fn cut_names(names: Vec<String>, room: usize) -> Vec<String> {
         return names;
     }
     let share = room / names.len().max(1);
-    // What a short name leaves is for the others.
+    // Short names leave room for the others.
     let short: usize = names.iter().map(|name| measure_text_width(name)).filter(|width| *width <= share).sum();
     let long = names.iter().filter(|name| measure_text_width(name) > share).count().max(1);
     let each = (room.saturating_sub(short) / long).max(LEAST_NAME);
     names.iter().map(|name| cut(name, each)).collect()
 }
 
-/// `text` broken into rows of so many columns, the first after `mark`, the others below it.
+/// `text` wrapped into rows, the first after `mark`, the others below it.
 pub(super) fn rows(mark: &str, text: &str, columns: usize) -> Vec<String> {
     let indent = measure_text_width(mark);
     let room = columns.saturating_sub(indent).max(1);
@@ -484,20 +480,20 @@ pub(super) fn rows(mark: &str, text: &str, columns: usize) -> Vec<String> {
     rows.iter().enumerate().map(|(place, row)| behind(place) + row).collect()
 }
 
-/// The first sentence of a contribution: of its first objection, where it was read to have some.
+/// The first sentence of a contribution, or of its first objection.
 fn point_of(contribution: &Contribution) -> String {
     let reading = contribution.reading.as_deref();
     if let Some(point) = reading.and_then(|reading| reading.points.as_ref()?.first()) {
         return first_sentence(&point.text);
     }
-    // What is new of a text that answers objections stands after the answers, or before them.
+    // The new part of a text precedes or follows its answers to objections.
     let answers = reading.and_then(|reading| reading.answers_at.clone()).unwrap_or_default();
     let around = [contribution.content.get(answers.end..), contribution.content.get(..answers.start)];
     let sentences = around.into_iter().flatten().map(first_sentence);
     sentences.into_iter().find(|sentence| !sentence.is_empty()).unwrap_or_default()
 }
 
-/// What a checker found: how many points, and the first of them.
+/// The checker's findings: their number, and the first one.
 fn seen(contribution: &Contribution) -> String {
     match contribution.reading.as_ref().and_then(|reading| reading.points.as_deref()) {
         None => "could not be read".to_owned(),
@@ -508,7 +504,7 @@ fn seen(contribution: &Contribution) -> String {
     }
 }
 
-/// The first sentence of a Markdown text, without its marks: of its prose where there is some, else of its headings.
+/// The first sentence of a Markdown text without markup: of its prose, or else of its headings.
 pub(super) fn first_sentence(markdown: &str) -> String {
     let mut end = markdown.len().min(READ);
     while !markdown.is_char_boundary(end) {
@@ -525,7 +521,7 @@ pub(super) fn first_sentence(markdown: &str) -> String {
             continue;
         }
         let plain = unmarked(line);
-        // A line that only says what follows is a heading, too.
+        // A line that only introduces the next one is a heading, too.
         if line.starts_with('#') || (prose.is_empty() && plain.ends_with(':')) {
             heading.get_or_insert(plain);
         } else if plain.chars().any(char::is_alphanumeric) {
@@ -544,10 +540,10 @@ pub(super) fn first_sentence(markdown: &str) -> String {
     one_line(sentence(&text).unwrap_or(&text))
 }
 
-/// The first sentence of a text that has a whole one.
+/// The first complete sentence of a text.
 fn sentence(text: &str) -> Option<&str> {
     let ends = text.char_indices().filter(|(_, c)| ".!?。！？".contains(*c));
-    // A dot within a number or a name ends nothing, and neither does one after an abbreviation.
+    // A dot within a number or name, or after an abbreviation, does not end a sentence.
     let is_end = |(place, c): &(usize, char)| {
         let (before, behind) = (&text[..*place], &text[place + c.len_utf8()..]);
         let word = before.rsplit([' ', '(']).next().unwrap_or_default();

@@ -27,46 +27,46 @@ use super::plan::Plan;
 use super::screen::{SharedWriter, WIDEST};
 use super::told::Teller;
 
-/// How long lines gather before they are written together: nobody sees it, and to write each by itself, with a switch
-/// of threads for it, takes longer than all else that is done to show it.
+/// How long lines accumulate before they are written together: imperceptible, while writing each separately would take
+/// longer than everything else.
 const GATHERING: Duration = Duration::from_millis(10);
 
-/// Before each line of a text that is shown as a whole.
+/// The indentation of a text shown in full.
 const INDENT: &str = "    ";
 
-/// How progress is shown. Warnings are shown in every mode.
+/// The form of progress. Warnings are always shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressMode {
-    /// A block that is redrawn: for a stderr that is a terminal and understands escape codes.
+    /// A redrawn block, for terminals with escape codes.
     Live,
-    /// A line for each thing that begins or ends.
+    /// A line for each beginning or end.
     Plain,
-    /// Not at all.
+    /// None.
     Quiet,
 }
 
-/// How much of what agents say is shown.
+/// The shown part of agents' texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Detail {
     /// The first sentence of each text.
     #[default]
     Compact,
-    /// Every text as a whole, as soon as it is there.
+    /// Every text in full, as soon as it is complete.
     Full,
 }
 
-/// How a running debate is shown.
+/// Options of the display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DisplayOptions {
-    /// How progress is shown.
+    /// The form of progress.
     pub progress: ProgressMode,
-    /// How much is shown of texts.
+    /// The shown part of texts.
     pub detail: Detail,
     /// Whether colours are used.
     pub color: ColorMode,
 }
 
-/// What shows a running debate on standard error. It ends when the last signal is shown; its block is gone then.
+/// The display of a running debate on standard error. It ends after the last signal, and removes its block.
 #[derive(Debug, Clone)]
 pub struct LiveView {
     messages: Messages,
@@ -74,8 +74,8 @@ pub struct LiveView {
     ended: watch::Receiver<()>,
 }
 
-/// Where those who have something to say to the user while a debate is shown say it: all of standard error goes through
-/// the view then, in one order, and none of them waits for a terminal that is stopped.
+/// Sends messages to the user while a debate is shown: the view writes everything to standard error in one order, and
+/// no sender waits for a stopped terminal.
 #[derive(Debug, Clone)]
 pub struct Messages(UnboundedSender<ViewMessage>);
 
@@ -91,24 +91,24 @@ enum ViewMessage {
 /// The effect of a key on the view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeysMeaning {
-    /// Keys that steer a debate are heard: the block says so.
+    /// Keys that control a debate are accepted; the block says so.
     Heard,
-    /// Keys that steer a replay are heard.
+    /// Keys that control a replay are accepted.
     HeardInReplay,
-    /// Whole texts, or first sentences alone.
+    /// Toggles between whole texts and first sentences.
     MoreOrLess,
-    /// Which keys there are, or not.
+    /// Toggles the list of keys.
     Help,
-    /// The debate was told to pause, or to go on.
+    /// The debate was told to pause or to continue.
     Held(bool),
 }
 
 impl Messages {
-    /// Shows `text`, which ends with a line break, after everything that was published before. What comes back is
-    /// ready when it is shown; it need not be waited for.
+    /// Shows `text`, which ends with a line break, after everything published before. The future resolves when it is
+    /// shown; it need not be awaited.
     pub fn say(&self, text: &str) -> impl Future<Output = ()> + use<> {
         let (shown, told) = oneshot::channel();
-        // A view that has ended shows nothing, and nobody has to wait for it.
+        // An ended view shows nothing, and no one has to wait for it.
         drop(self.0.send(ViewMessage::Text { text: sanitize(text).into_owned(), shown }));
         async move { drop(told.await) }
     }
@@ -117,18 +117,18 @@ impl Messages {
         drop(self.0.send(ViewMessage::Error(error)));
     }
 
-    /// Shows what is still to come: stages, and what the debate will probably cost.
+    /// Shows the remaining stages and the likely cost.
     pub fn expect(&self, forecast: Forecast) {
         drop(self.0.send(ViewMessage::Forecast(Box::new(forecast))));
     }
 
-    /// Shows what a key stands for.
+    /// Shows the effect of a key.
     pub fn key(&self, meaning: KeysMeaning) {
         drop(self.0.send(ViewMessage::Keys(meaning)));
     }
 
-    /// Takes the block off the screen, as long as somebody else has the terminal, or puts it back. The future is ready
-    /// when that is done, which may be never.
+    /// Hides the block while another part uses the terminal, or shows it again. The future resolves when this is done,
+    /// which may be never.
     pub fn hide(&self, is_hidden: bool) -> impl Future<Output = ()> + use<> {
         let (shown, told) = oneshot::channel();
         drop(self.0.send(ViewMessage::Hidden { is_hidden, shown }));
@@ -137,13 +137,13 @@ impl Messages {
 }
 
 impl LiveView {
-    /// Shows what comes through `signals` from where `progress` stands, on a thread of its own.
+    /// Shows the `signals` after `progress` on a separate thread.
     ///
     /// # Errors
-    /// When the system refuses a thread.
+    /// The system cannot start a thread.
     pub fn start((progress, signals): (Progress, Subscription), options: DisplayOptions) -> io::Result<Self> {
         let colors = options.color.choice(&io::stderr());
-        // Passes escape codes through, after it has switched them on where that is needed (Windows).
+        // Passes escape codes through, and enables them if necessary (Windows).
         let stderr = SharedWriter::new(Box::new(BufWriter::new(AutoStream::always_ansi(io::stderr()))));
         let (sender, messages) = unbounded_channel();
         let (ending, ended) = watch::channel(());
@@ -158,19 +158,19 @@ impl LiveView {
         Ok(Self { messages: Messages(sender), leave, ended })
     }
 
-    /// Where something can be said to the user.
+    /// A sender of messages to the user.
     pub fn messages(&self) -> Messages {
         self.messages.clone()
     }
 
-    /// Takes the block off the screen and shows nothing more.
+    /// Removes the block and shows nothing more.
     pub fn leave(&self) {
         self.leave.cancel();
     }
 
-    /// Waits until everything is shown, which may be never: a terminal may be stopped.
+    /// Waits until everything is shown. A stopped terminal may delay this forever.
     pub async fn ended(&mut self) {
-        // Nothing is ever sent: the channel ends with the thread.
+        // Nothing is ever sent: the channel closes with the thread.
         drop(self.ended.changed().await);
     }
 }
@@ -186,12 +186,12 @@ async fn show(
     loop {
         let news = tokio::select! {
             biased;
-            // First, so that a flood of signals cannot stop the drawing; it is due ten times a second at most.
+            // First, so that a flood of signals cannot stop the drawing; due at most ten times a second.
             _ = frames.tick(), if reporter.is_live() => {
                 reporter.draw(&progress, now());
                 continue;
             }
-            // Before messages, which come after what was published before them.
+            // Before messages, which follow what was published before them.
             news = signals.next() => news,
             Some(message) = messages.recv() => {
                 reporter.tell(message, &progress);
@@ -225,7 +225,7 @@ async fn show(
     }
 }
 
-/// `line`, without its colours where there are to be none.
+/// `line`, without colours if they are disabled.
 fn painted(colors: ColorChoice, line: String) -> String {
     match colors {
         ColorChoice::Never => anstream::adapter::strip_str(&line).to_string(),
@@ -233,7 +233,7 @@ fn painted(colors: ColorChoice, line: String) -> String {
     }
 }
 
-/// Writes to the user's stderr. What cannot be written there is lost: there is nobody left to tell.
+/// Writes to stderr. Text that cannot be written is lost, since there is no one to tell.
 struct Reporter {
     out: SharedWriter,
     colors: ColorChoice,
@@ -243,7 +243,7 @@ struct Reporter {
     plan: Plan,
     controls: PendingControls,
     is_hidden: bool,
-    /// Whether it has been said that the server is gone.
+    /// Whether the outage was reported.
     is_out: bool,
 }
 
@@ -293,7 +293,7 @@ impl Reporter {
         }
     }
 
-    /// Tells above the block what stays.
+    /// Writes lasting text above the block.
     fn tell_signal(&mut self, progress: &Progress, signal: &Signal) {
         let ViewForm::Live { size, .. } = &self.form else { return };
         if let Signal::Recorded(recorded) = signal {
@@ -318,9 +318,9 @@ impl Reporter {
 
     fn show(&mut self, progress: &Progress, signal: &Signal) {
         if let Some(message) = signal.warning() {
-            // The line of the call that failed is next.
+            // The line of the failed call follows.
             let is_told_next = matches!(signal, Signal::Warning { failed: Some(_), .. });
-            // An outage is one line, however many calls come to wait meanwhile: the block counts them.
+            // A single line reports an outage; the block counts the waiting calls.
             let is_known = matches!(signal, Signal::ServerGone { .. }) && std::mem::replace(&mut self.is_out, true);
             if !self.is_live() || !(is_told_next || is_known) {
                 self.say(|notices| notices.warning(&message));
@@ -339,12 +339,12 @@ impl Reporter {
             }
             self.print(lines.as_bytes());
         } else if !progress.is_running() {
-            // At once: the user is about to be asked something, or to get the prompt back.
+            // Immediately: a question or the shell's prompt follows.
             self.draw(progress, now());
         }
     }
 
-    /// Shows where the debate stands after signals that are left out, and the warnings among them.
+    /// Shows the state after dropped signals, and the warnings among them.
     fn skip<'a>(&mut self, progress: &Progress, warnings: impl Iterator<Item = &'a Arc<Signal>>) {
         let left_out = match &mut self.form {
             ViewForm::Plain(plain) => Some(plain.gap(progress)),
@@ -366,7 +366,7 @@ impl Reporter {
             ViewMessage::Text { text, shown } => {
                 self.print(text.as_bytes());
                 self.flush();
-                // Nobody may wait for it.
+                // The sender need not wait.
                 let _ = shown.send(());
             }
             ViewMessage::Error(error) => self.say(|notices| notices.error(&error, None)),
@@ -381,14 +381,14 @@ impl Reporter {
                     Detail::Full => Detail::Compact,
                 };
                 self.print(match self.detail {
-                    Detail::Compact => b"(from here on first sentences)\n",
-                    Detail::Full => b"(from here on whole texts)\n",
+                    Detail::Compact => b"(first sentences from here on)\n",
+                    Detail::Full => b"(whole texts from here on)\n",
                 });
             }
             ViewMessage::Hidden { is_hidden, shown } => {
                 self.is_hidden = is_hidden;
                 self.draw(progress, now());
-                // Nobody may wait for it.
+                // The sender need not wait.
                 let _ = shown.send(());
             }
         }
@@ -414,7 +414,7 @@ impl Reporter {
         }
     }
 
-    /// Puts out what was printed.
+    /// Flushes the output.
     fn flush(&self) {
         self.out.clone().flush().ok();
     }
@@ -442,7 +442,7 @@ mod tests {
     impl Memory {
         fn text(&self) -> String {
             let written = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
-            // That all of a change is shown at once changes nothing of what is shown.
+            // Synchronized updates do not change the contents.
             written.replace(BEGIN_UPDATE, "").replace(END_UPDATE, "")
         }
     }
@@ -457,7 +457,7 @@ mod tests {
         }
     }
 
-    /// What takes the block off the screen.
+    /// The bytes that remove the block.
     fn erased() -> String {
         format!("{ERASE_BLOCK}{CURSOR_ON}")
     }
@@ -474,7 +474,7 @@ mod tests {
         }
     }
 
-    /// A running display that writes to `out`, the way to it, and where messages to it go.
+    /// A running display that writes to `out`, its signals, and its messages.
     fn started(out: Box<dyn Write + Send>, mode: ProgressMode) -> (Signals, Messages, tokio::task::JoinHandle<()>) {
         started_at(out, mode, || TerminalSize { columns: 60, rows: 24 })
     }
@@ -607,7 +607,7 @@ mod tests {
         assert!(memory.text().ends_with(&format!("{}Question [2J1 of 2?\n", erased())), "{:?}", memory.text());
         drop(sender);
         display.await.unwrap();
-        // The waiter may be gone.
+        // The waiter may have gone.
         messages.say("Too late.\n").await;
         assert!(!memory.text().contains("late"));
     }
@@ -616,7 +616,7 @@ mod tests {
     async fn whoever_fell_behind_goes_on_from_a_snapshot_and_hears_every_warning() {
         let memory = Memory::default();
         let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Plain);
-        // The display has no turn while these are published.
+        // The display gets no turn while these are published.
         sender.publish(round_begun(1));
         sender.publish(warning("look out"));
         for _ in 0..5_000 {
@@ -626,12 +626,12 @@ mod tests {
         drop(sender);
         display.await.unwrap();
         let shown = memory.text();
-        let gap = "… progress is skipped here: nobody read it in time …\nwarning: look out\nproposal started";
+        let gap = "… progress is skipped here: it was not read in time …\nwarning: look out\nproposal started";
         assert!(shown.starts_with(gap), "{}", &shown[..200]);
         assert!(shown.ends_with("round 1/3 ended: 0 tokens, $0.0000 so far\n"), "{}", &shown[shown.len() - 200..]);
     }
 
-    /// A debate in its second round: one call failed, some are in flight.
+    /// A debate in its second round with a failed call and calls in flight.
     fn debate() -> Vec<Signal> {
         let (architect, performance, kiss) = ("agent-architect", "agent-performance", "agent-kiss");
         let points = Tally { accepted: 7, rejected: 3, unanswered: 2, ..Tally::default() };
@@ -684,7 +684,7 @@ mod tests {
         Forecast { calls, deciders: Vec::new(), assumptions: Vec::new(), purchase: None }
     }
 
-    /// What a terminal shows of that debate at its moment, and after it.
+    /// The terminal's contents during and after that debate.
     async fn screens(detail: Detail, size: fn() -> TerminalSize) -> [String; 2] {
         let memory = Memory::default();
         let TerminalSize { columns, rows } = size();
@@ -707,9 +707,9 @@ mod tests {
             let [rows, columns] =
                 [rows, columns].map(|cells| NonZero::try_from(u16::try_from(cells).unwrap()).unwrap());
             let mut screen = vt100::Parser::new(rows, columns, 0);
-            // A terminal turns a line break into both.
+            // A terminal needs both characters.
             screen.process(memory.text().replace('\n', "\r\n").replace("\r\r", "\r").as_bytes());
-            // It would stand in the block.
+            // A visible cursor would be inside the block.
             assert_eq!(screen.screen().hide_cursor(), !is_over);
             screen.screen().contents().trim_end().to_owned()
         };

@@ -1,14 +1,14 @@
-//! The last words of an answer that is on its way.
+//! The last words of a streamed answer.
 
 use console::measure_text_width;
 
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::WordsSoFar;
 
-/// From a cut in the middle of a word, the next beginning of one is looked for this far, in characters.
+/// The maximum distance from a cut within a word to the next word, in characters.
 const LONGEST_WORD: usize = 16;
 
-/// The last words of an answer, on one line that is at most `columns` wide and cannot steer a terminal.
+/// The last words of an answer on one line of at most `columns`, without escape codes.
 pub(super) fn last_words(words: &WordsSoFar, columns: usize) -> String {
     let line = one_line(words.end());
     if measure_text_width(&line) <= columns {

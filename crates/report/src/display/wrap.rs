@@ -1,11 +1,11 @@
-//! Styled text in lines of a bounded width.
+//! Wraps styled text.
 
 use std::fmt::Write as _;
 
 use anstyle::Style;
 use console::measure_text_width;
 
-/// A run of text in one style. `\n` in it is a line break.
+/// A run of text in one style. `\n` is a line break.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StyledSpan {
     pub text: String,
@@ -18,13 +18,12 @@ impl StyledSpan {
     }
 }
 
-/// The columns that `spans` take on one line.
+/// The width of `spans` on one line.
 pub(super) fn width_of(spans: &[StyledSpan]) -> usize {
     spans.iter().map(|span| measure_text_width(&span.text)).sum()
 }
 
-/// `spans` in lines of at most `width` columns. Lines break between words; a word that is wider than a line is broken.
-/// Each line closes the styles that it opens.
+/// Wraps `spans` to `width` columns between words; breaks words wider than a line. Each line closes its styles.
 pub(super) fn wrap(spans: &[StyledSpan], width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Lines::default();
@@ -52,7 +51,7 @@ pub(super) fn wrap(spans: &[StyledSpan], width: usize) -> Vec<String> {
     lines.done
 }
 
-/// Takes from the widest columns until all fit into `room`, but none below its `least` width.
+/// Reduces the widest columns until all fit into `room`, but none below its `least` width.
 pub(super) fn fit(widths: &mut [usize], least: &[usize], room: usize) {
     while widths.iter().sum::<usize>() > room {
         let shrinkable = (0..widths.len()).filter(|index| widths[*index] > least[*index]);
@@ -61,14 +60,14 @@ pub(super) fn fit(widths: &mut [usize], least: &[usize], room: usize) {
     }
 }
 
-/// Lines as they come to be.
+/// The lines being built.
 #[derive(Default)]
 struct Lines {
     done: Vec<String>,
     line: String,
-    /// Columns of `line`.
+    /// The width of `line`.
     used: usize,
-    /// The word that has no place yet, which may have several styles.
+    /// The current word, possibly in several styles.
     word: Vec<StyledSpan>,
 }
 
@@ -90,7 +89,7 @@ impl Lines {
         }
     }
 
-    /// Appends a part of a word, broken where the line is full.
+    /// Appends a part of a word, broken at the end of a line.
     fn push(&mut self, span: &StyledSpan, width: usize) {
         let mut rest = span.text.as_str();
         while !rest.is_empty() {
@@ -98,7 +97,7 @@ impl Lines {
             let (part, columns) =
                 if self.used + whole <= width { (rest, whole) } else { head(rest, width - self.used) };
             let (part, columns) = match (part, self.used) {
-                // A character that is wider than a whole line.
+                // A single character is wider than the line.
                 ("", 0) => rest.char_indices().nth(1).map_or((rest, whole), |(at, _)| (&rest[..at], width)),
                 fits => (fits.0, columns),
             };
@@ -125,7 +124,7 @@ impl Lines {
     }
 }
 
-/// As much of `text` as fits into `room` columns, and how many it takes.
+/// The part of `text` that fits into `room` columns, and its width.
 fn head(text: &str, room: usize) -> (&str, usize) {
     let mut taken = ("", 0);
     for (at, c) in text.char_indices() {

@@ -1,15 +1,14 @@
-//! What is written of a debate, in blocks. Each subject builds its blocks once; Markdown, page and terminal render
-//! them.
+//! Reports as blocks. Each subject builds its blocks once; Markdown, page and terminal render them.
 //!
-//! A block says what there is, not how it looks. Words of models and users are pieces of their own, so that each form
-//! escapes them in its way: only the program's own words get through as they are.
+//! A block describes content, not appearance. Words of models and users are separate pieces, so that each form escapes
+//! them in its own way; only the program's own words are inserted unescaped.
 
 use std::borrow::Cow;
 
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::AgentId;
 
-/// Words that stand on one line.
+/// Words on one line.
 pub(crate) type Phrase<'a> = Vec<Piece<'a>>;
 
 /// A part of a line.
@@ -19,72 +18,72 @@ pub(crate) enum Piece<'a> {
     Words(Cow<'a, str>),
     /// Words of a model or a user.
     Foreign(Cow<'a, str>),
-    /// The same, set apart from the words around them.
+    /// Foreign words that are set off.
     Marked(Cow<'a, str>),
-    /// Somebody who takes part.
+    /// A participant.
     Agent(&'a AgentId),
     /// A point of the ledger, by its number.
     Point(String),
-    /// How grave something is.
+    /// A severity.
     Severity(Severity),
-    /// A bar as long as the first figure is of the second. Only a page draws it, beside the figure.
+    /// A bar for the ratio of the two figures. Only a page draws it, beside the figure.
     Bar(u64, u64),
-    /// What the Markdown report has no place for, since programs rely on its form.
+    /// Omitted from the Markdown report, whose form programs rely on.
     Aside(Phrase<'a>),
 }
 
-/// A part of what is written.
+/// A part of a report.
 #[derive(Debug, Clone)]
 pub(crate) enum Block<'a> {
-    /// A heading below that of the subject.
+    /// A heading below the subject's.
     Heading(Phrase<'a>),
-    /// A sentence or more.
+    /// One or more sentences.
     Paragraph(Phrase<'a>),
     /// The items of a list. An empty list still writes its closing blank line in Markdown.
     List(Vec<ListItem<'a>>),
     /// A table.
     Table(TableBlock<'a>),
-    /// A text of a model or a user, with lines of its own.
+    /// A multi-line text of a model or a user.
     Text(Cow<'a, str>),
-    /// The same, under a title line. Without a text, that is said.
+    /// Such a text under a title line. Notes its absence.
     Said(Phrase<'a>, Option<Cow<'a, str>>),
-    /// A text that is no prose: a file, JSON. Markdown has it in a fence like any other.
+    /// A file or JSON. In Markdown it has a fence like any other text.
     Verbatim(Cow<'a, str>),
-    /// What changed from one text of a model to another.
+    /// The changes between two texts of a model.
     Changes(Cow<'a, str>, Cow<'a, str>),
-    /// Blocks to unfold, under a line.
+    /// Collapsed blocks under a line.
     Folded(Phrase<'a>, Vec<Block<'a>>),
-    /// Blocks that belong to a line, set in below it.
+    /// Blocks indented below a line.
     Indented(Phrase<'a>, Vec<Block<'a>>),
-    /// Blocks that stand out, because they qualify the text around them.
+    /// Highlighted blocks that qualify the text around them.
     Warning(Vec<Block<'a>>),
-    /// Blocks that the Markdown report has no place for.
+    /// Blocks omitted from the Markdown report.
     Aside(Vec<Block<'a>>),
 }
 
 /// An item of a list.
 #[derive(Debug, Clone)]
 pub(crate) struct ListItem<'a> {
-    /// What it says.
+    /// Its text.
     pub(crate) line: Phrase<'a>,
-    /// What follows from it, or explains it: items, or a text.
+    /// Its explanation: items, or a text.
     pub(crate) more: Vec<Block<'a>>,
-    /// Whether the Markdown report has no place for it.
+    /// Whether the Markdown report omits it.
     pub(crate) is_aside: bool,
 }
 
-/// Columns and rows.
+/// A table.
 #[derive(Debug, Clone)]
 pub(crate) struct TableBlock<'a> {
-    /// What it shows; a page says so above it.
+    /// Its caption on a page.
     pub(crate) caption: String,
     /// Its class on the page.
     pub(crate) class: &'static str,
     /// Its columns.
     pub(crate) columns: Vec<TableHead<'a>>,
-    /// Its rows, with a cell for each column.
+    /// Its rows with a cell for each column.
     pub(crate) rows: Vec<Vec<Phrase<'a>>>,
-    /// Whether the last row sums up those above it.
+    /// Whether the last row is a total.
     pub(crate) has_total: bool,
 }
 
@@ -93,22 +92,22 @@ pub(crate) struct TableBlock<'a> {
 pub(crate) struct TableHead<'a> {
     /// Its heading.
     pub(crate) title: Phrase<'a>,
-    /// Whether it holds figures, which are set flush right.
+    /// Whether it contains right-aligned figures.
     pub(crate) is_figure: bool,
-    /// Whether a terminal leaves it out where there is no room.
+    /// Whether a terminal may drop it.
     pub(crate) is_detail: bool,
-    /// Which forms have it.
+    /// The forms that include it.
     pub(crate) audience: Audience,
 }
 
-/// Who is shown a column.
+/// The audience of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// The reader.
+    /// All forms.
     Everywhere,
-    /// All but the Markdown report, whose form programs know.
+    /// All forms except the Markdown report, which programs parse.
     People,
-    /// The Markdown report alone.
+    /// Only the Markdown report.
     Programs,
 }
 
@@ -130,7 +129,7 @@ impl From<Severity> for Piece<'_> {
     }
 }
 
-/// A figure, or other words of the program's that are put together.
+/// A figure, or other words of the program.
 #[expect(clippy::needless_pass_by_value, reason = "figures are handed over where they are made")]
 pub(crate) fn figure<'a>(figure: impl ToString) -> Piece<'a> {
     Piece::Words(figure.to_string().into())
@@ -141,18 +140,18 @@ pub(crate) fn foreign<'a>(words: impl Into<Cow<'a, str>>) -> Piece<'a> {
     Piece::Foreign(words.into())
 }
 
-/// Words of a model or a user, set apart.
+/// Words of a model or a user, set off.
 pub(crate) fn marked<'a>(words: impl Into<Cow<'a, str>>) -> Piece<'a> {
     Piece::Marked(words.into())
 }
 
-/// A line made of pieces, the program's own words among them as literals.
+/// A line of pieces; literals are the program's own words.
 macro_rules! line {
     ($($piece:expr),* $(,)?) => { vec![$($crate::report::block::Piece::from($piece)),*] };
 }
 pub(crate) use line;
 
-/// Lines with something between them.
+/// Lines with a separator.
 pub(crate) fn joined<'a>(lines: impl IntoIterator<Item = Phrase<'a>>, between: &'static str) -> Phrase<'a> {
     let mut all = Vec::new();
     for line in lines {
@@ -170,36 +169,36 @@ impl<'a> Block<'a> {
         Self::Text(text.into())
     }
 
-    /// A text of a model or a user, under a line that says what it is.
+    /// A text of a model or a user under a title line.
     pub(crate) fn said(line: Phrase<'a>, text: impl Into<Cow<'a, str>>) -> Self {
         Self::Said(line, Some(text.into()))
     }
 
-    /// What explains a subject to people; the Markdown report has never had it.
+    /// An explanation for people, which the Markdown report never had.
     pub(crate) fn lead(line: Phrase<'a>) -> Self {
         Self::Aside(vec![Self::Paragraph(line)])
     }
 }
 
 impl<'a> ListItem<'a> {
-    /// Of a line alone.
+    /// An item with a line only.
     pub(crate) fn of(line: Phrase<'a>) -> Self {
         Self { line, more: Vec::new(), is_aside: false }
     }
 
-    /// Of a line, and what follows from it.
+    /// An item with a line and its explanation.
     pub(crate) fn with(line: Phrase<'a>, more: Vec<Block<'a>>) -> Self {
         Self { line, more, is_aside: false }
     }
 
-    /// The same, but not for Markdown.
+    /// Omits it from Markdown.
     pub(crate) fn aside(self) -> Self {
         Self { is_aside: true, ..self }
     }
 }
 
 impl<'a> TableBlock<'a> {
-    /// A table without a row that sums it up.
+    /// A table without a total.
     pub(crate) fn new(
         class: &'static str,
         caption: impl Into<String>,
@@ -222,12 +221,12 @@ impl<'a> TableHead<'a> {
         Self { is_figure: true, ..Self::words(title) }
     }
 
-    /// The same, but the first to be left out.
+    /// Allows a terminal to drop it.
     pub(crate) fn detail(self) -> Self {
         Self { is_detail: true, ..self }
     }
 
-    /// The same, in other forms.
+    /// Limits it to an audience.
     pub(crate) fn only(self, audience: Audience) -> Self {
         Self { audience, ..self }
     }

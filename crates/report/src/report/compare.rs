@@ -1,4 +1,4 @@
-//! Two debates side by side: what differs of their settings, figures, decisions and solutions.
+//! Compares two debates: settings, figures, decisions and solutions.
 
 use std::collections::BTreeMap;
 
@@ -12,62 +12,62 @@ use super::decision::without_assessment;
 use super::difference::{DiffPart, parts, words};
 use super::subject;
 
-/// Longer texts are not compared: it would take too long, and nobody would read it.
+/// Longer texts are not compared, since that would take too long.
 const COMPARED_BYTES: usize = 512 * 1024;
 
-/// What two debates have in common and what not.
+/// The comparison of two debates.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
-    /// The figures of either.
+    /// The figures of both.
     pub debates: [Figures; 2],
     /// Settings that differ, by their keys.
     pub settings: Vec<Setting>,
-    /// Objections that were decided differently, or that only one of the two has.
+    /// Objections with different outcomes, or raised in only one debate.
     pub decisions: Vec<Decided>,
-    /// The lines of the solutions; absent where they are too long to be compared.
+    /// The lines of the solutions; `None` if they are too long.
     pub solution: Option<Vec<Line>>,
 }
 
-/// What a debate came to, in figures.
+/// The figures of a debate.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Figures {
     /// The debate.
     pub id: DebateId,
-    /// Its outcome; its status where it has none.
+    /// Its outcome, or else its status.
     pub outcome: &'static str,
     /// The problem's first line.
     pub problem: String,
-    /// How many rounds it had.
+    /// The number of its rounds.
     pub rounds: usize,
-    /// Calls that were made.
+    /// The number of its calls.
     pub calls: u64,
     /// Input and output tokens.
     pub tokens: u64,
     /// Calls without a token count.
     #[serde(skip)]
     pub silent_calls: u64,
-    /// What it cost; absent where that is not known.
+    /// Its cost; `None` if unknown.
     pub cost_usd: Option<Usd>,
-    /// How sure the judge is.
+    /// The judge's confidence.
     pub confidence: Option<f64>,
-    /// The score of each round that was scored, by its number.
+    /// The score of each scored round by number.
     pub scores: BTreeMap<u32, Option<f64>>,
-    /// Points of critics.
+    /// The number of points.
     pub points: usize,
-    /// Those that stayed open.
+    /// The number of open points.
     pub open: usize,
-    /// Major requirements that are not fulfilled.
+    /// The number of unfulfilled major requirements.
     pub unfulfilled: usize,
-    /// Requirements fulfilled in part.
+    /// The number of partly fulfilled requirements.
     pub partly_fulfilled: usize,
-    /// Whether the answer was checked, and what came of it; absent where there is nothing to check.
+    /// The result of the check; `None` without one.
     pub check: Option<String>,
-    /// Who won.
+    /// The winner.
     pub winner: Option<String>,
 }
 
-/// A setting, and its value in either debate; absent where a debate has none.
+/// A setting and its values in both debates; `None` if absent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Setting {
     /// Its key.
@@ -76,27 +76,27 @@ pub struct Setting {
     pub values: [Option<Value>; 2],
 }
 
-/// What became of an objection in either debate; absent where it was not raised.
+/// An objection's outcomes in both debates; `None` if it was not raised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Decided {
     /// The objection.
     pub point: String,
-    /// How grave it is.
+    /// Its severity.
     pub severity: &'static str,
-    /// What became of it.
+    /// Its outcomes.
     pub outcomes: [Option<String>; 2],
 }
 
 /// A line of a solution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Line {
-    /// Which of the two has it.
+    /// The debates that contain it.
     pub side: Side,
-    /// Its pieces, each with whether it is what differs.
+    /// Its pieces, each with whether it differs.
     pub pieces: Vec<(bool, String)>,
 }
 
-/// Which of two debates has a line.
+/// The debates that contain a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
@@ -109,7 +109,7 @@ pub enum Side {
 }
 
 impl Comparison {
-    /// Of two debates.
+    /// Compares two debates.
     pub fn of(first: &Debate, second: &Debate) -> Self {
         let both = [first, second];
         Self {
@@ -148,7 +148,7 @@ impl Figures {
     }
 }
 
-/// The settings that differ, those of agents by the agents' ids.
+/// The different settings; those of agents by id.
 fn settings(debates: [&Debate; 2]) -> Vec<Setting> {
     let [mut first, mut second] = debates.map(|debate| {
         let mut flat = debate.settings.as_ref().map(flat).unwrap_or_default();
@@ -168,14 +168,14 @@ fn settings(debates: [&Debate; 2]) -> Vec<Setting> {
     differing
 }
 
-/// Settings by their keys, those of agents by the agents' ids.
+/// Settings by key; those of agents by id.
 pub(crate) fn flat(settings: &Settings) -> BTreeMap<String, Value> {
     let mut flat = BTreeMap::new();
     flatten("", &by_id(settings), &mut flat);
     flat
 }
 
-/// Settings as JSON, with agents as an object.
+/// Settings as JSON with agents as an object.
 fn by_id(settings: &Settings) -> Value {
     let mut value = serde_json::to_value(settings).unwrap_or_default();
     let Some(agents) = value.get_mut("agents") else { return value };
@@ -197,7 +197,7 @@ fn flatten(at: &str, value: &Value, flat: &mut BTreeMap<String, Value>) {
     }
 }
 
-/// Objections are the same where the same was raised, in whatever case and with whatever marks.
+/// Compares objections, ignoring case and markup.
 fn decisions(ledgers: &[Ledger; 2]) -> Vec<Decided> {
     let mut decided: Vec<(String, Decided)> = Vec::new();
     for (side, ledger) in ledgers.iter().enumerate() {
@@ -219,7 +219,7 @@ fn decisions(ledgers: &[Ledger; 2]) -> Vec<Decided> {
     decided.into_iter().map(|(_, one)| one).filter(|one| one.outcomes[0] != one.outcomes[1]).collect()
 }
 
-/// What became of an objection: the judge's word where there is one, else the author's.
+/// An objection's outcome: the judge's ruling, or else the author's answer.
 fn outcome(one: &Objection) -> String {
     match one.ruling.as_ref().map(|ruling| ruling.decision) {
         Some(Decision::Dismissed) => "dismissed by the judge".to_owned(),
@@ -240,14 +240,13 @@ fn solution(debates: [&Debate; 2]) -> Option<Vec<Line>> {
     changed(first, second)
 }
 
-/// The lines of the newest draft of an answer and of the text that took its place; nothing if none did, or if they are
-/// too long to compare.
+/// The comparison of the newest draft with the text that replaced it; `None` if there is none, or if they are too long.
 pub fn draft_and_final(debate: &Debate) -> Option<Vec<Line>> {
     let (draft, text) = (debate.newest_draft()?, debate.final_text()?);
     changed(&draft.text.without_answers(), &text.without_answers())
 }
 
-/// The lines of two texts; nothing where they are too long to be compared.
+/// The comparison of two texts by line; `None` if they are too long.
 pub(crate) fn changed(old: &str, new: &str) -> Option<Vec<Line>> {
     if old.len() > COMPARED_BYTES || new.len() > COMPARED_BYTES {
         return None;
@@ -264,7 +263,7 @@ pub(crate) fn changed(old: &str, new: &str) -> Option<Vec<Line>> {
     Some(compared)
 }
 
-/// The lines that differ, with some around them; `None` for each run of lines that are left out.
+/// The differing lines with context; `None` for each omitted run.
 pub(crate) fn excerpt(lines: &[Line], around: usize) -> Vec<Option<&Line>> {
     let is_near = |index: usize| {
         let around = index.saturating_sub(around)..=(index + around).min(lines.len().saturating_sub(1));
@@ -282,7 +281,7 @@ pub(crate) fn excerpt(lines: &[Line], around: usize) -> Vec<Option<&Line>> {
 }
 
 impl Side {
-    /// What stands before its lines.
+    /// The prefix of its lines.
     pub(crate) fn mark(self) -> char {
         match self {
             Self::Both => ' ',
@@ -292,7 +291,7 @@ impl Side {
     }
 }
 
-/// The lines of a passage in either solution. Where most of its words stayed, the others are what differs.
+/// The lines of a changed passage. If most words stayed, the others are marked.
 fn reworded(old: &str, new: &str) -> Vec<Line> {
     let (old, new) = (words(old), words(new));
     let parts = parts(old.iter(), new.iter());
@@ -304,7 +303,7 @@ fn reworded(old: &str, new: &str) -> Vec<Line> {
     [lines(Side::First, first), lines(Side::Second, second)].concat()
 }
 
-/// Pieces of a text, each with whether it is what differs, by lines.
+/// Splits marked pieces of a text into lines.
 fn lines(side: Side, pieces: impl Iterator<Item = (bool, String)>) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut line = Line { side, pieces: Vec::new() };

@@ -1,7 +1,7 @@
-//! The decision record: what was decided and why, as Markdown that an engineer commits, in the form of MADR.
+//! The decision record: a decision and its reasons as Markdown in the form of MADR, for version control.
 //!
-//! The solution stands in it as it is, not in a fence. So its headings are moved below those of the record, and markup
-//! in it becomes text: whatever a model wrote, the record's own parts stay what they are.
+//! The solution is included directly, not in a fence. Its headings are moved below the record's, and its HTML becomes
+//! text, so that no model can alter the record's own parts.
 
 use std::borrow::Cow;
 use std::io;
@@ -21,18 +21,18 @@ use super::prose::{RENDERED_BYTES, gist, leads, options as markdown_options, pla
 use super::stages::said_in;
 use super::{ParticipantView, View, subject};
 
-/// What the judge's assessment begins with, after the solution's own text; its lists have places of their own here.
+/// The beginning of the judge's assessment after the solution; this record has separate places for its lists.
 const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment";
-/// Characters of an option's first sentences, and how many of its parts are named.
+/// The characters of an option's first sentences, and the number of its named parts.
 const SKETCH: usize = 300;
 const LEADS: usize = 5;
-/// The level of the highest headings of a text within the record: below that of the record's parts.
+/// The level of the highest headings in a text within the record.
 const TOP: u8 = 3;
 
 /// Writes the decision record of a debate to `out`.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// `out` cannot be written.
 pub fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let debate = view.debate;
     front_matter(view, out)?;
@@ -74,13 +74,13 @@ pub fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<(
     appendix(view, &ledger, out)
 }
 
-/// What MADR keeps ahead of the text, as YAML: its values are strings in quotation marks, which nothing can break out of.
+/// MADR's front matter as YAML: its values are quoted strings that cannot be broken out of.
 fn front_matter(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let quoted = |one: &ParticipantView| {
         let model = if view.debate.is_offline() { "no model" } else { one.model.as_str() };
         serde_json::to_string(&one_line(&format!("{} ({model})", one.name))).unwrap_or_default()
     };
-    // A debate proposes; to accept is its reader's.
+    // A debate only proposes; its reader accepts.
     writeln!(out, "---\nstatus: proposed")?;
     if let Some(at) = view.debate.updated_at {
         writeln!(out, "date: {}", at.utc().format("%Y-%m-%d"))?;
@@ -90,7 +90,7 @@ fn front_matter(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "---\n")
 }
 
-/// The problem without what the record is called by, unless that is all of it.
+/// The problem without its title, unless that is all of it.
 fn context(view: &View<'_>) -> String {
     let problem = Some(view.problem_below_title()).filter(|rest| !rest.trim().is_empty());
     let problem = below(problem.unwrap_or(&view.debate.problem));
@@ -98,7 +98,7 @@ fn context(view: &View<'_>) -> String {
     context.map_or_else(|| problem.clone(), |context| format!("{problem}\n\n{}", below(context)))
 }
 
-/// What the agents wanted to know, and what the user answered.
+/// The agents' questions and the user's answers.
 fn clarifications(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let asked = view.debate.clarifications.iter().flatten().flat_map(|group| &group.items);
     let answered = asked.filter(|item| !item.answer.trim().is_empty() && item.answer != NO_ANSWER);
@@ -121,7 +121,7 @@ fn list(out: &mut dyn io::Write, title: &str, items: impl Iterator<Item = String
     writeln!(out)
 }
 
-/// What each agent stood for in the end, in words of its own; in a debate on a motion, the sides.
+/// Each agent's final position in its own words; the sides in a debate on a motion.
 fn options(view: &View<'_>) -> Vec<String> {
     let debate = view.debate;
     let texts = || debate.rounds.iter().flat_map(|round| &round.contributions);
@@ -130,9 +130,9 @@ fn options(view: &View<'_>) -> Vec<String> {
     };
     let option = |agent: &ParticipantView| {
         let (proposals, speeches) = (of(agent, ResultKind::Proposal), of(agent, ResultKind::Speech));
-        // What is addressed to somebody asks or answers, and is not the speaker's own case.
+        // A speech addressed to someone is a question or answer, not the speaker's case.
         let case = speeches.iter().find(|one| one.target_agent_id.is_none());
-        // A proposal is replaced by the next one; of speeches, the first says what the others defend.
+        // A later proposal replaces an earlier one; the first speech states the case.
         let text = proposals.last().or(case)?.without_answers();
         let side = view.side_of(&agent.id).filter(|_| view.has_sides());
         let who: &str = side.map_or(&agent.role, |side| side.name());
@@ -144,8 +144,8 @@ fn options(view: &View<'_>) -> Vec<String> {
     view.agents.iter().filter_map(option).collect()
 }
 
-/// The objections that were not followed, and why: rejected by the author, or dismissed by the judge. What a critic
-/// raised against several texts, and all of them rejected for the same reason, is one.
+/// The rejected objections with reasons, from the author or the judge. Merges objections of a critic to several texts
+/// that were rejected for the same reason.
 fn rejected(view: &View<'_>, ledger: &Ledger) -> Vec<String> {
     let mut items: Vec<(String, Vec<String>, String)> = Vec::new();
     for one in ledger.in_order() {
@@ -162,7 +162,7 @@ fn rejected(view: &View<'_>, ledger: &Ledger) -> Vec<String> {
     items.into_iter().map(written).collect()
 }
 
-/// The point with who raised it, and what became of it; nothing where it was followed.
+/// A point with its critic and its rejection; `None` if it was followed.
 fn rejection(view: &View<'_>, one: &Objection) -> Option<(String, String)> {
     let dismissed = one.ruling.as_ref().filter(|ruling| ruling.decision == Decision::Dismissed);
     if one.answer != Answered::Rejected && dismissed.is_none() {
@@ -190,14 +190,14 @@ fn rejection(view: &View<'_>, one: &Objection) -> Option<(String, String)> {
     Some((point, fates.join(" ")))
 }
 
-/// A text on one line, with a full stop where it has none.
+/// A text on one line with a full stop.
 fn sentence(text: &str) -> String {
     let text = plain(text);
     let is_ended = text.ends_with(['.', '!', '?', '…', '。']);
     if is_ended || text.is_empty() { text } else { format!("{text}.") }
 }
 
-/// Where the record comes from, folded away.
+/// The source of the record, collapsed.
 fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Result<()> {
     let debate = view.debate;
     writeln!(out, "## More Information\n\n<details>\n<summary>The debate behind this record</summary>\n")?;
@@ -211,7 +211,7 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
             counted(usage.requests, "call")
         )?;
     } else if debate.usage.is_empty() {
-        // Older debates do not say what they took.
+        // Older debates lack the usage.
         writeln!(out, "- {rounds}")?;
     } else {
         writeln!(
@@ -239,13 +239,13 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
     writeln!(out, "\n</details>")
 }
 
-/// A solution's own text, without the judge's assessment after it.
+/// A solution's text without the judge's assessment.
 pub(super) fn without_assessment(text: &str) -> &str {
     text.rsplit_once(ASSESSMENT).map_or(text, |(text, _)| text)
 }
 
-/// Markdown whose headings stand below those of the record, and whose markup is text. Control characters, which would be
-/// written as references to them, are dropped.
+/// Markdown with headings below the record's, and with HTML as text. Drops control characters, which would become
+/// character references.
 pub(super) fn below(text: &str) -> String {
     let text = &*sanitize(text);
     if text.len() > RENDERED_BYTES {
@@ -273,7 +273,7 @@ pub(super) fn below(text: &str) -> String {
         }
     }
     let mut written = String::new();
-    // Writing to a String cannot fail.
+    // Writing to a string cannot fail.
     let _ = format_commonmark(root, &options, &mut written);
     written.trim_end().to_owned()
 }

@@ -1,21 +1,21 @@
-//! What two texts have in common: parts that stayed, and parts that changed.
+//! Differences of two texts.
 
 use std::hash::Hash;
 use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput, Interner};
 
-/// A part of two sequences: the same in both, or something else in either.
+/// A part of two sequences, equal or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DiffPart {
-    /// Where it is in the old one; empty where it was inserted.
+    /// Its range in the old sequence; empty if inserted.
     pub(super) old: Range<usize>,
-    /// Where it is in the new one; empty where it was deleted.
+    /// Its range in the new sequence; empty if deleted.
     pub(super) new: Range<usize>,
     pub(super) stayed: bool,
 }
 
-/// The parts of two sequences in their order. What changed is never followed by what changed.
+/// The parts of two sequences in order. Two changed parts never follow each other.
 pub(super) fn parts<T: Eq + Hash>(old: impl IntoIterator<Item = T>, new: impl IntoIterator<Item = T>) -> Vec<DiffPart> {
     let mut input = InternedInput { before: Vec::new(), after: Vec::new(), interner: Interner::new(64) };
     input.update_before(old.into_iter());
@@ -40,7 +40,7 @@ pub(super) fn parts<T: Eq + Hash>(old: impl IntoIterator<Item = T>, new: impl In
     parts
 }
 
-/// The words of a text, and what is between them, in their order.
+/// The words of a text and the separators between them.
 pub(super) fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut left = text;

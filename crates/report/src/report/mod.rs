@@ -1,8 +1,7 @@
-//! What is written about a debate: one view of it, and the formats that render the view.
+//! Reports of a debate: one view of it, and its formats.
 //!
-//! Formats take a [`View`] and make text of it, where it goes is not theirs to know; none of them asks the clock.
-//! Nothing that came from a model is trusted here: as Markdown it stands in fences that it cannot leave, as HTML it is
-//! escaped.
+//! Formats turn a [`View`] into text without knowing its destination or the time. Text of models is not trusted:
+//! Markdown fences it, HTML escapes it.
 
 pub(crate) mod block;
 pub(crate) mod compare;

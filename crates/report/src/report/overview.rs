@@ -1,4 +1,4 @@
-//! A debate at a glance: how it went, what came of it, and what stayed open.
+//! The overview of a debate: course, result, and open points.
 
 use std::fmt::Write as _;
 
@@ -13,16 +13,16 @@ use super::prose::brief;
 use super::stages::said_in;
 use super::{View, subject};
 
-/// Characters of the solution that show what it is about.
+/// The characters of the solution's beginning.
 const BEGINNING: usize = 400;
-/// Items of a list that are shown.
+/// The maximum items of a list.
 const MOST: usize = 5;
-/// Characters of a hash that are enough to tell files apart, as Git shows them.
+/// The characters of a hash, as in Git.
 const HASH: usize = 12;
-/// Characters of an item.
+/// The maximum characters of an item.
 const ITEM: usize = 300;
 
-/// The overview as Markdown. `name` is what a person types for the debate.
+/// The overview as Markdown. `name` is the debate's short name.
 pub fn overview(view: &View<'_>, name: &str) -> String {
     let debate = view.debate;
     let given = debate.given_title();
@@ -44,28 +44,28 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
         let role = if one.id == view.judge.id { "judge" } else { &one.role };
         format!("{} ({}): {}", inline(&one.name), inline(role), inline(&one.model))
     });
-    list(&mut page, "Who took part", participants.collect());
-    list(&mut page, "How it went", debate.rounds.iter().map(|round| course(debate, round, &ledger)).collect());
+    list(&mut page, "Participants", participants.collect());
+    list(&mut page, "Course", debate.rounds.iter().map(|round| course(debate, round, &ledger)).collect());
     decided(&mut page, view);
     let open: Vec<&Objection> = ledger.in_order().into_iter().filter(|one| one.open).collect();
     let points = open.iter().map(|one| {
         let (critic, target) = (inline(view.name_of(&one.critic_id)), inline(view.name_of(&one.target_id)));
         format!("[{}] {critic} to {target}: {}", one.point.severity.name(), brief(&one.point.in_words(), ITEM))
     });
-    list(&mut page, "Objections that stayed open", points.collect());
+    list(&mut page, "Open objections", points.collect());
     if let Some(outcome) = &debate.outcome {
-        list(&mut page, "What went wrong", outcome.reasons.iter().map(|reason| inline(reason).into_owned()).collect());
+        list(&mut page, "Failures", outcome.reasons.iter().map(|reason| inline(reason).into_owned()).collect());
     }
     let asked = debate.follow_ups.iter().map(|one| {
         let missing = if one.answer.is_none() { " (not answered)" } else { "" };
         format!("{}{missing}", inline(truncate(&one.question, ITEM)))
     });
-    list(&mut page, "What was asked afterwards", asked.collect());
+    list(&mut page, "Follow-up questions", asked.collect());
     section(&mut page, "Read on", &read_on(debate, &inline(name), !ledger.objections.is_empty()));
     page
 }
 
-/// `deb-… · full · 3 rounds · 38 calls · 43 s · $0.21 · confidence 82 %`, and a line each for what the user noted.
+/// `deb-… · full · 3 rounds · 38 calls · 43 s · $0.21 · confidence 82 %`, and a line for each of the user's notes.
 fn facts(view: &View<'_>) -> String {
     let debate = view.debate;
     let usage = debate.total_usage();
@@ -120,12 +120,12 @@ fn course(debate: &Debate, round: &Round, ledger: &Ledger) -> String {
         parts.push(format!("{} {reached}", evaluation.kind.name()));
     }
     if round.timed_out {
-        parts.push("ran into its time limit".to_owned());
+        parts.push("reached its time limit".to_owned());
     }
     format!("Round {}: {}", round.round_number, parts.join("; "))
 }
 
-/// What came of it: the winner where there is one, the beginning of the solution, and what the judge says of it.
+/// The result: the winner, if any, the beginning of the solution, and the judge's assessment.
 fn decided(page: &mut String, view: &View<'_>) {
     let debate = view.debate;
     if let Some(won) = won(view) {
@@ -134,14 +134,14 @@ fn decided(page: &mut String, view: &View<'_>) {
     let Some(solution) = &debate.final_solution else { return };
     section(page, "The solution begins", &beginning(without_assessment(&solution.description)));
     let items = |texts: &[String]| texts.iter().map(|text| brief(text, ITEM)).collect();
-    list(page, "What was given up", items(&solution.tradeoffs));
+    list(page, "Trade-offs", items(&solution.tradeoffs));
     list(page, "Major requirements not fulfilled", items(&solution.unfulfilled_major_requirements));
     list(page, "Major requirements fulfilled in part", items(&subject::partly_fulfilled(solution)));
     list(page, "Open questions", items(&solution.open_questions));
     list(page, "Not verified", items(&solution.unverified));
 }
 
-/// The winner, how it won, and how stable that is; nothing where nobody could win.
+/// The winner, the deciding result and its stability; `None` if there cannot be one.
 fn won(view: &View<'_>) -> Option<String> {
     let debate = view.debate;
     let name = |id: &AgentId| inline(view.name_of(id)).into_owned();
@@ -208,7 +208,7 @@ fn list(page: &mut String, title: &str, items: Vec<String>) {
     section(page, title, &lines.join("\n"));
 }
 
-/// The first paragraphs of a text, as far as they are needed to know what it is about.
+/// The first paragraphs of a text, up to the maximum length.
 fn beginning(text: &str) -> String {
     let mut taken = String::new();
     let mut paragraphs = text.trim().split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty());
@@ -219,7 +219,7 @@ fn beginning(text: &str) -> String {
         }
         let cut = truncate(paragraph, room.max(BEGINNING / 2));
         if cut.len() < paragraph.len() {
-            // No word is cut.
+            // Cuts between words.
             taken.push_str(cut.rsplit_once(char::is_whitespace).map_or(cut, |(words, _)| words.trim_end()));
             return below(&(taken + " …"));
         }

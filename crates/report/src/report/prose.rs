@@ -1,4 +1,4 @@
-//! What Markdown of a model says once it is rendered: its lines without the marks, and the sentences that sum it up.
+//! Rendered text of models: its lines without markup, and summarizing sentences.
 
 use comrak::arena_tree::NodeEdge;
 use comrak::nodes::{ListType, Node, NodeValue};
@@ -6,32 +6,32 @@ use comrak::{Arena, Options, parse_document};
 
 use dialectic_base::markdown::{inline, single_spaced, truncate};
 
-/// Texts above this many bytes are taken as they were written: Markdown of that size can nest deep.
+/// Longer texts are not rendered: Markdown of that size can nest deeply.
 pub(super) const RENDERED_BYTES: usize = 128 * 1024;
-/// Deeper lists are indented no further.
+/// Deeper lists are not indented further.
 const DEEPEST: usize = 6;
 
-/// What a line of a rendered text is.
+/// The kind of a rendered line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum LineKind {
-    /// The heading of what follows.
+    /// A heading.
     Heading,
-    /// A paragraph, a row of a table.
+    /// A paragraph or a table row.
     Prose,
-    /// What begins an item of a list.
+    /// The beginning of a list item.
     Item,
-    /// A line of code, or of markup that is shown as it is.
+    /// A line of code or literal markup.
     Code,
 }
 
-/// A line of a rendered text, as a reader sees it.
+/// A line of rendered text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct ProseLine {
     pub(super) kind: LineKind,
     pub(super) text: String,
 }
 
-/// The extensions of Markdown that all reports understand.
+/// The Markdown extensions of all reports.
 pub(super) fn options() -> Options<'static> {
     let mut options = Options::default();
     options.extension.strikethrough = true;
@@ -49,13 +49,13 @@ pub(super) fn lines(text: &str) -> Vec<ProseLine> {
     lines_of(parse_document(&arena, text, &options()))
 }
 
-/// The lines of a text that is not rendered.
+/// The lines of an unrendered text.
 pub(super) fn written(text: &str) -> Vec<ProseLine> {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines.map(|line| ProseLine { kind: LineKind::Prose, text: line.trim_end().to_owned() }).collect()
 }
 
-/// The lines of a text that was parsed.
+/// The lines of a parsed text.
 pub(super) fn lines_of(document: Node<'_>) -> Vec<ProseLine> {
     let mut reader = ProseReader::default();
     for edge in document.traverse() {
@@ -72,9 +72,9 @@ pub(super) fn lines_of(document: Node<'_>) -> Vec<ProseLine> {
 struct ProseReader {
     lines: Vec<ProseLine>,
     line: String,
-    /// The mark of the item that the next line begins.
+    /// The marker of the item that begins with the next line.
     mark: Option<String>,
-    /// The lists that the place is in: the next number, where they have any.
+    /// The open lists: the next number of each ordered one.
     lists: Vec<Option<usize>>,
 }
 
@@ -144,23 +144,22 @@ impl ProseReader {
     }
 }
 
-/// A short text of a model on one line, without the marks of Markdown.
+/// A model's short text on one line without Markdown.
 pub(super) fn plain(text: &str) -> String {
     let lines = lines(truncate(text, RENDERED_BYTES / 4));
     let texts: Vec<&str> = lines.iter().map(|line| line.text.trim_start().trim_start_matches("• ")).collect();
-    // What was cut out of a longer text may have lost one of a pair.
+    // A cut text may contain half of a pair of marks.
     texts.join(" ").replace("**", "").replace('`', "").trim().to_owned()
 }
 
-/// A text of a model on one line of Markdown, in at most about so many characters and cut between words: its code stays
-/// code, its other marks are gone.
+/// A model's text on one line of Markdown, cut between words at about this length: keeps code, drops other markup.
 pub(super) fn brief(text: &str, chars: usize) -> String {
     let flat = single_spaced(text).replace("**", "");
     let shown = truncate(&flat, chars);
     let is_cut = shown.len() < flat.len();
     let shown = if is_cut { shown.rsplit_once(' ').map_or(shown, |(words, _)| words) } else { shown };
     let pieces: Vec<&str> = shown.split('`').collect();
-    // The last of an odd number of marks is closed by none.
+    // The last of an odd number of marks is unmatched.
     let is_code = |place: usize| place % 2 == 1 && place + 1 < pieces.len();
     let written = pieces.iter().enumerate().map(|(place, piece)| match piece.trim() {
         "" => String::new(),
@@ -178,18 +177,17 @@ pub(super) fn brief(text: &str, chars: usize) -> String {
     format!("{}{more}", written.collect::<String>().trim())
 }
 
-/// What a text says in brief, in words of its own: the first whole sentences of its first paragraph, in about so many
-/// characters; where it has no paragraph, its first item or heading.
+/// The gist of a text: the first complete sentences of its first paragraph, about this long; without a paragraph, its
+/// first item or heading.
 pub(super) fn gist(text: &str, chars: usize) -> String {
     let lines = lines(truncate(text, RENDERED_BYTES / 4));
     let of = |kind: LineKind| lines.iter().find(|line| line.kind == kind).map(|line| line.text.trim());
     let said = of(LineKind::Prose).or_else(|| of(LineKind::Item)).or_else(|| of(LineKind::Heading)).unwrap_or_default();
-    // What was cut out of a longer text may have lost one of a pair.
+    // A cut text may contain half of a pair of marks.
     sentences(&said.trim_start_matches("• ").replace("**", ""), chars)
 }
 
-/// The leading words of the first items of a text, where these are set off as models do it: `**A store.** Because…`.
-/// They are what a design consists of, by its author's own headings.
+/// The emphasized lead phrases of a text's first items: `**A store.** Because…`. They name the parts of a design.
 pub(super) fn leads(text: &str, most: usize) -> Vec<String> {
     let arena = Arena::new();
     let document = parse_document(&arena, truncate(text, RENDERED_BYTES / 4), &options());
@@ -212,7 +210,7 @@ pub(super) fn leads(text: &str, most: usize) -> Vec<String> {
     items.filter_map(first_words).take(most).collect()
 }
 
-/// The first whole sentences of a text, in about so many characters; the first one is cut where it is longer.
+/// The first complete sentences of a text, about this long; a longer first one is cut.
 fn sentences(text: &str, chars: usize) -> String {
     let room = truncate(text, chars);
     if room.len() == text.len() {

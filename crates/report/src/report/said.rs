@@ -1,4 +1,4 @@
-//! What was said in a debate, text by text, to be read in parts.
+//! The texts of a debate for reading in parts.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -16,30 +16,29 @@ use super::markdown::blocks::for_readers;
 use super::stages::{capitalized, first, preposition};
 use super::{View, subject};
 
-/// One text, and whose it is.
+/// A text and its author.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Said<'a> {
-    /// In which round; 0 outside of rounds.
+    /// Its round; 0 outside of rounds.
     pub round: u32,
-    /// In which stage; absent in old records, where no stage is known for it.
+    /// Its stage; `None` in old records without stages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<StageId>,
-    /// By whom; absent for what nobody was asked for.
+    /// Its author; `None` without a call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<&'a AgentId>,
-    /// About whom.
+    /// Its target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<&'a AgentId>,
-    /// The text, as Markdown.
+    /// The text in Markdown.
     pub content: Cow<'a, str>,
-    /// How it came about.
+    /// How it was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<&'a Metadata>,
 }
 
-/// All that was said in a debate, in its order: questions, round by round what was summarised, said and scored, and
-/// what the judge made of it.
+/// All texts of a debate in order: questions, each round's summaries, contributions and scores, and the judge's texts.
 pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
     let debate = view.debate;
     let stage = |yields: ResultKind| first(debate, yields).map(|stage| stage.id);
@@ -98,7 +97,7 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
             all.push(found(number, ResultKind::Kinds, judge, &subject::arguments(std::slice::from_ref(round))));
         }
         if round.convergence.is_some() {
-            // Decisions in the same words need no judge.
+            // Identical decisions need no judge.
             let by = judge.filter(|_| round.relations.is_some());
             all.push(found(number, ResultKind::Agreement, by, &subject::agreement(std::slice::from_ref(round), &[])));
         }
@@ -120,7 +119,7 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
     }
     all.extend(debate.checks.iter().map(|one| of_contribution(view, 0, one)));
     if let Some(solution) = &debate.final_solution {
-        // Where no text took its place, the draft is the answer.
+        // Without a replacement the draft is the answer.
         let draft = debate.newest_draft().map(|draft| draft.text.stage);
         let written = debate.final_text().map(|text| text.stage).or(draft);
         let of_solution = written.or_else(|| stage(ResultKind::Solution));
@@ -150,19 +149,19 @@ fn of_contribution<'a>(view: &'a View<'a>, round: u32, one: &'a Contribution) ->
 }
 
 impl Said<'_> {
-    /// What its stage brings; nothing where the record does not know the stage.
+    /// The kind of its stage's results; `None` if the record does not know the stage.
     pub fn yields(&self, debate: &Debate) -> Option<ResultKind> {
         debate.stage(self.stage?)?.yields
     }
 }
 
-/// Texts as Markdown, each under a heading of its own. Headings inside a text never reach the level of these.
+/// Texts as Markdown, each under a heading. Headings inside a text stay below that level.
 pub fn readable(view: &View<'_>, texts: &[Said<'_>]) -> String {
     let mut page = String::new();
     let mut round = None;
     for one in texts {
         if round != Some(one.round) && one.round > 0 {
-            // Writing to a String cannot fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(page, "# Round {}\n", one.round);
         }
         round = Some(one.round);

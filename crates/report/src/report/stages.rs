@@ -1,21 +1,21 @@
-//! What a report makes of the stages of a debate: their words, their order, and how their calls are marked. All of it
-//! comes from the record; what the record does not know goes by its id.
+//! The stages of a debate in reports: their words, order and marks. All of it comes from the record; unknown stages use
+//! their ids.
 
 use std::sync::Arc;
 
 use dialectic_base::markdown::{inline, truncate};
 use dialectic_record::debate::{Contribution, Debate, ResultKind, Round, StageId, StageInfo};
 
-/// The colours in the stylesheet, `p1` to this.
+/// The number of colours in the stylesheet, from `p1`.
 const COLOURS: usize = 8;
-/// Characters of a name in a legend.
+/// The maximum characters of a name in a legend.
 const NAME: usize = 60;
-/// The letter of calls that ask the user, and that of calls for the answer of the debate.
+/// The letters of questions to the user, and of the answer.
 const QUESTION: &str = "?";
 const ANSWER: &str = "A";
 
-/// The stages in the order in which they were reached. Stages of the same place whose calls are made in turn are
-/// ordered by their first text.
+/// The stages in the order in which they were reached. Sequential stages of the same place are ordered by their first
+/// texts.
 fn as_they_came(debate: &Debate) -> Vec<&StageInfo> {
     let texts = || debate.rounds.iter().flat_map(|round| &round.contributions);
     let mut stages: Vec<&StageInfo> = debate.stages.iter().collect();
@@ -26,24 +26,24 @@ fn as_they_came(debate: &Debate) -> Vec<&StageInfo> {
     stages
 }
 
-/// How the calls of a stage are marked on the page.
+/// The mark of a stage's calls on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// What a legend says.
+    /// Its text in a legend.
     pub(super) name: String,
-    /// The letter in a bar that is wide enough.
+    /// The letter in a wide bar.
     pub(super) letter: String,
-    /// The class that gives the colour.
+    /// The class of its colour.
     pub(super) colour: String,
 }
 
-/// The marks of the stages that make calls. Stages with the same name for the same kind of result share one.
+/// The marks of the stages with calls. Stages with the same name and kind of result share one.
 pub(super) struct Marks {
     marks: Vec<(Mark, Option<ResultKind>)>,
     places: Vec<(StageId, usize)>,
 }
 
-/// When in the debate something happened.
+/// A period of the debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Period {
     /// Before the first round.
@@ -65,7 +65,7 @@ pub(super) struct StageSection<'v> {
 }
 
 impl Marks {
-    /// Of the record's stages in their order, then of those in `used` that it does not know.
+    /// The marks of the record's stages in order, then of unknown ones in `used`.
     pub(super) fn of(debate: &Debate, used: impl IntoIterator<Item = StageId>) -> Self {
         let mut marks = Self { marks: Vec::new(), places: Vec::new() };
         for stage in as_they_came(debate).into_iter().filter(|stage| stage.yields.is_some()) {
@@ -100,7 +100,7 @@ impl Marks {
         self.places.push((stage, place));
     }
 
-    /// The first letter of a name that no mark has yet; its first one where they all are taken.
+    /// The first unused letter of a name, or its first letter if all are used.
     fn free_letter(&self, name: &str, answers: bool) -> String {
         let letters = || name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_uppercase().to_string());
         let is_free = |letter: &String| {
@@ -109,7 +109,7 @@ impl Marks {
         letters().find(is_free).or_else(|| letters().next()).unwrap_or_default()
     }
 
-    /// How the calls of a stage are marked.
+    /// The mark of a stage's calls.
     pub(super) fn mark(&self, stage: StageId) -> Option<&Mark> {
         let (_, place) = self.places.iter().find(|(known, _)| *known == stage)?;
         self.marks.get(*place).map(|(mark, _)| mark)
@@ -125,7 +125,7 @@ impl Marks {
 }
 
 impl Period {
-    /// When the calls of a stage are made.
+    /// The period of a stage's calls.
     pub(super) fn of(debate: &Debate, stage: StageId, round: u32) -> Self {
         let place = debate.stage_rank(stage);
         match debate.stages.get(place) {
@@ -138,8 +138,8 @@ impl Period {
     }
 }
 
-/// The contributions of a round by stage, in the order of the stages; last those of stages that the record does not
-/// know. Speeches answer each other: they stay in the order in which they were held.
+/// The contributions of a round by stage in order; unknown stages last. Speeches keep their order, since they answer
+/// each other.
 pub(super) fn sections<'v>(debate: &'v Debate, round: &'v Round) -> Vec<StageSection<'v>> {
     let all = || round.contributions.iter().map(Arc::as_ref);
     let mut sections = Vec::new();
@@ -180,8 +180,8 @@ fn held<'v>(debate: &Debate, turn: &[&'v Contribution]) -> StageSection<'v> {
     section(&name, turn.to_vec())
 }
 
-/// Whether a round is to say that a stage brought nothing: where it is a stage that the debate needs. Of neighbours
-/// that bring the same, a round has one.
+/// Whether a round should mention an empty stage: if the debate requires it. Of adjacent stages with the same kind of
+/// result, a round has one.
 fn is_missed(debate: &Debate, round: &Round, stage: &StageInfo) -> bool {
     let mut groups = debate.stages.chunk_by(|one, next| one.yields == next.yields);
     let group = groups.find(|group| group.first().is_some_and(|first| first.id == stage.id)).unwrap_or_default();
@@ -198,14 +198,14 @@ pub(super) fn first(debate: &Debate, yields: ResultKind) -> Option<&StageInfo> {
     debate.stages.iter().find(|stage| stage.yields == Some(yields))
 }
 
-/// The stage of the ballots that were counted: those for somebody's text.
+/// The stage of the counted ballots: those for a text.
 pub(super) fn voting(debate: &Debate) -> Option<&StageInfo> {
     let cast = debate.rounds.iter().rev().flat_map(|round| &round.contributions);
     let mut ballots = cast.filter(|one| is_ballot(debate, one) && one.metadata.choice.is_none());
     ballots.next().and_then(|ballot| debate.stage(ballot.stage)).or_else(|| first(debate, ResultKind::Ballot))
 }
 
-/// What the answer of the debate is called.
+/// The noun for the answer of the debate.
 pub(super) fn answer(debate: &Debate) -> &str {
     let stage = first(debate, ResultKind::Solution).or_else(|| first(debate, ResultKind::Verdict));
     stage.map_or("solution", |stage| &stage.words.noun)
@@ -216,7 +216,7 @@ pub(super) fn is_ballot(debate: &Debate, one: &Contribution) -> bool {
     debate.yield_of(one) == Some(ResultKind::Ballot)
 }
 
-/// What joins a call to whom it is about: a critique *of*, a vote *for* somebody, a speech *addressed to* somebody.
+/// The preposition for a call's target: a critique *of*, a vote *for*, a speech *addressed to*.
 pub(crate) fn preposition(debate: &Debate, stage: StageId) -> &'static str {
     let yields = debate.stage(stage).and_then(|stage| stage.yields);
     if yields == Some(ResultKind::Ballot) {
@@ -228,7 +228,7 @@ pub(crate) fn preposition(debate: &Debate, stage: StageId) -> &'static str {
     }
 }
 
-/// `3 proposals, 6 critiques, 3 refinements`, each in the order in which the texts came.
+/// `3 proposals, 6 critiques, 3 refinements`, in the order of the texts.
 pub(super) fn said_in(debate: &Debate, round: &Round) -> String {
     let mut stages: Vec<(StageId, usize)> = Vec::new();
     for one in round.contributions.iter().filter(|one| !one.metadata.carried_over) {
@@ -237,7 +237,7 @@ pub(super) fn said_in(debate: &Debate, round: &Round) -> String {
             None => stages.push((one.stage, 1)),
         }
     }
-    // Texts of one stage stand in the order in which they came.
+    // Texts of one stage keep their order.
     stages.sort_by_key(|(stage, _)| debate.place_rank(*stage));
     let said = stages.into_iter().map(|(stage, count)| {
         let words = debate.words(stage);
@@ -247,7 +247,7 @@ pub(super) fn said_in(debate: &Debate, round: &Round) -> String {
     if said.is_empty() { "nothing was said".to_owned() } else { said }
 }
 
-/// `text` as a heading begins.
+/// `text` with an initial capital.
 pub(super) fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())

@@ -1,62 +1,62 @@
-//! What a report knows: the debate, its journal where there is one, and who took part.
+//! The input of a report: the debate, its journal if any, and the participants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use dialectic_base::provider::OFFLINE;
 use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, Recorded, ResultKind, Settings, StageInfo};
 
-/// Roles that older files may name; any other role in a file without settings is shown as the first.
+/// Roles that older files may name; a file without settings shows any other role as the first one.
 const KNOWN_ROLES: [&str; 7] =
     ["architect", "performance", "security", "testing", "kiss", "datamodeling", "generalist"];
-/// Shown for a model that is not on record.
+/// Shown for an unknown model.
 const UNKNOWN_MODEL: &str = "N/A";
-/// The provider, temperatures and judge of older files, which did not save them.
+/// The provider, temperatures and judge of older files without settings.
 const OLD_PROVIDER: &str = "openai";
 const OLD_TEMPERATURE: f64 = 0.5;
 const OLD_JUDGE: &str = "judge-main";
 const OLD_JUDGE_ROLE: &str = "generalist";
 const OLD_JUDGE_TEMPERATURE: f64 = 0.3;
 
-/// A debate as a report sees it.
+/// A debate as seen by a report.
 #[derive(Debug, Clone)]
 pub struct View<'a> {
     /// The state.
     pub debate: &'a Debate,
-    /// The events of its journal, empty where it has none.
+    /// The events of its journal; empty without one.
     pub events: &'a [Recorded],
-    /// The agents: in configuration order where settings are known, else as they first spoke.
+    /// The agents: in configuration order if settings are known, else in the order of first contributions.
     pub agents: Vec<ParticipantView>,
     /// The judge.
     pub judge: ParticipantView,
-    /// On which side of the motion agents were.
+    /// The agents' sides.
     sides: BTreeMap<AgentId, Position>,
-    /// Where the debate stands, which its state alone does not say when its program has gone.
+    /// The status by its files, which its state does not contain if its program was killed.
     standing: Option<&'static str>,
 }
 
-/// An agent or the judge, from settings or put together from what the state says.
+/// An agent or the judge, from settings or derived from the state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParticipantView {
     /// Its id.
     pub id: AgentId,
-    /// What people call it.
+    /// Its display name.
     pub name: String,
     /// Its role.
     pub role: String,
-    /// Its model, `N/A` where unknown.
+    /// Its model, `N/A` if unknown.
     pub model: String,
     /// Its provider.
     pub provider: String,
     /// Its sampling temperature.
     pub temperature: f64,
-    /// All its settings, where they are known.
+    /// Its settings, if known.
     pub settings: Option<AgentSettings>,
 }
 
 impl<'a> View<'a> {
-    /// The view of `debate`. Agents come from `configured`, matched by the ids found in the state, else from the
-    /// state's own settings, else from the contributions. So does the judge; that of a configuration with another id is
-    /// not the judge of a debate whose settings are known.
+    /// The view of `debate`. Agents come from `configured`, matched by ids in the state, else from the state's
+    /// settings, else from the contributions. The judge does too; a configured judge with another id is ignored if the
+    /// debate's settings are known.
     pub fn new(debate: &'a Debate, events: &'a [Recorded], configured: Option<&Settings>) -> Self {
         let own = debate.settings.as_ref();
         let known = |id: &AgentId| {
@@ -80,18 +80,18 @@ impl<'a> View<'a> {
         Self { debate, events, agents, judge, sides, standing: None }
     }
 
-    /// With where it stands by its files: whether somebody still runs it.
+    /// Sets the status by its files: whether a process still runs it.
     pub fn with_standing(self, standing: &'static str) -> Self {
         Self { standing: Some(standing), ..self }
     }
 
-    /// How it ended, in one word, or where it stands.
+    /// Its outcome in one word, or its status.
     pub fn how_it_ended(&self) -> &'static str {
         let status = self.standing.unwrap_or(self.debate.status.name());
         self.debate.outcome.as_ref().map_or(status, |outcome| outcome.kind.name())
     }
 
-    /// With everybody on the side that `side` finds, which goes before what the settings say.
+    /// Sets each agent's side by `side`, which overrides the settings.
     pub fn with_sides(mut self, side: impl Fn(&Settings, &AgentId) -> Position) -> Self {
         if let Some(settings) = &self.debate.settings {
             self.sides = settings.agents.iter().map(|agent| (agent.id.clone(), side(settings, &agent.id))).collect();
@@ -99,15 +99,13 @@ impl<'a> View<'a> {
         self
     }
 
-    /// How sure the judge is of the solution, 0 to 100. The offline provider has no confidence, so its number is not
-    /// shown.
+    /// The judge's confidence in the solution, 0 to 100. Not shown for the offline provider.
     pub fn confidence(&self) -> Option<f64> {
         let is_model = self.debate.settings.as_ref().is_none_or(|settings| settings.judge.provider != OFFLINE);
         self.debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| is_model)
     }
 
-    /// What the debate is called: the judge's title, else the problem's first line that says something, without the
-    /// mark of a heading.
+    /// The title: the judge's, or else the problem's first line of text without heading markers.
     pub fn title(&self) -> Option<&'a str> {
         let debate = self.debate;
         if let Some(title) = debate.given_title() {
@@ -117,8 +115,8 @@ impl<'a> View<'a> {
         lines.into_iter().find(|line| !line.is_empty())
     }
 
-    /// The problem without its title, if the title is a line of its own: a heading, or all of a paragraph. The whole
-    /// problem where the judge gave the title.
+    /// The problem without its title, if that is a heading or a whole paragraph. The whole problem if the judge gave
+    /// the title.
     pub fn problem_below_title(&self) -> &'a str {
         if self.debate.given_title().is_some() {
             return &self.debate.problem;
@@ -129,13 +127,13 @@ impl<'a> View<'a> {
         if is_own { rest } else { &self.debate.problem }
     }
 
-    /// What people call an agent or the judge; its id where nothing else is known.
+    /// The display name of an agent or the judge; its id if unknown.
     pub fn name_of<'v>(&'v self, id: &'v AgentId) -> &'v str {
         let found = self.agents.iter().chain([&self.judge]).find(|participant| participant.id == *id);
         found.map_or(id.as_str(), |participant| participant.name.as_str())
     }
 
-    /// Those whom the judge scored: the best by their mean scores first.
+    /// The judged agents, the best mean score first.
     pub fn judged(&self) -> Vec<&'a AgentId> {
         let means = self.debate.verdict.as_ref().map(|verdict| &verdict.scores);
         let passes = self.debate.judgements.iter().map(|judgement| &judgement.scores);
@@ -151,7 +149,7 @@ impl<'a> View<'a> {
         self.sides.get(id).copied()
     }
 
-    /// What the judge scored, in words: the speakers, or the authors of solutions.
+    /// The words for the judged texts: speeches or solutions.
     pub(super) fn judged_words(&self) -> JudgedWords {
         let speaks = |stage: &StageInfo| stage.yields == Some(ResultKind::Speech);
         if self.debate.stages.iter().any(speaks) {
@@ -161,25 +159,25 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether anybody took a side.
+    /// Whether any agent has a side.
     pub fn has_sides(&self) -> bool {
         self.sides.values().any(|side| *side != Position::Neutral)
     }
 }
 
-/// How those are called whom the judge scored.
+/// The words for what the judge scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct JudgedWords {
-    /// The heading over their names.
+    /// The heading of their names.
     pub(super) author: &'static str,
-    /// What the judge read of one.
+    /// One judged text.
     pub(super) one: &'static str,
-    /// What it read of all.
+    /// All judged texts.
     pub(super) several: &'static str,
 }
 
-/// Who takes part, with its role: first the agents of the settings, even if all their calls failed, then others in the
-/// order of their first contribution. The judge is left out.
+/// The participants with their roles: first the agents of the settings, even if all their calls failed, then others in
+/// the order of their first contribution. Without the judge.
 fn members(debate: &Debate) -> Vec<(&AgentId, &str)> {
     let mut seen = BTreeSet::new();
     let settled = debate.agents().iter().map(|agent| (&agent.id, agent.role.as_str()));
@@ -218,7 +216,7 @@ impl ParticipantView {
 
     fn reconstructed_judge(debate: &Debate) -> Self {
         let by = debate.final_solution.as_ref().and_then(|solution| solution.synthesized_by.clone());
-        // A solution that was voted for is by an agent.
+        // The solution that won a vote belongs to an agent.
         let by = by.filter(|id| members(debate).iter().all(|(member, _)| *member != id));
         let id = by.unwrap_or_else(|| AgentId::new(OLD_JUDGE));
         Self { temperature: OLD_JUDGE_TEMPERATURE, ..Self::reconstructed(&id, OLD_JUDGE_ROLE) }

@@ -1,4 +1,4 @@
-//! Where the scores go: standard output, or a file whose ending decides the form.
+//! The destination of scores: standard output, or a file whose extension determines the format.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -13,25 +13,25 @@ use crate::evaluation::output::{LineEnd, csv_rows, is_csv_header, json, markdown
 use dialectic_base::sanitize::one_line;
 use dialectic_report::display::{Cell, Layout, Table, TableColumn};
 
-/// Columns that a score takes, with its deviation.
+/// The width of a score with its deviation.
 const SCORE: usize = 11;
-/// The least of a criterion's name in a line.
+/// The minimum width of a criterion's name.
 const LEAST: usize = 16;
 
-/// Where the scores go.
+/// The destination of scores.
 pub(super) enum ScoresDestination<'a> {
-    /// The table, to standard output.
+    /// The table on standard output.
     Stdout,
-    /// The table, in place of what the file held.
+    /// The table in a file, replacing its content.
     Markdown(&'a Path),
-    /// The JSON, in place of what the file held.
+    /// The JSON in a file, replacing its content.
     Json(&'a Path),
     /// Rows appended to the file.
     Csv(&'a Path),
 }
 
 impl<'a> ScoresDestination<'a> {
-    /// Decides the form and sees to it that it can be written when the scores are there.
+    /// Selects the format, and checks that it can be written later.
     pub(super) fn prepare(output: Option<&'a Path>) -> Result<Self, Error> {
         let Some(path) = output else { return Ok(Self::Stdout) };
         let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
@@ -47,7 +47,7 @@ impl<'a> ScoresDestination<'a> {
         Ok(destination)
     }
 
-    /// Writes the scores and says where to.
+    /// Writes the scores and reports the destination.
     pub(super) fn write(
         &self,
         evaluated: &[Evaluated],
@@ -82,8 +82,8 @@ impl<'a> ScoresDestination<'a> {
     }
 }
 
-/// The table on a terminal: a line for each criterion, so that the names of all are there at every width; of debates as
-/// many side by side as there is room for.
+/// The table for a terminal: a line for each criterion, so that all names fit at any width; as many debates side by
+/// side as fit.
 fn for_people(rows: &[Vec<String>], width: usize, layout: Layout) -> String {
     let Some((header, rows)) = rows.split_first() else { return String::new() };
     let is_named = rows.len() > 1;
@@ -107,7 +107,7 @@ fn for_people(rows: &[Vec<String>], width: usize, layout: Layout) -> String {
     text
 }
 
-/// The end of a name, which tells debates apart: their ids begin alike.
+/// The end of a name, which distinguishes debates: their ids begin alike.
 fn short(name: &str) -> String {
     let name = one_line(name);
     let kept = name.char_indices().nth_back(SCORE - 1).map_or(0, |(place, _)| place);
@@ -118,7 +118,7 @@ fn unwritable(path: &Path, source: io::Error) -> Error {
     Error::Output { path: path.to_owned(), source }
 }
 
-/// Rows are appended to a file that is new, empty, or begins with the header; anything else is left alone.
+/// Checks that a file is new, empty, or begins with the header; other files stay unchanged.
 fn check_table(path: &Path) -> Result<(), Error> {
     match std::fs::read(path) {
         Ok(found) if found.is_empty() || is_csv_header(&found) => Ok(()),
@@ -128,8 +128,8 @@ fn check_table(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Appends rows in one write, with the header where the file has none yet. The file is locked meanwhile: evaluations
-/// that end at the same time write one header and whole rows.
+/// Appends rows in one write, with the header if the file is new. Locks the file, so that concurrent evaluations write
+/// one header and whole rows.
 fn append(path: &Path, evaluated: &[Evaluated]) -> io::Result<()> {
     let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
     file.lock()?;
@@ -142,12 +142,12 @@ fn append(path: &Path, evaluated: &[Evaluated]) -> io::Result<()> {
     added.extend(rows);
     let before = file.metadata()?.len();
     file.write_all(&added).and_then(|()| file.sync_all()).inspect_err(|_| {
-        // Half a row would be taken for a whole one by whatever reads the table.
+        // A partial row could be read as a whole one.
         drop(file.set_len(before));
     })
 }
 
-/// How the lines of a file end, nothing for an empty one; and whether the last line lacks its end.
+/// The line ending of a file, `None` if it is empty; and whether the last line lacks one.
 fn ending(file: &mut File) -> io::Result<(Option<LineEnd>, bool)> {
     let mut found = Vec::new();
     file.seek(SeekFrom::Start(0))?;

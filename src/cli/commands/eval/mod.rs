@@ -1,4 +1,4 @@
-//! `dialectic eval`: the solutions of saved debates, scored.
+//! `dialectic eval`: scores the solutions of saved debates.
 
 mod destination;
 mod report;
@@ -32,7 +32,7 @@ use dialectic_record::debate::{Forecast, PlannedCall, default_settings};
 use dialectic_record::store::AccessMode;
 
 pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    // Everything that can be checked is checked here, before anything is paid for.
+    // Checks everything possible before anything is paid.
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let settings = settings(args, &environment)?;
     let subjects = subjects(args.debates(), terminal)?;
@@ -55,7 +55,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     }
     agree_to(&evaluators, &subjects, args, terminal)?;
     let evaluated = evaluate_or_stop(&evaluators, &subjects, args)?;
-    // What follows comes behind them.
+    // Everything below follows these messages.
     retries.finish();
     for warning in report::warnings(&evaluated) {
         terminal.warning(&warning);
@@ -69,7 +69,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     finish(&destination, &evaluated, args, terminal)
 }
 
-/// Says what it takes, and asks a person where that is much or unknown. Offline evaluators call no model.
+/// Reports the cost, and asks for confirmation if it is high or unknown. Offline evaluators call no model.
 fn agree_to(
     evaluators: &[Evaluator],
     subjects: &[Subject],
@@ -87,7 +87,7 @@ fn agree_to(
     if agree(&offer, "Begin?", terminal)? { Ok(()) } else { Err(NotAsked::Declined.into()) }
 }
 
-/// Hands over what there is, then says what is missing.
+/// Writes the results, then reports missing ones.
 fn finish(
     destination: &ScoresDestination,
     evaluated: &[Evaluated],
@@ -100,7 +100,7 @@ fn finish(
         destination.write(evaluated, args.repeat, terminal)?;
         let asked = evaluated.iter().flat_map(|one| &one.runs).flat_map(|run| &run.attempts);
         if asked.into_iter().all(|attempt| attempt.evaluator.settings.provider == OFFLINE) {
-            terminal.notice("No model was called: this was a rehearsal, and nothing was scored.");
+            terminal.notice("No model was called: this was a rehearsal without scores.");
         }
     }
     if debates.is_empty() { Ok(()) } else { Err(Error::NotEvaluated { debates }) }
@@ -114,8 +114,7 @@ fn settings(args: &EvalArgs, environment: &Environment) -> Result<EvaluationSett
     }
 }
 
-/// What is evaluated. A debate without a solution is left out where it is one of several: a pattern may well meet one
-/// that still runs.
+/// The debates to evaluate. Skips unfinished ones among several, since a pattern may match them.
 fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -> Result<Vec<Subject>, Error> {
     let entries = debates()?.select(names)?;
     let mut subjects = Vec::new();
@@ -135,7 +134,7 @@ fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -
     if subjects.is_empty() { Err(SubjectError::NoneFinished { debates: entries.len() }.into()) } else { Ok(subjects) }
 }
 
-/// The evaluators, and what the user should know of their prompts.
+/// The evaluators, and warnings about their prompts.
 fn panel(
     settings: &EvaluationSettings,
     environment: &Environment,
@@ -152,7 +151,7 @@ fn panel(
         &[],
     )?;
     let limits = CallerLimits {
-        // How many are in flight is the evaluation's to bound: waiting for a turn must not count as an evaluator's time.
+        // The evaluation limits concurrency itself: waiting must not count as an evaluator's time.
         in_flight: Arc::new(ConcurrencyLimit::unbounded()),
         max_retries: default_settings().debate.max_retries,
     };

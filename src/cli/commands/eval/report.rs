@@ -1,4 +1,4 @@
-//! What is said of an evaluation on standard error: the evaluators, ignored values, and the cost.
+//! Messages of an evaluation: evaluators, ignored values, cost.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub(super) fn roster(evaluators: &[Evaluator]) -> String {
         let name = if settings.name == settings.id.as_str() { String::new() } else { format!(" ({})", settings.name) };
         let head = format!("{}{name}: model {} of {}", settings.id, settings.model, settings.provider);
         let prompts = format!("system prompt {}, message {}", evaluator.system.source(), evaluator.user.source());
-        // Writing to a String cannot fail.
+        // Writing to a string cannot fail.
         let timeout = duration(u64::try_from(settings.timeout.as_millis()).unwrap_or(u64::MAX));
         let most = settings.max_tokens.map(|most| format!(", at most {} tokens an answer", thousands(most.into())));
         let most = most.unwrap_or_default();
@@ -24,7 +24,7 @@ pub(super) fn roster(evaluators: &[Evaluator]) -> String {
     text
 }
 
-/// Evaluators that count for nothing and scores that were not taken as they stood, in the order of debates and runs.
+/// Evaluators that were skipped and scores that were changed, in the order of debates and runs.
 pub(super) fn warnings(evaluated: &[Evaluated]) -> Vec<String> {
     let mut warnings = Vec::new();
     each(evaluated, |place, attempt| match &attempt.outcome {
@@ -34,7 +34,7 @@ pub(super) fn warnings(evaluated: &[Evaluated]) -> Vec<String> {
     warnings
 }
 
-/// How long each evaluation took and how much of the answer counted, then what all of it took.
+/// The duration and usable part of each evaluation, then the total usage.
 pub(super) fn details(evaluated: &[Evaluated]) -> String {
     let mut text = "Evaluations".to_owned();
     let mut total = Usage::NONE;
@@ -57,14 +57,14 @@ pub(super) fn details(evaluated: &[Evaluated]) -> String {
     let answers = counted(total.answers, "answer");
     let _ = write!(
         text,
-        "\n  in all: {answers}, {}, cost {}",
+        "\n  total: {answers}, {}, cost {}",
         sum_of_tokens(total.tokens, total.silent_calls),
         cost(total.cost)
     );
     text
 }
 
-/// Calls `tell` with each attempt and what to call it: the debate and the run are named where there are several.
+/// Calls `tell` with each attempt and its name: the debate and run are named if there are several.
 fn each(evaluated: &[Evaluated], mut tell: impl FnMut(&str, &Attempt)) {
     for one in evaluated {
         let debate = if evaluated.len() > 1 { format!("{}: ", one.subject.name) } else { String::new() };

@@ -1,4 +1,4 @@
-//! What becomes of attempts that failed and will be repeated.
+//! Messages about retries.
 
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
@@ -10,32 +10,31 @@ use dialectic_llm::{CallObserver, ModelError};
 use dialectic_record::debate::AgentId;
 use dialectic_report::display::{ColorMode, Notices};
 
-/// Tells of them, where somebody wants to know, on a thread of its own: the reader of standard error may stop, and the
-/// evaluation goes on.
+/// Reports retries on a separate thread, so that a stalled reader of standard error does not stop the evaluation.
 pub(super) struct RetryNotices(Option<(mpsc::Sender<RetryMessage>, JoinHandle<()>)>);
 
 enum RetryMessage {
     Retry(String),
-    /// Nothing more is told: the callers, which keep their observers, may live on.
+    /// Ends the messages; callers and their observers may outlive this.
     Everything,
 }
 
-/// Tells of the retries of one evaluator.
+/// Reports the retries of one evaluator.
 struct Observer {
     evaluator: AgentId,
     sender: mpsc::Sender<RetryMessage>,
 }
 
 impl RetryNotices {
-    /// Written to standard error.
+    /// Writes the messages to standard error.
     ///
     /// # Errors
-    /// When the system refuses a thread.
+    /// The system cannot start a thread.
     pub(super) fn told(color: ColorMode) -> Result<Self, Error> {
         let (sender, told) = mpsc::channel();
         let tell = move || {
             while let Ok(RetryMessage::Retry(text)) = told.recv() {
-                // Nobody reading standard error is no reason to fail.
+                // A closed standard error is no reason to fail.
                 drop(Notices::stderr(color).notice(&text));
             }
         };
@@ -55,8 +54,7 @@ impl RetryNotices {
     /// Waits until everything is written.
     pub(super) fn finish(self) {
         if let Some((sender, thread)) = self.0 {
-            // Either fails only where the thread has ended by a panic: its hook has reported that, and it takes no
-            // score away.
+            // Fails only if the thread panicked, which its hook has reported; the scores are unaffected.
             drop(sender.send(RetryMessage::Everything));
             drop(thread.join());
         }
@@ -67,7 +65,7 @@ impl CallObserver for Observer {
     fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration) {
         let wait = duration(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
         let text = format!("evaluator {}: attempt {attempt} failed: {error}; retrying in {wait}", self.evaluator);
-        // Fails only where the thread has ended, and then nobody is told.
+        // Fails only if the thread has ended.
         drop(self.sender.send(RetryMessage::Retry(text)));
     }
 }

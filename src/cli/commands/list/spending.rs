@@ -1,4 +1,4 @@
-//! `dialectic list --cost`: what debates cost, by month and model.
+//! `dialectic list --cost`: costs by month and model.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use dialectic_report::display::{Cell, Table, TableColumn};
 
 use super::{ListRow, NOTHING, local};
 
-/// What the debates of a month took of a model.
+/// A model's usage by the debates of a month.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ModelSpending {
-    /// The month in which they began, `2026-01`; absent where a debate does not say.
+    /// The month of their start, `2026-01`; `None` if unknown.
     month: Option<String>,
     model: String,
     debates: u64,
@@ -29,16 +29,16 @@ struct ModelSpending {
     /// Calls without a token count.
     #[serde(skip)]
     silent_calls: u64,
-    /// What is known of the cost.
+    /// The known cost.
     cost_usd: Usd,
-    /// How many of the debates cost something that nobody knows.
+    /// The number of debates with unknown costs.
     unpriced_debates: u64,
 }
 
 impl ModelSpending {
     fn add(&mut self, usage: &ModelUsage) {
         self.debates += 1;
-        // A file may say what it likes.
+        // A file may contain anything.
         self.requests = self.requests.saturating_add(usage.requests);
         self.input_tokens = self.input_tokens.saturating_add(usage.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(usage.output_tokens);
@@ -49,7 +49,7 @@ impl ModelSpending {
         }
     }
 
-    /// `$1.20`; with the unknown part beside the known one.
+    /// `$1.20`, with a note of unknown costs.
     fn cost(&self) -> String {
         match (self.unpriced_debates, self.debates) {
             (0, _) => self.cost_usd.to_string(),
@@ -59,7 +59,7 @@ impl ModelSpending {
     }
 }
 
-/// Prints the sums of these debates, the newest month first.
+/// Prints the sums of these debates, newest month first.
 pub(super) fn print(rows: &[ListRow], json: bool, terminal: &mut Terminal) -> Result<(), Error> {
     let mut by_month: BTreeMap<(Option<String>, &str), ModelSpending> = BTreeMap::new();
     let mut all = ModelSpending::default();
@@ -74,7 +74,7 @@ pub(super) fn print(rows: &[ListRow], json: bool, terminal: &mut Terminal) -> Re
     }
     all.debates = rows.iter().filter(|row| !row.usage.is_empty()).count() as u64;
     let mut spent: Vec<ModelSpending> = by_month.into_values().collect();
-    // The models of a month stay in their order.
+    // A stable sort keeps the order of a month's models.
     spent.sort_by(|one, other| other.month.cmp(&one.month));
     if json {
         return terminal.json(&spent);

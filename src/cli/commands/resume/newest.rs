@@ -1,4 +1,4 @@
-//! `dialectic resume` without a debate: which one is meant, and whether it is.
+//! `dialectic resume` without a debate: selects and confirms the newest one.
 
 use std::path::PathBuf;
 
@@ -17,22 +17,22 @@ use dialectic_record::debate::{Debate, Status};
 use dialectic_record::store::{Directory, Entry, JournalError, StoreError, read_state};
 use dialectic_report::display::price_tag;
 
-/// How much of a problem's first line is shown, in characters.
+/// The shown characters of a problem.
 const PROBLEM_WIDTH: usize = 100;
 
-/// Why no debate is resumed that nobody named.
+/// Why no unnamed debate is resumed.
 #[derive(Debug, thiserror::Error)]
 enum NewestError {
     /// There is none.
     #[error("no debate in {} can be resumed", directory.display())]
     None {
-        /// Where debates are kept.
+        /// The debates directory.
         directory: PathBuf,
     },
-    /// Nobody can be asked, and `--yes` is not given.
+    /// There is no terminal to ask on, and no `--yes`.
     #[error("which debate to resume? None is named, and there is no terminal to ask")]
     Unasked {
-        /// What a person types for it.
+        /// Its short name.
         name: String,
     },
 }
@@ -52,7 +52,7 @@ impl Diagnostic for NewestError {
     }
 }
 
-/// The newest debate that can be resumed, once the user has agreed to pay for it; none when the user has not.
+/// The newest resumable debate, once the user has confirmed its cost; `None` if declined.
 pub(super) fn agreed(
     runner: &Runner,
     environment: &Environment,
@@ -74,7 +74,7 @@ pub(super) fn agreed(
         }
         Err(error) => format!("The remaining cost cannot be estimated: {error}."),
     });
-    // Nobody else's to wait for while a person thinks.
+    // Releases the lock while the user thinks.
     drop(prepared);
     if args.yes {
         return Ok(Some(entry));
@@ -87,7 +87,7 @@ pub(super) fn agreed(
     Ok(is_meant.then_some(entry))
 }
 
-/// The newest debate that is not finished, runs nowhere else and can be taken up.
+/// The newest unfinished debate that does not run elsewhere and can be resumed.
 fn newest(
     directory: &Directory,
     runner: &Runner,
@@ -115,7 +115,7 @@ fn described(debate: &Debate) -> String {
     let problem = one_line(&debate.title());
     let shown = truncate(&problem, PROBLEM_WIDTH);
     let more = if shown.len() < problem.len() { "…" } else { "" };
-    // Nobody runs it: it was killed.
+    // It is not running, so it was killed.
     let how = match debate.status {
         Status::Running => "interrupted",
         Status::Pending => "not started",

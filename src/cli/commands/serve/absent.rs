@@ -1,4 +1,4 @@
-//! In place of `dialectic serve` in a build without it.
+//! Replaces `dialectic serve` in a build without it.
 
 #![expect(clippy::needless_pass_by_value, reason = "the signatures are those of the server")]
 
@@ -17,17 +17,17 @@ pub(in crate::cli) fn run(_: &ServeArgs, _: &mut Terminal) -> Result<(), Error> 
     Err(MissingFeature::Serve.into())
 }
 
-/// A server beside the run of one debate.
+/// A server beside a single debate.
 pub(in crate::cli) enum Server {}
 
 pub(in crate::cli) fn for_one_debate(_: &ConfigPath, _: &Environment, _: Option<Usd>) -> Result<Server, Error> {
     Err(MissingFeature::Serve.into())
 }
 
-/// A server that answers while a debate runs.
+/// A server while a debate runs.
 pub(in crate::cli) enum Served {}
 
-/// Somebody watches.
+/// A watched run.
 pub(in crate::cli) enum Watched {}
 
 impl Drop for Watched {

@@ -1,47 +1,47 @@
-//! Which texts of a debate are meant.
+//! Selects texts of a debate.
 
 use crate::cli::args::DebatePart;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::{AgentId, Debate, DebateId, ResultKind, StageId};
 use dialectic_report::report::{Said, View};
 
-/// Which texts of a debate are shown.
+/// The selected texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TextSelection {
     /// Those of a round.
     Round(u32),
-    /// Those by somebody or about somebody.
+    /// Those by or about an agent.
     Agent(AgentId),
     /// Those of a stage.
     Stage(StageId),
-    /// Those about somebody's text.
+    /// Those about another agent's text.
     Critiques,
-    /// Whatever there is.
+    /// All texts.
     All,
 }
 
-/// Why nothing can be shown.
+/// Why a selection fails.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli::commands) enum ChoiceError {
-    /// A kind of part, of which all are wanted.
+    /// A part that needs a name.
     #[error("which {what}? {}", known_of(known))]
     Unnamed {
-        /// What there are several of.
+        /// The kind of part.
         what: &'static str,
-        /// Their names.
+        /// The possible names.
         known: Vec<String>,
     },
-    /// A name that nothing has.
+    /// An unknown name.
     #[error("the debate has no {what} `{name}`; {}", known_of(known))]
     Unknown {
-        /// What there are several of.
+        /// The kind of part.
         what: &'static str,
         /// As it was given.
         name: String,
-        /// Their names.
+        /// The possible names.
         known: Vec<String>,
     },
-    /// A name for a part of which there is one.
+    /// A name for a part that has none.
     #[error("`{part}` takes no name: drop `{name}`")]
     NotNamed {
         /// The part.
@@ -49,7 +49,7 @@ pub(in crate::cli::commands) enum ChoiceError {
         /// As it was given.
         name: String,
     },
-    /// A debate that has no answer.
+    /// A debate without an answer.
     #[error("the debate {id} has no solution")]
     NoSolution {
         /// The debate.
@@ -71,14 +71,14 @@ impl Diagnostic for ChoiceError {
 }
 
 fn known_of(known: &[String]) -> String {
-    if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) }
+    if known.is_empty() { "it has no names".to_owned() } else { format!("it has {}", known.join(", ")) }
 }
 
 impl TextSelection {
-    /// What `part` and `name` mean in this debate.
+    /// The selection by `part` and `name`.
     ///
     /// # Errors
-    /// When a name is missing, or means nothing or several.
+    /// A name is missing, unknown or ambiguous.
     pub(super) fn of(view: &View<'_>, part: Option<DebatePart>, name: Option<&str>) -> Result<Self, ChoiceError> {
         match part {
             Some(DebatePart::Round) => round(view.debate, name).map(Self::Round),
@@ -92,7 +92,7 @@ impl TextSelection {
         }
     }
 
-    /// Whether it has that text.
+    /// Whether it includes that text.
     pub(super) fn has(&self, debate: &Debate, text: &Said<'_>) -> bool {
         match self {
             Self::Round(round) => text.round == *round,
@@ -116,10 +116,10 @@ fn round(debate: &Debate, name: Option<&str>) -> Result<u32, ChoiceError> {
     number.ok_or_else(|| ChoiceError::Unknown { what, name: name.to_owned(), known: known() })
 }
 
-/// The agent, or the judge, of that id, role or name.
+/// The agent or judge with that id, role or name.
 ///
 /// # Errors
-/// When there is none, or several.
+/// None or several match.
 pub(in crate::cli::commands) fn agent(view: &View<'_>, name: Option<&str>) -> Result<AgentId, ChoiceError> {
     let everybody = || view.agents.iter().chain([&view.judge]);
     let names = everybody().map(|one| {
@@ -135,7 +135,7 @@ fn stage(debate: &Debate, name: Option<&str>) -> Result<StageId, ChoiceError> {
     one_of("stage", &names.collect::<Vec<_>>(), name)
 }
 
-/// The one of `all` that has this name, or alone a name that begins like it. In messages each is called by its first.
+/// The element of `all` with this name, or with a unique prefix of it. Messages use the first name.
 fn one_of<T: PartialEq + Clone>(
     what: &'static str,
     all: &[(T, Vec<&str>)],

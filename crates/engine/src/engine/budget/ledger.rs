@@ -1,5 +1,5 @@
-//! What a debate with a cost limit has spent, and what its calls have shown about their prices: a fold of the journal,
-//! so that a resumed run knows what the last one knew, however that ended.
+//! The spending of a debate with a cost limit, and the observed prices of its models: a fold of the journal, so that a
+//! resumed run knows everything from before a crash.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,29 +7,29 @@ use dialectic_base::call::CallRecord;
 use dialectic_base::money::{Amount, Price, Usd};
 use dialectic_record::debate::{CallKey, Event, Recorded};
 
-/// Tokens for each byte of a prompt, until a provider's own figures show more. Prose has about 0.25, code 0.35,
-/// Chinese and Japanese 0.4.
+/// Estimated tokens per byte of a prompt, until a provider reports figures. Prose has about 0.25, code 0.35, Chinese
+/// and Japanese 0.4.
 const TOKENS_PER_BYTE: f64 = 0.5;
-/// Tokens that a request has beyond its texts: roles, separators.
+/// Additional tokens of a request: roles and separators.
 const FRAME_TOKENS: u64 = 64;
-/// How many times its list price an attempt may cost at most, until its model has answered once and where the provider
-/// states costs of its own: a router may go to a dearer server for any call.
+/// The maximum cost of an attempt relative to its list price, until its model has answered once, for providers that
+/// state costs: a router may choose a more expensive server for any call.
 pub(super) const STATED_FACTOR: f64 = 4.0;
 
-/// Who is paid: a provider's model.
+/// The pair of provider and model.
 pub(super) type ModelId = (String, String);
 
 /// The spent and the reserved part of a limit.
 #[derive(Debug, Default)]
 pub struct CostLedger {
     spent: Usd,
-    /// Requests that were sent, those in flight included.
+    /// Requests sent, including those in flight.
     requests: u32,
     open: BTreeMap<u64, Reservation>,
     models: HashMap<ModelId, Measures>,
 }
 
-/// What was set aside for an attempt.
+/// The amount reserved for an attempt.
 #[derive(Debug, Clone)]
 struct Reservation {
     key: CallKey,
@@ -39,20 +39,19 @@ struct Reservation {
     max_tokens: Option<u32>,
 }
 
-/// What a model's answers have shown about what the next one can cost.
+/// What a model's answers imply about the cost of the next one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measures {
-    /// Whether it has answered at all.
+    /// Whether it has answered.
     pub(super) answered: bool,
     /// Whether its provider states costs.
     states: bool,
-    /// How many times the list price was stated at most.
+    /// The maximum stated cost relative to the list price.
     ratio: f64,
     tokens_per_byte: f64,
-    /// How many times its output limit an answer had at most.
+    /// The maximum length of an answer relative to its output limit.
     overrun: f64,
-    /// Whether its server has written a prompt to a cache that keeps it for an hour, which costs more. No request asks
-    /// for that, but a proxy may.
+    /// Whether its server used a one-hour cache, which costs more. Our requests do not ask for it, but a proxy may.
     writes_for_an_hour: bool,
 }
 
@@ -70,7 +69,7 @@ impl Default for Measures {
 }
 
 impl CostLedger {
-    /// Updates itself from an event.
+    /// Applies an event.
     pub fn apply(&mut self, recorded: &Recorded, price_of: impl Fn(&CallRecord) -> Option<Price>) {
         match &recorded.event {
             Event::CostReserved { key, usd, factor, bytes, max_tokens } => {
@@ -78,14 +77,14 @@ impl CostLedger {
                 self.open.insert(recorded.seq, Reservation { key, usd, factor, bytes, max_tokens });
                 self.requests = self.requests.saturating_add(1);
             }
-            // What was in flight when the run before ended may be on the bill.
+            // Calls in flight when the previous run ended may have been billed.
             Event::Resumed => self.abandon(),
             event => {
                 let Some(call) = event.call().filter(|call| !call.copied) else { return };
                 let failed = matches!(event, Event::AttemptFailed { .. });
                 let reserved = call.reservation.and_then(|number| self.open.remove(&number));
                 if call.reservation.is_none() && !failed {
-                    // It was sent when there was no limit.
+                    // It was sent before there was a limit.
                     self.requests = self.requests.saturating_add(call.attempts);
                 }
                 self.spent +=
@@ -97,12 +96,12 @@ impl CostLedger {
         }
     }
 
-    /// Nothing more will be heard of what is in flight: it counts as spent.
+    /// Counts everything in flight as spent, since no result will arrive.
     pub(super) fn abandon(&mut self) {
         self.spent += std::mem::take(&mut self.open).into_values().map(|of| of.usd).sum();
     }
 
-    /// The same, of the attempts of these calls.
+    /// [`abandon`](Self::abandon) for attempts of these calls.
     pub(super) fn abandon_calls(&mut self, keys: &[CallKey]) {
         let lost: Vec<u64> =
             self.open.iter().filter(|(_, of)| keys.contains(&of.key)).map(|(number, _)| *number).collect();
@@ -111,22 +110,22 @@ impl CostLedger {
         }
     }
 
-    /// The dollars that are spent or set aside.
+    /// The dollars spent or reserved.
     pub fn taken(&self) -> Usd {
         self.spent + self.open.values().map(|of| of.usd).sum()
     }
 
-    /// The same, with the requests that were sent.
+    /// [`taken`](Self::taken) with the requests sent.
     pub(super) fn taken_in_all(&self) -> Amount {
         Amount { usd: self.taken(), requests: self.requests }
     }
 
-    /// Whether an attempt is in flight that may yet cost less than was set aside for it.
+    /// Whether an attempt in flight may cost less than its reservation.
     pub(super) fn is_waiting(&self) -> bool {
         self.open.values().any(|of| of.usd > Usd::ZERO)
     }
 
-    /// Whether one of those attempts is of a call for which `is_one` holds.
+    /// Whether one of those attempts belongs to a call for which `is_one` holds.
     pub(super) fn has_in_flight(&self, is_one: impl Fn(&CallKey) -> bool) -> bool {
         self.open.values().any(|of| is_one(&of.key))
     }
@@ -156,20 +155,19 @@ impl CostLedger {
 }
 
 impl Reservation {
-    /// What an attempt of unknown cost counts as: its whole reservation. A cost that is stated, or follows from stated
-    /// figures, counts as it is, also above that: a server that ignores an output limit or lengthens prompts bills it,
-    /// and to count less would let later attempts spend what is gone already. So the limit errs on the user's side, and
-    /// the next attempts are set aside for by what this one has shown.
+    /// The charge for an attempt of unknown cost: its whole reservation. A known cost is charged as is, even if higher:
+    /// a server that ignores an output limit or lengthens prompts bills it, and charging less would let later attempts
+    /// overspend. The limit thus errs in the user's favour, and later reservations use the observed figures.
     ///
-    /// An answer goes by the list price, since a provider
-    /// that states no cost asks for that; one that broke off may be on the bill with all that was set aside.
+    /// A complete answer is charged the list price, since a provider that states no cost bills that; an interrupted one
+    /// may be billed for its whole reservation.
     fn unsaid(&self, failed: bool) -> Usd {
         if failed { self.usd } else { self.usd.times(1.0 / self.factor.max(1.0)) }
     }
 }
 
 impl Measures {
-    /// How many times the list price an attempt can cost.
+    /// The maximum cost of an attempt relative to the list price.
     pub(super) fn factor(&self) -> f64 {
         match (self.answered, self.states) {
             (true, false) => 1.0,
@@ -177,19 +175,19 @@ impl Measures {
         }
     }
 
-    /// The same of an attempt that is not the model's first. `routed` is whether its server may ask other prices than
-    /// the list.
+    /// [`factor`](Self::factor) for later attempts of a model. `routed` tells whether the server's prices may differ
+    /// from the list.
     pub(super) fn planned_factor(&self, routed: bool) -> f64 {
         if self.answered || routed { self.factor() } else { self.ratio }
     }
 
-    /// How many times the list price it is likely to cost.
+    /// The likely cost relative to the list price.
     pub(super) fn likely_factor(&self) -> f64 {
         self.ratio
     }
 
-    /// What a request could cost at most at the list price, all of its input written to the cache. `answer` is its
-    /// output limit in tokens.
+    /// The maximum cost of a request at the list price, if all input is written to the cache. `answer` is its output
+    /// limit in tokens.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -212,7 +210,7 @@ mod tests {
 
     const PRICE: Price = Price::flat(1.0, None, 1.0);
 
-    /// The books after these events, which are numbered from 1.
+    /// The ledger after these events, which are numbered from 1.
     fn ledger(events: impl IntoIterator<Item = Event>) -> CostLedger {
         let mut ledger = CostLedger::default();
         for (seq, event) in (1..).zip(events) {
@@ -257,7 +255,7 @@ mod tests {
             (failed(call(Some(1), Some(0.0), &none)), 0.0),
             (failed(call(Some(1), None, &none)), 4.0),
             (answered(call(Some(1), Some(2.0), &none)), 2.0),
-            // A server that states no cost asks for the list price.
+            // A server that states no cost bills the list price.
             (answered(call(Some(1), None, &none)), 1.0),
             (failed(call(Some(7), Some(0.5), &none)), 4.5),
             (answered(call(None, Some(3.0), &json!({"copied": true}))), 4.0),
@@ -321,7 +319,7 @@ mod tests {
                 Some(stated) => prop_assert_eq!(taken, usd(stated)),
                 None => prop_assert!(taken <= usd(set_aside) && taken >= usd(set_aside).times(0.249)),
             }
-            // Before anything is said all of it counts.
+            // The whole reservation counts until there is a result.
             prop_assert_eq!(ledger([reserved(set_aside)]).taken(), usd(set_aside));
         }
     }

@@ -1,4 +1,4 @@
-//! Who is paid what, and how long answers may be.
+//! Prices and output limits under a limit of cost.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
@@ -19,31 +19,31 @@ use super::Budget;
 use super::ledger::{CostLedger, Measures, ModelId};
 use super::outlook::{Outlook, Views};
 
-/// The output limit, in tokens, of an agent without `maxTokens` in a debate with a cost limit, and below which it is
-/// not brought to fit that.
+/// The output limit in tokens for agents without `maxTokens` under a cost limit, and the minimum to which it is
+/// lowered.
 const ANSWERS: RangeInclusive<u32> = 1024..=ANSWER_LIMIT;
-/// The same, of a model that thinks before it answers: its thoughts are part of the output.
+/// The same for reasoning models, whose thoughts count as output.
 const REASONED_ANSWERS: RangeInclusive<u32> = 4096..=16_384;
-/// How finely output limits are lowered.
+/// The number of steps by which output limits are lowered.
 const STEPS: u16 = 16;
 
-/// Why a cost limit cannot be kept.
+/// Why a cost limit cannot be enforced.
 #[derive(Debug, thiserror::Error)]
 pub enum BudgetError {
-    /// Models have no known price.
-    #[error("the cost limit of {limit} cannot be kept: no price is known of {}", models.join(", "))]
+    /// Some models have no known price.
+    #[error("the cost limit of {limit} cannot be enforced: no price is known for {}", models.join(", "))]
     Unpriced {
         /// The limit.
         limit: Usd,
         /// The models.
         models: Vec<String>,
-        /// Whether a price was found that does not count.
+        /// Whether a found price was ignored.
         is_found: bool,
     },
-    /// How long an answer of a program can be at most is not known.
+    /// The maximum output of a program is unknown.
     #[error(
-        "the cost limit of {limit} cannot be kept: how much {} can write at most is not known, and a program is not \
-         kept to less",
+        "the cost limit of {limit} cannot be enforced: the maximum output of {} is unknown, and a program \
+             cannot be limited",
         models.join(", ")
     )]
     Unbounded {
@@ -52,24 +52,24 @@ pub enum BudgetError {
         /// The models.
         models: Vec<String>,
     },
-    /// The limit of cost or calls buys no debate.
-    #[error("the {} buys no debate: one round and the answer: {}{}", _0.limit, one_round(_0), all_rounds(_0))]
+    /// The limit does not cover a debate.
+    #[error("the {} does not cover a debate: one round and the answer: {}{}", _0.limit, one_round(_0), all_rounds(_0))]
     TooLow(Box<Purchase>),
 }
 
-/// What one round and the answer take.
+/// The requirements of one round and the answer.
 fn one_round(purchase: &Purchase) -> String {
     figures(purchase, purchase.likely_round, purchase.one_round)
 }
 
-/// Calls and dollars, as far as they are limited.
+/// Calls and dollars, where limited.
 fn figures(purchase: &Purchase, likely: Usd, most: Amount) -> String {
     let calls = purchase.limit.calls.map(|_| counted(most.requests.into(), "call"));
     let cost = purchase.limit.usd.map(|_| format!("likely {likely}, at most {}", most.usd));
     calls.into_iter().chain(cost).collect::<Vec<_>>().join(", ")
 }
 
-/// What more than one round and the answer takes; nothing where there is no more.
+/// The requirements of all rounds; empty if there is only one.
 fn all_rounds(purchase: &Purchase) -> String {
     let Purchase { rounds, left_out, likely_all, all_rounds, .. } = purchase;
     let what = match (rounds, left_out.is_empty()) {
@@ -92,23 +92,23 @@ impl Diagnostic for BudgetError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Unpriced { is_found: true, .. } => {
-                "a price that was found and not named does not count for a server that is sent your key: put it into \
-                 your own configuration (docs/configuration.md), or name the one that has it"
+                "a found price does not count for a server that receives your key: put it into your own \
+                     configuration (docs/configuration.md), or name the file that contains it"
                     .to_owned()
             }
             Self::Unpriced { is_found: false, .. } => {
                 "give each model a price under `prices` in the configuration (docs/configuration.md)".to_owned()
             }
             Self::Unbounded { .. } => {
-                "name the model in full, give its `maxOutput` under `models` in the configuration, or limit the number \
-                 of calls instead"
+                "name the model in full, set its `maxOutput` under `models` in the configuration, or \
+                     limit the number of calls instead"
                     .to_owned()
             }
             Self::TooLow(purchase) if purchase.limit.usd.is_some_and(|limit| limit < purchase.one_round.usd) => {
-                "a limit has to cover the most that a round can cost: raise it, take fewer agents, or cheaper models"
+                "a limit must cover the maximum cost of a round: raise it, use fewer agents, or cheaper models"
                     .to_owned()
             }
-            Self::TooLow(_) => "a limit has to cover the calls of a round: raise it, or take fewer agents".to_owned(),
+            Self::TooLow(_) => "a limit must cover the calls of a round: raise it, or use fewer agents".to_owned(),
         })
     }
 
@@ -120,10 +120,10 @@ impl Diagnostic for BudgetError {
     }
 }
 
-/// Sees to it that a cost limit can be kept: every model has a price.
+/// Checks that every model has a price, which a cost limit requires.
 ///
 /// # Errors
-/// The models that have none.
+/// Lists the models without one.
 pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
     let Some(limit) = settings.max_cost() else { return Ok(()) };
     let everybody = settings.everybody();
@@ -145,12 +145,12 @@ pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
     Err(BudgetError::Unpriced { limit, models: models.into_iter().collect(), is_found })
 }
 
-/// The output of one call of a program at most.
+/// The maximum output of one call of a program.
 fn output_of(agent: &AgentSettings, settings: &Settings) -> Option<u32> {
     most_output(&agent.provider, agent.max_tokens, limits_of(agent, settings).max_output, settings)
 }
 
-/// How long answers are, from the shortest output limit of each agent to its longest.
+/// A level of answer length, from the shortest output limits to the longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Level(u16);
 
@@ -158,27 +158,27 @@ impl Level {
     pub(super) const LEAST: Self = Self(0);
     pub(super) const FULL: Self = Self(STEPS);
 
-    /// This level and those below it, from the top.
+    /// This level and all lower ones, from the top.
     pub(super) fn and_below(self) -> impl Iterator<Item = Self> {
         (0..=self.0).rev().map(Self)
     }
 
-    /// What lies so far between two figures, rounded up.
+    /// Interpolates between two figures, rounded up.
     fn between(self, least: u64, full: u64) -> u64 {
         least + (full.saturating_sub(least) * u64::from(self.0)).div_ceil(u64::from(STEPS))
     }
 }
 
-/// Who answers, and for what.
+/// An agent or judge, with its price and limits.
 #[derive(Debug, Clone)]
 pub(super) struct Payee {
     pub(super) model: ModelId,
     pub(super) price: Price,
-    /// Whether its server may ask other prices than the list.
+    /// Whether its server's prices may differ from the list.
     routed: bool,
     least: u32,
     most: u32,
-    /// What is said to its model beside our text, in bytes, and how often at most.
+    /// The maximum overhead per request, in bytes, and the maximum number of requests.
     overhead: usize,
     requests: u32,
 }
@@ -186,9 +186,9 @@ pub(super) struct Payee {
 impl Payee {
     fn of(agent: &AgentSettings, price: Price, settings: &Settings, routed: bool) -> Self {
         let preset = preset_of(&agent.provider, &settings.providers);
-        // A user's own limit is not touched.
+        // The user's own limit is not changed.
         let (least, most) = if is_program(&agent.provider, &settings.providers) {
-            // That it is known was checked, unless it is free.
+            // Checked to be known, unless it is free.
             let most = output_of(agent, settings).unwrap_or(ANSWER_LIMIT);
             (most, most)
         } else if let Some(own) = agent.max_tokens {
@@ -210,12 +210,12 @@ impl Payee {
         }
     }
 
-    /// The bytes that count for a call of so many.
+    /// The bytes charged for a prompt of this length.
     pub(super) fn read(&self, bytes: usize) -> usize {
         (bytes + self.overhead) * self.requests as usize
     }
 
-    /// The output limit of its answers, in tokens.
+    /// The output limit of its answers in tokens.
     pub(super) fn answer(&self, level: Level) -> u32 {
         u32::try_from(level.between(u64::from(self.least), u64::from(self.most))).unwrap_or(self.most)
     }
@@ -232,8 +232,7 @@ pub(super) struct Payees(HashMap<AgentId, Payee>);
 impl Payees {
     pub(super) fn of(settings: &Settings, routed: &BTreeSet<String>) -> Self {
         let everybody = settings.everybody();
-        // Under a cost limit all have a price: that is checked before the panel is built. A limit of calls asks for
-        // none.
+        // With a cost limit, all have prices: checked before the panel is built. A limit of calls needs none.
         let is_free = settings.max_cost().is_none();
         let priced = everybody.filter_map(|agent| {
             let price = if is_free { Price::FREE } else { price_of(agent, settings)? };
@@ -255,15 +254,14 @@ impl Payees {
         self.get(id).map_or(ANSWER_LIMIT, |payee| payee.answer(level))
     }
 
-    /// The lowest output limit among those that a level lowers.
+    /// The lowest output limit among those that the level reduces.
     pub(super) fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: Level) -> Option<u32> {
         let payees = ids.filter_map(|id| self.get(id));
         payees.filter(|payee| payee.answer(level) < payee.most).map(|payee| payee.answer(level)).min()
     }
 
-    /// What calls could take at most, all together, when what they read is as long as `read` allows and their own
-    /// answers are as short as possible. A model that has not answered yet may ask more for its first answer; that is
-    /// not counted of those for which `is_asked` holds.
+    /// The maximum total cost of calls that read texts of level `read` and give answers of minimum length. A model's
+    /// first answer may cost more; this does not count it where `is_asked` holds.
     pub(super) fn need<'a>(
         &self,
         ledger: &CostLedger,
@@ -301,7 +299,7 @@ impl Payees {
     }
 }
 
-/// A call to come, and how much it reads when the texts before it are short and when they are long.
+/// A future call, and the length of its prompt with short and with long texts.
 #[derive(Debug, Clone)]
 pub(super) struct Planned {
     pub(super) key: CallKey,
@@ -312,8 +310,7 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// The same calls as they are foreseen with short texts and with long ones. One that only texts of some length
-    /// bring about counts in any case.
+    /// Pairs calls foreseen with short and with long texts. A call that occurs in only one of them still counts.
     pub(super) fn merge<'a>(
         least: impl IntoIterator<Item = &'a RehearsedCall>,
         full: impl IntoIterator<Item = &'a RehearsedCall>,
@@ -333,8 +330,8 @@ impl Planned {
         Self { key, is_second_chance, cost, least: bytes, full: bytes }
     }
 
-    /// What it takes where it costs `usd`. A second chance is a request only where it is needed, and then takes the place
-    /// of something that the debate can do without; but without that of the answer there may be none.
+    /// The amount for a cost of `usd`. A second request is counted only where needed, and replaces something
+    /// dispensable; the answer's is always reserved.
     fn amount(&self, usd: Usd) -> Amount {
         let is_spared = self.is_second_chance && self.cost != BudgetClass::Closing;
         if is_spared { Amount { usd, requests: 0 } } else { Amount::request(usd) }
@@ -346,7 +343,7 @@ impl Planned {
 }
 
 impl Budget {
-    /// What all that lies before a debate is likely to take at most, with answers of a level.
+    /// The likely maximum cost of the rest of a debate, with answers of a level.
     pub(super) fn likely_cost(&self, least: &Outlook, full: &Outlook, level: Level) -> Amount {
         let cost = |calls: &[Planned]| self.likely(calls, level, level);
         let rounds = least.rounds.iter().zip(&full.rounds).map(|(least, full)| cost(&Planned::merge(least, full)));
@@ -365,14 +362,14 @@ impl Budget {
         calls.iter().map(|call| call.amount(cost(call))).sum()
     }
 
-    /// The highest level at which `all` of it is likely to fit, what the debate could do without included, and what is
-    /// kept at first beside; nothing when it fits at none. `near` is what is planned.
+    /// The highest level at which `all` is likely to fit, including dispensable calls and initial reserves; `None` if
+    /// none does. `near` is the current plan.
     pub(super) fn highest_level(&self, near: &Views, all: &Views) -> Option<Level> {
         let room = self.room();
         Level::FULL.and_below().find(|level| self.whole_cost(near, all, *level).fits(room))
     }
 
-    /// What has to be there for all of it.
+    /// The amount required for all of it.
     pub(super) fn whole_cost(&self, near: &Views, all: &Views, level: Level) -> Amount {
         let likely = self.likely_cost(&all.least, &all.full, level) + self.margin_of_closing(all, level);
         let kept = [near.merged(Outlook::needed), near.merged(Outlook::spare)].concat();

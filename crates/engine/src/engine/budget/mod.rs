@@ -1,12 +1,11 @@
-//! What the limit of cost or calls means for a debate: which attempts may be sent and how long their answers may be, what is kept
-//! for the rest of the round and for the closing, whether another round fits, when to stop.
+//! Enforces the limit of cost or calls: which attempts may be sent with what output limit, the reserves for the rest of
+//! the round and the closing, whether another round fits, and when to stop.
 //!
-//! Before an attempt is sent, what it could cost at most is set aside in the journal; the event with its result puts
-//! what it did cost in the place of that. An attempt that does not fit beside what is kept waits until others have come
-//! back, gets a lower output limit when none is left to wait for, and is refused when even that does not help. So a
-//! round that was begun can be finished, and the judge can always close. Where all of the debate is likely to fit, what
-//! it could do without is kept for as well, and gives way only to what it needs. `docs/models.md` names the
-//! assumptions.
+//! The maximum cost of an attempt is reserved in the journal before it is sent; its result replaces the reservation
+//! with the actual cost. An attempt that does not fit beside the reserves waits for others to return, then gets a lower
+//! output limit, and is refused as a last resort. A started round can therefore finish, and the judge can always close.
+//! If the whole debate is likely to fit, dispensable calls are reserved too, and yield only to necessary ones.
+//! `docs/models.md` states the assumptions.
 
 mod ledger;
 mod limits;
@@ -36,39 +35,39 @@ pub use ledger::CostLedger as Books;
 pub use limits::{BudgetError, check_prices};
 pub use purchase::{check_purchase, purchase};
 
-/// What may be spent, what has been, and what is still needed.
+/// The limit, the spending, and the remaining needs.
 #[derive(Debug)]
 pub(super) struct Budget {
     limit: BudgetLimit,
     payees: Payees,
     ledger: CostLedger,
-    /// The calls that the round in progress still needs.
+    /// The remaining calls of the current round.
     rest: Vec<Planned>,
     /// The calls that close the debate.
     closing: Vec<Planned>,
-    /// The calls that check the answer; none where the limit does not buy all of them.
+    /// The calls that check the answer; empty if the limit does not cover all of them.
     check: Vec<Planned>,
-    /// Whether a round lies ahead that is worth less than the check, which the limit does not buy.
+    /// Whether the limit does not cover a future round, which is worth less than the check.
     is_round_too_dear: bool,
-    /// The calls until then that the debate could do without, where the limit buys them.
+    /// Dispensable calls until then, if the limit covers them.
     spare: Vec<Planned>,
-    /// How long answers may be, so that all of the debate is likely to fit.
+    /// The level of answer length at which the whole debate is likely to fit.
     level: Level,
-    /// How long answers of this round may have become.
+    /// The maximum length of this round's answers.
     written: Level,
-    /// Whether this run has said for what there is no room.
+    /// Whether this run has reported omissions.
     has_said_left_out: bool,
 }
 
-/// An attempt that is to be sent.
+/// An attempt to be sent.
 #[derive(Debug, Clone)]
 pub(super) struct AttemptRequest {
     key: CallKey,
     cost: BudgetClass,
     bytes: usize,
-    /// Whether it asks for the last time, after an answer that would not do.
+    /// Whether it repeats a request whose answer was unusable.
     is_second_chance: bool,
-    /// Whether the model may call tools, and be asked again with what they say.
+    /// Whether the model may call tools and be asked again with their results.
     offers_tools: bool,
 }
 
@@ -77,12 +76,12 @@ impl AttemptRequest {
     pub(super) fn of(step: &Step, request: &Request) -> Self {
         let goes_on = !request.turns.is_empty();
         let is_second_chance = match &step.answer {
-            // Tools answer in turns of their own.
+            // Tools cause further requests.
             OutputSpec::Text | OutputSpec::Check(_) => {
                 matches!(request.turns.last(), Some(dialectic_llm::Turn::User(_)))
             }
             OutputSpec::Summary | OutputSpec::Amendment | OutputSpec::FollowUp => false,
-            // A solution comes as text; what asks for JSON is after its assessment alone.
+            // Solutions are texts; JSON is requested only for an assessment.
             OutputSpec::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => {
                 goes_on || request.answer.is_some()
             }
@@ -106,26 +105,25 @@ impl AttemptRequest {
 pub(super) enum Permission<T> {
     /// Yes, with this.
     Granted(T),
-    /// Not before others have come back.
+    /// Not before others have returned.
     Later,
-    /// No.
     Refused,
 }
 
-/// What a limit lacks for an attempt.
+/// Why the limit does not allow an attempt.
 pub(super) enum Shortfall {
     /// No call is left.
     Calls,
-    /// It can cost more than is left.
+    /// It may cost more than the remaining amount.
     Cost {
-        /// What is left.
+        /// The remaining amount.
         room: Usd,
-        /// What the shortest answer can cost.
+        /// The cost of the shortest answer.
         needed: Usd,
     },
 }
 
-/// What is set aside for an attempt.
+/// The reservation for an attempt.
 struct Grant {
     usd: Usd,
     factor: f64,
@@ -135,8 +133,8 @@ struct Grant {
 }
 
 impl Budget {
-    /// The limits in the settings, if there are some, as `past` events have left them.
-    /// `routed` are the providers whose servers may ask other prices than the list.
+    /// The limits in the settings, if any, after the `past` events.
+    /// `routed` are the providers whose prices may differ from the list.
     pub(super) fn of(settings: &Settings, routed: &BTreeSet<String>, past: &[Recorded]) -> Option<Self> {
         let limit = BudgetLimit { usd: settings.max_cost(), calls: settings.max_calls() };
         if limit.usd.is_none() && limit.calls.is_none() {
@@ -161,14 +159,14 @@ impl Budget {
         Some(budget)
     }
 
-    /// Takes notice of an event.
+    /// Applies an event.
     pub(super) fn apply(&mut self, recorded: &Recorded) {
         let payees = &self.payees;
         self.ledger.apply(recorded, |call: &CallRecord| payees.price_of(call));
     }
 
-    /// The same for a question after the end of the debate: what was in flight when an earlier run ended counts as
-    /// spent, and limits of the question's own come on top of that.
+    /// Adapts the budget to a follow-up question: calls in flight when an earlier run ended count as spent, and the
+    /// question's own limits are added.
     pub(super) fn of_follow_up(mut self, own: BudgetLimit) -> Self {
         self.ledger.abandon();
         let taken = self.ledger.taken_in_all();
@@ -181,7 +179,7 @@ impl Budget {
         self
     }
 
-    /// Why the limit has no room for an attempt with the shortest answer.
+    /// Why the limit does not allow an attempt even with the shortest answer.
     pub(super) fn shortfall(&self, wanted: &AttemptRequest) -> Option<Shortfall> {
         let payee = self.payees.get(&wanted.key.agent_id)?;
         let measures = self.ledger.measures(&payee.model);
@@ -194,7 +192,7 @@ impl Budget {
         (needed > room.usd).then(|| Shortfall::Cost { room: room.usd, needed: needed.rounded_up() })
     }
 
-    /// The lowest output limit among those that a level lowers. A limit of calls alone lowers none.
+    /// The lowest output limit among those that the level reduces. A limit of calls alone reduces none.
     fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: Level) -> Option<u32> {
         self.limit.usd.and_then(|_| self.payees.lowered(ids, level))
     }
@@ -203,8 +201,7 @@ impl Budget {
         self.limit.whole().saturating_sub(self.ledger.taken_in_all())
     }
 
-    /// What has to stay free while an attempt is in flight; `spares` says whether also for what the debate could do
-    /// without.
+    /// The reserve that must remain beside an attempt; `spares` tells whether it includes dispensable calls.
     fn kept_beside(&self, wanted: &AttemptRequest, written: Level, spares: bool) -> Amount {
         let none = &[][..];
         let (closing, rest) = match wanted.cost {
@@ -220,8 +217,8 @@ impl Budget {
         self.need(others, written, Some(wanted))
     }
 
-    /// What calls could take at most when what they read is as long as `written` allows. A model's first answer may
-    /// cost more; one that is asked for already, or now, is not among these.
+    /// The maximum cost of calls that read texts of level `written`. A model's first answer may cost more unless it was
+    /// already requested.
     fn need<'a>(
         &self,
         calls: impl Iterator<Item = &'a Planned>,
@@ -236,10 +233,10 @@ impl Budget {
         self.payees.need(&self.ledger, calls, written, is_asked)
     }
 
-    /// What is kept for the closing beyond its likely cost until the end, since its models are asked nothing before it:
-    /// their first answers may cost more than is known of. `read` is how long the texts are that they read.
+    /// The margin reserved for the closing beyond its likely cost: its models answer for the first time then, and may
+    /// cost more than known. `read` is the length of their texts.
     fn margin_of_closing(&self, views: &Views, read: Level) -> Amount {
-        // Where nothing else is left, nothing else takes of it.
+        // No other call needs the margin if only the closing is left.
         if views.full.before_closing().next().is_none() {
             return Amount::ZERO;
         }
@@ -251,17 +248,17 @@ impl Budget {
         need.saturating_sub(self.likely(&closing, read, Level::LEAST))
     }
 
-    /// What an attempt may have when what is kept beside it is less important than it is.
+    /// The minimum reserve beside an attempt that has priority.
     fn kept_at_least(&self, wanted: &AttemptRequest) -> Option<Amount> {
         match wanted.cost {
             BudgetClass::Closing => Some(Amount::ZERO),
             BudgetClass::Check => Some(self.need(self.closing.iter(), self.written, Some(wanted))),
             BudgetClass::Round if !wanted.offers_tools => {
-                // Nothing but the first round is worth more than the check of what comes of it.
+                // Only the first round has priority over its check.
                 let check = if wanted.key.round > 1 { &self.check[..] } else { &[][..] };
                 Some(self.need(self.closing.iter().chain(check), self.written, Some(wanted)))
             }
-            // What the debate can do without is not paid from what it needs.
+            // Dispensable calls must not use the reserve of necessary ones.
             BudgetClass::Round | BudgetClass::Extra | BudgetClass::Decision => None,
         }
     }
@@ -277,7 +274,7 @@ impl Budget {
         needed.fits(self.room()).then_some(Grant { usd, factor, bytes, max_tokens, level })
     }
 
-    /// Whether an attempt may be sent, and what is set aside for it.
+    /// Decides whether an attempt may be sent, and what it reserves.
     fn decide(&self, wanted: &AttemptRequest) -> Permission<Grant> {
         let Some(payee) = self.payees.get(&wanted.key.agent_id) else { return Permission::Refused };
         let is_known = self.ledger.measures(&payee.model).answered || payee.is_free();
@@ -295,16 +292,16 @@ impl Budget {
             return Permission::Later;
         }
         let lower = |spares| self.level.and_below().find_map(|level| at(level, spares));
-        // What the debate could do without gives way to what it needs, but not to its like.
+        // Dispensable calls yield to necessary ones, but not to each other.
         let is_needed = wanted.cost != BudgetClass::Extra;
         let least = || self.grant(payee, wanted, Level::LEAST, self.kept_at_least(wanted)?);
         let grant = lower(true).or_else(|| is_needed.then(|| lower(false)).flatten()).or_else(least);
         grant.map_or(Permission::Refused, Permission::Granted)
     }
 
-    /// Takes a granted call off the list of those that are still needed.
+    /// Removes a granted call from the remaining needs.
     fn note_granted(&mut self, wanted: &AttemptRequest, level: Level) {
-        // Nothing that is kept for reads what the debate could do without.
+        // No reserved call reads the results of dispensable ones.
         if wanted.cost != BudgetClass::Extra {
             self.written = self.written.max(level);
         }
@@ -319,8 +316,8 @@ impl Budget {
         }
     }
 
-    /// Sets what is needed until a round is over and the debate closed: the calls with answers as short and as long as
-    /// they may be. `spares` says whether the limit buys what the debate could do without, too.
+    /// Sets the needs until a round and the closing are done, with answers of minimum and maximum length. `spares`
+    /// tells whether the limit also covers dispensable calls.
     fn plan(&mut self, near: &Views, spares: bool, is_first_round: bool) {
         self.rest = near.merged(Outlook::needed);
         self.closing = near.closing(true);
@@ -330,7 +327,7 @@ impl Budget {
             self.check.clear();
             self.closing = near.closing(false);
         }
-        // What the rest takes less than it can may still buy the check, but not beside another round.
+        // Savings of other calls may still pay for the check, but not together with another round.
         self.is_round_too_dear = !is_affordable && !is_first_round;
         self.spare = if spares { near.merged(Outlook::spare) } else { Vec::new() };
         self.written = Level::LEAST;
@@ -343,7 +340,7 @@ impl Budget {
         self.need(calls, Level::LEAST, None).fits(self.room())
     }
 
-    /// Whether what is needed fits, the check included but for the first round.
+    /// Whether the needs fit, including the check after the first round.
     fn is_need_met(&self) -> bool {
         let calls = self.rest.iter().chain(&self.closing).chain(&self.check);
         !self.is_round_too_dear && self.need(calls, Level::LEAST, None).fits(self.room())
@@ -351,24 +348,23 @@ impl Budget {
 }
 
 impl Engine {
-    /// Has the debate close now, and says so. Saying it once is enough.
+    /// Closes the debate because of the limit, with a single notice.
     pub(super) fn stop_for_budget(&mut self) -> Result<(), EngineError> {
         if self.is_out_of_money() {
             return Ok(());
         }
         if let Some(limit) = self.limit() {
-            self.warn(format!("the {limit} has no room for more: the debate closes with what is there"));
+            self.warn(format!("the {limit} has no room for more: the debate closes with its current texts"));
         }
         self.append(Event::Stopping { reason: StopReason::Budget })?;
         Ok(())
     }
 
-    /// The limit of cost or calls, if there is one.
     pub(super) fn limit(&self) -> Option<BudgetLimit> {
         self.budget.as_ref().map(|budget| budget.limit)
     }
 
-    /// Nothing more is heard of these calls: what was set aside for them may be on the bill.
+    /// Counts reservations of these calls as spent, since no result will arrive.
     pub(super) fn abandon_cost(&mut self, keys: &[CallKey]) {
         if let Some(budget) = &mut self.budget {
             budget.ledger.abandon_calls(keys);
@@ -380,12 +376,12 @@ impl Engine {
         self.debate().stop_reason.is_some()
     }
 
-    /// Whether the limit of cost or calls is why it was told so.
+    /// Whether a limit caused it to close.
     pub(super) fn is_out_of_money(&self) -> bool {
         self.debate().stop_reason == Some(StopReason::Budget)
     }
 
-    /// Whether an attempt may be sent. What is set aside for it is in the journal then.
+    /// Requests permission for an attempt. A granted reservation is in the journal.
     pub(super) fn reserve(&mut self, wanted: &AttemptRequest) -> Result<Permission<Reserved>, StoreError> {
         let Some(budget) = &self.budget else { return Ok(Permission::Refused) };
         let grant = match budget.decide(wanted) {
@@ -394,7 +390,7 @@ impl Engine {
             Permission::Refused => return Ok(Permission::Refused),
         };
         let Grant { usd, factor, bytes, max_tokens, level } = grant;
-        // The state says to what the answers of the debate were held, not those of later questions.
+        // The state records limits of the debate's answers, not those of later questions.
         if self.debate().status != Status::Completed {
             let lowered = budget.lowered(std::iter::once(&wanted.key.agent_id), level);
             self.say_lowered(lowered)?;
@@ -407,8 +403,7 @@ impl Engine {
         Ok(Permission::Granted(Reserved { number: recorded.seq, max_tokens }))
     }
 
-    /// Looks at what the debate needs until its round `until` is over and it is closed, and at how long answers may be
-    /// for all of it to fit.
+    /// Plans the costs until round `until` and the closing, and the answer length at which everything fits.
     pub(super) fn plan_costs(&mut self, until: u32) -> Result<(), EngineError> {
         if self.budget.is_none() {
             return Ok(());
@@ -417,7 +412,7 @@ impl Engine {
         self.plan_costs_of(&debate, until)
     }
 
-    /// The same from where `debate` stands.
+    /// [`plan_costs`](Self::plan_costs) from the state of `debate`.
     pub(super) fn plan_costs_of(&mut self, debate: &Debate, until: u32) -> Result<(), EngineError> {
         if self.budget.is_none() {
             return Ok(());
@@ -427,7 +422,7 @@ impl Engine {
         let views = |until| Views::of(self.protocol, &self.panel, budget, &shared, debate, until);
         let near = views(until)?;
         let last = self.debate().known_settings().debate.rounds.max(until);
-        // Where no further round follows, it would be the same.
+        // Identical if no further round follows.
         let further = if self.is_stopping() || !near.goes_on() { None } else { Some(views(last)?) };
         let all = further.as_ref().unwrap_or(&near);
         let level = budget.highest_level(&near, all);
@@ -437,7 +432,7 @@ impl Engine {
         if let Some(budget) = &mut self.budget {
             budget.plan(&near, level.is_some(), debate.current_round <= 1);
             budget.level = level.unwrap_or(Level::LEAST);
-            // Whether it is left out after the first round is seen when it is due.
+            // After the first round this is decided when the check is due.
             if budget.check.is_empty() && debate.current_round <= 1 {
                 left_out.extend(near.checking(debate));
             }
@@ -449,7 +444,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Says, once in a run, for what there is no room.
+    /// Reports once per run what the limit leaves out.
     fn say_left_out(&mut self, left_out: &[String]) {
         let Some(budget) = self.budget.as_mut().filter(|budget| !budget.has_said_left_out) else { return };
         if left_out.is_empty() {
@@ -463,8 +458,7 @@ impl Engine {
         ));
     }
 
-    /// Puts on record that the answer is not checked, where the limit does not buy all the calls that `stage` makes for
-    /// that and none has been made.
+    /// Records that the answer is not checked if the limit does not cover all calls of `stage` and none was made.
     pub(super) fn forgo_check(&mut self, stage: StageId) -> Result<(), EngineError> {
         let Some(budget) = self.budget.as_ref().filter(|budget| budget.check.is_empty()) else { return Ok(()) };
         let debate = self.debate();
@@ -475,29 +469,29 @@ impl Engine {
             return Ok(());
         }
         let limit = budget.limit;
-        self.warn(format!("the {limit} has no room for the check of the answer: it stands as it is"));
+        self.warn(format!("the {limit} has no room for the check of the answer"));
         Ok(self.append(Event::CheckForgone)?)
     }
 
-    /// Whether what was planned for the next round fits, the closing after it included.
+    /// Whether the planned next round and the closing fit.
     pub(super) fn is_plan_affordable(&self) -> bool {
         self.budget.as_ref().is_none_or(Budget::is_need_met)
     }
 
-    /// Says, once for each lower value, that answers are shorter than they could have been.
+    /// Reports reduced output limits, once for each lower value.
     fn say_lowered(&mut self, lowered: Option<u32>) -> Result<(), StoreError> {
         let Some(max_tokens) = lowered else { return Ok(()) };
         if self.debate().output_limit.is_some_and(|before| before <= max_tokens) {
             return Ok(());
         }
         if let Some(limit) = self.limit() {
-            self.warn(format!("answers are held to {max_tokens} tokens, so that the debate fits the {limit}"));
+            self.warn(format!("limiting answers to {max_tokens} tokens, so that the debate fits the {limit}"));
         }
         self.record_event(Event::OutputLimited { max_tokens })?;
         Ok(())
     }
 
-    /// Says once that the cost has reached `warnCostUsd`.
+    /// Reports once that the cost has reached `warnCostUsd`.
     pub(super) fn watch_cost(&mut self) -> Result<(), StoreError> {
         let debate = self.debate();
         let limit = debate.known_settings().debate.budget.warn_cost_usd;
@@ -508,12 +502,12 @@ impl Engine {
     }
 }
 
-/// The cost of a debate's calls as far as it is known. Calls that a fork took over are its parent's.
+/// The known cost of a debate's calls. Calls copied into a fork belong to its parent.
 pub fn known_cost(events: &[Recorded]) -> Usd {
     events.iter().filter_map(|recorded| cost_of(&recorded.event)).sum()
 }
 
-/// What the call of an event cost, where it is known and the debate's own.
+/// The known cost of an event's call, unless it was copied.
 pub(super) fn cost_of(event: &Event) -> Option<Usd> {
     event.call().filter(|call| !call.copied).and_then(|call| call.cost_usd)
 }

@@ -1,5 +1,4 @@
-//! What lies before a debate: the calls of its rounds, of its closing and of its check, with short answers and with long
-//! ones.
+//! The remaining calls of a debate: of its rounds, its closing and its check, with short and with long answers.
 
 use crate::agent::{Panel, SharedPrompt};
 use crate::engine::rehearsal::{Rehearsal, RehearsedCall, SampleAnswers};
@@ -10,36 +9,36 @@ use dialectic_record::protocol::{BudgetClass, Protocol};
 use super::Budget;
 use super::limits::{Level, Planned};
 
-/// Bytes that a token of an answer has, at most.
+/// The maximum bytes of a token in an answer.
 const BYTES_PER_TOKEN: usize = 5;
-/// Rounds that are rehearsed; the cost of further ones is that of the last of these. No more rounds have those protocols
-/// whose prompts grow from each to the next; in the others histories are bounded.
+/// The maximum number of rehearsed rounds; further ones cost as much as the last of these. Protocols with growing
+/// prompts have no more; in others histories are bounded.
 const MOST_ROUNDS: u32 = 10;
 
-/// What lies before a debate.
+/// The remaining calls of a debate.
 #[derive(Debug, Default)]
 pub(super) struct Outlook {
     /// The calls of each round.
     pub(super) rounds: Vec<Vec<RehearsedCall>>,
-    /// Rounds beyond those.
+    /// The number of further rounds.
     pub(super) further: u32,
-    /// Whether the debate has rounds after all of these.
+    /// Whether more rounds follow.
     pub(super) goes_on: bool,
     /// Calls before and after the rounds.
     pub(super) around: Vec<RehearsedCall>,
-    /// The calls that bring it to its answer without a check, also when it is told to close.
+    /// The calls that lead to an answer without a check, even if the debate is told to close.
     pub(super) closing: Vec<RehearsedCall>,
-    /// The same with its check, which they may have to read.
+    /// The same calls with a check, whose results they may read.
     pub(super) closing_checked: Vec<RehearsedCall>,
-    /// What is decided beside those, when it is not told to.
+    /// Further decisions of a debate that is not told to close.
     pub(super) decisions: Vec<RehearsedCall>,
-    /// What checks the answer.
+    /// The calls of the check.
     pub(super) check: Vec<RehearsedCall>,
 }
 
 impl Outlook {
-    /// From where `debate` stands to the end of round `until`, and the closing; `tokens` is how long each agent's
-    /// answers are.
+    /// The calls from the state of `debate` to the end of round `until`, and the closing; `tokens` returns each agent's
+    /// answer length.
     pub(super) fn of(
         protocol: &'static Protocol,
         panel: &Panel,
@@ -56,7 +55,7 @@ impl Outlook {
         let mut outlook = Self { further: until.saturating_sub(last), ..Self::default() };
         for call in rehearsal.rounds(last)? {
             match call.cost {
-                // Some of it may be made beside the last round.
+                // Some of these may run during the last round.
                 BudgetClass::Closing => {
                     outlook.closing.push(call.clone());
                     outlook.closing_checked.push(call);
@@ -91,18 +90,18 @@ impl Outlook {
         self.rounds.iter().flatten().chain(&self.around)
     }
 
-    /// What the debate needs before it closes.
+    /// The necessary calls before the closing.
     pub(super) fn needed(&self) -> Vec<&RehearsedCall> {
         self.before_closing().filter(|call| call.cost != BudgetClass::Extra).collect()
     }
 
-    /// What it could do without.
+    /// The dispensable calls.
     pub(super) fn spare(&self) -> Vec<&RehearsedCall> {
         self.before_closing().filter(|call| call.cost == BudgetClass::Extra).collect()
     }
 }
 
-/// The same calls with answers as short as they may be, and as long.
+/// The same calls with answers of minimum and maximum length.
 pub(super) struct Views {
     pub(super) least: Outlook,
     pub(super) full: Outlook,
@@ -124,7 +123,7 @@ impl Views {
         Ok(Self { least: at(Level::LEAST)?, full: at(Level::FULL)? })
     }
 
-    /// Whether the debate has rounds after all of these.
+    /// Whether more rounds follow.
     pub(super) fn goes_on(&self) -> bool {
         self.least.goes_on || self.full.goes_on
     }
@@ -133,24 +132,24 @@ impl Views {
         Planned::merge(calls(&self.least), calls(&self.full))
     }
 
-    /// What closes the debate, with its check or without.
+    /// The calls of the closing, with or without a check.
     pub(super) fn closing(&self, is_checked: bool) -> Vec<Planned> {
         self.merged(|view| if is_checked { &view.closing_checked } else { &view.closing }.iter().collect())
     }
 
-    /// What checks the answer.
+    /// The calls of the check.
     pub(super) fn check(&self) -> Vec<Planned> {
         self.merged(|view| view.check.iter().collect())
     }
 
-    /// What the debate could do without before it closes, in the words of its stages.
+    /// The dispensable calls before the closing, as named by their stages.
     pub(super) fn dispensable(&self, debate: &Debate) -> Vec<String> {
         let spare = self.merged(Outlook::spare);
         let stages = debate.stages.iter().filter(|stage| spare.iter().any(|call| call.key.stage == stage.id));
         stages.map(|stage| stage.words.plural.to_string()).collect()
     }
 
-    /// The check of the answer, in the words of its stages.
+    /// The check, as named by its stages.
     pub(super) fn checking(&self, debate: &Debate) -> Vec<String> {
         let stages = debate.stages.iter().filter(|stage| self.full.check.iter().any(|call| call.key.stage == stage.id));
         stages.map(|stage| stage.words.plural.to_string()).collect()

@@ -1,4 +1,4 @@
-//! What a cost limit buys, before anything is paid.
+//! The number of rounds that a limit covers, computed before anything is paid.
 
 use crate::agent::{Panel, SharedPrompt};
 use crate::engine::EngineError;
@@ -11,10 +11,10 @@ use super::Budget;
 use super::limits::{BudgetError, Level, Planned};
 use super::outlook::{Outlook, Views};
 
-/// Sees to it that a limit buys a debate.
+/// Checks that a limit covers a debate.
 ///
 /// # Errors
-/// [`BudgetError::TooLow`] when it does not buy one complete round and the closing.
+/// [`BudgetError::TooLow`] if it does not cover one complete round and the closing.
 pub fn check_purchase(purchase: &Purchase) -> Result<(), BudgetError> {
     if purchase.one_round.fits(purchase.limit.whole()) {
         return Ok(());
@@ -22,16 +22,16 @@ pub fn check_purchase(purchase: &Purchase) -> Result<(), BudgetError> {
     Err(BudgetError::TooLow(Box::new(purchase.clone())))
 }
 
-/// What the limit of cost or calls of a debate buys from where it stands; nothing when it has none.
+/// What a debate's limit covers from its current state; `None` without a limit.
 ///
 /// # Errors
-/// A defect of a template.
+/// A template is defective.
 pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> Result<Option<Purchase>, EngineError> {
     let Some(settings) = &debate.settings else { return Ok(None) };
     let Some(budget) = Budget::of(settings, &panel.routed, &[]) else { return Ok(None) };
     let shared = SharedPrompt::of(protocol, debate)?;
     let rounds = settings.debate.rounds;
-    // A branch of a debate may have its round already.
+    // A fork may already have its round.
     let last_of_round = debate.stages.iter().rfind(|stage| stage.in_round && stage.is_essential).map(|stage| stage.id);
     let mut contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
     let has_round = contributions.any(|one| Some(one.stage) == last_of_round);
@@ -69,8 +69,8 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
     }))
 }
 
-/// How many rounds fit, with the closing, the check and with answers as short as they may be, without what the debate
-/// could do without. The first is not in doubt here, and no other is worth more than the check.
+/// The number of rounds that fit, with the closing, the check and minimum answers, without dispensable calls. The first
+/// round counts as affordable, and all others yield to the check.
 fn bought(budget: &Budget, all: &Views, current: u32, rounds: u32) -> u32 {
     let upto = |view: &Outlook, rounds: usize, is_whole: bool| {
         let needed =

@@ -71,7 +71,7 @@ async fn an_answer_without_text_is_none() {
     for (finish, error, attempts) in [
         (FinishReason::Complete, ModelError::Empty, 4),
         (FinishReason::Length, ModelError::OutputLimit, 1),
-        (FinishReason::Filtered, ModelError::Filtered { message: "no text came back".to_owned() }, 1),
+        (FinishReason::Filtered, ModelError::Filtered { message: "no text was returned".to_owned() }, 1),
     ] {
         let stage = Stage::new([Act::Reply(Reply { finish, ..text(" \n") })]);
         let unknown = Some(Box::new(AttemptUsage { tokens: None, cost_usd: None, notional_usd: None }));

@@ -98,7 +98,7 @@ async fn a_program_that_dies_or_is_refused_says_so() {
         ("echo 'Segmentation fault' >&2; exit 139", "program-failed", "Segmentation fault"),
         ("echo 'Incorrect key: the-whole-key' >&2; exit 1", "program-failed", "Incorrect key: [redacted]"),
         ("exit 3", "program-failed", "exit code 3"),
-        ("kill -9 $$", "program-failed", "a signal ended it"),
+        ("kill -9 $$", "program-failed", "it was killed by a signal"),
         ("echo '{\"type\":\"result\",\"is_error\":true,\"result\":\"no\",\"api_error_status\":404}'", "refused", "no"),
         (
             "echo '{\"type\":\"result\",\"is_error\":true,\"result\":\"no\",\"api_error_status\":529}'",

@@ -11,7 +11,7 @@ use crate::openai::streaming::{Completeness, DONE, Pieces, TextSink};
 
 use super::{AnswerCall, AnswerFunction, AnswerMessage, ChatAnswer, ChatChoice};
 
-/// What has come in of an answer.
+/// The received part of an answer.
 #[derive(Default)]
 pub(in crate::openai) struct Chunks {
     text: String,
@@ -20,16 +20,16 @@ pub(in crate::openai) struct Chunks {
     finish_reason: Option<String>,
     model: Option<String>,
     usage: Option<ReportedUsage>,
-    /// Whether words came after the last figures, which then are not those of the whole answer.
+    /// Whether words followed the last figures, which are then incomplete.
     has_grown: bool,
     error: Option<ErrorField>,
-    /// The message as a whole, which some gateways send in one chunk.
+    /// The whole message, which some gateways send in one chunk.
     whole: Option<AnswerMessage>,
     has_choice: bool,
     is_done: bool,
 }
 
-/// A tool call of which pieces have come in.
+/// A partially received tool call.
 #[derive(Default)]
 struct CallInPieces {
     index: Option<u64>,
@@ -38,7 +38,7 @@ struct CallInPieces {
     arguments: String,
 }
 
-/// A chunk; whatever may be absent is.
+/// A chunk; all fields are optional.
 #[derive(Deserialize)]
 struct Chunk {
     #[serde(default, deserialize_with = "tolerant_list")]
@@ -71,7 +71,7 @@ struct Delta {
     refusal: Option<String>,
     #[serde(default, deserialize_with = "tolerant_list")]
     tool_calls: Option<Vec<DeltaCall>>,
-    /// What a model thinks before it answers, under the two names that servers have for it, or under both.
+    /// Reasoning text, under the two names that servers use.
     #[serde(default, deserialize_with = "tolerant")]
     reasoning_content: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
@@ -96,8 +96,7 @@ struct DeltaFunction {
     arguments: Option<Arguments>,
 }
 
-/// A chunk as nearly all of a stream are. What is read from it is borrowed, and where it holds anything else, it is
-/// read as a [`Chunk`].
+/// The common form of a chunk, borrowed. Any other content is read as a [`Chunk`].
 #[derive(Deserialize)]
 struct ChunkWords<'a> {
     #[serde(borrow)]
@@ -182,17 +181,17 @@ impl Pieces for Chunks {
             self.is_done = true;
             return;
         }
-        // An error after the end of an answer is about nothing of it.
+        // An error after the end does not affect the answer.
         if self.completeness() == Completeness::Open {
             self.error = error_in(event);
-            // Figures that came before it are not those of the whole answer.
+            // Earlier figures are incomplete.
             self.has_grown |= self.error.is_some();
         }
         let Ok(chunk) = serde_json::from_str::<Chunk>(event.data) else { return };
         if let Some(model) = chunk.model {
             self.name_model(model);
         }
-        // One answer is asked for; the last chunk, with the figures, has none.
+        // One answer is requested; the last chunk, with the figures, has none.
         if let Some(choice) = chunk.choices.and_then(|choices| choices.into_iter().next()) {
             self.take_choice(choice, sink);
         }
@@ -233,7 +232,7 @@ impl Pieces for Chunks {
 }
 
 impl Chunks {
-    /// Some servers send empty names with what comes before the answer.
+    /// Some servers send empty names before the answer.
     fn name_model(&mut self, model: String) {
         if !model.is_empty() {
             self.model = Some(model);
@@ -255,7 +254,7 @@ impl Chunks {
             }
             self.refusal.push_str(&delta.refusal.unwrap_or_default());
             let calls = delta.tool_calls.unwrap_or_default();
-            // Neither is told, but both show that the model is at work.
+            // Neither is passed on, but both show that the model is working.
             if delta.reasoning_content.iter().chain(&delta.reasoning).any(|text| !text.is_empty()) {
                 self.has_grown = true;
                 sink.reason();
@@ -274,7 +273,7 @@ impl Chunks {
     }
 
     /// Adds a piece to its call. The id is in the first piece or in each, the index in each or in none; some servers
-    /// give several calls one index, but none gives them one id.
+    /// reuse an index, but none an id.
     fn take_call(&mut self, piece: DeltaCall) {
         let id = piece.id.filter(|id| !id.is_empty());
         let place = match (&id, piece.index) {

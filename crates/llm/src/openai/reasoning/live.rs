@@ -1,27 +1,27 @@
-//! Reasoning, kept from the watchers of an answer that comes in.
+//! Hides reasoning from the watchers of a streamed answer.
 
 use super::spellings::{LONGEST_END, Opening, ReasoningTag, opening};
 use super::{beginning, lone_ending, told_apart};
 
-/// Passes on the words of an answer that comes in pieces, without the reasoning that it begins with.
+/// Passes on the words of a streamed answer, without its leading reasoning.
 pub(in crate::openai) struct Spoken {
     state: ReasoningState,
-    /// What has come in and may be either.
+    /// Text that may be either.
     held: String,
 }
 
 enum ReasoningState {
-    /// Nothing of the answer has been passed on; whether reasoning was left out.
+    /// Nothing was passed on yet; `reasoned` tells whether reasoning was removed.
     Beginning { reasoned: bool },
-    /// In reasoning; how much of what is held has been looked through for its end.
+    /// Inside reasoning; `searched` is how much was searched for its end.
     Reasoning { block: ReasoningTag, searched: usize },
-    /// In the answer.
+    /// Inside the answer.
     Answering,
 }
 
 impl Spoken {
-    /// For an answer of which nothing has come in. `begins_within` says that its model is known to begin in the midst
-    /// of its reasoning; then everything is held until that has ended.
+    /// For a new answer. With `begins_within`, its model begins inside reasoning, and everything is held until that
+    /// ends.
     pub(in crate::openai) fn new(begins_within: bool) -> Self {
         let state = if begins_within {
             ReasoningState::Reasoning { block: ReasoningTag::Unopened, searched: 0 }
@@ -31,7 +31,7 @@ impl Spoken {
         Self { state, held: String::new() }
     }
 
-    /// Takes in `piece`, and tells `say` the words that are sure to be of the answer.
+    /// Adds `piece`, and passes words that certainly belong to the answer to `say`.
     pub(in crate::openai) fn take(&mut self, piece: &str, say: &mut dyn FnMut(&str)) {
         if matches!(self.state, ReasoningState::Answering) {
             say(piece);
@@ -41,7 +41,7 @@ impl Spoken {
         while self.advance(say) {}
     }
 
-    /// The server tells reasoning apart by itself: what comes in as text is text.
+    /// The server separates reasoning itself: all text is the answer.
     pub(in crate::openai) fn is_told_apart(&mut self, say: &mut dyn FnMut(&str)) {
         if matches!(self.state, ReasoningState::Reasoning { block: ReasoningTag::Unopened, .. }) {
             self.state = ReasoningState::Beginning { reasoned: false };
@@ -49,7 +49,7 @@ impl Spoken {
         }
     }
 
-    /// Nothing follows: passes on what turned out to be no reasoning.
+    /// Ends the answer: passes on held text that is not reasoning.
     pub(in crate::openai) fn finish(&mut self, say: &mut dyn FnMut(&str)) {
         let held = std::mem::take(&mut self.held);
         let rest = match &self.state {
@@ -63,7 +63,7 @@ impl Spoken {
         }
     }
 
-    /// One step; whether another may follow.
+    /// Makes one step; returns whether another may follow.
     fn advance(&mut self, say: &mut dyn FnMut(&str)) -> bool {
         match self.state {
             ReasoningState::Answering => false,
@@ -72,7 +72,7 @@ impl Spoken {
                 match opening(start) {
                     Opening::Perhaps => false,
                     Opening::Block { block, len } => {
-                        // What may turn out to be the answer is kept whole.
+                        // Text that may be the answer is kept.
                         let gone = if block.is_certain() { len } else { 0 };
                         self.held = start[gone..].to_owned();
                         self.state = ReasoningState::Reasoning { block, searched: len - gone };
@@ -87,7 +87,7 @@ impl Spoken {
                 }
             }
             ReasoningState::Reasoning { block, searched } => {
-                // An end may have begun in what was looked through.
+                // An end tag may begin in the searched part.
                 let from = self.held.floor_char_boundary(searched.saturating_sub(LONGEST_END));
                 let end = match block {
                     ReasoningTag::Unopened => lone_ending(&self.held, from)

@@ -1,4 +1,4 @@
-//! How reasoning begins and ends.
+//! The marks around reasoning.
 
 use memchr::{memchr2_iter, memmem};
 
@@ -18,30 +18,31 @@ const NAMES: [&str; 12] = [
     "longcat_think",
 ];
 
-/// The brackets of a tag: before the name, before the name at the end, after the name. `◁` is Kimi's.
+/// The brackets of a tag: before the name, before the name of an end tag, after the name. `◁` is Kimi's.
 const BRACKETS: [[&str; 3]; 2] = [["<", "</", ">"], ["◁", "◁/", "▷"]];
 
-/// Whether a text that begins like reasoning is reasoning.
+/// Whether an opening mark proves reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Certainty {
-    /// Whether or not its end has come.
+    /// Even without an end mark.
     Certain,
-    /// Only where its end comes: an answer might begin like that.
+    /// Only with an end mark: answers may begin the same way.
     WithEnd,
 }
 
 use Certainty::{Certain, WithEnd};
 
-/// Beginnings that are no tags, each with its ends; an empty end comes at once, for marks between reasoning and answer.
+/// Opening marks that are not tags, each with its ends; an empty end applies at once, for marks between reasoning and
+/// answer.
 const MARKS: [(&str, &[&str], Certainty); 18] = [
     // Mistral.
     ("[THINK]", &["[/THINK]"], Certain),
-    // gpt-oss ("harmony"), whose channels follow one another; the last is the answer.
+    // gpt-oss ("harmony"), whose channels follow one another; the last one is the answer.
     ("<|channel|>analysis", &["<|end|>", "<|channel|>final<|message|>"], Certain),
     ("<|channel|>commentary", &["<|end|>", "<|channel|>final<|message|>"], Certain),
     ("<|channel|>final", &["<|message|>"], Certain),
     ("<|start|>assistant", &[""], Certain),
-    // The same where a server drops the marks and leaves the words.
+    // The same for servers that drop the marks but keep the words.
     ("analysisWe", &["assistantfinal"], WithEnd),
     ("analysisThe", &["assistantfinal"], WithEnd),
     ("analysisUser", &["assistantfinal"], WithEnd),
@@ -59,7 +60,7 @@ const MARKS: [(&str, &[&str], Certainty); 18] = [
     ("Here's my thought process:", &["Here is my response:", "Here's my response:"], WithEnd),
 ];
 
-/// What is put around answers after reasoning.
+/// Wrappers around answers after reasoning.
 pub(super) const WRAPPERS: [(&str, &str); 7] = [
     ("<answer>", "</answer>"),
     ("<response>", "</response>"),
@@ -70,38 +71,38 @@ pub(super) const WRAPPERS: [(&str, &str); 7] = [
     ("<|begin_of_solution|>", "<|end_of_solution|>"),
 ];
 
-/// The longest end, in bytes.
+/// The maximum length of an end mark in bytes.
 pub(super) const LONGEST_END: usize = 32;
 
-/// What a text begins with.
+/// The beginning of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Opening {
-    /// Reasoning, after the first `len` bytes.
+    /// Reasoning, after a mark of `len` bytes.
     Block {
-        /// What kind of.
+        /// Its kind.
         block: ReasoningTag,
-        /// How long its mark is.
+        /// The length of its mark.
         len: usize,
     },
-    /// Too little to say.
+    /// Too short to tell.
     Perhaps,
-    /// No reasoning.
+    /// Not reasoning.
     None,
 }
 
 /// A kind of reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReasoningTag {
-    /// Between tags of a bracket and a name.
+    /// Between tags.
     Tagged { bracket: usize, name: &'static str },
     /// Between marks.
     Marked(usize),
-    /// Up to an end that has no beginning.
+    /// Ended without a beginning.
     Unopened,
 }
 
 impl ReasoningTag {
-    /// Where what follows begins, in a text after the beginning of this.
+    /// The offset after its end in `text`.
     pub(super) fn end_in(self, text: &str) -> Option<usize> {
         match self {
             Self::Tagged { bracket, name } => {
@@ -116,7 +117,7 @@ impl ReasoningTag {
         }
     }
 
-    /// Whether it is reasoning also where its end does not come.
+    /// Whether it is reasoning even without its end.
     pub(super) fn is_certain(self) -> bool {
         match self {
             Self::Tagged { .. } => true,
@@ -126,7 +127,7 @@ impl ReasoningTag {
     }
 }
 
-/// What `text` begins with.
+/// Classifies the beginning of `text`.
 pub(super) fn opening(text: &str) -> Opening {
     let tags = BRACKETS.iter().enumerate().flat_map(|(bracket, [open, _, close])| {
         NAMES.iter().map(move |name| (ReasoningTag::Tagged { bracket, name }, [*open, *name, *close]))
@@ -143,7 +144,7 @@ pub(super) fn opening(text: &str) -> Opening {
     if perhaps || text.is_empty() { Opening::Perhaps } else { Opening::None }
 }
 
-/// Whether `text` and `parts` are the same as far as both go; the length of all parts.
+/// The length of all parts, if `text` begins with them as far as it goes.
 fn begins(text: &str, parts: [&str; 3]) -> Option<usize> {
     let text = text.as_bytes();
     let mut at = 0;
@@ -157,9 +158,9 @@ fn begins(text: &str, parts: [&str; 3]) -> Option<usize> {
     Some(at)
 }
 
-/// Where the next tag that ends reasoning is, from `at` on.
+/// The next end tag of reasoning from `at` on.
 pub(super) fn next_ending(text: &str, at: usize) -> Option<(usize, usize)> {
-    // The kinds that are seen without a beginning.
+    // The kinds that may lack a beginning.
     let tags = BRACKETS.iter().flat_map(|[_, open, close]| {
         ["think", "thinking", "seed:think", "mm:think", "longcat_think"].map(|name| (*open, name, *close))
     });
@@ -168,13 +169,13 @@ pub(super) fn next_ending(text: &str, at: usize) -> Option<(usize, usize)> {
     tags.chain(mark).min()
 }
 
-/// Whether the reasoning that ends between `start` and `end` has a beginning before it.
+/// Whether the end tag between `start` and `end` has a beginning before it.
 pub(super) fn is_opened_before(text: &str, start: usize, end: usize) -> bool {
     let opening = text[start..end].replacen('/', "", 1);
     find(&text[..start], 0, &opening).is_some()
 }
 
-/// `text` without the tags that end reasoning at its end.
+/// `text` without end tags at its end.
 pub(super) fn without_ending(text: &str) -> &str {
     let mut rest = text.trim_end();
     while let Some((start, end)) = next_ending(rest, rest.floor_char_boundary(rest.len().saturating_sub(LONGEST_END))) {
@@ -186,12 +187,12 @@ pub(super) fn without_ending(text: &str) -> &str {
     rest
 }
 
-/// `text` after `start`, in upper or lower case.
+/// `text` after `start`, ignoring case.
 pub(super) fn strip_start<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     begins(text, [start, "", ""]).and_then(|len| text.get(len..))
 }
 
-/// `text` before `end`, in upper or lower case.
+/// `text` before `end`, ignoring case.
 pub(super) fn strip_end<'a>(text: &'a str, end: &str) -> Option<&'a str> {
     let at = text.len().checked_sub(end.len()).filter(|at| text.is_char_boundary(*at))?;
     text[at..].eq_ignore_ascii_case(end).then(|| &text[..at])
@@ -199,7 +200,7 @@ pub(super) fn strip_end<'a>(text: &'a str, end: &str) -> Option<&'a str> {
 
 fn find_tag(text: &str, from: usize, open: &str, name: &str, close: &str) -> Option<(usize, usize)> {
     let mut at = from;
-    // Every answer is looked through for every tag, and few have any.
+    // Every answer is searched for every tag, and few contain one.
     while let Some(start) = memmem::find(text.get(at..)?.as_bytes(), open.as_bytes()).map(|found| at + found) {
         let len = open.len() + name.len() + close.len();
         if begins(&text[start..], [open, name, close]).is_some_and(|len| start + len <= text.len()) {
@@ -210,11 +211,11 @@ fn find_tag(text: &str, from: usize, open: &str, name: &str, close: &str) -> Opt
     None
 }
 
-/// Where `mark` is in `text`, in upper or lower case, from `from` on.
+/// The offset of `mark` in `text` from `from` on, ignoring case.
 fn find(text: &str, from: usize, mark: &str) -> Option<usize> {
     let Some(first) = mark.bytes().next() else { return Some(from) };
     let rest = text.get(from..)?.as_bytes();
-    // No mark begins with a byte in the midst of a character.
+    // No mark begins with a continuation byte.
     let starts = memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), rest).map(|at| from + at);
     let is_there = |start: &usize| {
         let len = begins(&text[*start..], [mark, "", ""]);

@@ -13,30 +13,30 @@ use crate::openai::streaming::{Completeness, DONE, Pieces, TextSink};
 
 use super::{OutputItem, ResponsesAnswer};
 
-/// Events that show an answer before it has ended.
+/// Events with an answer that has not ended.
 const BEGUN: [&str; 3] = ["response.created", "response.queued", "response.in_progress"];
 
-/// What has come in of an answer.
+/// The received part of an answer.
 #[derive(Default)]
 pub(in crate::openai) struct Events {
     text: String,
     refusal: String,
     /// By their place in the output.
     calls: BTreeMap<u64, PendingFunctionCall>,
-    /// The answer as the last event that had it showed it: empty at first, whole at the end.
+    /// The answer in the last event that contained it: empty at first, complete at the end.
     shown: Option<ResponsesAnswer>,
     error: Option<ErrorField>,
     is_done: bool,
 }
 
-/// A function call of which pieces have come in.
+/// A partially received function call.
 #[derive(Default)]
 struct PendingFunctionCall {
     item: Option<OutputItem>,
     arguments: String,
 }
 
-/// An event's data; whatever may be absent is.
+/// An event's data; all fields are optional.
 #[derive(Deserialize)]
 struct EventData {
     #[serde(default, rename = "type", deserialize_with = "tolerant")]
@@ -53,7 +53,7 @@ struct EventData {
     response: Option<ResponsesAnswer>,
 }
 
-/// An event's data as nearly all of a stream is, borrowed. What holds anything else is read as a [`EventData`].
+/// The common form of an event's data, borrowed. Any other content is read as a [`EventData`].
 #[derive(Deserialize)]
 struct EventWords<'a> {
     #[serde(borrow, rename = "type")]
@@ -131,15 +131,15 @@ impl Pieces for Events {
                 self.shown = Some(answer);
                 self.is_done = true;
             }
-            // Also of events that come to be.
+            // Includes future events.
             _ => {
-                // Of reasoning, of its summary, of tools that the server runs: not told, but a sign of life.
+                // Reasoning, summaries, server-side tools: not passed on, but a sign of life.
                 if kind.rsplit('.').next() == Some("delta") {
                     sink.work();
                 }
                 let mut shown = piece.response;
                 if let Some(answer) = shown.as_mut().filter(|_| BEGUN.contains(&kind)) {
-                    // How it stood then says nothing of how it ended.
+                    // An intermediate status does not tell how it ended.
                     answer.status = None;
                 }
                 self.shown = shown.or(self.shown.take());
@@ -151,11 +151,11 @@ impl Pieces for Events {
         if self.is_done || self.error.is_some() { Completeness::Closed } else { Completeness::Open }
     }
 
-    /// What the last event shows; where it shows no output, what the others brought.
+    /// The answer of the last event; if it has no output, the output of the others.
     fn into_whole(self) -> ResponsesAnswer {
         let mut answer = self.shown.unwrap_or_default();
         if self.error.is_some() {
-            // Figures that came before are not those of the whole answer.
+            // Earlier figures are incomplete.
             answer.usage = None;
         }
         answer.error = self.error.or(answer.error);
@@ -172,7 +172,7 @@ impl Pieces for Events {
 }
 
 impl PendingFunctionCall {
-    /// The item, which at its beginning has no arguments yet.
+    /// The item, which initially has no arguments.
     fn into_item(self) -> Option<OutputItem> {
         let mut item = self.item?;
         let has_none = match &item.arguments {

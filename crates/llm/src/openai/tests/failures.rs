@@ -224,7 +224,7 @@ async fn an_answer_that_breaks_off_is_broken() {
         for api in BOTH {
             let failed = read(api, answer_json(status, &chat_answer()).cut()).await.unwrap_err();
             let ModelError::Broken { message } = &failed else { panic!("{failed:?}") };
-            assert!(message.starts_with("it broke off: "), "{message}");
+            assert!(message.starts_with("it was interrupted: "), "{message}");
         }
     }
 }
@@ -284,10 +284,10 @@ async fn redirects_are_named_and_not_followed() {
         let target = format!("{}/chat/completions?token=t", elsewhere.base_url());
         let failed = failure(answer_text(status, "").header("location", &target)).await;
         let shown = target.split('?').next().unwrap();
-        assert_eq!(failed, refused(status, &format!("it redirects to {shown}, which is not followed")));
+        assert_eq!(failed, refused(status, &format!("it redirects to {shown}, which is refused")));
     }
     let relative = failure(answer_text(302, "").header("location", "/login?next=x")).await;
-    assert_eq!(relative, refused(302, "it redirects to /login, which is not followed"));
+    assert_eq!(relative, refused(302, "it redirects to /login, which is refused"));
     assert_eq!(elsewhere.paths(), Vec::<String>::new());
 }
 

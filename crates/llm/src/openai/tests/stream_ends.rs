@@ -20,7 +20,7 @@ async fn a_stream_without_an_end_is_broken() {
             let (failed, heard) = failed(api, stream[..open].to_vec(), end, IDLE).await;
             let ModelError::Broken { message } = &failed.error else { panic!("{failed:?}") };
             let expected =
-                if end == Delivery::Cut { "it broke off: " } else { "the stream ended before the answer did" };
+                if end == Delivery::Cut { "it was interrupted: " } else { "the stream ended before the answer did" };
             assert!(message.starts_with(expected), "{message}");
             assert!(failed.error.is_transient());
             assert_eq!(heard, "Because.");
@@ -67,7 +67,7 @@ async fn a_silent_stream_is_broken_and_a_comment_is_no_silence() {
     let idle = Duration::from_millis(250);
     let beginning = vec![regular_stream(CHAT)[1].clone()];
     let (failed, heard) = failed(ApiKind::Chat, beginning.clone(), Delivery::Silent, idle).await;
-    assert_eq!(failed.to_string(), "the answer is broken: the stream was silent for 250ms");
+    assert_eq!(failed.to_string(), "the answer is broken: the stream was idle for 250ms");
     assert_eq!((failed.error.is_transient(), heard.as_str()), (true, "Beca"));
     // Until the first token it is the caller who waits: servers read a long prompt in silence. A role is no token.
     let first = vec![regular_stream(CHAT)[0].clone()];

@@ -1,4 +1,4 @@
-//! From what texts were read to say to what became of each point.
+//! Folds the readings of texts into the state of each point.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,26 +13,26 @@ use super::{
     Answered, AuthorReply, Happened, Incident, Ledger, Move, Objection, Occasion, PointId, PointState, Reading,
 };
 
-/// By which a text is known again: all of its lines but those of its answers to critics.
+/// Identifies a text by its lines, without its answers to critics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fingerprint(u64);
 
 impl Fingerprint {
     fn of(text: &Contribution) -> Self {
-        // One with fixed keys: ledgers of one record are equal.
+        // Fixed keys, so that the ledgers of one record are equal.
         let mut hasher = DefaultHasher::new();
         lines(&text.without_answers()).for_each(|line| line.hash(&mut hasher));
         Self(hasher.finish())
     }
 }
 
-/// A ledger on its way through a record.
+/// A ledger being folded.
 pub(in crate::debate) struct Fold<'a> {
     pub(in crate::debate) ledger: Arc<Ledger>,
-    /// The record, for numbers and for who takes whose place; absent where only what is counted matters.
+    /// The record, for numbers and replacements of critics; absent if only counts matter.
     debate: Option<&'a Debate>,
     pub(super) numbers: Vec<&'a AgentId>,
-    /// Where each author stands.
+    /// The current text of each author.
     pub(super) texts: BTreeMap<AgentId, Fingerprint>,
 }
 
@@ -57,20 +57,20 @@ impl<'a> Fold<'a> {
         Self { debate, numbers, ..Self::without_numbers() }
     }
 
-    /// Of contributions whose record is not there as a whole.
+    /// A fold of contributions without their record.
     pub(in crate::debate) fn without_numbers() -> Self {
         Self { ledger: Arc::default(), debate: None, numbers: Vec::new(), texts: BTreeMap::new() }
     }
 
-    /// Forgets what does not concern the text of `target`.
+    /// Drops everything that does not concern the text of `target`.
     pub(super) fn keep(&mut self, target: &AgentId) {
         let objections = self.ledger.against(target).cloned().collect();
         self.ledger = Arc::new(Ledger { objections, moves: Vec::new() });
     }
 
-    /// Takes the next contribution of the rounds.
+    /// Adds the next contribution of the rounds.
     pub(in crate::debate) fn take(&mut self, round: u32, one: &Contribution) {
-        // What is carried over was said, and answered, in its own round.
+        // A carried-over text was read and answered in its own round.
         if let Some(reading) = one.reading.as_ref().filter(|_| !one.metadata.carried_over) {
             if let Some(target) = &one.target_agent_id {
                 self.criticise(round, one, target, reading, reading.points.iter().flatten());
@@ -100,13 +100,13 @@ impl<'a> Fold<'a> {
         &mut Arc::make_mut(&mut self.ledger).objections
     }
 
-    /// Whether it is where its author stands, as far as the record tells.
+    /// Whether it is its author's current text.
     fn is_text(&self, one: &Contribution) -> bool {
         let yields = self.debate.and_then(|debate| debate.yield_of(one));
         yields.is_none_or(|yields| yields == ResultKind::Proposal)
     }
 
-    /// Takes the drafts of the answer with what their checkers said, the text that took their place, and the rulings.
+    /// Adds the drafts with their checks, the texts that replaced them, and the rulings.
     pub(super) fn close(&mut self, debate: &Debate) {
         let (mut draft, mut text, mut raised) = (0, None, 0);
         for one in &debate.checks {
@@ -120,7 +120,7 @@ impl<'a> Fold<'a> {
                 self.check(one, draft, text);
                 raised = self.raise_by_check(debate, one, draft, raised);
             } else {
-                // Another draft, or the text that is delivered: both answer the check before.
+                // Another draft, or the final text: both answer the previous check.
                 self.reply(Speaker { at: Occasion::Final, by: Some(&one.agent_id) }, &reading.answers);
                 (draft, text) = (draft + 1, Some(Fingerprint::of(one)));
             }
@@ -130,7 +130,7 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// What a checker found of the points that were accepted.
+    /// Adds a checker's findings about accepted points.
     fn check(&mut self, one: &Contribution, draft: u32, text: Option<Fingerprint>) {
         let speaker = Speaker { at: Occasion::Check(draft), by: Some(&one.agent_id) };
         for found in one.reading.iter().flat_map(|reading| &reading.verifications) {
@@ -146,7 +146,7 @@ impl<'a> Fold<'a> {
             objection.was_answered_last = false;
             match found.found {
                 Found::NotFound => objection.open = true,
-                // What was accepted in part only is met in part only.
+                // A partly accepted point is only partly met.
                 Found::Verified | Found::Moot if objection.answer == Answered::Accepted => objection.open = false,
                 Found::Verified | Found::Moot => {}
             }
@@ -183,7 +183,7 @@ impl<'a> Fold<'a> {
         let text = self.texts.get(target).copied();
         let (debate, objections) = (self.debate, self.points());
         let rechecks = debate.map(|debate| debate.rechecks(&one.agent_id, target, round));
-        // Critics of one round say what they say at once: only a later round is another look at the answers.
+        // Critics of one round speak simultaneously: only a later round rechecks answers.
         let is_earlier = |known: &&mut Objection| known.target_id == *target && known.round < round;
         let is_passed_over =
             |known: &&mut Objection| rechecks.as_ref().is_none_or(|rechecks| rechecks(&known.critic_id, known.round));
@@ -198,7 +198,7 @@ impl<'a> Fold<'a> {
             }
             let is_first = objection.checked_in < round;
             objection.story.push(speaker.says(Happened::Rechecked(recheck.standing), section, reason));
-            // One who maintains it outweighs any who take it back in the same round.
+            // Maintaining a point outweighs withdrawing it in the same round.
             if is_first || recheck.standing == RecheckStanding::Maintained {
                 objection.critic = Some(recheck.standing);
                 objection.critic_section.clone_from(&recheck.section);
@@ -257,7 +257,7 @@ impl<'a> Fold<'a> {
             objection.reason.clone_from(&reply.reason);
             objection.was_passed_over = false;
             objection.was_answered_last = speaker.at == Occasion::Final;
-            // What its critic took back or found met is settled, whatever its author makes of it.
+            // A point that its critic withdrew or verified stays settled.
             let is_over = matches!(objection.critic, Some(RecheckStanding::Withdrawn | RecheckStanding::Verified));
             if !is_over || objection.was_answered_last {
                 objection.open = objection.answer != Answered::Accepted || objection.is_bare_acceptance();
@@ -282,7 +282,7 @@ impl<'a> Fold<'a> {
     }
 }
 
-/// Whose texts the points of one critique are about, each once.
+/// The authors whose texts a critique's points are about.
 fn targets(reading: &Reading) -> Vec<&AgentId> {
     let mut targets: Vec<&AgentId> = Vec::new();
     for target in reading.points.iter().flatten().filter_map(|point| point.target.as_ref()) {

@@ -1,5 +1,5 @@
-//! What became of every objection: the fold of the points, answers and rechecks that contributions were read to hold,
-//! and of the judge's rulings.
+//! The state of every objection: a fold of the points, answers and rechecks in contributions, and of the judge's
+//! rulings.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub use shown::{Counts, Shown};
 pub use story::{Happened, Incident, Occasion};
 pub use words::{Found, Point, RecheckStanding, Response};
 
-/// A point with all that became of it. Cheap to clone: ledgers share what becomes of a point no more.
+/// A point and its state. Cheap to clone: ledgers share unchanged points.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Objection(Arc<PointState>);
@@ -47,64 +47,64 @@ impl DerefMut for Objection {
     }
 }
 
-/// A point, and where it stands.
+/// The state of a point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "facts about a point, most of them keys of the record")]
 #[serde(rename_all = "camelCase")]
 pub struct PointState {
-    /// Which point.
+    /// Its id.
     pub id: PointId,
-    /// Its number for life, as debaters and readers see it: `2.7` is the seventh point against text 2, `D3` the third
-    /// of the check.
+    /// Its permanent number for debaters and readers: `2.7` is the seventh point against text 2, `D3` the third of the
+    /// check.
     #[serde(default)]
     number: String,
-    /// In which round it was raised; one of the check, after which.
+    /// The round in which it was raised; for the check, the last round.
     pub round: u32,
-    /// By whom.
+    /// Its critic.
     pub critic_id: AgentId,
-    /// Against whose text.
+    /// The author of the criticised text.
     pub target_id: AgentId,
-    /// Which draft it was raised against, counted from 1, where the check raised it.
+    /// The criticised draft, from 1, if the check raised it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<u32>,
-    /// Through which lens the check raised it.
+    /// The lens of the check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lens: Option<String>,
-    /// What it says.
+    /// The text.
     #[serde(flatten)]
     pub point: Point,
     /// The author's last answer.
     pub answer: Answered,
-    /// The section that the author says it changed: empty if it names none, absent if none was asked for.
+    /// The section that the author changed: empty if not named, absent if not requested.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
-    /// What was changed or why not.
+    /// The change, or the reason against it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What its critic made of it in a later round; absent until one spoke of it again.
+    /// The critic's last recheck; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub critic: Option<RecheckStanding>,
-    /// Where the critic found it met.
+    /// The section where the critic found it met.
     #[serde(default, rename = "criticWhere", skip_serializing_if = "Option::is_none")]
     pub critic_section: Option<String>,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub critic_reason: Option<String>,
-    /// What the last check found of it.
+    /// The result of the last check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Verification>,
-    /// What the judge decided, where it had to.
+    /// The judge's ruling, if required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ruling: Option<Ruling>,
-    /// Whether something remains to be done or to be decided about it.
+    /// Whether it still needs a change or a decision.
     pub open: bool,
-    /// In which round a critic last spoke of it.
+    /// The round of the last recheck.
     #[serde(skip)]
     checked_in: u32,
-    /// Whether its critic wrote about the text again since the last answer.
+    /// Whether its critic wrote about the text again without mentioning it.
     #[serde(skip)]
     was_passed_over: bool,
-    /// The text at which its critic looked last.
+    /// The text that its critic saw last.
     #[serde(skip)]
     text: Option<fold::Fingerprint>,
     #[serde(skip)]
@@ -112,44 +112,44 @@ pub struct PointState {
     /// Whether the last answer came after the check.
     #[serde(skip)]
     was_answered_last: bool,
-    /// Whether its protocol lets nobody answer it or look at it again: the reviews of a council.
+    /// Whether its protocol allows no answers or rechecks, as with a council's reviews.
     #[serde(skip)]
     is_final_word: bool,
-    /// What happened to it.
+    /// Its history.
     #[serde(skip)]
     story: Vec<Incident>,
 }
 
 impl Objection {
-    /// Its number for life: `2.7`, `D3`.
+    /// Its permanent number: `2.7`, `D3`.
     pub fn number(&self) -> String {
         self.number.clone()
     }
 
-    /// Whether its critic looked last at a version of the text that its author has changed since.
+    /// Whether its author has changed the text since its critic's last look.
     pub fn is_of_earlier_text(&self) -> bool {
         self.is_of_earlier_text
     }
 
-    /// Whether its protocol lets nobody answer it or look at it again, as in a council.
+    /// Whether its protocol allows no answers or rechecks, as in a council.
     pub fn is_final_word(&self) -> bool {
         self.is_final_word
     }
 
-    /// Whether nothing remains to be said of it by critics: it was withdrawn or verified, or accepted with a change at
-    /// which its critic took no offence in a later round.
+    /// Whether critics have nothing more to say: it was withdrawn or verified, or accepted with a change that its
+    /// critic did not contest later.
     pub fn is_settled(&self) -> bool {
         let is_closed = matches!(self.critic, Some(RecheckStanding::Withdrawn | RecheckStanding::Verified));
         !self.open && (is_closed || self.was_passed_over)
     }
 
-    /// Whether the answer is an acceptance that does not say where the text was changed.
+    /// Whether the answer accepts it without naming the change.
     pub fn is_bare_acceptance(&self) -> bool {
         self.answer == Answered::Accepted
             && self.section.as_ref().map_or(self.reason.is_none(), |section| section.trim().is_empty())
     }
 
-    /// Whether somebody other than its author found the change in the text.
+    /// Whether someone other than its author found the change in the text.
     pub fn is_verified(&self) -> bool {
         match &self.check {
             Some(check) => check.found == Found::Verified,
@@ -157,14 +157,14 @@ impl Objection {
         }
     }
 
-    /// Whether its author accepted it, and nobody has confirmed or denied the change since.
+    /// Whether its author accepted it and the change was neither confirmed nor denied.
     pub fn is_claimed(&self) -> bool {
         let is_settled = self.is_verified() || self.critic == Some(RecheckStanding::Withdrawn);
         let is_checked = self.check.is_some() && !self.was_answered_last;
         self.answer == Answered::Accepted && !self.open && !is_settled && !is_checked
     }
 
-    /// Whether a critic maintained it, or a checker did not find the change that was claimed.
+    /// Whether a critic maintained it, or a checker did not find the claimed change.
     pub fn is_maintained(&self) -> bool {
         match &self.check {
             Some(check) => check.found == Found::NotFound,
@@ -172,23 +172,23 @@ impl Objection {
         }
     }
 
-    /// Whether it is right, the judge was asked, and the solution does not meet it.
+    /// Whether the judge ruled it valid and not met by the solution.
     pub fn is_upheld_and_unmet(&self) -> bool {
         self.ruling.as_ref().is_some_and(Ruling::is_unmet)
     }
 }
 
-/// All points of a debate with what became of them.
+/// All points of a debate with their states.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ledger {
-    /// The points, in the order in which they were raised.
+    /// The points in the order in which they were raised.
     pub objections: Vec<Objection>,
-    /// What the authors did about them.
+    /// The authors' reactions.
     pub moves: Vec<Move>,
 }
 
 impl Ledger {
-    /// Of a whole record.
+    /// The ledger of a whole record.
     pub fn of(debate: &Debate) -> Self {
         let (mut fold, new) = debate.past.clone().begin(debate, u32::MAX);
         for (round, one) in new {
@@ -198,8 +198,8 @@ impl Ledger {
         Arc::unwrap_or_clone(fold.ledger)
     }
 
-    /// What a prompt about the text of `target` may depend on: the points against it in the rounds before `round`, and
-    /// in those texts that `inputs` names. Points against other texts can be there too.
+    /// The points that a prompt about the text of `target` may use: those against it before `round`, and those in the
+    /// texts of `inputs`. May include points against other texts.
     pub fn seen_by(debate: &Debate, target: &AgentId, round: u32, inputs: &[CallKey]) -> Arc<Self> {
         let concerns = |one: &Contribution| {
             let points = one.reading.iter().flat_map(|reading| &reading.points).flatten();
@@ -226,7 +226,7 @@ impl Ledger {
         fold.ledger
     }
 
-    /// Of the rounds up to `round`.
+    /// The ledger of the rounds up to `round`.
     pub fn at_end_of(debate: &Debate, round: u32) -> Self {
         let (mut fold, new) = debate.past.clone().begin(debate, round.saturating_add(1));
         for (number, one) in new.filter(|(number, _)| *number <= round) {
@@ -235,7 +235,7 @@ impl Ledger {
         Arc::unwrap_or_clone(fold.ledger)
     }
 
-    /// How the points of the last round stand; none where nothing was raised or answered in it.
+    /// The state of the last round's points; `None` if no point was raised or answered in it.
     pub fn tally(&self, round: u32) -> Option<Tally> {
         let mut tally = Tally::default();
         let moves: Vec<&Move> = self.moves_in(round).collect();
@@ -259,7 +259,7 @@ impl Ledger {
         (tally != Tally::default()).then_some(tally)
     }
 
-    /// What the authors did in a round.
+    /// The authors' reactions in a round.
     pub fn moves_in(&self, round: u32) -> impl Iterator<Item = &Move> {
         self.moves.iter().filter(move |one| one.round == round)
     }
@@ -269,20 +269,20 @@ impl Ledger {
         self.objections.iter().filter(move |one| one.target_id == *target)
     }
 
-    /// What reviewers say of whole approaches that no remedy can mend, each with who says it.
+    /// Reviewers' remarks that reject whole approaches, each with its author.
     pub fn given_up(debate: &Debate) -> Vec<(&AgentId, &GivenUp)> {
         let readings = debate.contributions().filter_map(|(_, one)| Some((&one.agent_id, one.reading.as_ref()?)));
         readings.flat_map(|(by, reading)| reading.given_up.iter().map(move |one| (by, one))).collect()
     }
 
-    /// The open ones, those against one text together, the gravest of them first; after them those of the check.
+    /// The open points grouped by text, the gravest first, then those of the check.
     pub fn to_rule(&self, debate: &Debate) -> Vec<&Objection> {
         let mut open: Vec<_> = self.objections.iter().filter(|one| one.open).collect();
         open.sort_by_cached_key(|one| (one.draft, debate.text_number(&one.target_id), one.point.severity));
         open
     }
 
-    /// The open ones of grade major and above, the gravest first.
+    /// The open points of severity major or higher, the gravest first.
     pub fn to_decide(&self) -> Vec<&Objection> {
         let grave = self.objections.iter().filter(|one| one.open && one.point.severity <= Severity::Major);
         let mut grave: Vec<_> = grave.collect();
@@ -292,15 +292,15 @@ impl Ledger {
 }
 
 impl Debate {
-    /// Whether authors can answer what critics say: a text may come after it.
+    /// Whether authors can answer critics with a later text.
     pub(super) fn has_answers(&self) -> bool {
         let yields = |wanted| move |stage: &StageInfo| stage.yields == Some(wanted);
         let criticised = self.stages.iter().skip_while(|stage| !yields(ResultKind::Critique)(stage));
         criticised.into_iter().any(yields(ResultKind::Proposal))
     }
 
-    /// Whether the points of a round are settled: each text that stands at its end was criticised in a way that could
-    /// be read, and no point against it of grade major or above is open.
+    /// Whether the points of a round are settled: each final text has a readable critique, and no open point of
+    /// severity major or higher.
     pub fn is_resolved(&self, round: u32) -> bool {
         let Some(of) = self.round(round) else { return false };
         let positions = self.positions(of);

@@ -1,4 +1,4 @@
-//! What the authors of a round made of the points against their texts.
+//! The authors' reactions to the points of a round.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::debate::AgentId;
 use super::said::is_zero;
 use super::{Change, PointId};
 
-/// What an agent changed in a round, and because of whose points.
+/// An agent's changes in a round, and the points that caused them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Move {
@@ -17,40 +17,40 @@ pub struct Move {
     pub round: u32,
     /// The agent.
     pub agent_id: AgentId,
-    /// The points that it accepted.
+    /// The accepted points.
     pub accepted: Vec<PointId>,
-    /// Those that it accepted in part.
+    /// The partly accepted points.
     pub partly: Vec<PointId>,
-    /// Those that it rejected.
+    /// The rejected points.
     pub rejected: Vec<PointId>,
-    /// Open ones that it did not answer.
+    /// The open points without an answer.
     pub unanswered: Vec<PointId>,
-    /// How much of its text is new.
+    /// The size of the change to its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
 }
 
 impl Move {
-    /// Whether it answers a point, or leaves it unanswered.
+    /// Whether it answers a point or leaves it unanswered.
     pub(super) fn names(&self, point: &PointId) -> bool {
         [&self.accepted, &self.partly, &self.rejected, &self.unanswered].iter().any(|points| points.contains(point))
     }
 }
 
-/// How the points of a round stand at its end: the points raised or answered in it.
+/// The state of the points raised or answered in a round, at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Tally {
-    /// Accepted ones.
+    /// The accepted points.
     pub accepted: usize,
-    /// Ones that were accepted in part.
+    /// The partly accepted points.
     pub partly: usize,
-    /// Rejected ones.
+    /// The rejected points.
     pub rejected: usize,
-    /// Ones of which the author said nothing.
+    /// The points that the author ignored.
     pub unanswered: usize,
-    /// Points that no text came after in this round.
+    /// The points without a later text in this round.
     pub waiting: usize,
-    /// Points that nobody answers in this protocol.
+    /// The points that the protocol does not answer.
     #[serde(skip_serializing_if = "is_zero")]
     pub final_words: usize,
     /// Earlier points that a critic withdrew.

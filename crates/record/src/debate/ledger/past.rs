@@ -1,4 +1,4 @@
-//! The points of finished rounds, folded once for all prompts that come after them.
+//! The points of finished rounds, folded once for all later prompts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use crate::debate::{AgentId, Contribution, Critics, Debate, StageInfo};
 use super::Ledger;
 use super::fold::{Fingerprint, Fold};
 
-/// A cache of the ledger of the finished rounds, so that building a prompt does not fold the whole debate again. It is
-/// derived from the record and therefore ignored when debates are compared.
+/// A cache of the finished rounds' ledger, so that prompts do not fold the whole debate again. It is derived from the
+/// record, so comparisons of debates ignore it.
 #[derive(Debug, Clone, Default)]
 pub struct Past(Option<Arc<Folded>>);
 
@@ -23,13 +23,12 @@ impl PartialEq for Past {
 struct Folded {
     ledger: Arc<Ledger>,
     texts: BTreeMap<AgentId, Fingerprint>,
-    /// What it was folded of. A record may be changed after that, which replaces contributions: these are held, so that
-    /// none can be mistaken for another.
+    /// The folded contributions. Holding them detects replacements in a record that is changed later.
     of: Arc<[(u32, Arc<Contribution>)]>,
     basis: Basis,
 }
 
-/// What else of a record a ledger depends on.
+/// Other parts of a record that a ledger depends on.
 #[derive(Debug, Clone)]
 struct Basis {
     numbers: Arc<[AgentId]>,
@@ -40,7 +39,7 @@ struct Basis {
 }
 
 impl Past {
-    /// A fold of what it holds of the rounds before `round`, and the contributions that are still to be taken.
+    /// A fold of the cached rounds before `round`, and the remaining contributions.
     pub(super) fn begin(
         self,
         debate: &Debate,
@@ -55,7 +54,7 @@ impl Past {
         (fold, debate.contributions().skip(taken))
     }
 
-    /// With all rounds before `round`.
+    /// The cache extended to all rounds before `round`.
     pub(in crate::debate) fn until(self, debate: &Debate, round: u32) -> Self {
         let (mut fold, new) = self.begin(debate, round);
         for (number, one) in new.take_while(|(number, _)| *number < round) {
@@ -75,7 +74,7 @@ impl Past {
 }
 
 impl Folded {
-    /// Whether it is a part of what is folded of the rounds before `round`.
+    /// Whether the cached fold is part of the rounds before `round`.
     fn holds(&self, debate: &Debate, numbers: &[&AgentId], round: u32) -> bool {
         let Basis { numbers: known, team, critics: of_each, seed, stages } = &self.basis;
         let is_same = |(number, one): &(u32, Arc<Contribution>), other: Option<(u32, &Arc<Contribution>)>| {

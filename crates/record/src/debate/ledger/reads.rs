@@ -1,4 +1,4 @@
-//! What is read out of an answer when it is recorded, and what it can refer to.
+//! How to read an answer when it is recorded, and what it can refer to.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,43 +15,43 @@ use super::{
     RecheckStanding, Verification,
 };
 
-/// What a text is to be read for, and what it may refer to.
+/// How to read a text, and its possible references.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reads {
-    /// A critique: points, and what became of the critic's earlier ones.
+    /// A critique: points, and rechecks of the critic's earlier ones.
     Critique {
-        /// The points that it was shown.
+        /// The shown points.
         earlier: Vec<Numbered>,
     },
     /// A review of several texts: points against each.
     Review {
-        /// The texts that it was shown, by their numbers.
+        /// The shown texts by their numbers.
         texts: Vec<(u32, AgentId)>,
-        /// The reviewer's own text, with its number.
+        /// The reviewer's own text and its number.
         own: Option<(u32, AgentId)>,
     },
-    /// What a checker says of a draft: points, and what became of the accepted ones.
+    /// A check of a draft: points, and findings about accepted ones.
     Check {
-        /// The accepted points that it was shown.
+        /// The shown accepted points.
         accepted: Vec<Numbered>,
     },
     /// A proposal: answers to points.
     Answers {
-        /// Whether its prompt asks for answers: it shows critiques of the author's text, or points.
+        /// Whether its prompt asks for answers, because it shows critiques or points.
         asked: bool,
-        /// The points that it was shown.
+        /// The shown points.
         points: Vec<Numbered>,
-        /// Its author's last text, without the answers in it.
+        /// Its author's last text without the answers in it.
         before: String,
     },
-    /// The text after a check: answers to points, under a heading of its own.
+    /// The text after a check, with answers under a separate heading.
     Final {
-        /// The points that it was shown.
+        /// The shown points.
         points: Vec<Numbered>,
     },
 }
 
-/// A point by the number under which a prompt shows it.
+/// A point under the number in a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbered {
     /// The number.
@@ -71,16 +71,16 @@ fn numbers(points: &[Numbered]) -> Vec<&str> {
 }
 
 impl Ledger {
-    /// The points that `critic` rechecks in the text of `target`: its own, or those of the critic that it replaces,
-    /// unless they are settled.
+    /// The unsettled points that `critic` rechecks in the text of `target`: its own, or those of the critic it
+    /// replaces.
     pub fn to_recheck(&self, debate: &Debate, critic: &AgentId, target: &AgentId, round: u32) -> Vec<&Objection> {
         let rechecks = debate.rechecks(critic, target, round);
         let unsettled = self.against(target).filter(|one| one.draft.is_none() && !one.is_settled());
         unsettled.filter(|one| rechecks(&one.critic_id, one.round)).collect()
     }
 
-    /// The points for which the check looks in a draft, in the order of their numbers: those that the text it is built
-    /// on accepted (any text, if it is built on none) and that nobody has confirmed yet.
+    /// The accepted points for the check to verify, ordered by number: those of the text on which the draft is built
+    /// (of any text otherwise) that are not yet confirmed.
     pub fn to_verify(&self, debate: &Debate) -> Vec<&Objection> {
         let base = debate.draft.as_ref().and_then(|draft| draft.base.as_ref());
         let is_of_base = |one: &&Objection| base.is_none_or(|base| one.target_id == *base);
@@ -90,12 +90,12 @@ impl Ledger {
         };
         let accepted = self.objections.iter().filter(|one| one.draft.is_none()).filter(is_of_base).filter(is_accepted);
         let mut accepted: Vec<_> = accepted.collect();
-        // Those against one text stand in the order of their numbers.
+        // Points against one text are already ordered.
         accepted.sort_by_cached_key(|one| debate.text_number(&one.target_id));
         accepted
     }
 
-    /// The points accepted in the last round whose change nobody has verified in the text.
+    /// The points accepted in the last round whose changes were not verified.
     pub fn claimed_last(&self, debate: &Debate) -> Vec<&Objection> {
         let last = debate.final_round().map_or(0, |round| round.round_number);
         let is_accepted = |one: &&Objection| {
@@ -107,14 +107,14 @@ impl Ledger {
         claimed
     }
 
-    /// The points that the author of a text answers: those against it that are open.
+    /// The open points against an author's text, which it must answer.
     pub fn to_answer(&self, author: &AgentId) -> Vec<&Objection> {
         self.against(author).filter(|one| one.draft.is_none() && one.open).collect()
     }
 }
 
 impl Reads {
-    /// What the answer to a call of this key is read for. `inputs` are the calls that its prompt shows.
+    /// How to read the answer to this call. `inputs` are the calls in its prompt.
     pub fn of(debate: &Debate, key: &CallKey, inputs: &[CallKey]) -> Option<Self> {
         let yields = debate.stage(key.stage)?.yields?;
         match (&key.target_agent_id, yields) {
@@ -160,8 +160,7 @@ impl Reads {
         }
     }
 
-    /// Of a record whose prompts numbered points anew each time: `2.1` is the first point of the second critique that
-    /// the author was shown.
+    /// For records whose prompts numbered points anew each time: `2.1` is the first point of the second critique shown.
     fn of_unread(debate: &Debate, key: &CallKey, inputs: &[CallKey]) -> Option<Self> {
         let reads = Self::of(debate, key, inputs)?;
         Some(match reads {
@@ -192,7 +191,7 @@ impl Reads {
         Self::Answers { asked: !critiques.is_empty() || !points.is_empty(), points, before }
     }
 
-    /// What the text says. It depends on nothing else.
+    /// Reads the text. The result depends on nothing else.
     pub fn read(&self, text: &str) -> Reading {
         match self {
             Self::Critique { earlier } => {
@@ -215,7 +214,7 @@ impl Reads {
                 Reading { points: read.points, unread: read.unread, verifications, ..Reading::default() }
             }
             Self::Answers { asked, points, before } => {
-                // Without a critique nothing is an answer to one, whatever its heading says.
+                // Without a critique there is nothing to answer, whatever the heading.
                 let read = asked.then(|| read_answers(text, ANSWERS_HEADING, &numbers(points))).unwrap_or_default();
                 let now = without(text, read.section.as_ref());
                 // Without points to answer, a change has no cause to record.
@@ -227,7 +226,7 @@ impl Reads {
         }
     }
 
-    /// Whether the text is asked for points of its own.
+    /// Whether the text should contain points.
     pub fn asks_for_points(&self) -> bool {
         match self {
             Self::Critique { .. } | Self::Check { .. } | Self::Review { .. } => true,
@@ -235,7 +234,7 @@ impl Reads {
         }
     }
 
-    /// Whether a reading lacks the points that were asked for, so that the call is repeated.
+    /// Whether a reading lacks the requested points, so that the call is repeated.
     pub fn lacks_points(&self, reading: &Reading) -> bool {
         match self {
             Self::Critique { .. } | Self::Check { .. } => reading.points.is_none(),
@@ -245,14 +244,14 @@ impl Reads {
     }
 }
 
-/// How an author was shown the points against its text.
+/// How an author saw the points against its text.
 #[derive(Debug, Clone, Copy)]
 enum Numbering {
     ForLife,
     ByCritique,
 }
 
-/// The points against each text, and which approaches are given up. A text whose section cannot be read gets no points.
+/// The points against each text, and the rejected approaches. An unreadable section gives no points.
 fn review(text: &str, texts: &[(u32, AgentId)], own: Option<&(u32, AgentId)>) -> Reading {
     let order: Vec<u32> = texts.iter().map(|(number, _)| *number).collect();
     let read = read_review(text, &order);
@@ -280,7 +279,7 @@ fn answered(read: ReadAnswers, points: &[Numbered]) -> Reading {
 }
 
 impl Change {
-    /// Lines are counted and not aligned: moving one is no change, and a text of any length takes a moment.
+    /// Counts lines without aligning them: moving a line is no change, and long texts take little time.
     fn between(before: &str, now: &str) -> Self {
         let mut left: HashMap<&str, usize> = HashMap::new();
         for line in lines(before) {
@@ -317,15 +316,14 @@ impl Contribution {
 }
 
 impl Debate {
-    /// The same record with what its texts say, where it was made by a version that did not read them. To be shown,
-    /// never to be saved.
+    /// The record with readings added if its version had none. For display only, never saved.
     pub fn read_for_showing(&self) -> Self {
         let mut debate = self.clone();
         for at in 0..debate.rounds.len() {
             for place in 0..debate.rounds[at].contributions.len() {
                 let (round, one) =
                     (debate.rounds[at].round_number, Arc::clone(&debate.rounds[at].contributions[place]));
-                // Votes for a text are about it, and no criticism of it.
+                // A vote for a text is not criticism of it.
                 let is_vote = self.yield_of(&one) == Some(ResultKind::Ballot) && one.metadata.choice.is_none();
                 if one.reading.is_some() || one.metadata.carried_over || is_vote {
                     continue;
@@ -343,8 +341,8 @@ impl Debate {
         debate
     }
 
-    /// The calls that a text rested on, as far as the order of the record tells: its author's last own text, and what
-    /// was said about that since.
+    /// The calls on which a text rested, as far as the record's order tells: its author's previous text, and later
+    /// remarks about it.
     fn texts_before(&self, at: usize, place: usize) -> Vec<CallKey> {
         let author = &self.rounds[at].contributions[place].agent_id;
         let earlier =

@@ -1,4 +1,4 @@
-//! What texts and the judge were read to say of objections, as the record keeps it.
+//! Recorded readings of objections in texts and the judge's answers.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,33 +13,32 @@ use super::{Found, Point, RecheckStanding, Response};
 
 use super::reads::without;
 
-/// Which point of the debate: `r1/agent-kiss/agent-architect/2` is the second that `agent-kiss` raised against
-/// `agent-architect` in round 1, `check1/facts/agent-kiss/2` the second that it raised against the first draft. It
-/// never changes.
+/// The permanent id of a point: `r1/agent-kiss/agent-architect/2` is the second point of `agent-kiss` against
+/// `agent-architect` in round 1, `check1/facts/agent-kiss/2` its second point against the first draft.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PointId(Arc<str>);
 
 impl PointId {
-    /// Of a point of a critique.
+    /// The id of a critique's point.
     pub(super) fn new(round: u32, critic: &AgentId, target: &AgentId, number: usize) -> Self {
         let [critic, target] = [critic, target].map(|agent| escaped(agent.as_str()));
         Self(format!("r{round}/{critic}/{target}/{number}").into())
     }
 
-    /// Of a point of the check.
+    /// The id of a check's point.
     pub(super) fn of_check(draft: u32, lens: &str, checker: &AgentId, number: usize) -> Self {
         let [lens, checker] = [lens, checker.as_str()].map(escaped);
         Self(format!("check{draft}/{lens}/{checker}/{number}").into())
     }
 
-    /// Whether `other` names the same point: earlier versions escaped nothing.
+    /// Whether both ids name the same point: earlier versions did not escape.
     pub(super) fn is(&self, other: &Self) -> bool {
         self == other || self.0.contains('%') && self.0.replace("%2F", "/").replace("%25", "%") == *other.0
     }
 }
 
-/// Agents may be called anything, also `a/b`: an id that holds a separator would be that of another point.
+/// Escapes separators in an agent's name, such as `a/b`, which could produce another point's id.
 fn escaped(name: &str) -> String {
     name.replace('%', "%25").replace('/', "%2F")
 }
@@ -50,11 +49,11 @@ impl fmt::Display for PointId {
     }
 }
 
-/// What a contribution was read to say of objections when it was recorded.
+/// The objections read from a contribution when it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Reading {
-    /// The points of a critique. Empty if it says that it has none; absent where none could be read.
+    /// The points of a critique. Empty if it states that it has none; absent if none could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<Vec<Point>>,
     /// Points of a critique beyond the limit.
@@ -63,25 +62,25 @@ pub struct Reading {
     /// Texts without a readable section in a review of several texts.
     #[serde(skip_serializing_if = "is_zero")]
     pub unread_texts: usize,
-    /// Approaches that a review of several texts gives up.
+    /// Approaches that a review rejects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub given_up: Vec<GivenUp>,
-    /// What a critique says of earlier points.
+    /// Remarks on earlier points.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rechecks: Vec<Recheck>,
-    /// What a checker found of the points that were accepted.
+    /// Findings of a checker about accepted points.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verifications: Vec<Verification>,
-    /// What a proposal answers to points that were raised against the one before.
+    /// Answers of a proposal to earlier points.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<AuthorReply>,
-    /// Where in the text the section of answers stands, in bytes.
+    /// The position of the answers in the text, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers_at: Option<Range<usize>>,
-    /// How much a proposal changed against its author's last one.
+    /// The size of the change since the author's last proposal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
-    /// What a proposal lists as its decisions.
+    /// The listed decisions of a proposal.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
 }
@@ -92,12 +91,12 @@ pub(super) fn is_zero(count: &usize) -> bool {
 }
 
 impl Reading {
-    /// `text`, which this was read of, without its answers.
+    /// `text`, the source of this reading, without its answers.
     pub fn without_answers<'a>(&self, text: &'a str) -> Cow<'a, str> {
         without(text, self.answers_at.as_ref())
     }
 
-    /// With the points of `more`, which was asked for them once more.
+    /// Adds the points of `more`, which repeated the request.
     pub fn with_points_of(self, more: Self) -> Self {
         let rechecks = if more.rechecks.is_empty() { self.rechecks } else { more.rechecks };
         let verifications = if more.verifications.is_empty() { self.verifications } else { more.verifications };
@@ -105,48 +104,48 @@ impl Reading {
         Self { given_up, rechecks, verifications, ..more }
     }
 
-    /// Whether anything was read at all.
+    /// Whether anything was read.
     pub fn says_something(&self) -> bool {
         *self != Self::default()
     }
 }
 
-/// A reviewer's word that no remedy can mend the approach of a text.
+/// A reviewer's statement that a text's approach cannot be repaired.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenUp {
-    /// Whose approach it is, where the review names the text.
+    /// The author of the approach, if the review names the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<AgentId>,
-    /// What breaks it and what to do instead, word for word.
+    /// The reason and the alternative, verbatim.
     pub reason: String,
 }
 
-/// A critic's word on a point that was raised before.
+/// A critic's recheck of an earlier point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recheck {
-    /// Which.
+    /// The point.
     pub point: PointId,
-    /// How it stands.
+    /// The result.
     pub standing: RecheckStanding,
-    /// The section that meets it, if the critic names one.
+    /// The section that meets it, if named.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
-    /// Why, where the text says.
+    /// The reason, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What a checker found of a point that was accepted.
+/// A checker's finding about an accepted point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verification {
-    /// Which.
+    /// The point.
     pub point: PointId,
-    /// What became of the change.
+    /// The finding.
     pub found: Found,
-    /// Its section, if the checker names one.
+    /// Its section, if named.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
-    /// Why, where the text says.
+    /// The reason, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -154,55 +153,54 @@ pub struct Verification {
 /// An author's answer to a point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthorReply {
-    /// Which.
+    /// The point.
     pub point: PointId,
     /// The answer.
     pub answer: Response,
-    /// The section that was changed. Empty where the author names none; absent in records of versions that did not ask
-    /// for it.
+    /// The changed section. Empty if not named; absent in records of versions that did not ask for it.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
-    /// What was changed or why not, where the text says.
+    /// The change, or the reason against it, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// How much of a text is new, in lines, its answers to critics left out.
+/// The changed lines of a text, without its answers to critics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// Lines that were not there before.
+    /// New lines.
     pub added: usize,
-    /// Lines that are there no more.
+    /// Removed lines.
     pub removed: usize,
 }
 
-/// What the judge decides on an open point.
+/// The judge's ruling on an open point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ruling {
-    /// Which.
+    /// The point.
     pub point: PointId,
     /// The decision.
     pub decision: Decision,
     /// The section of the solution that meets it.
     #[serde(default, rename = "where", skip_serializing_if = "String::is_empty")]
     pub section: String,
-    /// What is still to be done.
+    /// The remaining work.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remains: String,
-    /// Rulings of earlier versions: the section that meets the point, empty if none does.
+    /// Rulings of earlier versions: the section that meets the point, possibly empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handled_in: Option<String>,
-    /// Why.
+    /// The reason.
     #[serde(default)]
     pub reason: String,
-    /// Set where the judge was asked and said nothing: that counts as not met.
+    /// Set if the judge gave no ruling, which counts as not met.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
 }
 
 impl Ruling {
-    /// That the judge was asked and did not rule.
+    /// The record of a missing ruling.
     pub fn missing(point: PointId) -> Self {
         Self {
             point,
@@ -215,7 +213,7 @@ impl Ruling {
         }
     }
 
-    /// Whether the point is right and the solution does not meet it at all.
+    /// Whether the point is valid and not met at all.
     pub fn is_unmet(&self) -> bool {
         match self.decision {
             Decision::NotMet => true,
@@ -224,17 +222,17 @@ impl Ruling {
         }
     }
 
-    /// Whether something remains to be done about the point.
+    /// Whether the point needs more work.
     pub fn leaves_something(&self) -> bool {
         self.decision == Decision::Partly || self.is_unmet()
     }
 
-    /// Whether an earlier version recorded it, after which a point stayed as open as it was.
+    /// Whether an earlier version recorded it, which left points open.
     pub(super) fn is_older(&self) -> bool {
         self.decision == Decision::Upheld || self.handled_in.is_some()
     }
 
-    /// The section of the solution that meets the point; empty where none does.
+    /// The section that meets the point, possibly empty.
     pub fn place(&self) -> &str {
         if self.section.is_empty() {
             self.handled_in.as_deref().unwrap_or_default().trim()
@@ -270,14 +268,14 @@ dialectic_base::named! {
         NotMet = "notMet",
         /// The point is wrong.
         Dismissed = "dismissed",
-        /// The point is right: rulings of earlier versions, which say separately where it is met.
+        /// The point is valid. From earlier versions, which record separately where it is met.
         #[schemars(skip)]
         Upheld = "upheld",
     }
 }
 
 dialectic_base::named! {
-    /// The answer to a point, as far as there is one.
+    /// The answer to a point, if any.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum Answered {
         /// It holds, and the text was changed.
@@ -286,7 +284,7 @@ dialectic_base::named! {
         Partly = "partly",
         /// It does not hold.
         Rejected = "rejected",
-        /// Nothing was said of it.
+        /// It was not answered.
         Unanswered = "unanswered",
     }
 }

@@ -1,4 +1,4 @@
-//! The ledger as people are shown it: the texts, their order and their wording.
+//! The ledger for people: texts, order and wording.
 
 use std::fmt::Write as _;
 
@@ -9,39 +9,39 @@ use dialectic_base::severity::Severity;
 
 use super::{Answered, Decision, Ledger, Objection, Ruling};
 
-/// Characters of what a point is about, beside its number.
+/// The characters shown of a point's subject.
 const PLACE: usize = 60;
 
-/// What stands where nothing could be said.
+/// Shown for an empty value.
 const NOTHING: &str = "-";
 
-/// A ledger to be shown.
+/// A ledger for display.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Shown {
     /// The ledger.
     pub ledger: Ledger,
-    /// Whether the record of an older version holds no readings, so that this ledger was derived from its texts.
+    /// Whether the ledger was derived from the texts because the record is older than readings.
     pub is_derived: bool,
 }
 
-/// How many points there are, by what became of them.
+/// The number of points by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// All of them.
     pub all: usize,
-    /// Accepted ones.
+    /// Accepted ones without a named change.
     pub accepted: usize,
-    /// Accepted ones without a word on the change.
+    /// Partly accepted ones.
     pub bare: usize,
     /// Ones that were accepted in part.
     pub partly: usize,
-    /// Rejected ones.
+    /// Unanswered ones.
     pub rejected: usize,
-    /// Ones of which the author said nothing.
+    /// Ones that the protocol does not answer.
     pub unanswered: usize,
-    /// Ones that nobody answers in this protocol.
+    /// Ones found met in a later text by their critic or the check.
     pub final_words: usize,
-    /// Ones that their critic, or the check, found met in a later text.
+    /// Accepted ones whose change only their author claims.
     pub verified: usize,
     /// Accepted ones that only their author claims to have met.
     pub claimed: usize,
@@ -49,23 +49,22 @@ pub struct Counts {
     pub withdrawn: usize,
     /// Ones that a critic maintained.
     pub maintained: usize,
-    /// Ones that neither a critic nor the check mentioned again.
+    /// Ones never rechecked or verified.
     pub unchecked: usize,
-    /// Open ones, by severity: blocking, major, minor.
+    /// Open ones by severity: blocking, major, minor.
     pub open: [usize; 3],
-    /// Ones that the solution meets, as the judge ruled.
+    /// Ones that the solution meets, by the judge's ruling.
     pub met: usize,
-    /// Ones that it meets in part.
+    /// Ones that it partly meets.
     pub partly_met: usize,
-    /// Ones that it does not meet, or on which the judge did not rule.
+    /// Ones that it does not meet, or without a ruling.
     pub unmet: usize,
     /// Ones that the judge dismissed.
     pub dismissed: usize,
 }
 
 impl Ledger {
-    /// What is shown of a debate: the ledger that its record holds. Where the record holds no reading at all it is read
-    /// out of the texts as far as these allow; that is never saved.
+    /// The ledger to display: the recorded one, or for older records one derived from the texts, which is never saved.
     pub fn shown(debate: &Debate) -> Shown {
         let has_readings = debate.rounds.iter().flat_map(|round| &round.contributions).any(|one| one.reading.is_some());
         if has_readings {
@@ -82,7 +81,7 @@ impl Ledger {
         self.objections.is_empty()
     }
 
-    /// The points in the order in which they are shown: open ones first, the gravest of them first.
+    /// The points in display order: open ones first, by severity.
     pub fn in_order(&self) -> Vec<&Objection> {
         let mut shown: Vec<&Objection> = self.objections.iter().collect();
         shown.sort_by_key(|one| (!one.open, one.point.severity));
@@ -91,7 +90,7 @@ impl Ledger {
 }
 
 impl Objection {
-    /// `D3 (Failover)`: its number with the section that was changed for it, else with what it is about.
+    /// `D3 (Failover)`: its number with the changed section, or else its subject.
     pub fn with_place(&self) -> String {
         let named = |text: &&str| !text.trim().is_empty();
         let place = self.section.as_deref().filter(named).or(self.point.about.as_deref()).map(one_line);
@@ -101,7 +100,7 @@ impl Objection {
         format!("{} ({}{more})", self.number(), shown.trim_end())
     }
 
-    /// What the author made of it.
+    /// The author's answer in words.
     pub fn answer_in_words(&self) -> &'static str {
         match self.answer {
             Answered::Unanswered if self.is_final_word() => NOTHING,
@@ -113,20 +112,20 @@ impl Objection {
         }
     }
 
-    /// What the critics of a later round made of it.
+    /// The later critics' recheck in words.
     pub fn recheck_in_words(&self) -> &'static str {
         let nobody = if self.is_final_word() || self.draft.is_some() { NOTHING } else { "never rechecked" };
         self.critic.map_or(nobody, RecheckStanding::name)
     }
 
-    /// What the judge decided; none where it was not asked.
+    /// The judge's ruling in words; `None` if none was required.
     pub fn ruling_in_words(&self) -> Option<&'static str> {
         self.ruling.as_ref().map(Ruling::in_words)
     }
 }
 
 impl Counts {
-    /// Of these points.
+    /// The counts of these points.
     pub fn of<'a>(points: impl IntoIterator<Item = &'a Objection>) -> Self {
         let mut counts = Self::default();
         for one in points {
@@ -142,7 +141,7 @@ impl Counts {
                 Some(RecheckStanding::Withdrawn) => counts.withdrawn += 1,
                 Some(RecheckStanding::Maintained) => counts.maintained += 1,
                 Some(RecheckStanding::Verified) => {}
-                // Nobody looks again at the points of a council, nor at those of a check.
+                // Points of a council or a check are never rechecked.
                 None if one.is_final_word() || one.draft.is_some() => {}
                 None => counts.unchecked += usize::from(one.check.is_none()),
             }
@@ -161,29 +160,29 @@ impl Counts {
         counts
     }
 
-    /// How many are open.
+    /// The number of open points.
     pub fn all_open(&self) -> usize {
         self.open.iter().sum()
     }
 
-    /// `7 accepted, 1 accepted in part, 3 rejected, 1 unanswered`: those that there are.
+    /// `7 accepted, 1 accepted in part, 3 rejected, 1 unanswered`, without zeros.
     pub fn answers(&self) -> String {
         let answers = [
             (self.accepted, "accepted"),
             (self.partly, "accepted in part"),
             (self.rejected, "rejected"),
             (self.unanswered, "unanswered"),
-            (self.final_words, "in reviews that nobody answers"),
+            (self.final_words, "in reviews without answers"),
         ];
         listed(answers)
     }
 
-    /// `1 blocking, 2 minor`: the open ones by severity.
+    /// `1 blocking, 2 minor`: the open points by severity.
     pub fn open_by_severity(&self) -> String {
         listed(Severity::ALL.map(|severity| (self.open[severity as usize], severity.name())))
     }
 
-    /// All counts as sentences, without those that are zero.
+    /// All counts as sentences, without zeros.
     pub fn sentences(&self) -> String {
         let was = |count: usize| if count == 1 { "was" } else { "were" };
         let is = |count: usize| if count == 1 { "is" } else { "are" };
@@ -203,18 +202,15 @@ impl Counts {
         }
         if self.verified > 0 {
             let count = self.verified;
-            say(format_args!("{count} {} verified: somebody other than the author found it in the text", is(count)));
+            say(format_args!("{count} {} verified: someone other than the author found it in the text", is(count)));
         }
         if self.claimed > 0 {
             let count = self.claimed;
-            say(format_args!(
-                "{count} {} only claimed: nobody but the author says that the text was changed",
-                is(count)
-            ));
+            say(format_args!("{count} {} only claimed: only the author says that the text was changed", is(count)));
         }
         if self.unchecked > 0 {
             let count = self.unchecked;
-            say(format_args!("{count} {} never rechecked: no critic spoke of {} again", was(count), them(count)));
+            say(format_args!("{count} {} never rechecked: no critic mentioned {} again", was(count), them(count)));
         }
         if self.met + self.partly_met + self.unmet + self.dismissed > 0 {
             let rulings = [
@@ -257,9 +253,9 @@ mod tests {
     fn what_is_said_is_counted() {
         let Shown { ledger, is_derived } = Ledger::shown(&argued());
         assert!(!is_derived);
-        insta::assert_snapshot!(Counts::of(&ledger.objections).sentences(), @"The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: nobody but the author says that the text was changed. 5 were never rechecked: no critic spoke of them again. Of those that the judge had to rule on, 1 was upheld and met by the solution, 2 were upheld and not met.");
+        insta::assert_snapshot!(Counts::of(&ledger.objections).sentences(), @"The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of those that the judge had to rule on, 1 was upheld and met by the solution, 2 were upheld and not met.");
         let one = Counts::of(ledger.objections.iter().take(1));
-        insta::assert_snapshot!(one.sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is only claimed: nobody but the author says that the text was changed. 1 was never rechecked: no critic spoke of it again.");
+        insta::assert_snapshot!(one.sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is only claimed: only the author says that the text was changed. 1 was never rechecked: no critic mentioned it again.");
         let verified = ledger.objections.iter().take(1).map(|one| {
             let found = Verification { point: one.id.clone(), found: Found::Verified, section: None, reason: None };
             let mut verified = one.clone();
@@ -267,7 +263,7 @@ mod tests {
             verified
         });
         let verified: Vec<_> = verified.collect();
-        insta::assert_snapshot!(Counts::of(&verified).sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is verified: somebody other than the author found it in the text.");
+        insta::assert_snapshot!(Counts::of(&verified).sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is verified: someone other than the author found it in the text.");
         insta::assert_snapshot!(Counts::default().sentences(), @"The critics raised 0 points. None is open at the end.");
     }
 

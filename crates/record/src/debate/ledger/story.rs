@@ -1,4 +1,4 @@
-//! The story of a point, in order.
+//! The history of a point in order.
 
 use std::fmt;
 
@@ -6,44 +6,44 @@ use crate::debate::{AgentId, Found, RecheckStanding, Response};
 
 use super::{Objection, Ruling};
 
-/// Something that happened to a point.
+/// An event in a point's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incident {
-    /// When.
+    /// Its time.
     pub at: Occasion,
-    /// Who did it; absent for the ruling of the judge.
+    /// Its author; absent for the judge's ruling.
     pub by: Option<AgentId>,
-    /// What.
+    /// The event.
     pub what: Happened,
-    /// The section that was named.
+    /// The named section.
     pub section: Option<String>,
-    /// Why, word for word.
+    /// The reason, verbatim.
     pub reason: Option<String>,
 }
 
-/// When something happened to a point.
+/// The time of an event in a point's history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occasion {
     /// In a round.
     Round(u32),
-    /// When a draft was checked: which one, counted from 1.
+    /// In the check of the draft with this number, from 1.
     Check(u32),
-    /// When the text after the check was written.
+    /// In the text after the check.
     Final,
-    /// When the judge ruled.
+    /// In the judge's rulings.
     Ruling,
 }
 
-/// What happened to a point.
+/// The kind of an event in a point's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happened {
     /// A critic or a checker raised it.
     Raised,
     /// The author answered it.
     Answered(Response),
-    /// A critic looked at it again.
+    /// A critic rechecked it.
     Rechecked(RecheckStanding),
-    /// A critic or a checker called it verified, but the text is the same as before.
+    /// It was called verified although the text is unchanged.
     Unchanged,
     /// A checker looked for the accepted change.
     Checked(Found),
@@ -84,12 +84,12 @@ impl fmt::Display for Incident {
 }
 
 impl Objection {
-    /// All that happened to it, in order.
+    /// All events of its history in order.
     pub fn story(&self) -> &[Incident] {
         &self.story
     }
 
-    /// The story on one line: `r1 raised → r1 rejected → r2 maintained → r2 accepted → check: verified → ruled: met`.
+    /// Its history on one line: `r1 raised → r1 rejected → r2 maintained → r2 accepted → check: verified → ruled: met`.
     pub fn story_in_words(&self) -> String {
         self.story.iter().map(Incident::to_string).collect::<Vec<_>>().join(" → ")
     }

@@ -1,4 +1,4 @@
-//! What is said of points, in the words of the record.
+//! Statements about points in the vocabulary of the record.
 
 use std::borrow::Cow;
 
@@ -11,17 +11,17 @@ use crate::debate::AgentId;
 /// One objection of a critique.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
-    /// How grave it is.
+    /// Its severity.
     pub severity: Severity,
-    /// The requirement or part that it concerns, where the text says.
+    /// The requirement or part that it concerns, if stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// The objection, Markdown, without its number and severity.
+    /// The objection in Markdown, without its number and severity.
     pub text: String,
-    /// What would resolve it, where the text says.
+    /// The remedy, if stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<String>,
-    /// Whose text it is about, where one critique is about several.
+    /// The author of the criticised text, if the critique covers several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<AgentId>,
 }
@@ -37,7 +37,7 @@ impl Point {
 }
 
 dialectic_base::named! {
-    /// What an author makes of a point.
+    /// The author's response to a point.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum Response {
         /// It holds, and the text was changed.
@@ -49,15 +49,15 @@ dialectic_base::named! {
     }
 }
 
-/// What a checker finds of a point that was accepted.
+/// The checker's finding about an accepted point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Found {
     /// The change is in the text.
     Verified,
-    /// It is not.
+    /// The change is not in the text.
     NotFound,
-    /// The text has changed so that the point concerns nothing any more.
+    /// The point no longer applies to the changed text.
     Moot,
 }
 
@@ -73,12 +73,12 @@ impl Found {
 }
 
 dialectic_base::named! {
-    /// What a critic makes of a point that was raised before.
+    /// A critic's judgement of an earlier point.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum RecheckStanding {
         /// It still holds.
         Maintained = "maintained",
-        /// It is taken back.
+        /// It is withdrawn.
         Withdrawn = "withdrawn",
         /// The text meets it now.
         Verified = "verified",

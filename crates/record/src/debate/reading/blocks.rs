@@ -1,8 +1,8 @@
-//! Markdown as lines: which of them are headings, list items, prose and table rows, and what is no part of the text.
+//! Markdown as lines: headings, list items, prose, table rows, and hidden text.
 
 use std::ops::Range;
 
-/// Bytes of prose around an answer that stands in a fence as a whole.
+/// The maximum bytes of prose around a completely fenced answer.
 const AROUND_A_FENCE: usize = 400;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,23 +14,23 @@ pub(super) enum BlockKind {
     /// A line of a table.
     Row,
     Rule,
-    /// Code or a quotation: a part of what it stands in, but nothing that the author says in it counts.
+    /// Code or a quotation: part of its surroundings, but not a statement of the author.
     Quoted,
 }
 
-/// A line of a text that says something.
+/// A visible line.
 #[derive(Debug, Clone)]
 pub(super) struct BlockLine {
     pub(super) kind: BlockKind,
-    /// How many list items it stands in.
+    /// The nesting depth of list items.
     pub(super) depth: usize,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Whether its paragraph begins with it.
+    /// Whether it begins a paragraph.
     pub(super) first: bool,
 }
 
-/// A text without what nobody is meant to read (comments, thoughts), byte for byte in its place.
+/// A text with comments and thoughts blanked out, so that all offsets stay valid.
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) text: String,
@@ -47,7 +47,7 @@ impl Page {
 
 fn lines(text: &str) -> Vec<BlockLine> {
     let mut lines: Vec<BlockLine> = Vec::new();
-    // The columns at which the contents of the open list items begin, and the fence of the code that is open.
+    // The columns of open list items, and the fence of open code.
     let (mut items, mut fence): (Vec<usize>, Option<&str>) = (Vec::new(), None);
     let (mut is_after_blank, mut at) = (true, 0);
     for whole in text.split_inclusive('\n') {
@@ -81,7 +81,7 @@ fn lines(text: &str) -> Vec<BlockLine> {
         } else {
             BlockKind::Text
         };
-        // What is indented less than an item's contents ends the item, unless it goes on with a paragraph.
+        // Less indentation ends a list item, unless the line continues a paragraph.
         if kind != BlockKind::Text || !is_paragraph {
             items.truncate(items.partition_point(|content| *content <= column));
         }
@@ -95,8 +95,7 @@ fn lines(text: &str) -> Vec<BlockLine> {
     lines
 }
 
-/// The length of the mark with which a list item begins, with the space after it; 0 where there is none. Within a
-/// paragraph a number other than 1 is one of the text.
+/// The length of a list marker with its space; 0 without one. Within a paragraph only the number 1 begins a list.
 fn marker(line: &str, is_paragraph: bool) -> usize {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let digits = line.len() - rest.len();
@@ -115,7 +114,7 @@ fn level(line: &str) -> Option<u8> {
 
 fn is_rule(line: &str) -> bool {
     let bare: String = line.split_whitespace().collect();
-    // The line below the titles of a table.
+    // The separator line of a table.
     let is_below_titles = bare.starts_with('|') && bare.trim_matches(['|', '-', ':']).is_empty();
     is_below_titles || bare.len() > 2 && ["-", "*", "_"].iter().any(|mark| bare.replace(mark, "").is_empty())
 }
@@ -125,7 +124,7 @@ fn fence_of(line: &str) -> Option<&str> {
     (line.len() - rest.len() > 2 && !rest.contains('`')).then_some(&line[..line.len() - rest.len()])
 }
 
-/// The text with spaces in place of what is hidden, and with line feeds as the only ends of lines.
+/// The text with hidden parts blanked out, and with `\n` line ends.
 fn without_hidden(text: &str) -> String {
     let mut bytes = text.replace("\r\n", " \n").replace(['\r', '\0'], "\n").into_bytes();
     bytes.resize(text.len(), b' ');
@@ -138,7 +137,7 @@ fn without_hidden(text: &str) -> String {
         let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
         hide(&mut bytes, &lower, &open, &close);
         let left = String::from_utf8_lossy(&bytes).to_ascii_lowercase();
-        // An end without a beginning ends what the text begins with, a beginning without an end is never left.
+        // A lone end hides everything before it; a lone beginning hides nothing.
         if let Some(at) = left.rfind(&close).filter(|at| !left[..*at].ends_with('`')) {
             blank(&mut bytes, 0..at + close.len());
         } else if left.trim_start().starts_with(&open) {
@@ -152,7 +151,7 @@ fn without_hidden(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Hides everything from each `open` to the `close` after it, unless it is quoted as code.
+/// Blanks out everything from each `open` to the next `close`, except in code.
 fn hide(bytes: &mut [u8], lower: &str, open: &str, close: &str) {
     let mut from = 0;
     while let Some(start) = lower[from..].find(open).map(|at| from + at) {
@@ -170,7 +169,7 @@ fn blank(bytes: &mut [u8], range: Range<usize>) {
     bytes[range].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
 }
 
-/// Where an answer stands in a fence as a whole: the line that opens it, and all from the one that closes it.
+/// The fence around a whole answer: its opening line, and everything from the closing one.
 fn fence_around(text: &str) -> Option<[Range<usize>; 2]> {
     let mut at = 0;
     let lines = text.split_inclusive('\n').map(|line| {
@@ -184,7 +183,7 @@ fn fence_around(text: &str) -> Option<[Range<usize>; 2]> {
         return None;
     }
     let mut closing = fences.filter(|(_, other, line)| other == line && other.starts_with(fence));
-    // Markdown may hold fences of its own.
+    // Markdown may contain further fences.
     let end = if info.starts_with('m') { closing.last() } else { closing.next() }.map(|(range, ..)| range.start);
     let until = end.unwrap_or(text.len());
     let around = text[..opening.start].trim().len().max(text[until..].trim().len());

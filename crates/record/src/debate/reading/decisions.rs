@@ -1,16 +1,16 @@
-//! What a text decides: the list under its last heading `Decisions`.
+//! Decisions of a text: the list under its last heading `Decisions`.
 
 use super::blocks::{BlockKind, BlockLine, Page};
 use super::entries::without_bullet;
 use super::is_named;
 
-/// Decisions that are read of one text. It is asked for far fewer.
+/// The maximum number of decisions per text; prompts ask for far fewer.
 const MOST: usize = 20;
-/// What such a section is called.
+/// The headings of such a section.
 const HEADINGS: [&str; 6] =
     ["decisions", "key decisions", "decisions made", "my decisions", "decision", "final decisions"];
 
-/// The decisions that a text lists, without their marks.
+/// The decisions listed in a text, without list markers.
 pub fn read_decisions(text: &str) -> Vec<String> {
     let page = Page::new(text);
     let is_heading = |line: &BlockLine| HEADINGS.iter().any(|name| is_named(&page, line, name));
@@ -25,7 +25,7 @@ pub fn read_decisions(text: &str) -> Vec<String> {
                 decisions.push(without_bullet(words).to_owned());
                 is_within = true;
             }
-            // A decision may go on over several lines; what is listed below it explains it.
+            // A decision may span several lines; nested items explain it.
             BlockKind::Text if is_within && line.depth == 1 && !line.first => {
                 if let Some(last) = decisions.last_mut() {
                     last.push(' ');

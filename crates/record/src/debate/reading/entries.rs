@@ -1,24 +1,24 @@
-//! Lines that begin with the number of a point and a verdict: `- 2.7 accepted (Storage): monthly partitions.`
+//! Entries that begin with a point's number and a verdict: `- 2.7 accepted (Storage): monthly partitions.`
 
 use std::ops::Range;
 
 use super::PointAnswer;
 use super::blocks::{BlockKind, BlockLine, Page};
 
-/// What is said of points that have `numbers`, in the words of `verdicts`.
+/// Reads entries about points with `numbers`, with the words of `verdicts`.
 pub(super) struct Entries<'a, V> {
     pub(super) page: &'a Page,
     pub(super) numbers: &'a [&'a str],
-    /// Each verdict with its words; of two that begin alike the longer comes first.
+    /// Each verdict with its words; longer phrases precede their prefixes.
     pub(super) verdicts: &'a [(&'a str, V)],
 }
 
-/// Marks around a number or a verdict.
+/// Markup around a number or a verdict.
 const DECORATION: &str = "*_`~[](){}#";
-/// What may stand between a number, a verdict and a reason.
+/// Separators between a number, a verdict and a reason.
 const SEPARATORS: &str = ":.,;–—-=>→|";
 
-/// The beginning of an entry: its numbers, its verdict, and where the rest begins.
+/// The beginning of an entry: its numbers, its verdict, and the offset of the rest.
 struct Lead<V> {
     points: Vec<usize>,
     verdict: Option<V>,
@@ -26,7 +26,7 @@ struct Lead<V> {
 }
 
 impl<V: Copy + PartialEq> Entries<'_, V> {
-    /// All entries of these lines; of several on one point the last counts.
+    /// All entries in these lines; the last one about a point counts.
     pub(super) fn read(&self, lines: &[BlockLine]) -> Vec<PointAnswer<V>> {
         let mut entries: Vec<PointAnswer<V>> = Vec::new();
         let mut at = 0;
@@ -48,13 +48,13 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         entries
     }
 
-    /// The entry that begins with a line, and the line after it.
+    /// The entry that begins with a line, and the index after it.
     fn entry(&self, lines: &[BlockLine], at: usize) -> Option<(Lead<V>, usize)> {
         let line = &lines[at];
         let mut lead = self.lead(line)?;
         let mut end = at + 1;
         while let Some(next) = lines.get(end).filter(|next| belongs(line, next) && self.lead(next).is_none()) {
-            // `- 2.7 Backups` and below it `Decision: accepted`
+            // `- 2.7 Backups` followed by `Decision: accepted`.
             if lead.verdict.is_none()
                 && let Some((verdict, rest)) = self.verdict_below(next)
             {
@@ -65,7 +65,7 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         Some((lead, end))
     }
 
-    /// Whether a line begins with a number that is known, whatever is said of it.
+    /// Whether a line begins with a known number.
     pub(super) fn is_entry(&self, line: &BlockLine) -> bool {
         self.lead(line).is_some()
     }
@@ -98,13 +98,13 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         // `2.7 (Failover): maintained`
         let titled = || closing(rest.trim_start().strip_prefix(['(', '['])?).map(|end| &rest.trim_start()[end + 2..]);
         let verdict = self.verdict(spoken(rest)).or_else(|| self.verdict(spoken(titled()?)));
-        // `2.7 accepted risks` says nothing of a point.
+        // `2.7 accepted risks` is not an entry.
         let verdict = verdict.filter(|(_, after)| ends_a_verdict(after));
         let (verdict, rest) = verdict.map_or((None, rest), |(verdict, after)| (Some(verdict), after));
         Some(Lead { points, verdict, rest: line.end - rest.len() })
     }
 
-    /// The number that `text` begins with: `2.7`, `D3`, as a whole.
+    /// The complete number at the beginning of `text`: `2.7`, `D3`.
     fn number<'t>(&self, text: &'t str) -> Option<(usize, &'t str)> {
         let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(text.len());
         let word = text[..end].trim_end_matches('.');
@@ -112,13 +112,13 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
         Some((at, &text[word.len()..]))
     }
 
-    /// The verdict that `text` begins with, `withdrawn` or `is withdrawn`, and what comes after it.
+    /// The verdict at the beginning of `text`, such as `withdrawn` or `is withdrawn`, and the rest.
     fn verdict<'t>(&self, text: &'t str) -> Option<(V, &'t str)> {
         let text = strip_word(text, "is").map_or(text, spoken);
         self.verdicts.iter().find_map(|(words, verdict)| Some((*verdict, strip_word(text, words)?)))
     }
 
-    /// The verdict of a line such as `Decision: accepted` below a number, and where the rest begins.
+    /// The verdict of a line such as `Decision: accepted` below a number, and the offset of the rest.
     fn verdict_below(&self, line: &BlockLine) -> Option<(V, usize)> {
         let text = spoken(without_bullet(&self.page.text[line.start..line.end]));
         let named = text.split_once(':').filter(|(name, _)| name.split_whitespace().count() <= 2);
@@ -139,12 +139,12 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
     }
 }
 
-/// Whether `next` goes on with the entry or point that `line` begins.
+/// Whether `next` continues the entry or point of `line`.
 pub(super) fn belongs(line: &BlockLine, next: &BlockLine) -> bool {
     let is_nested = next.depth > line.depth && !matches!(next.kind, BlockKind::Heading(_));
     let is_wrapped = next.kind == BlockKind::Text && !next.first && next.depth == line.depth;
     match line.kind {
-        // All below a heading is about it, up to the next.
+        // A heading covers everything up to the next one.
         BlockKind::Heading(_) => !matches!(next.kind, BlockKind::Heading(_) | BlockKind::Rule),
         BlockKind::Text => is_wrapped || is_nested && next.kind != BlockKind::Item,
         BlockKind::Item => {
@@ -154,7 +154,7 @@ pub(super) fn belongs(line: &BlockLine, next: &BlockLine) -> bool {
     }
 }
 
-/// Whether a verdict ends here, so that it is none of a longer phrase.
+/// Whether a verdict ends here rather than continuing as a longer phrase.
 fn ends_a_verdict(after: &str) -> bool {
     let after = after.trim_start_matches(['*', '_', '`']);
     let next = after.trim_start().chars().next();
@@ -163,7 +163,7 @@ fn ends_a_verdict(after: &str) -> bool {
         || strip_word(after.trim_start(), "in").is_some()
 }
 
-/// The text without a bullet, a number of a list or the marks of a heading.
+/// The text without list and heading markers.
 pub(super) fn without_bullet(text: &str) -> &str {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || "#>".contains(c));
     let bulleted = text.strip_prefix(['-', '*', '+', '•', '|']).filter(|rest| rest.starts_with(char::is_whitespace));
@@ -174,18 +174,18 @@ pub(super) fn without_bullet(text: &str) -> &str {
     unnumbered.unwrap_or(text).trim_start()
 }
 
-/// The text from its first word on.
+/// The text from its first word.
 pub(super) fn spoken(text: &str) -> &str {
     text.trim_start_matches(|c: char| !c.is_alphanumeric())
 }
 
-/// What comes after a word or phrase that `text` begins with, in whatever case.
+/// The rest of `text` after a word or phrase, ignoring case.
 pub(super) fn strip_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     let rest = text.get(..word.len()).filter(|head| head.eq_ignore_ascii_case(word)).map(|_| &text[word.len()..])?;
     (!rest.starts_with(char::is_alphanumeric)).then_some(rest)
 }
 
-/// Where the bracket closes that stands before `text`.
+/// The offset at which a bracket opened before `text` closes.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0;
     text.lines().next()?.find(|c| {
@@ -194,16 +194,16 @@ fn closing(text: &str) -> Option<usize> {
     })
 }
 
-/// The text after what stands between a verdict or a tag and it: `** (`, `:** `, ` - `.
+/// The text after a separator that follows a verdict or tag: `** (`, `:** `, ` - `.
 pub(super) fn after_separator(text: &str) -> &str {
     let mut rest = text.trim_start();
     loop {
         let after = rest.trim_start_matches(|c: char| SEPARATORS.contains(c));
-        // `-5 degrees` and `.5` are a part of what is said.
+        // `-5 degrees` and `.5` are part of the statement.
         let is_apart =
             after.is_empty() || after.starts_with([' ', '\n', '*', '_']) || rest.starts_with([':', ',', '|']);
         let after = if is_apart { after } else { rest };
-        // What closes emphasis that was opened ahead of it says nothing.
+        // Skips marks that close earlier emphasis.
         let closed = ["**", "__", "*", "_", "`"]
             .iter()
             .find_map(|mark| after.strip_prefix(mark).filter(|inner| inner.matches(mark).count() % 2 == 0));
@@ -215,7 +215,7 @@ pub(super) fn after_separator(text: &str) -> &str {
     }
 }
 
-/// A text word for word, without a separator ahead of it, the indentation of a list and empty ends.
+/// A verbatim text without leading separators, list indentation and outer blanks.
 pub(super) fn tidy(text: &str) -> String {
     let text = after_separator(text);
     let indents = text.lines().skip(1).filter(|line| !line.trim().is_empty());

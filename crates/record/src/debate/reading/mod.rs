@@ -1,9 +1,8 @@
-//! What critiques and refinements say, read out of their Markdown: points, what became of earlier ones, answers.
+//! Reads critiques and refinements from Markdown: points, rechecks of earlier ones, answers.
 //!
-//! It reads the forms for which the prompts ask, in English, with the decoration that models add, word for word. What
-//! has another form is unread, and the engine asks once more. It is a pure function of the text and of the numbers to
-//! which it may refer, and it never fails. The reading is saved with each contribution, so that a better reader changes
-//! no existing debate.
+//! It accepts the English forms that the prompts request, with the decoration that models add. Other forms are
+//! unreadable, and the engine repeats the request. It is a pure function of the text and the possible numbers, and it
+//! never fails. The reading is saved with each contribution, so that a better reader does not change existing debates.
 
 mod blocks;
 mod decisions;
@@ -21,9 +20,9 @@ use super::{Found, Point, RecheckStanding, Response};
 
 pub use decisions::read_decisions;
 
-/// The heading that prompts name for an author's answers to critics.
+/// The prompts' heading for an author's answers to critics.
 pub const ANSWERS_HEADING: &str = "Response to critiques";
-/// The one for the answers of the text after the check.
+/// The heading for answers to the check.
 pub const CHECK_ANSWERS_HEADING: &str = "Response to the check";
 
 const STANDINGS: &[(&str, RecheckStanding)] = &[
@@ -51,61 +50,60 @@ const RESPONSES: &[(&str, Response)] = &[
     ("rejected", Response::Rejected),
 ];
 
-/// What a text says of one point that has a number.
+/// A statement about a numbered point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PointAnswer<V> {
-    /// The place of the number among those that the text may name.
+    /// The index of its number among the possible ones.
     pub at: usize,
     /// The verdict.
     pub verdict: V,
-    /// The section that is named.
+    /// The named section.
     pub section: Option<String>,
-    /// Why, or what was changed, word for word.
+    /// The reason or the change, verbatim.
     pub reason: Option<String>,
 }
 
-/// A critique, or what a checker says of a draft, read.
+/// A parsed critique or check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadCritique<V> {
-    /// Its points in the order of the text. Empty where it says that it has none; absent where none can be read and
-    /// that is not all that it says.
+    /// Its points in order. Empty if it states that it has none; `None` if none can be read in other text.
     pub points: Option<Vec<Point>>,
-    /// Points beyond those that are read.
+    /// Points beyond the limit.
     pub unread: usize,
-    /// What it says of points that it was shown, each once.
+    /// Its statements about shown points, one for each.
     pub said: Vec<PointAnswer<V>>,
 }
 
-/// The answers of an author, read.
+/// The parsed answers of an author.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReadAnswers {
-    /// The answers, each point once: the last word counts.
+    /// The last answer to each point.
     pub answers: Vec<PointAnswer<Response>>,
-    /// Where in the text the section of answers stands, in bytes: under the heading that was asked for, with an answer
-    /// in it. Answers that stand elsewhere are part of the text.
+    /// The byte range of the answers: under the requested heading, with at least one answer. Answers elsewhere belong
+    /// to the text.
     pub section: Option<Range<usize>>,
 }
 
-/// Reads a critique that was shown points with these numbers.
+/// Parses a critique whose prompt showed points with these numbers.
 pub fn read_critique(text: &str, numbers: &[&str]) -> ReadCritique<RecheckStanding> {
     let page = Page::new(text);
     said_and_points(&page, &page.lines, numbers, STANDINGS)
 }
 
-/// Reads what a checker says who was shown accepted points with these numbers.
+/// Parses a check whose prompt showed accepted points with these numbers.
 pub fn read_check(text: &str, numbers: &[&str]) -> ReadCritique<Found> {
     let page = Page::new(text);
     said_and_points(&page, &page.lines, numbers, FINDINGS)
 }
 
-/// Reads a review of several texts: what it says under the heading of each, by the numbers of the texts. A text without
-/// a section, or with one that cannot be read, has no points there.
+/// Parses a review of several texts: the section of each, by the numbers of the texts. A missing or unreadable section
+/// has no points.
 pub fn read_review(text: &str, texts: &[u32]) -> Vec<ReadCritique<RecheckStanding>> {
     let page = Page::new(text);
     let read = |number: &u32| {
         let from = page.lines.iter().position(|line| is_title_of(&page, line, *number));
         let lines = from.map(|from| section(&page, from)).unwrap_or_default();
-        // The next text ends a section, also under a heading of another level.
+        // The next text's heading ends a section at any level.
         let is_other =
             |line: &BlockLine| texts.iter().any(|other| is_title_of(&page, line, *other)) || is_give_up(&page, line);
         let end = lines.iter().position(is_other).unwrap_or(lines.len());
@@ -114,7 +112,7 @@ pub fn read_review(text: &str, texts: &[u32]) -> Vec<ReadCritique<RecheckStandin
     texts.iter().map(read).collect()
 }
 
-/// Reads which approaches a review gives up, each word for word with the number of its text, where it names one.
+/// Parses the approaches that a review rejects, each verbatim with the number of its text, if named.
 pub fn read_given_up(text: &str) -> Vec<(Option<u32>, String)> {
     let page = Page::new(text);
     let Some(from) = page.lines.iter().rposition(|line| is_give_up(&page, line)) else { return Vec::new() };
@@ -136,12 +134,12 @@ pub fn read_given_up(text: &str) -> Vec<(Option<u32>, String)> {
     said.filter(|(_, said)| said.split_whitespace().count() > 2).collect()
 }
 
-/// Whether a line is the title of the approaches that a review gives up.
+/// Whether a line is the title of rejected approaches.
 fn is_give_up(page: &Page, line: &BlockLine) -> bool {
     ["Approach to give up", "Approaches to give up"].iter().any(|name| is_named(page, line, name))
 }
 
-/// Reads what a text answers under `heading` to the points with these numbers.
+/// Parses the answers under `heading` to the points with these numbers.
 pub fn read_answers(text: &str, heading: &str, numbers: &[&str]) -> ReadAnswers {
     let page = Page::new(text);
     let entries = Entries { page: &page, numbers, verdicts: RESPONSES };
@@ -161,7 +159,7 @@ pub fn read_answers(text: &str, heading: &str, numbers: &[&str]) -> ReadAnswers 
     read
 }
 
-/// What `lines` say of points that have numbers, and the points that they raise.
+/// Parses statements about numbered points, and new points.
 fn said_and_points<V: Copy + PartialEq>(
     page: &Page,
     lines: &[BlockLine],
@@ -170,13 +168,13 @@ fn said_and_points<V: Copy + PartialEq>(
 ) -> ReadCritique<V> {
     let entries = Entries { page, numbers, verdicts };
     let said = entries.read(lines);
-    // Numbers that it was not shown are those of others' points.
+    // Unknown numbers belong to other agents' points.
     let is_said = |line: &BlockLine| entries.is_entry(line) || is_on_any_point(page, line, verdicts);
     let (points, unread) = points::read(page, lines, is_said, !said.is_empty());
     ReadCritique { points, unread, said }
 }
 
-/// What stands below the title at `from`, up to the next one of its level.
+/// The lines below the title at `from`, up to the next one of its level.
 fn section(page: &Page, from: usize) -> &[BlockLine] {
     let level = title_level(page, &page.lines[from]);
     let ends = |line: &BlockLine| title_level(page, line).is_some_and(|other| level.is_none_or(|level| other <= level));
@@ -184,7 +182,7 @@ fn section(page: &Page, from: usize) -> &[BlockLine] {
     &below[..below.iter().position(ends).unwrap_or(below.len())]
 }
 
-/// How high a title stands: a line in bold below all headings.
+/// The level of a title; a bold line ranks below all headings.
 fn title_level(page: &Page, line: &BlockLine) -> Option<u8> {
     if let BlockKind::Heading(level) = line.kind {
         return Some(level);
@@ -195,21 +193,21 @@ fn title_level(page: &Page, line: &BlockLine) -> Option<u8> {
     (line.kind == BlockKind::Text && line.first && line.depth == 0 && is_bold).then_some(7)
 }
 
-/// Whether a line is a title of this name, with a number or a colon or without.
+/// Whether a line is a title with this name, with or without a number or a colon.
 fn is_named(page: &Page, line: &BlockLine, name: &str) -> bool {
     let text = page.text[line.start..line.end].trim_matches(|c: char| c.is_whitespace() || "#*_:".contains(c));
     let unnumbered = text.trim_start_matches(|c: char| c.is_ascii_digit() || ".)".contains(c)).trim_start();
     unnumbered.trim_start_matches(['*', '_']).eq_ignore_ascii_case(name) && title_level(page, line).is_some()
 }
 
-/// Whether a line is the title of what is said of a text: `## Text 3`.
+/// Whether a line is the title of a text's section: `## Text 3`.
 fn is_title_of(page: &Page, line: &BlockLine, number: u32) -> bool {
     let text = page.text[line.start..line.end].trim_start_matches(|c: char| !c.is_alphanumeric());
     let rest = strip_word(text, "text").and_then(|rest| strip_word(rest.trim_start(), &number.to_string()));
     title_level(page, line).is_some() && rest.is_some()
 }
 
-/// Whether a line begins with the number of a point, known or not, and a verdict: `2.3 accepted: ...`.
+/// Whether a line begins with any point's number and a verdict: `2.3 accepted: ...`.
 fn is_on_any_point<V: Copy + PartialEq>(page: &Page, line: &BlockLine, verdicts: &[(&str, V)]) -> bool {
     let text = without_bullet(&page.text[line.start..line.end]);
     let text = text.trim_start_matches(|c: char| "*_`[(".contains(c));

@@ -7,23 +7,23 @@ use super::entries::{after_separator, belongs, spoken, strip_word, tidy};
 use super::title_level;
 use crate::debate::Point;
 
-/// Points of one critique that are read. The prompts ask for seven.
+/// The maximum number of points per critique. The prompts ask for seven.
 const MOST: usize = 30;
-/// Characters of the requirement or part that a point is about.
+/// The maximum characters of a point's subject.
 const ABOUT: usize = 120;
-/// Bytes of a quotation that a point is about.
+/// The maximum bytes of a quoted subject.
 const QUOTATION: usize = 600;
 const RESOLVED_BY: &str = "resolved by";
-/// The words for each severity, where it is named as one.
+/// The words for each severity in a tag.
 const SEVERITIES: [(&str, Severity); 3] = [
     ("blocking critical high", Severity::Blocking),
     ("major moderate medium", Severity::Major),
     ("minor low nits", Severity::Minor),
 ];
-/// All that a critique without a point says.
+/// Phrases that mean that there are no points.
 const NONE: &str = "|no objections|no objection|no further objections|no new objections|no points|no new points|\
     no further points|i have no further points|none|";
-/// Sections of a critique that hold no points.
+/// Titles of sections without points.
 const ASIDE: &str = "|strengths|what works|what works well|what i liked|coverage|coverage check|requirements coverage|\
     summary|conclusion|";
 
@@ -31,9 +31,9 @@ fn is_among(words: &str, list: &str) -> bool {
     !words.is_empty() && list.contains(&format!("|{words}|"))
 }
 
-/// Reads the points of `lines`, and how many more there are. Lines for which `is_said` holds are about earlier points;
-/// `has_said` tells whether they say anything. The points are absent if none can be read, unless the lines only say
-/// that there are none.
+/// Parses the points of `lines`, and counts those beyond the limit. Lines for which `is_said` holds are about earlier
+/// points; `has_said` tells whether there are any. The points are absent if none can be read, unless the lines only
+/// state that there are none.
 pub(super) fn read(
     page: &Page,
     lines: &[BlockLine],
@@ -41,7 +41,7 @@ pub(super) fn read(
     has_said: bool,
 ) -> (Option<Vec<Point>>, usize) {
     let (mut points, mut is_tagged, mut has_others) = (Vec::new(), false, false);
-    // Whether the lines are those of a list of points with bullets, in which a tag may be missing.
+    // Whether the bullets list points, where a tag may be missing.
     let (mut in_section, mut is_aside, mut is_list) = (None, false, false);
     let mut rest = String::new();
     let mut at = 0;
@@ -84,20 +84,20 @@ pub(super) fn read(
     points.truncate(MOST);
     let bare = rest.trim().trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
     let is_none = is_among(&bare, NONE) || has_said && bare.is_empty();
-    // Tags of another form are those of severities that would be lost; these words tell of a list of strengths.
+    // A bullet list without tags is a list of points unless these words show a list of strengths.
     let is_list = is_tagged || !has_others && !bare.contains("no objections");
     (if points.is_empty() { is_none } else { is_list }.then_some(points), unread)
 }
 
-/// Whether a line outside an item of a list belongs to the point above all the same: its remedy, or a list of details.
+/// Whether a line after a list item still belongs to its point: a remedy, or a list of details.
 fn goes_on(page: &Page, line: &BlockLine, next: &BlockLine) -> bool {
     let text = spoken(&page.text[next.start..next.end]);
     let is_remedy = matches!(next.kind, BlockKind::Text | BlockKind::Item) && strip_word(text, RESOLVED_BY).is_some();
     is_remedy || next.kind == BlockKind::Item && (line.kind != BlockKind::Item || line.depth == next.depth)
 }
 
-/// The severity of the point that a line begins, and where its words begin. Every numbered item at the top is one; an
-/// item with a bullet, and a paragraph, where it begins with a tag, or is one of a list of points.
+/// The severity of the point that begins with this line, and the offset of its text. Every numbered top-level item is a
+/// point; a bullet or a paragraph is one if it has a tag or belongs to a list of points.
 fn lead(page: &Page, line: &BlockLine, is_list: bool) -> Option<(Option<Severity>, usize)> {
     if line.depth > 1 || !line.first || !matches!(line.kind, BlockKind::Item | BlockKind::Text | BlockKind::Heading(_))
     {
@@ -117,7 +117,7 @@ fn lead(page: &Page, line: &BlockLine, is_list: bool) -> Option<(Option<Severity
     (!is_title).then_some((severity, line.end - rest.len()))
 }
 
-/// The text without the marks of a list or a heading, and whether a number is among them.
+/// The text without list and heading markers, and whether they included a number.
 fn after_number(text: &str) -> (bool, &str) {
     let marks = |c: char| c.is_whitespace() || "#-*+•".contains(c);
     let rest = text.trim_start_matches(marks);
@@ -137,8 +137,8 @@ fn after_number(text: &str) -> (bool, &str) {
     }
 }
 
-/// `[blocking]`, `**[major]**`, `(minor)`, `**Blocking:**`, `minor -` at the beginning of a text, and what comes after
-/// it.
+/// The severity tag at the beginning of a text, and the rest: `[blocking]`, `**[major]**`, `(minor)`, `**Blocking:**`,
+/// `minor -`.
 fn tag(text: &str) -> Option<(Severity, &str)> {
     let inner = text.trim_start_matches(|c: char| "*_`[(".contains(c));
     let is_marked = inner.len() < text.len();
@@ -146,12 +146,12 @@ fn tag(text: &str) -> Option<(Severity, &str)> {
     let is_closed = after.starts_with([']', ')', '*', '_', '`', ':'])
         || !is_marked && after.trim_start().starts_with(['–', '—', '-']);
     let bare = after.trim_start_matches([']', ')', '`', '*', '_']);
-    // Emphasis that goes on after the tag was opened with it.
+    // Emphasis may begin before the tag and continue after it.
     let opened = ["**", "__"].into_iter().find(|mark| text.starts_with(mark) && !after.contains(mark));
     (is_closed && opened.is_none()).then(|| (severity, after_separator(bare)))
 }
 
-/// The words of a line that is a title, in lower case: a heading, a line in bold, or one that ends with a colon.
+/// The lower-case words of a title: a heading, a bold line, or a line that ends with a colon.
 fn title(page: &Page, line: &BlockLine) -> Option<String> {
     let text = &page.text[line.start..line.end];
     let is_label = line.kind == BlockKind::Text && line.first && text.ends_with(':') && text.len() <= ABOUT;
@@ -171,14 +171,14 @@ fn severities() -> impl Iterator<Item = (&'static str, Severity)> {
     SEVERITIES.into_iter().flat_map(|(words, one)| words.split(' ').map(move |word| (word, one)))
 }
 
-/// The severity that stands after the title of a point: `Title (minor)`, `Severity: low`.
+/// The severity after the title of a point: `Title (minor)`, `Severity: low`.
 fn tag_within(text: &str) -> Option<Severity> {
     let lower = text.to_ascii_lowercase();
     let is_tag = |at: usize, word: &str, one: Severity| {
         let before = lower[..at].trim_end_matches(['*', '_', '`']);
         let after = lower[at + word.len()..].trim_start_matches(['*', '_', '`']);
         let label = before.trim_end_matches([' ', '*', '_', ':']);
-        // Other words than ours stand in brackets for many reasons.
+        // Brackets contain other words for many reasons.
         before[label.len()..].contains(':') && label.ends_with("severity")
             || word == one.name() && before.ends_with(['(', '[']) && after.starts_with([')', ']'])
     };
@@ -186,12 +186,12 @@ fn tag_within(text: &str) -> Option<Severity> {
     places.filter(|(at, word, one)| is_tag(*at, word, *one)).min_by_key(|(at, ..)| *at).map(|(.., severity)| severity)
 }
 
-/// A point, told apart into its parts, each word for word.
+/// A point divided into its parts, each verbatim.
 fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -> Option<Point> {
     let severity = severity.or(in_section).or_else(|| tag_within(text)).unwrap_or(Severity::Major);
     let (text, resolution) = resolution(text);
     let text = tidy(text);
-    // An answer that was cut ends within a tag.
+    // A cut answer may end within a tag.
     let is_cut = text.starts_with('[') && !text.contains(']');
     if is_cut || !text.contains(char::is_alphanumeric) {
         return None;
@@ -200,7 +200,7 @@ fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -
     Some(Point { severity, about, text: text.to_owned(), resolution, target: None })
 }
 
-/// The text up to `Resolved by:`, and the remedy.
+/// The text before `Resolved by:`, and the remedy.
 fn resolution(text: &str) -> (&str, Option<String>) {
     let lower = text.to_ascii_lowercase();
     let found = lower.match_indices(RESOLVED_BY).map(|(at, _)| at).find(|at| {
@@ -209,7 +209,7 @@ fn resolution(text: &str) -> (&str, Option<String>) {
     });
     let Some(at) = found else { return (text, None) };
     let before = text[..at].trim_end_matches(|c: char| c.is_whitespace() || "*_`-–—(".contains(c));
-    // A mark that closes emphasis belongs to the text before it.
+    // A closing mark belongs to the text before it.
     let kept = &text[before.len()..at];
     let closing = kept.len() - kept.trim_start_matches(['*', '_', '`']).len();
     let before =
@@ -220,7 +220,7 @@ fn resolution(text: &str) -> (&str, Option<String>) {
 
 /// `Part: what goes wrong`, `"What the text states": what is true`.
 fn about(text: &str) -> Option<(String, &str)> {
-    // `07:00-19:00 UTC` and `https://` have a colon and end nothing.
+    // The colons of `07:00-19:00 UTC` and `https://` separate nothing.
     let is_apart = |rest: &str| rest.starts_with([' ', '\n', '*', '_']);
     let colons = text.match_indices(':').map(|(at, _)| (&text[..at], &text[at + 1..]));
     let mut colons = colons.take_while(|(about, _)| about.len() <= QUOTATION).filter(|(_, rest)| is_apart(rest));
@@ -241,14 +241,14 @@ fn about(text: &str) -> Option<(String, &str)> {
     })
 }
 
-/// Whether a text may be the name of a requirement or part: it is short, and no sentence ends in it.
+/// Whether a text may name a requirement or part: short, and without the end of a sentence.
 fn is_name(text: &str) -> bool {
     let ends_here = |after: &str| after.trim_start_matches(['"', '”', ')', '*', '_', '`']).starts_with(' ');
     let ends = text.match_indices('.').any(|(at, _)| ends_here(&text[at + 1..]));
     text.chars().count() <= ABOUT && !text.contains(['\n', '?', '!']) && !ends
 }
 
-/// Whether a text is a quotation, with a place in brackets after it or without.
+/// Whether a text is a quotation, optionally followed by a place in brackets.
 fn is_quotation(text: &str) -> bool {
     let place = text.strip_suffix(')').and_then(|text| text.rfind(" (").map(|at| text[..at].trim_end()));
     text.starts_with(['"', '“', '„', '«']) && place.unwrap_or(text).ends_with(['"', '”', '“', '»'])

@@ -1,4 +1,4 @@
-//! Whether the texts of a round have converged: what they decide is compared, and an agreement can be challenged.
+//! Whether the texts of a round have converged: compares decisions and challenges agreements.
 
 use crate::debate::{AgentSettings, CallKey, CallStatus, Convergence, Debate, Event, Lexicon};
 
@@ -9,22 +9,21 @@ use super::{
     revisions, rules, salt,
 };
 
-/// How often an agreement is sent back in a debate.
+/// The maximum number of challenges per debate.
 const MOST_CHALLENGES: usize = 2;
 
-/// The texts that are compared, one of each agent.
+/// The compared texts, one of each agent.
 fn texts(debate: &Debate) -> Vec<CallKey> {
     debate.team().into_iter().filter_map(|agent| revised(debate, agent)).collect()
 }
 
-/// The same, once none is waited for.
+/// The compared texts, once all are finished.
 fn settled_texts(debate: &Debate) -> Option<Vec<CallKey>> {
     let texts = texts(debate);
     texts.iter().all(|text| debate.settled(text) == Some(CallStatus::Done)).then_some(texts)
 }
 
-/// The judge says how decisions relate, where the program cannot; challenges an agreement; and marks the kinds of
-/// argument.
+/// The judge relates decisions that the program cannot, challenges an agreement, and determines the kinds of argument.
 pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     let (Some(settings), Some(rules)) = (&debate.settings, rules(debate)) else { return Vec::new() };
     let judge = &settings.judge;
@@ -46,7 +45,7 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// How often an agreement was sent back in earlier rounds.
+/// The number of challenges in earlier rounds.
 fn challenges_before(debate: &Debate) -> usize {
     let earlier = debate.rounds.iter().filter(|round| round.round_number < debate.current_round);
     earlier.filter(|round| round.challenge.as_ref().is_some_and(|challenge| !challenge.is_empty())).count()
@@ -59,7 +58,7 @@ fn observation(debate: &Debate, judge: &AgentSettings) -> Step {
     observation.after(there).showing(PromptContext::Numbered).paid(BudgetClass::Extra)
 }
 
-/// The figures of the round, once what they rest on is there.
+/// The figures of the round, once their inputs are complete.
 pub(super) fn measured(debate: &Debate) -> Vec<Event> {
     let (Some(settings), Some(rules)) = (&debate.settings, rules(debate)) else { return Vec::new() };
     let Some(round) = debate.round(debate.current_round).filter(|round| round.convergence.is_none()) else {
@@ -97,7 +96,7 @@ pub(super) fn measured(debate: &Debate) -> Vec<Event> {
     vec![Event::Measured { round: debate.current_round, convergence }]
 }
 
-/// How alike two of these texts are by their words.
+/// The similarity of two of these texts by their words.
 fn by_words(debate: &Debate, texts: Vec<CallKey>) -> impl Fn(&CallKey, &CallKey) -> Option<f64> + use<> {
     let content = |key: &CallKey| debate.contribution(key).map(|text| text.without_answers().into_owned());
     let contents: Vec<String> = texts.iter().map(|key| content(key).unwrap_or_default()).collect();
@@ -108,7 +107,7 @@ fn by_words(debate: &Debate, texts: Vec<CallKey>) -> impl Fn(&CallKey, &CallKey)
     }
 }
 
-/// The text that was revised into this one.
+/// The previous version of this text.
 fn before(debate: &Debate, text: &CallKey) -> Option<CallKey> {
     let agent = debate.team().into_iter().find(|agent| agent.id == text.agent_id)?;
     text_before(debate, agent).filter(|before| before != text && text.round == debate.current_round)

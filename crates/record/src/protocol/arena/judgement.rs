@@ -1,5 +1,5 @@
-//! The judge scores all texts twice, in opposite orders, and builds the answer on the one that won. Where that misses a
-//! major requirement, the debate goes on.
+//! The judge scores all texts twice, in opposite orders, and builds the answer on the winner. If that misses a major
+//! requirement, the debate continues.
 
 use crate::debate::{AgentSettings, CallKey, Debate, Event, Extension, Judgement, StopReason, Verdict, Voting};
 
@@ -10,20 +10,20 @@ use super::{
     key, rules, salt,
 };
 
-/// What the judge looks at where `judge.criteria` says nothing.
+/// The default criteria without `judge.criteria`.
 pub(super) const CRITERIA: [&str; 4] = ["requirements", "soundness", "feasibility", "evidence"];
 
-/// The texts that are judged, one of each agent.
+/// The judged texts, one of each agent.
 fn candidates(debate: &Debate) -> Vec<CallKey> {
     debate.team().into_iter().filter_map(|agent| standing(debate, agent, FINAL_REFINEMENT)).collect()
 }
 
-/// The extension that was decided on after this round, before the next one has begun.
+/// The extension decided after this round, before the next one.
 fn extension(debate: &Debate) -> Option<&Extension> {
     debate.extensions.last().filter(|extension| extension.round == debate.current_round)
 }
 
-/// The verdict that the answer rests on. Where an extension found no room, it is the one that led to it.
+/// The verdict on which the answer rests: if an extension found no room, the one before it.
 fn verdict_of(debate: &Debate) -> Option<&Verdict> {
     debate.verdict.as_ref().or_else(|| extension(debate)?.verdict.as_ref())
 }
@@ -32,13 +32,13 @@ fn voting_of(debate: &Debate) -> Option<&Voting> {
     debate.voting.as_ref().or_else(|| extension(debate)?.voting.as_ref())
 }
 
-/// The pass in which the judge is asked first in this judgement; the second is the next.
+/// The first pass of this judgement; the second one follows.
 fn first_pass(debate: &Debate) -> u8 {
     let before = debate.extensions.iter().filter(|extension| extension.round < debate.current_round).count();
     u8::try_from(2 * before + 1).unwrap_or(u8::MAX - 1)
 }
 
-/// What the judge made of the texts in this judgement.
+/// The judgements of this pair of passes.
 fn judgements(debate: &Debate) -> Vec<Judgement> {
     let first = first_pass(debate);
     debate.judgements.iter().filter(|one| one.pass == first || one.pass == first + 1).cloned().collect()
@@ -54,20 +54,18 @@ fn scorings(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> V
     };
     let second = step(first + 1, PromptContext::CandidatesReversed { salt }, BudgetClass::Decision);
     let first = step(first, PromptContext::Candidates { salt }, BudgetClass::Closing);
-    // What a cost limit has left is kept for the one judgement that the answer needs.
+    // The rest of a cost limit is reserved for the one judgement that the answer needs.
     let is_affordable = debate.stop_reason != Some(StopReason::Budget) || debate.settled(&second.key).is_some();
     if candidates.len() > 1 && is_affordable { vec![first, second] } else { vec![first] }
 }
 
-/// Whether the judge was asked for its scores and gave none that could be read. The answer is written all the same:
-/// what was paid for up to here is worth one, and the outcome says what it lacks.
+/// Whether the judge gave no readable scores. The answer is still written, and the outcome reports this.
 fn is_unscored(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> bool {
     let is_settled = |step: &Step| debate.settled(&step.key).is_some();
     judgements(debate).is_empty() && scorings(debate, judge, candidates).iter().all(is_settled)
 }
 
-/// Whose text the answer is built on: that of the vote, where it has a winner, else that of the verdict; of equals in
-/// the verdict the judge chooses.
+/// The text on which the answer is built: the vote's winner, else the verdict's; the judge chooses among equals.
 fn winner(debate: &Debate, candidates: &[CallKey]) -> Option<CallKey> {
     let by_vote = voting_of(debate).and_then(|voting| voting.winner.as_ref());
     let winner = by_vote.or_else(|| verdict_of(debate)?.winner.as_ref());
@@ -75,7 +73,7 @@ fn winner(debate: &Debate, candidates: &[CallKey]) -> Option<CallKey> {
     winner.or_else(|| candidates.first().filter(|_| candidates.len() == 1)).cloned()
 }
 
-/// The texts with the highest mean, where there are scores.
+/// The texts with the highest mean, if there are scores.
 fn leading(verdict: &Verdict, candidates: &[CallKey]) -> Vec<CallKey> {
     let most = verdict.scores.values().copied().fold(f64::NEG_INFINITY, f64::max);
     let is_best =
@@ -92,7 +90,7 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     if extension(debate).is_some() && debate.stop_reason.is_none() {
         return Vec::new();
     }
-    // What an extension without room rests on was scored before it.
+    // An extension without room rests on earlier scores.
     let mut steps = if extension(debate).is_some() { Vec::new() } else { scorings(debate, judge, &candidates) };
     if verdict_of(debate).is_some() || is_unscored(debate, judge, &candidates) {
         let authorship = match winner(debate, &candidates) {
@@ -107,7 +105,7 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// The result of the judgements, once all are in; then whether the debate goes on.
+/// The combined judgements once complete, then whether the debate continues.
 pub(super) fn facts(debate: &Debate) -> Vec<Event> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     if debate.draft.is_some() {
@@ -130,10 +128,10 @@ pub(super) fn facts(debate: &Debate) -> Vec<Event> {
     }
     let best = match winner(debate, &candidates) {
         Some(winner) => vec![winner],
-        // Of equals the judge could choose one that misses nothing.
+        // Among equals the judge could choose one that misses nothing.
         None => leading(verdict, &candidates),
     };
-    // One order alone may err.
+    // A single order may be wrong.
     let is_missed = |text: &CallKey| given.iter().all(|one| one.missing.contains_key(&text.agent_id));
     let first = best.first().filter(|_| !given.is_empty() && best.iter().all(is_missed));
     let extended = first.map(|winner| Event::Extended {

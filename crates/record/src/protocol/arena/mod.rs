@@ -1,4 +1,4 @@
-//! Competing proposals that are revised until they agree or are put to a vote, and then judged.
+//! Competing proposals, revised until they agree or are voted on, then judged.
 
 mod convergence;
 mod judgement;
@@ -55,22 +55,22 @@ static VOTE: Prompt = prompt!("arena/vote.md", None);
 static SCORE: Prompt = prompt!("arena/score.md", None);
 static SOLVE: Prompt = prompt!("arena/solve.md", None);
 
-/// What tells the shuffles of the candidates apart; rounds and voters are added.
+/// The salts of the candidates' shuffles, to which rounds and voters are added.
 mod salt {
     pub(super) const VOTER: u32 = 6 << 16;
     pub(super) const CHALLENGE: u32 = 7 << 16;
     pub(super) const SCORES: u32 = 8 << 16;
     pub(super) const SOLUTION: u32 = 9 << 16;
-    /// Between the voters of two rounds.
+    /// The distance between the voters of two rounds.
     pub(super) const ROUND: u32 = 1 << 8;
 }
 
-/// Agents propose, criticise and revise until they agree or vote; the judge scores and builds on what won.
+/// Agents propose, criticise and revise until they agree or vote; the judge scores and builds on the winner.
 pub static ARENA: Protocol = Protocol {
     name: "arena",
-    about: "proposals compete: they are revised until they agree or are put to a vote; the judge scores them and builds \
-            on the one that won",
-    suits: "a decision between real alternatives that has to be defended later",
+    about: "proposals compete: they are revised until they agree or are voted on; the judge scores them and \
+         builds on the winner",
+    suits: "a decision between real alternatives that must be defended later",
     calls: "at most n² + 2·n + r·(n + 1) + 3, and n² + 2·n + 3 more for each extension, and 4 for the check",
     check,
     default_rounds: 3,
@@ -235,8 +235,8 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     let fewest = FEWEST_PROPOSALS;
     if let Some(size) = settings.debate.arena.team.size.filter(|size| (*size as usize) < fewest) {
         let problem =
-            format!("a team of the arena has at least {fewest} agents, and `debate.arena.team.size` is {size}");
-        return Err(Unfit::new(problem, format!("set it to {fewest} or more, or leave it out so that all take part")));
+            format!("a team of the arena needs at least {fewest} agents, and `debate.arena.team.size` is {size}");
+        return Err(Unfit::new(problem, format!("set it to {fewest} or more, or remove it so that all take part")));
     }
     Ok(())
 }
@@ -245,20 +245,20 @@ fn rules(debate: &Debate) -> Option<&ArenaSettings> {
     debate.settings.as_ref().map(|settings| &settings.debate.arena)
 }
 
-/// Whether no revision follows those of this round. What won and lacks something gets another round.
+/// Whether no revision follows this round. A winner with a fault causes another round.
 fn is_last_round(debate: &Debate) -> bool {
     let extensions = u32::try_from(debate.extensions.len()).unwrap_or(u32::MAX);
     let rounds = debate.settings.as_ref().map(|settings| settings.debate.rounds.saturating_add(extensions));
     rounds.is_none_or(|rounds| debate.current_round >= rounds)
 }
 
-/// Whether texts are criticised in this round: in the first, and in one after a judgement.
+/// Whether this round has critiques: the first one, and those after a judgement.
 fn is_criticised(debate: &Debate) -> bool {
     let round = debate.current_round;
     round <= 1 || debate.extensions.iter().any(|extension| extension.round + 1 == round)
 }
 
-/// A text that an agent writes.
+/// A step that writes an agent's text.
 fn text(key: CallKey, inputs: Vec<CallKey>, prompt: &'static Prompt) -> Step {
     Step::new(key, prompt, OutputSpec::Text).after(inputs).showing(PromptContext::InputsAndDispute)
 }
@@ -270,7 +270,7 @@ fn proposals(debate: &Debate) -> Vec<Step> {
     debate.team().into_iter().map(|agent| text(key(debate, PROPOSAL, agent), Vec::new(), &PROPOSE)).collect()
 }
 
-/// Everybody's text is criticised that is there or may still come.
+/// Critiques of every text that exists or may still come.
 fn critiques(debate: &Debate) -> Vec<Step> {
     if !is_criticised(debate) {
         return Vec::new();
@@ -287,7 +287,7 @@ fn critiques(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// Everybody revises its own text: with the critiques of it where there are some, else with the others' texts.
+/// Each agent revises its text: with its critiques if any, else with the others' texts.
 fn revisions(debate: &Debate) -> Vec<Step> {
     let team = debate.team();
     let mut steps = Vec::new();
@@ -311,7 +311,7 @@ fn others<'a>(team: &'a [&'a AgentSettings], agent: &'a AgentSettings) -> impl I
     team.iter().copied().filter(move |other| other.id != agent.id)
 }
 
-/// Everybody writes its last word, having seen the others' texts.
+/// Each agent writes its final text after seeing the others'.
 fn final_refinements(debate: &Debate) -> Vec<Step> {
     let team = debate.team();
     let mut steps = Vec::new();
@@ -324,7 +324,7 @@ fn final_refinements(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// The vote among the texts that are there or may still come.
+/// The vote on texts that exist or may still come.
 fn ballots(debate: &Debate) -> voting::Ballots {
     let team = debate.team();
     let final_text = |agent: &&AgentSettings| {

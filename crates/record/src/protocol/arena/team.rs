@@ -1,4 +1,4 @@
-//! Who takes part: the best by rating and calibration, those who were heard rarely, and no family of models alone.
+//! The team: the best by rating and calibration, rarely chosen agents, and more than one family of models.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use crate::debate::{Debate, Event, Gathered, Selection, TeamCandidate};
 
 use super::rules;
 
-/// A rating that is not known.
+/// The rating of an unknown agent.
 const RATING: f64 = 1500.0;
-/// What a difference of so many points in the ratings adds 1 for.
+/// The rating difference that adds 1.
 const SCALE: f64 = 400.0;
-/// A Brier score that is not known: the score of always saying fifty-fifty.
+/// The Brier score of an unknown agent: that of always saying fifty-fifty.
 const BRIER: f64 = 0.25;
-/// How much rarity weighs.
+/// The weight of rarity.
 const EXPLORATION: f64 = 0.5;
 
-/// The choice, once what is known of the agents is there.
+/// The chosen team, once the agents' past results are available.
 pub(super) fn selected(debate: &Debate) -> Vec<Event> {
     if debate.selection.is_some() {
         return Vec::new();
@@ -57,11 +57,11 @@ fn select(debate: &Debate) -> Selection {
     Selection { size: wanted, debates: standings.debates, candidates }
 }
 
-/// Chooses `size` of the candidates: the best first, those of equal score in their order, and of one family at most
-/// half of them, as long as there are others.
+/// Chooses `size` candidates: the best first, equal ones in order, and at most half of one family while there are
+/// others.
 fn choose(candidates: &mut [TeamCandidate], size: usize) {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
-    // A stable sort keeps the order of the configuration where scores are equal.
+    // The stable sort keeps the configured order for equal scores.
     order.sort_by(|one, other| candidates[*other].score.total_cmp(&candidates[*one].score));
     let most = (size / 2).max(1);
     let mut of_family: BTreeMap<String, usize> = BTreeMap::new();
@@ -120,9 +120,9 @@ mod tests {
     fn at_most_half_are_of_one_family_where_there_are_others() {
         assert_eq!(chosen(&[("a", 0.9), ("a", 0.8), ("a", 0.7), ("b", 0.1), ("", 0.0)], 4), [0, 1, 3, 4]);
         assert_eq!(chosen(&[("a", 0.9), ("a", 0.8), ("b", 0.1), ("c", 0.0)], 3), [0, 2, 3]);
-        // There are no others: the best of the family after all.
+        // There are no others, so the best of the family is chosen.
         assert_eq!(chosen(&[("a", 0.9), ("a", 0.7), ("a", 0.8), ("b", 0.1)], 3), [0, 2, 3]);
-        // A model of no known family is of none.
+        // Unknown families never count as the same.
         assert_eq!(chosen(&[("", 0.9), ("", 0.8), ("a", 0.1)], 2), [0, 1]);
     }
 }

@@ -1,13 +1,13 @@
-//! Where an agent's own text stands.
+//! Finds an agent's current text.
 
 use crate::debate::{AgentSettings, CallKey, CallStatus, Debate, StageId};
 
 use super::{FINAL_REFINEMENT, PROPOSAL, REVISION, has_timed_out};
 
-/// The stages whose texts replace each other, the newest first.
+/// The stages whose texts replace each other, newest first.
 const OWN_TEXTS: [StageId; 3] = [FINAL_REFINEMENT, REVISION, PROPOSAL];
 
-/// The newest text of an agent that is there, up to `last` of the present round.
+/// An agent's newest existing text, up to stage `last` of the current round.
 pub(super) fn standing(debate: &Debate, agent: &AgentSettings, last: StageId) -> Option<CallKey> {
     let rank = debate.stage_rank(last);
     let is_there = |key: &CallKey| {
@@ -18,14 +18,14 @@ pub(super) fn standing(debate: &Debate, agent: &AgentSettings, last: StageId) ->
     rounds.flat_map(|round| OWN_TEXTS.map(|stage| CallKey::new(round, stage, &agent.id))).find(is_there)
 }
 
-/// The text that an agent goes into the present round with: its proposal, which may still come, in the first one, else
-/// its newest of an earlier one.
+/// The text with which an agent enters the current round: in the first one its proposal, which may still come, else its
+/// newest earlier one.
 pub(super) fn text_before(debate: &Debate, agent: &AgentSettings) -> Option<CallKey> {
     if debate.current_round > 1 {
         return standing(debate, agent, PROPOSAL);
     }
     let proposal = CallKey::new(1, PROPOSAL, &agent.id);
-    // Who has not proposed has nothing to stand by.
+    // An agent without a proposal has no text.
     (!debate.has_failed(&proposal)).then_some(proposal)
 }
 

@@ -208,7 +208,7 @@ fn a_council_has_eleven_calls_and_refuses_what_it_has_no_place_for() {
         change(&mut settings);
         (COUNCIL.check)(&settings).unwrap_err().problem
     };
-    assert_eq!(problem(&|of| of.debate.rounds = 2), "council has one round, and 2 are asked for");
+    assert_eq!(problem(&|of| of.debate.rounds = 2), "council has one round, not 2");
     assert!(problem(&|of| of.debate.critics = crate::debate::Critics::Number(1)).contains("`debate.critics`"));
     assert!(problem(&|of| of.debate.synthesis_method = SynthesisMethod::Merge).contains("`debate.synthesisMethod`"));
     let until = crate::debate::TerminationKind::Quality;

@@ -19,7 +19,7 @@ struct Case {
     settings: Settings,
     /// What its calls bring.
     replies: u64,
-    /// Of so many calls one fails; none where it is 0.
+    /// Of so many calls one fails; none if it is 0.
     failures: u64,
 }
 

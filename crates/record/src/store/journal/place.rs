@@ -1,4 +1,4 @@
-//! Whether an open journal is still the file that its path leads to. Other programs can move and remove an open file.
+//! Whether a path still leads to an open journal. Other programs can move and remove open files.
 
 use std::fs::{self, File, Metadata};
 use std::io::{Seek, SeekFrom};
@@ -28,7 +28,7 @@ pub(super) fn restore(mut file: &File, path: &Path) -> Result<(), StoreError> {
         std::io::copy(&mut file, &mut out)?;
         Ok(())
     })?;
-    // It is as readable as it was; private will do.
+    // The old permissions are preferred; private ones suffice.
     if let Ok(permissions) = permissions {
         drop(fs::set_permissions(path, permissions));
     }
@@ -41,7 +41,7 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Elsewhere an open file cannot be told from another by its metadata; only its absence shows.
+/// On other systems metadata do not identify an open file; only its absence is detected.
 #[cfg(not(unix))]
 fn is_same(_: &Metadata, other: &Metadata) -> bool {
     other.is_file()
@@ -52,7 +52,7 @@ fn is_unlinked(open: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::nlink(open) == 0
 }
 
-/// A file that was moved has all it had where it is now; where the two cannot be told, nothing is written.
+/// A moved file is intact elsewhere; where the cases cannot be distinguished, nothing is written.
 #[cfg(not(unix))]
 fn is_unlinked(_: &Metadata) -> bool {
     false

@@ -137,14 +137,14 @@ fn what_was_done_to_a_journal_is_named() {
         named(&(text.clone() + "\n")),
     ];
     insta::assert_snapshot!(found.join("\n"), @"
-    line 3 of the journal a was changed: its hash does not fit
-    line 1 of the journal a was changed: its hash is not where it belongs
+    line 3 of the journal a was changed: its hash does not match
+    line 1 of the journal a was changed: its hash is in the wrong place
     line 2 of the journal a does not follow line 1: lines were changed, removed, added or moved
     line 1 of the journal a does not follow the beginning: lines were changed, removed, added or moved
     line 2 of the journal a does not follow line 1: lines were changed, removed, added or moved
     line 3 of the journal a does not follow line 2: lines were changed, removed, added or moved
-    line 1 of the journal a was changed: its hash does not fit
-    the journal a was changed at its end: what follows line 2 is not a line
+    line 1 of the journal a was changed: its hash does not match
+    the journal a was changed at its end: the text after line 2 is not a line
     line 4 of the journal a is not an event
     ");
 }

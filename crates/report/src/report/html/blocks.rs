@@ -12,7 +12,7 @@ use super::elements::{self, bar};
 use super::participants::Participants;
 use super::text::{markdown, name, verbatim};
 
-/// The blocks of a section. Its headings are of level `top`, and those of texts below it.
+/// The blocks of a section. Its headings have level `top`, those of texts are below.
 pub(super) fn blocks(blocks: &[Block<'_>], participants: &Participants<'_>, top: u8) -> Markup {
     html! { @for one in blocks { (block(one, participants, top)) } }
 }
@@ -110,7 +110,7 @@ fn coloured(pieces: &[Piece<'_>], participants: &Participants<'_>, colour: &str)
     }
 }
 
-/// How grave a point is.
+/// A point's severity.
 pub(super) fn pill(severity: Severity) -> Markup {
     let class = match severity {
         Severity::Blocking => "bad",
@@ -120,7 +120,7 @@ pub(super) fn pill(severity: Severity) -> Markup {
     html! { span.pill.(class) { (severity.name()) } }
 }
 
-/// Where on the page a point is.
+/// A point's anchor on the page.
 pub(super) fn anchor(number: &str) -> String {
     let safe = number.chars().filter(|c| c.is_alphanumeric() || *c == '.');
     "objection-".chars().chain(safe).collect()

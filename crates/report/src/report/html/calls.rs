@@ -1,4 +1,4 @@
-//! The calls of a debate, from its journal; and as a table, with those that failed for good.
+//! The calls of a debate from its journal, as a table, and those that failed for good.
 
 use maud::{Markup, html};
 
@@ -12,21 +12,21 @@ use super::elements::{ColumnHeading, table, time};
 use super::participants::Participants;
 use super::text::{name, noun};
 
-/// One call of a model that came back or was given up.
+/// A call that returned or failed.
 pub(super) struct CallEntry<'v> {
-    /// Who was called.
+    /// The called agent.
     pub(super) agent: &'v AgentId,
-    /// What for.
+    /// Its stage.
     pub(super) stage: StageId,
-    /// In which round; the last one for what follows the rounds, 0 before the first.
+    /// Its round; the last one for calls after the rounds, 0 before the first.
     pub(super) round: u32,
-    /// About whose text.
+    /// The author of the text that it is about.
     pub(super) target: Option<&'v AgentId>,
-    /// When it was recorded.
+    /// The time of its record.
     pub(super) at: Timestamp,
-    /// What it took; absent where a failure cost nothing.
+    /// Its usage; `None` if a failure cost nothing.
     pub(super) record: Option<&'v CallRecord>,
-    /// How it ended.
+    /// Its end.
     pub(super) end: End,
 }
 
@@ -35,22 +35,22 @@ pub(super) struct CallEntry<'v> {
 pub(super) enum End {
     /// With a result.
     Result,
-    /// With tool calls, or an answer that could not be read; the same call was made again.
+    /// With tool calls or an unreadable answer; the call was repeated.
     Again,
     /// For good.
     Failed,
 }
 
-/// The calls in the order in which they were recorded.
+/// The calls in the order of their records.
 pub(super) fn calls<'v>(view: &'v View<'_>) -> Vec<CallEntry<'v>> {
     let mut round = 0;
     let mut calls = Vec::new();
-    // What was asked after the end is told in a section of its own.
+    // Follow-up questions have a separate section.
     for recorded in view.events.iter().take_while(|recorded| !matches!(recorded.event, Event::Completed { .. })) {
         if let Event::RoundBegun { round: begun, .. } = &recorded.event {
             round = *begun;
         }
-        // What a fork took over was called, and paid for, by its parent.
+        // The parent made and paid for calls that a fork kept.
         let own = call(view, recorded, round).filter(|call| !call.record.is_some_and(|record| record.copied));
         calls.extend(own);
     }
@@ -71,7 +71,7 @@ fn call<'v>(view: &'v View<'_>, recorded: &'v Recorded, last: u32) -> Option<Cal
     };
     match (event, event.settles()) {
         (Event::Replied { key, .. }, _) => Some(made(key, End::Again)),
-        // A ballot is about the one whom it is for, which is known when it is cast.
+        // The target of a ballot is known when it is cast.
         (Event::Contributed { contribution, .. }, Some((key, _))) => {
             let target = contribution.target_agent_id.as_ref();
             record.map(|_| CallEntry { target, ..made(key, End::Result) })
@@ -81,7 +81,7 @@ fn call<'v>(view: &'v View<'_>, recorded: &'v Recorded, last: u32) -> Option<Cal
             let end = if settled == CallStatus::Failed { End::Failed } else { End::Result };
             record.map(|_| made(key, end))
         }
-        // Older versions did not say which call the casting vote was.
+        // Older versions did not record the casting vote's key.
         (Event::Voted { .. }, None) => {
             let (stage, agent) = (stages::voting(view.debate)?.id, &view.judge.id);
             record.map(|_| CallEntry { agent, stage, round: last, target: None, at, record, end: End::Result })
@@ -91,7 +91,7 @@ fn call<'v>(view: &'v View<'_>, recorded: &'v Recorded, last: u32) -> Option<Cal
 }
 
 impl CallEntry<'_> {
-    /// What it was for: `critique of Simplicity Advocate`.
+    /// Its purpose: `critique of Simplicity Advocate`.
     fn purpose(&self, debate: &Debate, participants: &Participants<'_>) -> String {
         let noun = noun(debate, self.stage);
         match self.target {
@@ -102,13 +102,13 @@ impl CallEntry<'_> {
         }
     }
 
-    /// Whether it took more than one attempt, or had to be made once more.
+    /// Whether it took several attempts or was repeated.
     pub(super) fn is_repeated(&self) -> bool {
         self.end == End::Again || self.record.is_some_and(|record| record.attempts > 1)
     }
 }
 
-/// The calls as a table, folded away: for those who cannot see the chart or want the figures.
+/// The calls as a collapsed table, for readers who cannot see the chart or want figures.
 pub(super) fn call_table(debate: &Debate, participants: &Participants<'_>, calls: &[CallEntry<'_>]) -> Markup {
     let before = ["Came back", "Who", "What"].map(ColumnHeading::words);
     let numbers = ["Took", "Attempts", "Tokens", "Cost"].map(ColumnHeading::number);
@@ -154,7 +154,7 @@ fn row(debate: &Debate, participants: &Participants<'_>, call: &CallEntry<'_>) -
     }
 }
 
-/// The section of the calls that failed for good: a line for each cause, which unfolds into the calls.
+/// The section of failed calls: a line for each cause, which expands to the calls.
 pub(super) fn failures(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let mut causes: Vec<(&str, Vec<&Failure>)> = Vec::new();
     for failure in &view.debate.failures {
@@ -167,7 +167,7 @@ pub(super) fn failures(view: &View<'_>, participants: &Participants<'_>) -> Mark
         @if !causes.is_empty() {
             p.lead {
                 (counted(view.debate.failures.len() as u64, "call"))
-                " failed for good. The debate went on without their results."
+                " failed for good. The debate continued without their results."
             }
         }
         @for (error, failures) in &causes {

@@ -1,5 +1,4 @@
-//! What is shown of contributions beside their texts: what they took, whether they were cut, what their authors looked
-//! up; and the summaries that stand in for them.
+//! Additional facts about contributions: usage, cuts, tool calls; and the summaries that replace them.
 
 use maud::{Markup, html};
 
@@ -12,10 +11,10 @@ use super::critiques::beginning;
 use super::participants::Participants;
 use super::text::{markdown, name, noun, plain, verbatim, words};
 
-/// Characters of a call's arguments that are shown while it is folded.
+/// The characters of a collapsed call's arguments.
 const ARGUMENTS: usize = 90;
 
-/// What a contribution took, as far as it is known: model, tokens, time.
+/// The known usage of a contribution: model, tokens, time.
 pub(super) fn figures(contribution: &Contribution) -> Markup {
     let metadata = &contribution.metadata;
     let model = metadata.model.as_deref().map(name);
@@ -30,7 +29,7 @@ fn latency(millis: u64) -> Markup {
     html! { (duration(millis)) }
 }
 
-/// What is known, with points between.
+/// The known figures, separated by points.
 fn separated<const N: usize>(figures: [Option<Markup>; N]) -> Markup {
     html! {
         @for (place, figure) in figures.into_iter().flatten().enumerate() {
@@ -40,14 +39,14 @@ fn separated<const N: usize>(figures: [Option<Markup>; N]) -> Markup {
     }
 }
 
-/// That a text is not whole.
+/// A note that a text is incomplete.
 pub(super) fn cut(contribution: &Contribution) -> Markup {
     html! {
         @if let Some(cut) = contribution.metadata.cut() { p.notice.warn { "This text was cut " (cut.how()) "." } }
     }
 }
 
-/// A contribution, folded away under a line that begins with `title`.
+/// A collapsed contribution under a line that begins with `title`.
 pub(super) fn folded(title: &Markup, anchor: Option<String>, one: &Contribution) -> Markup {
     html! {
         details {
@@ -56,7 +55,7 @@ pub(super) fn folded(title: &Markup, anchor: Option<String>, one: &Contribution)
                 " " span.change { (counted(words(&one.content), "word")) } " " small { (figures(one)) }
                 " " small.beginning { bdi { (beginning(&one.content)) } }
             }
-            // The anchor stands inside: browsers unfold what a link leads into.
+            // The anchor is inside, since browsers expand the target of a link.
             div id=[anchor] tabindex="-1" {
                 (cut(one))
                 (markdown(&one.content, 4))
@@ -65,7 +64,7 @@ pub(super) fn folded(title: &Markup, anchor: Option<String>, one: &Contribution)
     }
 }
 
-/// The section of the summaries: what agents and judge condensed, so as not to carry the whole history on.
+/// The section of summaries by agents and judge.
 pub(super) fn summaries(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     html! {
         @for round in &view.debate.rounds {
@@ -98,7 +97,7 @@ fn summary(summary: &Summary, when: &str, participants: &Participants<'_>) -> Ma
     }
 }
 
-/// The section of the tools: what agents looked up while they wrote.
+/// The section of tool calls.
 pub(super) fn tools(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     html! {
         @for round in &view.debate.rounds {
@@ -123,7 +122,7 @@ pub(super) fn tools(view: &View<'_>, participants: &Participants<'_>) -> Markup 
                         (verbatim(&call.arguments))
                         h3 { "Answer" }
                         @if let Some(answer) = answer { (verbatim(answer)) }
-                        @else { p.none { "No answer is on record." } }
+                        @else { p.none { "The record has no answer." } }
                     }
                 }
             }
@@ -131,7 +130,7 @@ pub(super) fn tools(view: &View<'_>, participants: &Participants<'_>) -> Markup 
     }
 }
 
-/// What the tool answered: by the call's id, or by its place where ids say nothing.
+/// The tool's result: by the call's id, or by its index if ids do not match.
 fn answer<'v>(contribution: &'v Contribution, call: &ToolCall, place: usize) -> Option<&'v str> {
     let results = &contribution.metadata.tool_results;
     let at_place = results.get(place).filter(|result| result.tool_call_id == call.id);
@@ -139,12 +138,12 @@ fn answer<'v>(contribution: &'v Contribution, call: &ToolCall, place: usize) -> 
     found.map(|result| result.content.as_str())
 }
 
-/// Whether it worked, as far as the answer says.
+/// Whether it succeeded, according to the result.
 fn status(answer: &str) -> &'static str {
     let answer: Option<serde_json::Value> = serde_json::from_str(answer).ok();
     match answer.as_ref().and_then(|answer| answer.get("status")?.as_str()) {
         Some("success") => "answered",
         Some("error") => "error",
-        _ => "answer of another form",
+        _ => "answer in another form",
     }
 }

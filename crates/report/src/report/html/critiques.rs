@@ -1,4 +1,4 @@
-//! Who said what about whose text, and what became of it: a matrix that leads to the critiques.
+//! A matrix of critiques by critic and target, with the outcome of their points.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,13 +13,13 @@ use super::elements::{ColumnHeading, table};
 use super::participants::{PanelMember, Participants};
 use super::text::{plain, words};
 
-/// Characters of a critique that are shown while it is folded.
+/// The characters of a collapsed critique.
 const BEGINNING: usize = 110;
 
-/// A critique with its place.
+/// A critique and its number.
 struct Critique<'v> {
     round: u32,
-    /// Counted from 1 over the debate; its anchor.
+    /// Its number in the debate from 1; its anchor.
     number: usize,
     contribution: &'v Contribution,
 }
@@ -29,7 +29,7 @@ impl Critique<'_> {
         self.contribution.agent_id == *member.id
     }
 
-    /// The points that it raised.
+    /// The points of this critique.
     fn points<'a>(&self, ledger: &'a Ledger) -> Vec<&'a Objection> {
         let of = |one: &&Objection| {
             one.round == self.round
@@ -44,14 +44,14 @@ impl Critique<'_> {
     }
 }
 
-/// What became of points, as the colour of an edge says it. Words beside it say more.
+/// The outcome of points as the colour of an edge, which words beside it explain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PointOutcome {
     /// All are settled.
     Settled,
-    /// Of an open one the author says that it is met.
+    /// The author claims to have met an open one.
     Open,
-    /// An open one was accepted in part.
+    /// An open one was partly accepted.
     Partly,
     /// An open one was never answered.
     Unanswered,
@@ -60,7 +60,7 @@ pub(super) enum PointOutcome {
 }
 
 impl PointOutcome {
-    /// Of points: the worst of those that are open.
+    /// The worst outcome of the open points.
     pub(super) fn of<'a>(points: impl IntoIterator<Item = &'a Objection>) -> Self {
         let outcomes = points.into_iter().filter(|one| one.open).map(|one| match one.answer {
             Answered::Accepted => Self::Open,
@@ -106,7 +106,6 @@ pub(super) fn numbers<'v>(view: &'v View<'_>) -> HashMap<(u32, &'v AgentId, &'v 
     all(view).filter_map(|one| Some((key(&one)?, one.number))).collect()
 }
 
-/// The section.
 pub(super) fn critiques(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
     let critiques: Vec<Critique<'_>> = all(view).collect();
     html! {
@@ -118,7 +117,7 @@ pub(super) fn critiques(view: &View<'_>, participants: &Participants<'_>, ledger
     }
 }
 
-/// Critics down, targets across.
+/// Critics as rows, targets as columns.
 fn matrix(participants: &Participants<'_>, critiques: &[Critique<'_>], ledger: &Ledger) -> Markup {
     let members = participants.members().iter();
     let critics = members.clone().filter(|member| critiques.iter().any(|critique| critique.is_by(member)));
@@ -137,14 +136,14 @@ fn matrix(participants: &Participants<'_>, critiques: &[Critique<'_>], ledger: &
     };
     let names = targets.iter().map(|target| ColumnHeading::words(target.chip()));
     let columns: Vec<ColumnHeading> = [ColumnHeading::words("")].into_iter().chain(names).collect();
-    let caption = "Who wrote about whose text: a row for each critic, a column for each author, with rounds and words";
+    let caption = "Critics as rows, authors as columns, with rounds and words";
     html! {
         (legend(critiques, ledger))
         (table("matrix", caption, &columns, &rows, None))
     }
 }
 
-/// What the edges in the matrix mean, as far as they occur.
+/// The legend for the edges that occur.
 fn legend(critiques: &[Critique<'_>], ledger: &Ledger) -> Markup {
     let points = critiques.iter().map(|critique| critique.points(ledger)).filter(|points| !points.is_empty());
     let outcomes: BTreeSet<PointOutcome> = points.map(PointOutcome::of).collect();
@@ -175,7 +174,7 @@ fn cell(critic: &PanelMember<'_>, target: &PanelMember<'_>, critiques: &[Critiqu
     }
 }
 
-/// A critique in a cell, with what became of its points.
+/// A critique in a cell with its points' outcome.
 fn entry(critique: &Critique<'_>, ledger: &Ledger) -> Markup {
     let Critique { round, number, contribution } = critique;
     let points = critique.points(ledger);
@@ -208,7 +207,7 @@ fn text(participants: &Participants<'_>, critique: &Critique<'_>) -> Markup {
     folded(&title, Some(format!("critique-{}", critique.number)), one)
 }
 
-/// The first words that are not a heading.
+/// The first words outside of headings.
 pub(super) fn beginning(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let prose: Vec<&str> = lines.take(2).collect();

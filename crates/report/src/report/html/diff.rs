@@ -1,4 +1,4 @@
-//! What changed between two texts: inserted and deleted words, with a little of what stayed around them.
+//! The changes between two texts: inserted and deleted words with a little context.
 
 use std::collections::HashMap;
 use std::mem::take;
@@ -11,35 +11,35 @@ use crate::report::prose::{LineKind, ProseLine};
 
 use super::text::words;
 
-/// Longer texts are not compared: it would take too long, and nobody would read it. Bounds rather than a time limit, so
-/// that the same debate always gives the same page.
+/// Longer texts are not compared, since that would take too long. A size limit instead of a time limit keeps pages
+/// reproducible.
 const COMPARED_BYTES: usize = 96 * 1024;
 const COMPARED_LINES: usize = 1_500;
-/// Passages with more words than this are shown as replaced as a whole.
+/// Longer passages are shown as replaced.
 const COMPARED_WORDS: u64 = 500;
-/// The same for passages of whose words fewer than this stayed, in a hundred.
+/// Passages with a smaller percentage of unchanged words are shown as replaced.
 const ALIKE: u64 = 30;
-/// Unchanged lines that are shown before and after a change.
+/// The unchanged lines shown around a change.
 const AROUND: usize = 1;
 
-/// What comparing two texts found.
+/// The result of a comparison.
 pub(super) enum Difference {
-    /// They are the same.
+    /// The texts are equal.
     None,
-    /// They are too long to be compared.
+    /// The texts are too long.
     TooLong,
-    /// They differ.
+    /// The texts differ.
     Changes {
         /// The changes.
         shown: Markup,
-        /// Words that are new.
+        /// The number of new words.
         inserted: u64,
-        /// Words that are gone.
+        /// The number of deleted words.
         deleted: u64,
     },
 }
 
-/// Compares two texts, as a reader sees them: what only their Markdown says otherwise is no change.
+/// Compares two texts as rendered: changes of the markup alone do not count.
 pub(super) fn difference(old: &[ProseLine], new: &[ProseLine]) -> Difference {
     if old == new {
         return Difference::None;
@@ -68,7 +68,7 @@ pub(super) fn difference(old: &[ProseLine], new: &[ProseLine]) -> Difference {
     }
 }
 
-/// The class of a line in the stylesheet, which shows headings, items and code as what they are.
+/// The class of a line, which distinguishes headings, items and code.
 fn class(line: &ProseLine) -> Option<&'static str> {
     match line.kind {
         LineKind::Heading => Some("heading"),
@@ -78,9 +78,9 @@ fn class(line: &ProseLine) -> Option<&'static str> {
     }
 }
 
-/// Whether it is worth while to look for the words that stayed. To find them in texts that have little in common takes
-/// longest, and for nothing: a single word that stayed between two changes is shown as part of them. Where words stayed
-/// together, pairs of them are in both texts, wherever they went; half as many are asked for as words have to stay.
+/// Whether it is worth searching for unchanged words. The search is slowest, and useless, for texts with little in
+/// common, since a single unchanged word between two changes is shown as changed. Unchanged runs share pairs of words;
+/// half as many are required as words must stay.
 fn share_phrases(old: &str, new: &str) -> bool {
     let pairs = |text| <str>::split_whitespace(text).zip(<str>::split_whitespace(text).skip(1));
     let mut gone: HashMap<(&str, &str), u64> = HashMap::new();
@@ -96,7 +96,7 @@ fn share_phrases(old: &str, new: &str) -> bool {
     400 * shared >= ALIKE * all
 }
 
-/// A passage in both texts, word by word.
+/// A passage of both texts by word.
 struct Passage<'a> {
     old: Vec<&'a str>,
     new: Vec<&'a str>,
@@ -110,7 +110,7 @@ impl<'a> Passage<'a> {
         Self { old, new, parts }
     }
 
-    /// How many words both have in the same order.
+    /// The number of unchanged words in the same order.
     fn stayed(&self) -> u64 {
         let stayed = self.parts.iter().filter(|part| part.stayed);
         stayed.flat_map(|part| &self.new[part.new.clone()]).map(|word| words(word)).sum()
@@ -125,7 +125,7 @@ struct Changes {
 }
 
 impl Changes {
-    /// Lines that stayed: those next to a change are shown, the others counted.
+    /// Adds unchanged lines: those next to a change are shown, the others counted.
     fn keep(&mut self, lines: &[ProseLine], is_first: bool, is_last: bool) {
         let before = if is_first { 0 } else { AROUND };
         let after = if is_last { 0 } else { AROUND };
@@ -161,7 +161,7 @@ impl Changes {
     }
 
     fn replace(&mut self, old: &[ProseLine], new: &[ProseLine]) {
-        // Lines of which as many went as came are mostly the same ones, reworded: each is shown as what it is.
+        // Equally many old and new lines are mostly reworded: each pair is compared.
         if old.len() == new.len() && old.len() > 1 {
             for (old, new) in old.iter().zip(new) {
                 self.replace(from_ref(old), from_ref(new));
@@ -182,8 +182,8 @@ impl Changes {
         }
     }
 
-    /// A passage of which some words changed. A single word that stayed between two changes goes with them: text that
-    /// changes its marking at every other word cannot be read.
+    /// Adds a passage with some changed words. A single unchanged word between two changes counts as changed, since
+    /// alternating marks are unreadable.
     fn reword(&mut self, passage: &Passage<'_>, kind: Option<&'static str>) {
         let mut words_shown = Vec::new();
         let (mut old, mut new) = (String::new(), String::new());
@@ -216,7 +216,7 @@ impl Changes {
     }
 }
 
-/// Words that were replaced by others; both are empty afterwards.
+/// Marks replaced words, and clears both arguments.
 fn replaced(old: &mut String, new: &mut String) -> Markup {
     let (old, new) = (take(old), take(new));
     html! {

@@ -1,4 +1,4 @@
-//! Elements that several sections are made of: tables, what may be wider than the window, drawings, times.
+//! Common elements of sections: tables, scrolling boxes, drawings, times.
 
 use maud::{Markup, Render, html};
 
@@ -16,13 +16,13 @@ impl ColumnHeading {
         Self { heading: heading.render(), class: "" }
     }
 
-    /// A column of numbers, which are set flush right.
+    /// A right-aligned column of numbers.
     pub(super) fn number(heading: impl Render) -> Self {
         Self { heading: heading.render(), class: "number" }
     }
 }
 
-/// A table. `rows` are its `<tr>`s; `foot` those that add up, if any.
+/// A table. `rows` are its `<tr>` elements; `foot` is its total, if any.
 pub(super) fn table(
     class: &'static str,
     caption: &str,
@@ -49,16 +49,15 @@ pub(super) fn table(
     scrolling(caption, &table)
 }
 
-/// A box that scrolls sideways when the window is narrower than its content, with the keyboard too. Screen readers are
-/// told by `label` what it is.
+/// A box that scrolls sideways if its content is wider than the window, by keyboard too. `label` describes it to screen
+/// readers.
 pub(super) fn scrolling(label: &str, content: &Markup) -> Markup {
     html! {
         div.scroll role="group" aria-label=(label) tabindex="0" { (content) }
     }
 }
 
-/// A small bar as long as `value` is of `most`. It repeats a number that stands beside it, so it is hidden from screen
-/// readers.
+/// A small bar for the ratio of `value` to `most`. Hidden from screen readers, since the number is beside it.
 pub(super) fn bar(colour: &str, value: u64, most: u64) -> Markup {
     #[expect(clippy::cast_precision_loss, reason = "a bar is good to a pixel")]
     let share = if most == 0 { 0.0 } else { value as f64 / most as f64 * 100.0 };
@@ -75,13 +74,13 @@ pub(super) fn px(value: f64) -> String {
     format!("{value:.1}")
 }
 
-/// How many there are of something, for places in a drawing.
+/// Converts a count to a coordinate.
 #[expect(clippy::cast_precision_loss, reason = "a drawing has few elements")]
 pub(super) fn as_f64(count: usize) -> f64 {
     count as f64
 }
 
-/// A point in time, to the second, in UTC.
+/// A time in UTC to the second.
 pub(super) fn time(at: Timestamp) -> Markup {
     let (day, clock) = (at.utc().format("%Y-%m-%d"), at.utc().format("%H:%M:%S"));
     html! {

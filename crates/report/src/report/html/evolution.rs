@@ -1,4 +1,4 @@
-//! What each agent proposed, and how its text changed from round to round.
+//! Each agent's proposals and their changes from round to round.
 
 use maud::{Markup, html};
 
@@ -12,7 +12,7 @@ use super::diff::{Difference, difference};
 use super::participants::{PanelMember, Participants};
 use super::text::{markdown_and_lines, noun, words};
 
-/// A text of an agent in its round.
+/// A version of an agent's text.
 struct Version<'v> {
     round: u32,
     contribution: &'v Contribution,
@@ -21,7 +21,6 @@ struct Version<'v> {
     lines: Vec<ProseLine>,
 }
 
-/// The section.
 pub(super) fn evolution(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let versions = participants.members().iter().map(|member| (member, versions(view, member)));
     let agents: Vec<_> = versions.filter(|(_, versions)| !versions.is_empty()).collect();
@@ -29,7 +28,7 @@ pub(super) fn evolution(view: &View<'_>, participants: &Participants<'_>) -> Mar
         @if !agents.is_empty() {
             p.lead {
                 "How each text changed from round to round. " ins { "New words" } " are underlined, "
-                del { "dropped ones" } " struck through. A text that was carried over unchanged is not repeated."
+                del { "dropped ones" } " struck through. Texts that were carried over unchanged are omitted."
             }
         }
         @for (member, versions) in agents {
@@ -43,7 +42,7 @@ pub(super) fn evolution(view: &View<'_>, participants: &Participants<'_>) -> Mar
     }
 }
 
-/// All that an agent wrote about its own position, but for what it carried over unchanged.
+/// All texts of an agent's position, except carried-over ones.
 fn versions<'v>(view: &'v View<'_>, member: &PanelMember<'_>) -> Vec<Version<'v>> {
     let mut versions = Vec::new();
     for round in &view.debate.rounds {
@@ -58,7 +57,7 @@ fn versions<'v>(view: &'v View<'_>, member: &PanelMember<'_>) -> Vec<Version<'v>
     versions
 }
 
-/// The first text in full, later ones as what they changed, with the full text folded below.
+/// The first text in full, later ones as changes with the collapsed full text.
 fn shown(view: &View<'_>, version: &Version<'_>, before: Option<&Version<'_>>) -> Markup {
     let contribution = version.contribution;
     let text = &contribution.content;

@@ -1,4 +1,4 @@
-//! What the user asked about the finished debate, and what the judge answered, or an agent.
+//! The follow-up questions and their answers.
 
 use maud::{Markup, html};
 
@@ -7,10 +7,9 @@ use crate::report::View;
 use super::participants::Participants;
 use super::text::{markdown, plain};
 
-/// Characters of a question.
+/// The maximum characters of a question.
 const QUESTION: usize = 2000;
 
-/// The section.
 pub(super) fn follow_ups(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let asked = &view.debate.follow_ups;
     if asked.is_empty() {

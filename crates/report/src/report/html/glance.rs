@@ -1,5 +1,5 @@
-//! What thirty seconds are enough for: how sure the answer is, the objections that weigh most with what each changed,
-//! and what is open.
+//! The summary of the answer for a quick reader: confidence, the weightiest objections with their effects, and open
+//! points.
 
 use maud::{Markup, html};
 
@@ -15,13 +15,13 @@ use super::participants::Participants;
 use super::story::{parties, point, quote};
 use super::text::{SHORT, plain};
 
-/// Objections that are shown.
+/// The number of objections.
 const WEIGHTIEST: usize = 3;
-/// Characters shown of the answer, and of the change by an objection.
+/// The characters of the answer, and of a change.
 const ANSWER: usize = 260;
 const CHANGE: usize = 140;
 
-/// What stands above the answer.
+/// The part above the answer.
 pub(super) fn glance(view: &View<'_>, participants: &Participants<'_>, shown: &Shown) -> Markup {
     let parts = [
         ("Answer", answer(view, participants)),
@@ -38,7 +38,7 @@ pub(super) fn glance(view: &View<'_>, participants: &Participants<'_>, shown: &S
     }
 }
 
-/// Who won, if it is a contest, and how the answer begins.
+/// The winner of a contest, and the beginning of the answer.
 fn answer(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let debate = view.debate;
     let said = debate.final_solution.as_ref().map(|solution| gist(&solution.description, ANSWER));
@@ -76,9 +76,9 @@ fn weightiest(participants: &Participants<'_>, shown: &Shown) -> Markup {
     }
 }
 
-/// A point, what became of it, and what it changed.
+/// A point, its outcome and its effect.
 fn objection(one: &Objection, group: &[&Objection], participants: &Participants<'_>) -> Markup {
-    // Where no author answers, as in a council, the judge says what the answer does about it.
+    // Without authors' answers, as in a council, the judge's ruling describes the effect.
     let ruling = one.ruling.as_ref().filter(|ruling| one.answer == Answered::Unanswered && !ruling.missing);
     let (reason, section) = match ruling {
         Some(ruling) => (Some(ruling.reason.as_str()), Some(ruling.place())),
@@ -111,7 +111,7 @@ fn open(view: &View<'_>, shown: &Shown) -> Markup {
     let counts = Counts::of(&shown.ledger.objections);
     let (all, to_decide) = (counts.all_open(), shown.ledger.to_decide());
     let grave = to_decide.len();
-    // What stands above already is not said twice.
+    // Omits points shown above.
     let weightiest = subject::weightiest(&shown.ledger);
     let is_above = |one: &Objection| weightiest.iter().take(WEIGHTIEST).flatten().any(|above| above.id == one.id);
     let below: Vec<&Objection> = to_decide.into_iter().filter(|one| !is_above(one)).collect();

@@ -1,4 +1,4 @@
-//! What comes first: what it is about, how it ended, and the figures of the whole debate.
+//! The header: title, outcome and main figures.
 
 use maud::{Markup, html};
 
@@ -12,7 +12,7 @@ use super::page::title;
 use super::spending::Amounts;
 use super::text::name;
 
-/// Reasons that are shown at once; more of them are folded into one line.
+/// The number of visible reasons; further ones are collapsed.
 const REASONS: usize = 2;
 
 /// The header of the page.
@@ -36,7 +36,7 @@ pub(super) fn header(view: &View<'_>, calls: &[CallEntry<'_>], glance: &Markup) 
     }
 }
 
-/// How it ended, in one word.
+/// The outcome in one word.
 fn status(view: &View<'_>) -> Markup {
     let class = match (view.debate.status, view.debate.outcome.as_ref().map(|outcome| outcome.kind)) {
         (Status::Failed, _) => "bad",
@@ -47,7 +47,7 @@ fn status(view: &View<'_>) -> Markup {
     html! { span.pill.(class) { (view.how_it_ended()) } }
 }
 
-/// That what stands here is no work of a model.
+/// The notice shown when the offline provider wrote the debate.
 fn offline(debate: &Debate) -> Markup {
     html! {
         @if debate.is_offline() {
@@ -56,11 +56,11 @@ fn offline(debate: &Debate) -> Markup {
     }
 }
 
-/// Why the answer is less than what was asked for, or why there is none.
+/// Why the answer is deficient or missing.
 fn notices(debate: &Debate) -> Markup {
     let meaning = |kind| match kind {
         OutcomeKind::Full => None,
-        OutcomeKind::Degraded => Some("There is an answer, but part of what it should rest on is missing."),
+        OutcomeKind::Degraded => Some("There is an answer, but part of its basis is missing."),
         OutcomeKind::Stopped => Some("The debate was closed early."),
     };
     let less = debate.outcome.as_ref().and_then(|outcome| Some((meaning(outcome.kind)?, &outcome.reasons)));
@@ -94,7 +94,7 @@ fn list(reasons: &[String]) -> Markup {
     }
 }
 
-/// How many take part; of a team that was chosen, out of how many.
+/// The number of agents; for a chosen team, also of candidates.
 fn agents(view: &View<'_>) -> Markup {
     let (team, all) = (view.debate.team().len(), view.agents.len());
     html! { (counted(team as u64, "agent")) @if team < all { " of " (all) } }

@@ -1,7 +1,7 @@
-//! The report as one self-contained page: no script, no asset from elsewhere, nothing that a model wrote can run.
+//! The report as one self-contained page without scripts and external assets; text of models cannot execute.
 //!
-//! Pages are written with `maud`, which escapes every value that is not markup already. Markup is made of a text in one
-//! place alone, where Markdown is rendered (`text.rs`). A section is empty where a debate has nothing to say of it.
+//! Pages are written with `maud`, which escapes every value that is not markup. Only `text.rs`, which renders Markdown,
+//! turns text into markup. A section without content is empty.
 
 mod blocks;
 mod calls;
@@ -81,6 +81,6 @@ pub fn html(view: &View<'_>) -> String {
     ];
     let glance = glance::glance(view, &participants, &shown);
     let page = page(view, &header::header(view, &calls, &glance), &sections);
-    // All of it at once, so that nothing is left out: escaping keeps texts from being markup, this from steering.
+    // The whole page at once, so that nothing is missed: escaping handles markup, this handles control characters.
     sanitize(&page).into_owned()
 }

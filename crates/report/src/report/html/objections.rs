@@ -1,5 +1,4 @@
-//! What became of every objection: a list to filter, in which each point unfolds into its story, and who moved because
-//! of whose points.
+//! The objections: a filterable list in which each point expands to its history, and the authors' changes.
 
 use maud::{Markup, html};
 
@@ -13,7 +12,6 @@ use super::critiques::{PointOutcome, beginning, numbers};
 use super::participants::Participants;
 use super::story::parties;
 
-/// The section.
 pub(super) fn objections(view: &View<'_>, participants: &Participants<'_>, shown: &Shown) -> Markup {
     let ledger = &shown.ledger;
     if ledger.is_empty() {
@@ -32,7 +30,7 @@ pub(super) fn objections(view: &View<'_>, participants: &Participants<'_>, shown
     }
 }
 
-/// What hides points of the list, by the stylesheet alone.
+/// The filters of the list, which work by stylesheet alone.
 fn filters(objections: &[Objection]) -> Markup {
     let counts = Counts::of(objections);
     let of = |severity: Severity| objections.iter().filter(|one| one.point.severity == severity).count();
@@ -59,7 +57,7 @@ fn filters(objections: &[Objection]) -> Markup {
     }
 }
 
-/// A point, against one text or several: in one line what became of it, and folded away all that was said of it.
+/// A point against one or several texts: its outcome on one line, and its collapsed history.
 fn point<'o>(
     group: &[&'o Objection],
     critique: impl Fn(&'o Objection) -> Option<usize>,
@@ -78,11 +76,11 @@ fn point<'o>(
                     " " (parties(group, participants)) ": "
                     span.edge.(PointOutcome::of([*one]).class()) { (subject::course(one)) }
                     @if one.open { " " strong { "open" } } @else { " settled" }
-                    // What is unfolded begins with the same words.
+                    // The expanded text begins with the same words.
                     " " span.beginning { bdi { (beginning(&one.point.in_words())) } }
                 }
                 @for one in group {
-                    // The anchor stands inside: browsers unfold what a link leads into.
+                    // The anchor is inside, since browsers expand the target of a link.
                     div.fate id=(anchor(&one.number())) tabindex="-1" {
                         @if group.len() > 1 { p { (one.number()) ", on " (participants.chip(&one.target_id)) } }
                         (blocks(&subject::point(one), participants, 3))
@@ -103,7 +101,7 @@ mod tests {
     use dialectic_record::debate::fixture::argued;
     use dialectic_record::debate::{Debate, Ledger};
 
-    /// The text of a section, and its tags as spaces.
+    /// The text of a section with tags replaced by spaces.
     fn section(debate: &Debate, id: &str) -> String {
         let page = page(&View::new(debate, &[], None));
         let (_, section) = page.split_once(&format!("<section id=\"{id}\"")).unwrap_or_else(|| panic!("no {id}"));
@@ -120,7 +118,7 @@ mod tests {
         let html = section(&argued(), "objections");
         let points: Vec<String> = html.split("<li class=\"").map(text_of).collect();
         insta::assert_snapshot!(points.join("\n"), @r"
-        Objections The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: nobody but the author says that the text was changed. 5 were never rechecked: no critic spoke of them again. Of those that the judge had to rule on, 1 was upheld and met by the solution, 2 were upheld and not met. Show all 8 open ones 5 Severity blocking 1 major 4 minor 3
+        Objections The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of those that the judge had to rule on, 1 was upheld and met by the solution, 2 were upheld and not met. Show all 8 open ones 5 Severity blocking 1 major 4 minor 3
         1.1 blocking 2 Simplicity Advocate on 1 System Architect : r1 rejected → r2 maintained → r2 rejected → ruled: upheld, not met open Failover: A write that is in flight while the leader changes is lost. About: Failover Objection ( blocking ) A write that is in flight while the leader changes is lost. Asks for Acknowledge it from the new leader. Round 1, 1 System Architect , rejected The client repeats it. Round 2, 2 Simplicity Advocate , maintained Not every client does. Round 2, 1 System Architect , rejected All of ours do. The judge, upheld, not met A client may be gone. The whole critique
         1.3 major 2 Simplicity Advocate on 1 System Architect : r1 partly → ruled: upheld, met open Nobody knows what a lease costs. Objection ( major ) Nobody knows what a lease costs. Round 1, 1 System Architect , accepted in part Measured for reads only. Never rechecked. The judge, upheld, met ( Cost ) Reads are most of it. The whole critique
         1.6 major 2 Simplicity Advocate on 1 System Architect : ruled: no ruling, so upheld and not met open Operation: Who is called at night? About: Operation Objection ( major ) Who is called at night? 1 System Architect did not answer it. The judge was asked and did not rule on it: no ruling, so upheld and not met. The whole critique

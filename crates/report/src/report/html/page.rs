@@ -7,7 +7,7 @@ use crate::report::View;
 
 use super::text::{SHORT, name, plain};
 
-/// Characters of the problem's first line that are shown as the page's title.
+/// The characters of the page's title.
 const TITLE_CHARS: usize = 140;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -19,14 +19,14 @@ pub(super) struct PageSection {
     body: Markup,
 }
 
-/// The parts that the sections are grouped into, in their order.
+/// The parts of the page in order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PagePart {
-    /// What came out.
+    /// The result.
     Answer,
-    /// How it came about.
+    /// The course.
     Debate,
-    /// What it took.
+    /// The usage.
     Run,
 }
 
@@ -34,26 +34,26 @@ impl PagePart {
     fn title(self) -> &'static str {
         match self {
             Self::Answer => "The answer",
-            Self::Debate => "How it came to be",
+            Self::Debate => "How it was made",
             Self::Run => "The run",
         }
     }
 }
 
 impl PageSection {
-    /// A section that is left out when its body is empty.
+    /// A section that is omitted if its body is empty.
     pub(super) fn new(id: &'static str, title: &str, part: PagePart, body: Markup) -> Self {
         Self { id, title: plain(title, SHORT), part, body }
     }
 }
 
-/// The title, in as many characters as there is room for.
+/// The title, cut to its maximum length.
 pub(super) fn title(view: &View<'_>) -> String {
     let title = view.debate.title();
     plain(if title.is_empty() { "A debate without a problem" } else { &title }, TITLE_CHARS)
 }
 
-/// Whether the title says all of the line that it is.
+/// Whether the title contains its whole line.
 pub(super) fn is_whole_title(view: &View<'_>) -> bool {
     let title = title(view);
     let bare = |text: &str| text.trim_end_matches(|c: char| ".?!:…".contains(c)).to_owned();
@@ -61,9 +61,8 @@ pub(super) fn is_whole_title(view: &View<'_>) -> bool {
         .is_some_and(|line| line.chars().count() <= TITLE_CHARS && bare(&title) == bare(&plain(line, TITLE_CHARS)))
 }
 
-/// The whole page.
 pub(super) fn page(view: &View<'_>, header: &Markup, sections: &[PageSection]) -> String {
-    // A checkout may have changed the line breaks; the hash is over what a browser makes of them.
+    // A checkout may change line breaks; the hash is of what a browser sees.
     let style = include_str!("page.css").replace("\r\n", "\n");
     let policy =
         format!("default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'", hash(&style));
@@ -100,7 +99,7 @@ pub(super) fn page(view: &View<'_>, header: &Markup, sections: &[PageSection]) -
     page.into_string()
 }
 
-/// The part of the navigation that leads to these sections, all of one part.
+/// The navigation links of one part.
 fn links(sections: &[&PageSection]) -> Markup {
     html! {
         @if let Some(first) = sections.first() { p { (first.part.title()) } }
@@ -128,17 +127,17 @@ fn footer(view: &View<'_>) -> Markup {
     html! {
         footer {
             p {
-                "Made by dialectic " (VERSION) " from the debate " (id) ". To make it again: "
+                "Made by dialectic " (VERSION) " from the debate " (id) ". Recreate it with: "
                 code { "dialectic report -d " (id) " -o report.html" }
             }
             p {
-                "Times are in UTC. The page holds everything that it shows: it loads nothing and runs nothing."
+                "Times are in UTC. The page is self-contained: it loads and executes nothing."
             }
         }
     }
 }
 
-/// SHA-256 as a Content-Security-Policy names it: in Base64.
+/// The SHA-256 in Base64, for a Content-Security-Policy.
 fn hash(text: &str) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digest = Sha256::digest(text.as_bytes());

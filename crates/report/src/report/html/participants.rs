@@ -1,4 +1,4 @@
-//! Who takes part, as the page shows it: each with a number and a colour that stay the same throughout.
+//! The participants on the page, each with a constant number and colour.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use dialectic_record::debate::AgentId;
 use super::blocks::blocks;
 use super::text::{SHORT, name, plain};
 
-/// The colours in the stylesheet, `a1` to this.
+/// The number of colours in the stylesheet, from `a1`.
 const COLOURS: usize = 8;
 
-/// Everybody who takes part.
+/// All participants.
 pub(super) struct Participants<'v> {
     members: Vec<PanelMember<'v>>,
     places: HashMap<&'v AgentId, usize>,
@@ -28,7 +28,7 @@ pub(super) struct PanelMember<'v> {
     pub(super) name: String,
     /// Its number from 1; `J` for the judge.
     pub(super) badge: String,
-    /// The class that gives its colour: `a1` to `a8`, `judge`.
+    /// The class of its colour: `a1` to `a8`, `judge`.
     pub(super) colour: String,
 }
 
@@ -73,7 +73,7 @@ impl<'v> Participants<'v> {
         &self.members
     }
 
-    /// The place of an agent or the judge among [`Self::members`].
+    /// The index of an agent or the judge in [`Self::members`].
     pub(super) fn place(&self, id: &AgentId) -> Option<usize> {
         self.places.get(id).copied()
     }
@@ -83,12 +83,12 @@ impl<'v> Participants<'v> {
         self.members.get(self.place(id)?)
     }
 
-    /// An agent or the judge with badge and name; a bare id where it is neither.
+    /// An agent or the judge with badge and name; otherwise the bare id.
     pub(super) fn chip(&self, id: &AgentId) -> Markup {
         self.find(id).map_or_else(|| name(id.as_str()), PanelMember::chip)
     }
 
-    /// What people call an agent or the judge.
+    /// The display name of an agent or the judge.
     pub(super) fn name_of<'p>(&'p self, id: &'p AgentId) -> &'p str {
         self.find(id).map_or(id.as_str(), |member| member.name.as_str())
     }

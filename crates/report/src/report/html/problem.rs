@@ -1,4 +1,4 @@
-//! What was asked: the problem, the files beside it, and what the agents asked about it.
+//! The problem, its attachments, and the agents' questions.
 
 use maud::{Markup, html};
 
@@ -10,10 +10,10 @@ use super::page::is_whole_title;
 use super::participants::Participants;
 use super::text::{markdown, name, typed, verbatim};
 
-/// What stands for an answer that the user did not give.
+/// The recorded answer if the user gave none.
 const NOT_ANSWERED: &str = "NA";
 
-/// What the user asked, without what the page is called by, and the files that everybody had beside it.
+/// The problem without its title, and its attachments.
 pub(super) fn problem(view: &View<'_>) -> Markup {
     let problem = if is_whole_title(view) { view.problem_below_title() } else { &view.debate.problem };
     html! {
@@ -35,7 +35,7 @@ pub(super) fn problem(view: &View<'_>) -> Markup {
     }
 }
 
-/// What the agents asked, and what the user answered.
+/// The agents' questions and the user's answers.
 pub(super) fn clarifications(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let groups = view.debate.clarifications.iter().flatten();
     html! {

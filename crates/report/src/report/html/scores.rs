@@ -1,4 +1,4 @@
-//! The judge's scores over the rounds.
+//! The judge's scores by round.
 
 use maud::{Markup, html};
 
@@ -10,7 +10,7 @@ use super::blocks::blocks;
 use super::elements::{as_f64, px, scrolling};
 use super::participants::Participants;
 
-/// The drawing, in its own units: the axes are at `LEFT` and `BOTTOM`, 100 is at `TOP`.
+/// The drawing's units: the axes are at `LEFT` and `BOTTOM`, 100 is at `TOP`.
 const WIDTH: f64 = 640.0;
 const LEFT: f64 = 40.0;
 const RIGHT: f64 = 550.0;
@@ -18,7 +18,6 @@ const TOP: f64 = 24.0;
 const BOTTOM: f64 = 204.0;
 const HEIGHT: f64 = 236.0;
 
-/// The section.
 pub(super) fn scores(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let rounds = view.debate.rounds.iter();
     let scored: Vec<(u32, &Evaluation)> =
@@ -82,7 +81,7 @@ fn chart(scored: &[(u32, &Evaluation)]) -> Markup {
     }
 }
 
-/// Scores are 0 to 100; what else a file holds must not fill the drawing with digits.
+/// Scores are 0 to 100; other numbers from a file must not fill the drawing with digits.
 fn shown(value: f64) -> String {
     if (-1e6..1e6).contains(&value) { score(value) } else { format!("{value:e}") }
 }

@@ -1,4 +1,4 @@
-//! The answer, and what its author says about it.
+//! The answer and its author's assessment.
 
 use maud::{Markup, html};
 
@@ -9,21 +9,20 @@ use dialectic_record::debate::{AgentId, Brief, Debate, Ledger, ResultKind, Solut
 use super::participants::Participants;
 use super::text::{markdown, name, noun};
 
-/// Where the judge's assessment, and the account of a vote, begin in a description. Both are shown from their own
-/// fields instead.
+/// The beginnings of the judge's assessment and the vote's result in a description. Both are shown from their own
+/// fields.
 const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment\n";
 const VOTE: &str = "\n\n---\n\n## Vote\n";
-/// Where, after the assessment, it says whose text was called what in the answer.
+/// The section after the assessment that names the labelled texts.
 const CANDIDATES: &str = "\n\n### Candidates\n\n";
 
-/// What the section is called. A debate that ends with a verdict has that for its answer.
+/// The section's title. In a debate that ends with a verdict, the verdict is the answer.
 pub(super) fn title(debate: &Debate) -> String {
     let verdict =
         stages::first(debate, ResultKind::Verdict).filter(|_| stages::first(debate, ResultKind::Solution).is_none());
     capitalized(verdict.map_or("solution", |stage| &stage.words.noun))
 }
 
-/// The section.
 pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let Some(solution) = &view.debate.final_solution else { return missing(view.debate) };
     let (candidates, partly) = (candidates(solution), subject::partly_fulfilled(solution));
@@ -47,11 +46,11 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
         }
         @if let Some(error) = &solution.parse_error {
             div.notice.warn {
-                p { "The judge did not answer in the form that was asked for, so its answer is shown as it came." }
+                p { "The judge did not answer in the requested form, so its answer is shown as received." }
                 p.error dir="auto" { (error) }
             }
         }
-        // What is missing is said before the text that does not say it.
+        // Missing parts are listed before the text.
         (card("Unfulfilled major requirements", "warn before", &solution.unfulfilled_major_requirements))
         (card("Major requirements fulfilled in part", "warn before", &partly))
         @if let Some(Brief { agree, differ, objection }) = &solution.brief {
@@ -74,13 +73,13 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
     }
 }
 
-/// The labels of the texts, if the answer amends one of several: the answer marks its sources by them.
+/// The labels of the texts that an amended answer refers to.
 fn candidates(solution: &Solution) -> Vec<String> {
     let listed = solution.description.rsplit_once(CANDIDATES).map_or("", |(_, listed)| listed);
     listed.lines().map_while(|line| line.strip_prefix("- ")).map(str::to_owned).collect()
 }
 
-/// The description without what the page shows elsewhere: its headings above it, the assessment and the vote below.
+/// The description without parts shown elsewhere: leading headings, the assessment and the vote.
 fn answer<'d>(view: &View<'_>, solution: &'d Solution) -> &'d str {
     let debate = view.debate;
     let lists = [
@@ -98,13 +97,13 @@ fn answer<'d>(view: &View<'_>, solution: &'d Solution) -> &'d str {
     below_headings(text, &[&title(debate), view.title().unwrap_or_default()])
 }
 
-/// A text without the headings that it begins with, as far as they only repeat what stands above it.
+/// A text without leading headings that repeat those above it.
 fn below_headings<'t>(text: &'t str, above: &[&str]) -> &'t str {
     let trimmed = text.trim_start();
     let (first, rest) = trimmed.split_once('\n').unwrap_or((trimmed, ""));
     let heading = first.trim_start_matches('#');
     let repeats = heading.len() < first.len() && above.iter().any(|one| heading.trim().eq_ignore_ascii_case(one));
-    // A text that is nothing else stays.
+    // A text of headings only is kept.
     if repeats && !rest.trim().is_empty() { below_headings(rest, above) } else { text }
 }
 
@@ -116,15 +115,15 @@ fn origin(debate: &Debate, solution: &Solution, participants: &Participants<'_>)
             html! { "The " (text) " won the vote." }
         }
         (Some(by), Some((base, text))) if by != base => {
-            html! { "Put together by " (chip(by)) ", built on the " (text) "." }
+            html! { "Written by " (chip(by)) ", built on the " (text) "." }
         }
         (Some(_) | None, Some((_, text))) => html! { "The " (text) "." },
         (Some(by), None) => html! { "By " (chip(by)) "." },
-        (None, None) => html! { "Who put it together is not on record." },
+        (None, None) => html! { "The author is not recorded." },
     }
 }
 
-/// What the last text of an agent is called that stands for its solution.
+/// The title of the agent's last text, which replaces a solution.
 fn last_text(debate: &Debate, author: &AgentId) -> String {
     let positions = debate.final_round().map(|round| debate.positions(round)).unwrap_or_default();
     let last = positions.into_iter().find(|one| one.agent_id == *author);
@@ -146,17 +145,17 @@ fn card(title: &'static str, class: &'static str, items: &[String]) -> Markup {
 
 fn missing(debate: &Debate) -> Markup {
     let why = match debate.status {
-        Status::Pending | Status::Running => "The debate has not come to an answer yet.",
-        Status::Paused => "The debate was interrupted before it came to an answer.",
-        Status::Completed => "The record holds no answer, although the debate is completed.",
-        Status::Failed => "The debate failed before it came to an answer.",
+        Status::Pending | Status::Running => "The debate has no answer yet.",
+        Status::Paused => "The debate was interrupted before it had an answer.",
+        Status::Completed => "The record contains no answer, although the debate is completed.",
+        Status::Failed => "The debate failed before it had an answer.",
     };
     html! {
         div.notice.warn {
             p {
                 (why)
                 @if debate.settings.is_some() && debate.status != Status::Completed {
-                    " " code { "dialectic resume " (name(debate.id.as_str())) } " goes on with it."
+                    " " code { "dialectic resume " (name(debate.id.as_str())) } " continues it."
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What was said for its own sake, round by round, in the order in which it was said.
+//! Independent texts by round in their order.
 
 use maud::{Markup, html};
 
@@ -14,8 +14,7 @@ pub(super) fn speeches(view: &View<'_>, participants: &Participants<'_>) -> Mark
     rounds(view, participants, |yields| yields == Some(ResultKind::Speech))
 }
 
-/// The section of the texts for which no other has a place: texts of unknown stages, and of stages that should bring no
-/// texts.
+/// The section of all other texts: those of unknown stages, and unexpected ones.
 pub(super) fn others(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     rounds(view, participants, |yields| {
         let has_a_place = [ResultKind::Proposal, ResultKind::Critique, ResultKind::Speech, ResultKind::Ballot];

@@ -1,4 +1,4 @@
-//! Calls, tokens and cost, added up by who and when.
+//! Calls, tokens and cost by participant and period.
 
 use std::collections::BTreeMap;
 
@@ -12,42 +12,42 @@ use dialectic_record::debate::AgentId;
 use super::calls::CallEntry;
 use super::participants::Participants;
 
-/// What some calls took.
+/// The usage of some calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Amounts {
-    /// How many calls; absent when that is not on record.
+    /// The number of calls; `None` if not recorded.
     pub(super) calls: Option<u64>,
-    /// Tokens of the calls that are known to have taken some.
+    /// The known tokens.
     pub(super) known_tokens: u64,
-    /// Whether calls without a token count are left out.
+    /// Whether calls with unknown tokens are missing.
     pub(super) is_more: bool,
-    /// What they cost; absent as soon as that of one call is unknown.
+    /// The cost; `None` if any is unknown.
     pub(super) cost: Option<Usd>,
 }
 
-/// What each agent and the judge took in each period.
+/// The usage of each agent and the judge by period.
 pub(super) struct Spending {
     entries: Vec<(usize, Period, Amounts)>,
 }
 
 impl Amounts {
-    /// Of no call at all.
+    /// The usage without a call.
     pub(super) const NOTHING: Self = Self { calls: Some(0), known_tokens: 0, is_more: false, cost: Some(Usd::ZERO) };
 
     fn of_call(record: Option<&CallRecord>) -> Self {
-        // A call that failed without a record was not billed.
+        // A failed call without a record was not billed.
         let Some(record) = record else { return Self { calls: Some(1), ..Self::NOTHING } };
         let tokens = record.tokens.map(|tokens| tokens.input_tokens.saturating_add(tokens.output_tokens));
         Self { calls: Some(1), known_tokens: tokens.unwrap_or(0), is_more: tokens.is_none(), cost: record.cost_usd }
     }
 
-    /// For a result known only from the state, which holds no cost; without a call, the cost is zero.
+    /// The usage of a result known only from the state, which contains no cost; without a call it is zero.
     fn of_result(tokens: Option<u64>) -> Self {
         let cost = (tokens == Some(0)).then_some(Usd::ZERO);
         Self { calls: None, known_tokens: tokens.unwrap_or(0), is_more: tokens.is_none(), cost }
     }
 
-    /// Of the whole debate: what the state's usage says, else what the calls or the results add up to.
+    /// The usage of the whole debate: the state's usage, or else the sum of calls or results.
     pub(super) fn of_debate(view: &View<'_>, calls: &[CallEntry<'_>]) -> Self {
         let usage = view.debate.usage.values().map(|usage| Self {
             calls: Some(usage.requests),
@@ -55,7 +55,7 @@ impl Amounts {
             is_more: usage.silent_calls > 0,
             cost: usage.cost_usd,
         });
-        // The usage counts such calls as if they had taken none.
+        // The usage counts such calls as zero.
         let is_more = calls.iter().any(|call| call.record.is_some_and(|record| record.tokens.is_none()));
         if view.debate.usage.is_empty() {
             Spending::of(view, &Participants::of(view), calls).sum(|_, _| true)
@@ -64,7 +64,7 @@ impl Amounts {
         }
     }
 
-    /// Both together.
+    /// The sum.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
             calls: self.calls.zip(other.calls).map(|(one, other)| one.saturating_add(other)),
@@ -85,7 +85,7 @@ impl Amounts {
 }
 
 impl Spending {
-    /// From the calls of the journal, or without a journal from the figures of the results.
+    /// The usage from the journal's calls, or else from the results' figures.
     pub(super) fn of(view: &View<'_>, participants: &Participants<'_>, calls: &[CallEntry<'_>]) -> Self {
         let debate = view.debate;
         let mut spending = Self { entries: Vec::new() };
@@ -127,13 +127,13 @@ impl Spending {
         fitting.fold(Amounts::NOTHING, |sum, (_, _, amounts)| sum.and(*amounts))
     }
 
-    /// What one of them spent in one period; absent when it did nothing then.
+    /// The usage of a participant in a period; `None` if there was none.
     pub(super) fn at(&self, place: usize, period: Period) -> Option<Amounts> {
         let found = self.entries.iter().find(|(have, at, _)| (*have, *at) == (place, period));
         found.map(|(_, _, amounts)| *amounts)
     }
 
-    /// The periods in their order.
+    /// The periods in order.
     pub(super) fn periods(&self) -> Vec<Period> {
         let mut periods: Vec<Period> = self.entries.iter().map(|(_, period, _)| *period).collect();
         periods.sort_unstable();

@@ -1,5 +1,5 @@
-//! The debate in short: what was proposed, what was fought over, what changed, what stayed open. All of it is counted
-//! or quoted from the record and its ledger; where the record says nothing, nothing is said.
+//! A summary of the debate: proposals, disputes, changes and open points, all counted or quoted from the record and its
+//! ledger. Parts without a record are omitted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,16 +19,15 @@ use super::participants::Participants;
 use super::solution::title;
 use super::text::{SHORT, name, noun, plain, words};
 
-/// Characters that are quoted of a text, and of a point.
+/// The quoted characters of a text, and of a point.
 const GIST: usize = 260;
 const POINT: usize = 160;
 const REASON: usize = 120;
-/// Points that are named one by one.
+/// The number of points named individually.
 const NAMED: usize = 3;
-/// Leading words of a design that are listed.
+/// The number of listed lead phrases.
 const LEADS: usize = 4;
 
-/// The section.
 pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, shown: &Shown) -> Markup {
     let Fought { said: fought, named } = fought_over(view, participants, shown);
     let parts = [
@@ -53,17 +52,17 @@ pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, shown: &Sh
     }
 }
 
-/// All texts of the debate in their order, those that were carried over left out.
+/// All texts of the debate in order, without carried-over ones.
 fn texts(debate: &Debate, yields: ResultKind) -> impl Iterator<Item = &Contribution> {
     let all = debate.rounds.iter().flat_map(|round| round.contributions.iter().map(AsRef::as_ref));
     all.filter(move |one: &&Contribution| debate.yield_of(one) == Some(yields) && !one.metadata.carried_over)
 }
 
-/// The first text of each author, in the order of the participants.
+/// The first text of each author in the order of the participants.
 fn first_texts<'v>(view: &'v View<'_>, participants: &Participants<'_>, yields: ResultKind) -> Vec<&'v Contribution> {
     let mut first: Vec<&Contribution> = Vec::new();
     for one in texts(view.debate, yields) {
-        // A speech that is addressed to somebody asks or answers, and is not the speaker's own case.
+        // A speech addressed to someone is a question or answer, not the speaker's case.
         let is_own = yields != ResultKind::Speech || one.target_agent_id.is_none();
         if is_own && first.iter().all(|known| known.agent_id != one.agent_id) {
             first.push(one);
@@ -93,7 +92,7 @@ fn proposed(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// What a text says in brief, in its author's words.
+/// The gist of a text in its author's words.
 fn quoted(text: &str) -> Markup {
     let leads = prose::leads(text, LEADS);
     let leads: Vec<String> = leads.iter().map(|lead| plain(lead, SHORT)).collect();
@@ -108,11 +107,11 @@ fn quoted(text: &str) -> Markup {
 }
 
 pub(super) fn quote(text: &str, chars: usize) -> Markup {
-    // Within quotation marks there are single ones.
+    // Single quotation marks inside double ones.
     html! { q { bdi { (plain(text, chars).replace('“', "‘").replace('”', "’")) } } }
 }
 
-/// Debates of speeches: how many of which kind, and what each began with.
+/// For debates of speeches: the number of each kind, and their beginnings.
 fn argued(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let debate = view.debate;
     let mut kinds: Vec<(StageId, usize)> = Vec::new();
@@ -145,7 +144,7 @@ fn argued(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// The text about the points, and the points that it names.
+/// The sentences about the points, and the points named.
 struct Fought<'l> {
     said: Markup,
     named: Vec<&'l Objection>,
@@ -171,7 +170,7 @@ fn fought_over<'l>(view: &View<'_>, participants: &Participants<'_>, shown: &'l 
             @if blocking == counts.all { @if blocking == 1 { ", a blocking one" } @else { ", all of them blocking" } }
             ": " (counts.answers()) "."
             @if is_calm && counts.unanswered == 0 { " The authors gave way on each." }
-            @if shown.is_derived { " The points were read out of the texts of an older debate." }
+            @if shown.is_derived { " The points were derived from the texts of an older debate." }
         }
         @if !groups.is_empty() {
             ul { @for group in &groups { li { (contested(group, participants)) } } }
@@ -181,7 +180,7 @@ fn fought_over<'l>(view: &View<'_>, participants: &Participants<'_>, shown: &'l 
     Fought { said, named: groups.concat() }
 }
 
-/// The text about critiques without points.
+/// The sentence about critiques without points.
 fn without_points(debate: &Debate) -> Markup {
     let critiques: Vec<&Contribution> = texts(debate, ResultKind::Critique).collect();
     if critiques.is_empty() {
@@ -198,12 +197,12 @@ fn without_points(debate: &Debate) -> Markup {
         p {
             (capitalized(&number(critiques.len()))) " " (plain(&noun, SHORT))
             @if critiques.len() == 1 { " was" } @else { " were" } " written"
-            @if all_none { ", and none raised an objection." } @else { ". They do not list points one by one." }
+            @if all_none { ", and none raised an objection." } @else { ". They do not list individual points." }
         }
     }
 }
 
-/// A point, raised against one text or several, and what each made of it.
+/// A point against one or several texts, and its outcomes.
 fn contested(group: &[&Objection], participants: &Participants<'_>) -> Markup {
     let Some(first) = group.first() else { return Markup::default() };
     let rejected = first.reason.as_deref().filter(|_| first.answer == Answered::Rejected);
@@ -216,7 +215,7 @@ fn contested(group: &[&Objection], participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// Who raised the points of a group against whom.
+/// The critics and targets of a group of points.
 pub(super) fn parties(group: &[&Objection], participants: &Participants<'_>) -> Markup {
     html! {
         @for (place, one) in group.iter().enumerate() {
@@ -226,12 +225,12 @@ pub(super) fn parties(group: &[&Objection], participants: &Participants<'_>) -> 
     }
 }
 
-/// Its words, as a link to its row.
+/// Its words as a link to its row.
 pub(super) fn point(one: &Objection) -> Markup {
     html! { a href={ "#" (anchor(&one.number())) } { (quote(&gist(&one.point.in_words(), POINT), POINT)) } }
 }
 
-/// What came of it in the texts, and in the minds of those who listened.
+/// The effects on the texts and on the audience.
 fn changed(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
     let members = participants.members().iter();
     let agents: Vec<_> = members.filter_map(|one| Some((one.chip(), revised(view, one.id, ledger)?))).collect();
@@ -244,7 +243,7 @@ fn changed(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) ->
     }
 }
 
-/// How often an agent rewrote its text, and how many of its critics' points it took up.
+/// How often an agent revised its text, and how many points it accepted.
 fn revised(view: &View<'_>, agent: &AgentId, ledger: &Ledger) -> Option<Markup> {
     let own: Vec<&Contribution> =
         texts(view.debate, ResultKind::Proposal).filter(|one| one.agent_id == *agent).collect();
@@ -275,7 +274,7 @@ fn revised(view: &View<'_>, agent: &AgentId, ledger: &Ledger) -> Option<Markup> 
     })
 }
 
-/// Who of an audience thinks otherwise than before.
+/// The audience members who changed their minds.
 fn moved(polls: &Polls<'_>, participants: &Participants<'_>) -> Markup {
     let (Some(before), Some(after)) = (polls.held.first(), polls.held.last()) else { return Markup::default() };
     let moves: Vec<(&AgentId, &String, &String)> = before
@@ -284,14 +283,14 @@ fn moved(polls: &Polls<'_>, participants: &Participants<'_>) -> Markup {
         .filter_map(|(voter, vote)| Some((voter, vote, after.votes.get(voter).filter(|now| *now != vote)?)))
         .collect();
     html! {
-        @if moves.is_empty() { "Nobody in the audience changed sides." }
+        @if moves.is_empty() { "No one in the audience changed sides." }
         @for (voter, from, to) in moves {
             (participants.chip(voter)) " went from " (name(from)) " to " (name(to)) ". "
         }
     }
 }
 
-/// Who won, where somebody could.
+/// The winner, if there can be one.
 fn decided(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let debate = view.debate;
     html! {
@@ -301,13 +300,13 @@ fn decided(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// Whether the answer was checked before it was delivered.
+/// Whether the answer was checked.
 fn checked(debate: &Debate) -> Markup {
     let status = subject::status(debate).filter(|_| !debate.checks.is_empty());
     html! { @if let Some(status) = status { p { "The answer was " a href="#answer-check" { (status) } "." } } }
 }
 
-/// Where it ended, if there is no answer.
+/// Where the debate ended without an answer.
 fn ended(debate: &Debate) -> Markup {
     let how = match debate.status {
         Status::Completed => None,
@@ -326,7 +325,7 @@ fn ended(debate: &Debate) -> Markup {
     }
 }
 
-/// The last choices of those who choose among words, such as reviewers.
+/// The last choices among words, such as reviewers' decisions.
 fn last_words(debate: &Debate) -> Markup {
     let in_words = |one: &&Contribution| is_ballot(debate, one) && one.metadata.choice.is_some();
     let rounds = debate.rounds.iter().rev();
@@ -351,7 +350,7 @@ fn still_open(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger,
         open.iter().copied().filter(|one| named.iter().all(|named| named.id != one.id)).collect();
     let others = subject::alike(&others);
     let counts = Counts::of(&ledger.objections);
-    // A point without a ruling counts as upheld, but nobody upheld it.
+    // A missing ruling counts as upheld, but is not one.
     let is_upheld = |one: &&&Objection| one.ruling.as_ref().is_some_and(|ruling| ruling.is_unmet() && !ruling.missing);
     let upheld = open.iter().filter(is_upheld).count();
     let solution = view.debate.final_solution.as_ref();
@@ -403,7 +402,7 @@ fn often(times: usize) -> String {
     }
 }
 
-/// Small numbers in words.
+/// Small numbers as words.
 fn number(count: usize) -> String {
     const WORDS: [&str; 13] =
         ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
@@ -419,7 +418,7 @@ mod tests {
     use dialectic_record::debate::fixture::argued;
     use dialectic_record::debate::{Poll, StageId, Verdict};
 
-    /// The story that a page tells, a line for each of its parts.
+    /// The summary of a page, a line per part.
     fn story_of(debate: &Debate) -> String {
         let page = page(&View::new(debate, &[], None));
         let Some((_, story)) = page.split_once("<dl class=\"story\">") else { return String::new() };

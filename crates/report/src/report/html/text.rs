@@ -1,4 +1,4 @@
-//! Text of models and users: Markdown as HTML that runs nothing, loads nothing and stays in its place.
+//! Text of models and users: Markdown as HTML that executes nothing, loads nothing and stays in its place.
 
 use std::fmt::{self, Write as _};
 
@@ -11,59 +11,59 @@ use maud::{Markup, PreEscaped, html};
 use crate::report::prose::{self, ProseLine, RENDERED_BYTES};
 use dialectic_record::debate::{Debate, StageId};
 
-/// The most characters of a name or another short text.
+/// The maximum characters of a name or another short text.
 pub(super) const SHORT: usize = 60;
-/// Nested quotes and lists can make much of little.
+/// The maximum growth by nested quotes and lists.
 const GROWTH: usize = 12;
 
-/// How line breaks inside a paragraph are read.
+/// The treatment of line breaks in a paragraph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Breaks {
-    /// As spaces, like Markdown has it.
+    /// As spaces, as in Markdown.
     Soft,
-    /// As line breaks, like people who type plain text mean them.
+    /// As line breaks, as in plain text.
     Hard,
 }
 
-/// What rendering needs to know at each node.
+/// The rendering context of a node.
 #[derive(Default)]
 struct Place {
-    /// The level of the page that the text's highest headings get.
+    /// The page's level for the text's highest headings.
     top: u8,
     /// The level of the text's highest headings.
     highest: u8,
 }
 
-/// Markdown of a model. Its highest headings become `<h{top}>`.
+/// A model's Markdown. Its highest headings become `<h{top}>`.
 pub(super) fn markdown(text: &str, top: u8) -> Markup {
     rendered(text, top, Breaks::Soft)
 }
 
-/// Text of the user, who may not have thought of Markdown: its line breaks are kept.
+/// The user's text, possibly plain: keeps its line breaks.
 pub(super) fn typed(text: &str, top: u8) -> Markup {
     rendered(text, top, Breaks::Hard)
 }
 
-/// Text as it was written, in a box of its own: code, JSON, or prose that is too long to render.
+/// Literal text in a box: code, JSON, or prose too long to render.
 pub(super) fn verbatim(text: &str) -> Markup {
-    // A browser drops a line break at the beginning, so that one of the text's own would be lost.
+    // Browsers drop a line break at the beginning.
     html! { pre.verbatim dir="auto" tabindex="0" { "\n" (text) } }
 }
 
-/// A name, an id or another short text of unknown origin, which cannot change the direction of what is around it.
+/// A name, an id or another short foreign text, isolated from the direction of its surroundings.
 pub(super) fn name(text: &str) -> Markup {
     html! { bdi { (text) } }
 }
 
-/// What one result of a stage is called.
+/// The noun for a stage's result.
 pub(super) fn noun(debate: &Debate, stage: StageId) -> String {
     plain(&debate.words(stage).noun, SHORT)
 }
 
-/// `text` for a title or an attribute, which know no `<bdi>`: on one line, without characters that steer, at most
-/// `chars` characters long.
+/// `text` for a title or an attribute, where `<bdi>` is not possible: one line without control characters, at most
+/// `chars` characters.
 pub(super) fn plain(text: &str, chars: usize) -> String {
-    // More than enough to fill the line, so that a huge text costs no more than a long one.
+    // More than enough for the line, so that huge texts cost no more.
     let beginning = dialectic_base::markdown::truncate(text.trim_start(), chars.saturating_mul(4));
     let line = dialectic_base::sanitize::one_line(beginning);
     let cut = dialectic_base::markdown::truncate(&line, chars);
@@ -74,9 +74,9 @@ pub(super) fn plain(text: &str, chars: usize) -> String {
     }
 }
 
-/// The beginning `cut` of a line without the part of a word that it ends with, unless that is long.
+/// `cut`, the beginning of a line, without a partial last word, unless that is long.
 fn whole_words<'t>(cut: &'t str, line: &str) -> &'t str {
-    /// The longest part of a word that is given up.
+    /// The longest partial word that is dropped.
     const LONGEST: usize = 20;
 
     let ends_whole = line[cut.len()..].chars().next().is_none_or(char::is_whitespace);
@@ -86,12 +86,12 @@ fn whole_words<'t>(cut: &'t str, line: &str) -> &'t str {
     }
 }
 
-/// How many words a text has; marks that stand by themselves are none.
+/// The number of words in a text, without isolated punctuation.
 pub(super) fn words(text: &str) -> u64 {
     text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count() as u64
 }
 
-/// Markdown of a model, and its lines as a reader sees them.
+/// A model's Markdown, and its rendered lines.
 pub(super) fn markdown_and_lines(text: &str, top: u8) -> (Markup, Vec<ProseLine>) {
     let mut lines = None;
     let shown = shown(text, top, Breaks::Soft, &mut |document| lines = Some(prose::lines_of(document)));
@@ -102,13 +102,12 @@ fn rendered(text: &str, top: u8, breaks: Breaks) -> Markup {
     shown(text, top, breaks, &mut |_| {})
 }
 
-/// A text as HTML. `read` gets the parsed document, if the text is short enough to parse.
+/// A text as HTML. `read` receives the parsed document if the text is short enough.
 fn shown(text: &str, top: u8, breaks: Breaks, read: &mut dyn FnMut(Node<'_>)) -> Markup {
     if text.trim().is_empty() {
         return html! { p.none { "There is no text." } };
     }
-    // Nobody reads longer ones as prose, and Markdown of that size can nest deep enough to bring a browser to its
-    // knees.
+    // Very long Markdown can nest deeply enough to stall a browser.
     let rendered = (text.len() <= RENDERED_BYTES).then(|| render(text, top, breaks, read)).flatten();
     match rendered.filter(|html| html.len() <= text.len().saturating_mul(GROWTH).saturating_add(4096)) {
         Some(rendered) => html! { div.text dir="auto" { (PreEscaped(rendered)) } },
@@ -133,7 +132,7 @@ fn render(text: &str, top: u8, breaks: Breaks, read: &mut dyn FnMut(Node<'_>)) -
     Some(html)
 }
 
-/// The nodes that this page shows in a way of its own; all others as comrak does.
+/// Renders nodes that need special handling; comrak renders the others.
 fn write_node(
     context: &mut Context<'_, '_, Place>,
     node: Node<'_>,
@@ -149,9 +148,9 @@ fn write_node(
             }
             Ok(ChildRendering::HTML)
         }
-        // What such a link would do is not asked for; its text stays.
+        // Drops other links, but keeps their text.
         NodeValue::Link(link) if !leads_to_a_page(&link.url) => Ok(ChildRendering::HTML),
-        // Nothing is loaded: an image is a link to it.
+        // Images become links, so that nothing is loaded.
         NodeValue::Image(image) => {
             let shown = leads_to_a_page(&image.url) && !is_inside_link(node);
             match (entering, shown) {
@@ -198,8 +197,8 @@ fn write_pre(context: &mut Context<'_, '_, Place>, literal: &str) -> fmt::Result
     context.write_str("</code></pre>\n")
 }
 
-/// Whether following a link does no more than open a page or write a mail. All else is dropped, `javascript:` and
-/// `data:` as well as paths and anchors, which mean nothing here.
+/// Whether a link only opens a page or a mail. All others are dropped: `javascript:` and `data:`, but also paths and
+/// anchors, which mean nothing here.
 fn leads_to_a_page(url: &str) -> bool {
     let scheme = url.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
     scheme.is_some_and(|scheme| ["http", "https", "mailto"].contains(&scheme.as_str()))
@@ -219,12 +218,12 @@ mod tests {
         markdown(text, 3).into_string()
     }
 
-    /// The tags of a page with all their attributes, as a browser sees them.
+    /// The tags of a page with all attributes, as a browser sees them.
     fn tags(html: &str) -> Vec<&str> {
         html.split('<').skip(1).filter_map(|piece| piece.split('>').next()).collect()
     }
 
-    /// Panics unless every tag is one that this module means to write.
+    /// Panics unless this module intends to write every tag.
     fn assert_harmless(text: &str, html: &str) {
         const PLAIN: [&str; 25] = [
             "p",
@@ -272,7 +271,7 @@ mod tests {
                 "div class=\"scroll\" role=\"group\" aria-label=\"Table\" tabindex=\"0\"",
             ];
             let known = PLAIN.contains(&name) || attributes.iter().any(|known| tag.starts_with(known));
-            // Nothing but what is listed, no further attribute after a quote.
+            // Only listed tags, without further attributes.
             let handler = tag.to_ascii_lowercase().contains(" on") && !tag.starts_with("a href");
             assert!(known && !handler, "<{tag}> came of {text:?}: {html}");
         }
@@ -403,13 +402,13 @@ mod tests {
         assert_eq!(making, sources);
     }
 
-    /// The text that a browser makes of escaped text.
+    /// A browser's text of escaped text.
     fn read(html: &str) -> String {
         let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
         entities.iter().fold(html.to_owned(), |html, (entity, c)| html.replace(entity, c))
     }
 
-    /// Pieces of Markdown and HTML, and what attacks are made of.
+    /// Pieces of Markdown, HTML and attacks.
     const PIECES: &str =
         "[<>&\"'`|\\[\\]()!#*_~:;=/\\\\ \\n-]|javascript:|on[a-z]{1,5}=|https?://|script|<a |<img |</|[a-z]";
 

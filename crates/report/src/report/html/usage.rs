@@ -1,4 +1,4 @@
-//! What the debate took: tokens and cost by agent and round, and by model.
+//! The usage of the debate: tokens and cost by agent and round, and by model.
 
 use maud::{Markup, html};
 
@@ -12,7 +12,6 @@ use super::elements::{ColumnHeading, bar, table};
 use super::participants::{PanelMember, Participants};
 use super::spending::{Amounts, Spending};
 
-/// The section.
 pub(super) fn usage(view: &View<'_>, participants: &Participants<'_>, calls: &[CallEntry<'_>]) -> Markup {
     let spending = Spending::of(view, participants, calls);
     html! {

@@ -1,4 +1,4 @@
-//! How the agents voted, where they did.
+//! The agents' votes.
 
 use maud::{Markup, html};
 
@@ -12,7 +12,7 @@ use super::blocks::blocks;
 use super::participants::Participants;
 use super::text::{SHORT, markdown, name, plain};
 
-/// What the section is called: by the stage of the ballots.
+/// The section's title, after the stage of the ballots.
 pub(super) fn title(debate: &Debate) -> String {
     let counted = stages::voting(debate).filter(|_| debate.voting.is_some());
     let name = match (counted, stages_of_ballots(debate).as_slice()) {
@@ -23,7 +23,7 @@ pub(super) fn title(debate: &Debate) -> String {
     capitalized(&name)
 }
 
-/// The stages of which there are ballots, in their order.
+/// The stages with ballots in order.
 fn stages_of_ballots(debate: &Debate) -> Vec<StageId> {
     let contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
     let mut stages: Vec<StageId> = contributions.filter(|one| is_ballot(debate, one)).map(|one| one.stage).collect();
@@ -32,7 +32,6 @@ fn stages_of_ballots(debate: &Debate) -> Vec<StageId> {
     stages
 }
 
-/// The section.
 pub(super) fn vote(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     html! {
         @if let Some(voting) = &view.debate.voting { (blocks(&subject::vote(voting), participants, 3)) }

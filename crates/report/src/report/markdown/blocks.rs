@@ -10,7 +10,7 @@ use crate::report::compare::{Line, changed, excerpt};
 
 use super::{Document, id};
 
-/// The context of a line, which decides how it is escaped.
+/// The context of a line, which determines its escaping.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Prose,
@@ -23,7 +23,7 @@ pub(super) fn write(out: &mut Document<'_>, blocks: &[Block<'_>]) {
         match block {
             Block::Heading(line) => {
                 let line = out.prose(line);
-                // A last `#` would be no part of a heading.
+                // A trailing `#` would not be part of the heading.
                 let line = line.strip_suffix('#').map_or(Cow::Borrowed(&*line), |before| format!("{before}\\#").into());
                 out.line(format_args!("### {line}\n"));
             }
@@ -54,7 +54,7 @@ pub(super) fn write(out: &mut Document<'_>, blocks: &[Block<'_>]) {
     }
 }
 
-/// Lines that changed, with one around them.
+/// Changed lines with one line of context.
 fn changes(out: &mut Document<'_>, old: &str, new: &str) {
     let Some(lines) = changed(old, new) else { return out.line("The texts are too long to be compared.\n") };
     let written = |line: Option<&Line>| match line {
@@ -76,7 +76,7 @@ fn list(out: &mut Document<'_>, items: &[ListItem<'_>], depth: usize) {
     let for_readers = out.reader.is_some();
     for ListItem { line, more, .. } in items.iter().filter(|item| !item.is_aside || for_readers) {
         let said = match line.as_slice() {
-            // Nothing of another's may begin a block.
+            // Foreign text must not begin a block.
             [Piece::Foreign(text), rest @ ..] => first_of_line(text).into_owned() + &out.prose(rest),
             line => out.prose(line),
         };
@@ -94,7 +94,7 @@ fn list(out: &mut Document<'_>, items: &[ListItem<'_>], depth: usize) {
     }
 }
 
-/// Writes a table, with the line below its titles that it has of old, if any.
+/// Writes a table with its traditional separator line, if any.
 pub(super) fn write_table(out: &mut Document<'_>, table: &TableBlock<'_>, rule: Option<&str>) {
     let kept: Vec<usize> = (0..table.columns.len()).filter(|place| out.has(&table.columns[*place])).collect();
     let titles: Vec<String> = kept.iter().map(|place| out.cell(&table.columns[*place].title)).collect();
@@ -110,7 +110,7 @@ pub(super) fn write_table(out: &mut Document<'_>, table: &TableBlock<'_>, rule: 
     out.line("");
 }
 
-/// Blocks for people who read them apart from a report: with names, and with what the report has no place for.
+/// Blocks for readers outside a report: with names, and with parts that the report omits.
 pub(crate) fn for_readers(blocks: &[Block<'_>], view: &View<'_>) -> String {
     let mut written = Vec::new();
     write(&mut Document { out: &mut written, written: Ok(()), reader: Some(view) }, blocks);

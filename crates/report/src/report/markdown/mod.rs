@@ -1,7 +1,7 @@
-//! The report as Markdown, in the form that older files have always had: programs that read those still can.
+//! The report as Markdown, in the form of older files, which programs parse.
 //!
-//! What a model or a user wrote stands in fences that are longer than any inside, or is escaped where it is part of a
-//! line: whatever it says, the headings, tables and blocks of a report are its own.
+//! Text of models and users is in fences longer than any inside, or escaped within a line, so that it cannot alter the
+//! report's headings, tables and blocks.
 
 pub(super) mod blocks;
 mod objections;
@@ -20,20 +20,19 @@ use super::block::TableBlock;
 use super::stages::{self, capitalized};
 use super::{View, subject};
 
-/// How much a report says of each contribution.
+/// The shown facts about each contribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportDetail {
-    /// Who said what.
+    /// The author.
     Plain,
-    /// What it took, too: latency and tokens.
+    /// Also its latency and tokens.
     Verbose,
 }
 
-/// Writes the report of a debate as Markdown to `out`, in many pieces: the texts of a debate may be large, and are not
-/// gathered. Its time is local.
+/// Writes the report of a debate as Markdown to `out`, in many pieces because texts may be large. Times are local.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// `out` cannot be written.
 pub fn markdown(view: &View<'_>, detail: ReportDetail, out: &mut dyn io::Write) -> io::Result<()> {
     let mut out = Document { out, written: Ok(()), reader: None };
     head(&mut out, view);
@@ -43,7 +42,7 @@ pub fn markdown(view: &View<'_>, detail: ReportDetail, out: &mut dyn io::Write) 
     run::write(&mut out, view);
     rounds::write(&mut out, view, detail);
     solution(&mut out, view);
-    // The final solution is a part of the rounds by its heading, so this is after both.
+    // By its heading the final solution belongs to the rounds, so this follows both.
     objections::write(&mut out, view);
     follow_ups(&mut out, view);
     out.written
@@ -62,12 +61,12 @@ fn head(out: &mut Document<'_>, view: &View<'_>) {
     attachments(out, view);
 }
 
-/// Dashes as wide as each column's name, but for one that older reports have a dash shorter.
+/// Dashes as wide as each column's name, except one that older reports have a dash shorter.
 const RULE: &str = "|----|------|------|-------|----------|-------------|----------|------------------|-------------------|---------------|";
 
 const COLUMNS: usize = 10;
 
-/// The table of those who take part, in the form that it has always had.
+/// The table of participants in its traditional form.
 fn participants(out: &mut Document<'_>, title: &str, table: &TableBlock<'_>) {
     out.line(format_args!("{title}\n"));
     let more = "------|".repeat(table.columns.iter().filter(|column| out.has(column)).count().saturating_sub(COLUMNS));
@@ -75,7 +74,7 @@ fn participants(out: &mut Document<'_>, title: &str, table: &TableBlock<'_>) {
     out.line("");
 }
 
-/// Which files everybody had beside the problem; their texts are in the record.
+/// The names of the attachments; the record contains their texts.
 fn attachments(out: &mut Document<'_>, view: &View<'_>) {
     if view.debate.attachments.is_empty() {
         return;
@@ -88,7 +87,7 @@ fn attachments(out: &mut Document<'_>, view: &View<'_>) {
     out.line("");
 }
 
-/// What the agents asked, and what the user answered.
+/// The agents' questions and the user's answers.
 fn clarifications(out: &mut Document<'_>, view: &View<'_>) {
     let groups = view.debate.clarifications.as_deref().unwrap_or_default();
     if groups.iter().all(|group| group.items.is_empty()) {
@@ -121,7 +120,7 @@ fn solution(out: &mut Document<'_>, view: &View<'_>) {
     out.fenced(solution.map_or("No final solution available.", |solution| &solution.description));
 }
 
-/// What the user asked afterwards, and what the judge answered, or an agent.
+/// The follow-up questions and their answers.
 fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
     let asked = &view.debate.follow_ups;
     if asked.is_empty() {
@@ -144,11 +143,11 @@ fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
     }
 }
 
-/// A report as it grows. The first error is kept, and nothing is written after it.
+/// The report being written. Keeps the first error and writes nothing after it.
 struct Document<'a> {
     out: &'a mut dyn io::Write,
     written: io::Result<()>,
-    /// The debate, where people read this apart from a report, whose form programs know.
+    /// The debate, for readers outside a report, whose form programs parse.
     reader: Option<&'a View<'a>>,
 }
 
@@ -165,13 +164,13 @@ impl Document<'_> {
         self.push(format_args!("{line}\n"));
     }
 
-    /// Appends `content` in a fence of its own.
+    /// Appends `content` in a fence.
     fn fenced(&mut self, content: &str) {
         let fence = fence(content);
         self.push(format_args!("{fence}text\n{content}\n{fence}\n"));
     }
 
-    /// Appends a row of a table. The cells are Markdown.
+    /// Appends a row of Markdown cells.
     fn row<T: fmt::Display>(&mut self, cells: impl IntoIterator<Item = T>) {
         self.push("|");
         for cell in cells {

@@ -1,5 +1,4 @@
-//! The check of the answer; what became of every objection: all points in a table, then each with its texts, then what
-//! the authors changed.
+//! The check of the answer and the objections: a table of all points, their texts, and the authors' changes.
 
 use dialectic_record::debate::{Ledger, Shown};
 
@@ -8,8 +7,8 @@ use super::super::block::Block;
 use super::super::subject;
 use super::{Document, blocks};
 
-/// Nothing of a check for a debate without one, nor of objections for one whose record holds no readings, as those of
-/// older versions do: their reports stay as they are.
+/// Writes nothing about a missing check, nor about objections of older records without readings: their reports stay
+/// unchanged.
 pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
     let check = subject::check(view.debate);
     if !check.is_empty() {

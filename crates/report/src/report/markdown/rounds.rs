@@ -1,4 +1,4 @@
-//! The rounds, and what was said in them.
+//! The rounds and their texts.
 
 use dialectic_base::figures::{UNKNOWN, score};
 use dialectic_base::markdown::{heading, inline};
@@ -45,7 +45,7 @@ fn who(debate: &Debate, contribution: &Contribution) -> String {
             let sure = metadata.confidence.map(|sure| format!(", {} of 100 sure", score(sure))).unwrap_or_default();
             format!("Agent {agent}, {}{sure}", id(choice))
         }
-        // A review of several texts is about no one of them.
+        // A review of several texts has no single target.
         (None, None) if yields == Some(ResultKind::Critique) && contribution.reading.is_some() => {
             format!("Agent {agent}")
         }

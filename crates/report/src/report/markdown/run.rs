@@ -1,4 +1,4 @@
-//! How the debate went: outcome, usage, scores, vote, polls, verdict, failures.
+//! The course of the debate: outcome, usage, scores, vote, polls, verdict, failures.
 
 use dialectic_base::figures::thousands;
 use dialectic_record::debate::{CallKey, Failure, ResultKind};
@@ -9,7 +9,7 @@ use super::super::stages::{self, capitalized};
 use super::super::subject;
 use super::{Document, blocks};
 
-/// Nothing for the debates of older versions, which kept none of this.
+/// Writes nothing for older debates, which did not save these.
 pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
     let debate = view.debate;
     let kept = debate.settings.is_some() || debate.outcome.is_some();

@@ -414,7 +414,7 @@ fn objections_are_reported_with_all_that_became_of_them() {
     insta::assert_snapshot!(report[from..], @r"
     ## Objections
 
-    The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: nobody but the author says that the text was changed. 5 were never rechecked: no critic spoke of them again. Of those that the judge had to rule on, 1 was upheld and met by the solution, 2 were upheld and not met.
+    The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of those that the judge had to rule on, 1 was upheld and met by the solution, 2 were upheld and not met.
 
     | Point | Severity | Critic | Target | Answer | Critic's last word | Ruling | Open |
     | --- | --- | --- | --- | --- | --- | --- | --- |

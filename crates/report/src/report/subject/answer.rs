@@ -1,8 +1,8 @@
-//! What the answer leaves, as texts that may hold a model's Markdown.
+//! The open issues of an answer, as texts that may contain a model's Markdown.
 
 use dialectic_record::debate::{Ledger, PartlyFulfilled, Solution};
 
-/// Major requirements that hold except in a case.
+/// Major requirements that hold except in one case.
 pub(crate) fn partly_fulfilled(solution: &Solution) -> Vec<String> {
     let in_words = |PartlyFulfilled { requirement, holds, fails }: &PartlyFulfilled| {
         format!("{}. Holds: {}. Fails: {}.", ended(requirement), ended(holds), ended(fails))
@@ -10,7 +10,7 @@ pub(crate) fn partly_fulfilled(solution: &Solution) -> Vec<String> {
     solution.partly_fulfilled.iter().map(in_words).collect()
 }
 
-/// What remains to be done about the points that the judge ruled on.
+/// The remaining work on points with rulings.
 pub(crate) fn remaining(ledger: &Ledger) -> Vec<String> {
     let ruled = ledger.objections.iter().filter_map(|one| Some((one, one.ruling.as_ref()?)));
     let left = ruled.filter(|(_, ruling)| ruling.leaves_something() && !ruling.missing);
@@ -22,7 +22,7 @@ pub(crate) fn remaining(ledger: &Ledger) -> Vec<String> {
     .collect()
 }
 
-/// Without the full stop that is put there.
+/// A text without its full stop, which is added later.
 fn ended(text: &str) -> &str {
     text.trim().trim_end_matches('.')
 }

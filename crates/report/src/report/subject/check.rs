@@ -1,4 +1,4 @@
-//! What was made of the draft of the answer before it was delivered.
+//! The check of the answer.
 
 use dialectic_base::figures::{counted, list};
 use dialectic_base::severity::Severity;
@@ -26,7 +26,7 @@ pub(crate) fn status(debate: &Debate) -> Option<String> {
     let said = [
         Some(format!("checked by {lenses} {}", if lenses == 1 { "lens" } else { "lenses" })),
         Some(if points == 0 { "no point".to_owned() } else { counted(points as u64, "point") }),
-        // Nobody reads again what was written after the check.
+        // No one checks the text written after the check.
         (said_met > 0).then(|| format!("{said_met} said to be met, not rechecked")),
         (dismissed > 0).then(|| format!("{dismissed} dismissed")),
         (remain > 0).then(|| format!("{remain} {}", if remain == 1 { "remains" } else { "remain" })),
@@ -36,8 +36,7 @@ pub(crate) fn status(debate: &Debate) -> Option<String> {
     Some(said.into_iter().flatten().chain(unread).collect::<Vec<_>>().join(", "))
 }
 
-/// Who read each draft through which lens, what was found and changed, and what nobody has read; nothing where no draft
-/// was written.
+/// The checkers and lenses of each draft, their findings and changes, and unchecked parts; empty without a draft.
 pub(crate) fn check(debate: &Debate) -> Vec<Block<'_>> {
     let Some(first) = debate.checks.first() else { return Vec::new() };
     let mut blocks = Vec::new();
@@ -102,7 +101,7 @@ fn found(one: &Contribution) -> Phrase<'_> {
     line![figure(said)]
 }
 
-/// What of the answer nobody has read since it was written.
+/// The unchecked parts of the answer.
 fn unverified(debate: &Debate) -> Option<Block<'_>> {
     let unverified = &debate.final_solution.as_ref()?.unverified;
     let items: Vec<ListItem<'_>> = unverified.iter().map(|one| ListItem::of(line![foreign(one)])).collect();

@@ -53,7 +53,8 @@ pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
     let columns = columns.chain(has_families.then(|| TableHead::words("Family").only(Audience::People)));
     let lead = match selection.size {
         Some(size) => format!(
-            "{size} of {} agents were to take part: the best by these scores; of equals, the first in the configuration.",
+            "{size} of {} agents were to take part: the best by these scores; among equals, the first in \
+                 the configuration.",
             selection.candidates.len()
         ),
         None => "All agents took part; no size of the team was set.".to_owned(),
@@ -61,7 +62,7 @@ pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
     let counted = format!(" {} debates had been counted before.", selection.debates);
     vec![
         Block::lead(line![figure(lead), figure(counted)]),
-        Block::Table(TableBlock::new("small", "Who could be chosen", columns, rows)),
+        Block::Table(TableBlock::new("small", "Candidates", columns, rows)),
     ]
 }
 
@@ -149,7 +150,7 @@ fn of_round<'v>(round: &Round, what: &'static str, more: Phrase<'v>) -> ListItem
     ListItem::of([line![figure(format!("Round {}", round.round_number)), what], more].concat())
 }
 
-/// What was decided of a matter, and in whose texts.
+/// Decision of a matter, and in whose texts.
 fn decisions(matter: &Matter) -> Phrase<'_> {
     let decisions = matter.decisions.iter().map(|one| {
         let by = joined(one.agents.iter().map(|agent| line![agent]), ", ");

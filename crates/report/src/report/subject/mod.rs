@@ -1,4 +1,4 @@
-//! What there is to say of a debate, subject by subject: each a list of blocks that every form renders.
+//! The subjects of a report, each a list of blocks for every form.
 
 mod answer;
 mod check;

@@ -1,4 +1,4 @@
-//! What became of every objection, and who moved because of it.
+//! The objections, and the changes that they caused.
 
 use dialectic_base::figures::{UNKNOWN, counted};
 use dialectic_record::debate::{
@@ -10,10 +10,10 @@ use crate::report::block::{
     Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, foreign, joined, line, marked,
 };
 
-/// What stands in a cell where there is nothing to say.
+/// Shown in an empty cell.
 const NONE: &str = "-";
 
-/// What is said of all points together, and which critiques could not be read.
+/// The counts of all points, and the unreadable critiques.
 pub(crate) fn counts<'s>(debate: &'s Debate, shown: &'s Shown) -> Vec<Block<'s>> {
     let mut blocks = vec![Block::Paragraph(line![figure(Counts::of(&shown.ledger.objections).sentences())])];
     if shown.is_derived {
@@ -29,7 +29,7 @@ pub(crate) fn counts<'s>(debate: &'s Debate, shown: &'s Shown) -> Vec<Block<'s>>
     blocks
 }
 
-/// The critiques, demands and checks whose points could not all be read.
+/// The critiques, demands and checks with unreadable points.
 fn unread(debate: &Debate) -> Vec<ListItem<'_>> {
     let all = debate.contributions().map(|(round, one)| (format!(", round {round}"), one));
     let in_rounds = all.filter(|(_, one)| {
@@ -48,7 +48,7 @@ fn unread(debate: &Debate) -> Vec<ListItem<'_>> {
     unread.collect()
 }
 
-/// What reviewers say of whole approaches that no remedy can mend; nothing where none says so.
+/// Reviewers' remarks that reject whole approaches; empty without any.
 pub(crate) fn given_up(debate: &Debate) -> Vec<Block<'_>> {
     let given_up = Ledger::given_up(debate);
     if given_up.is_empty() {
@@ -83,7 +83,7 @@ pub(crate) fn table(ledger: &Ledger) -> TableBlock<'_> {
     TableBlock::new("points", "All points", columns, rows)
 }
 
-/// The points against each text and each draft, the open and grave ones first.
+/// The points by text and draft, open and grave ones first.
 pub(crate) fn by_text(ledger: &Ledger) -> Vec<Block<'_>> {
     let mut texts: Vec<(&AgentId, Option<u32>)> = Vec::new();
     for one in &ledger.objections {
@@ -108,7 +108,7 @@ pub(crate) fn by_text(ledger: &Ledger) -> Vec<Block<'_>> {
     blocks
 }
 
-/// How a point stands at the end.
+/// A point's final state.
 fn state(one: &Objection) -> &'static str {
     match one {
         one if one.open => "open",
@@ -118,14 +118,14 @@ fn state(one: &Objection) -> &'static str {
     }
 }
 
-/// Whether somebody says that what a point asks for was done: its author, its critic or the judge.
+/// Whether the author, the critic or the judge states that a point was met.
 fn is_done(one: &Objection) -> bool {
     let is_met = |ruling: &Ruling| ruling.decision != Decision::Dismissed && !ruling.leaves_something();
     let is_met = one.ruling.as_ref().map(is_met);
     !one.open && is_met.unwrap_or(matches!(one.answer, Answered::Accepted | Answered::Partly) || one.is_verified())
 }
 
-/// All that was said of a point, in the order in which it was said.
+/// A point's whole history in order.
 pub(crate) fn point(one: &Objection) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     blocks.extend(one.point.about.as_ref().map(|about| Block::Paragraph(line!["About: ", foreign(about)])));
@@ -136,7 +136,7 @@ pub(crate) fn point(one: &Objection) -> Vec<Block<'_>> {
     let said = one.story().iter().filter(|incident| incident.what != Happened::Raised && !is_ruling(incident));
     blocks.extend(said.flat_map(|incident| happened(one, incident)));
     if one.is_final_word() {
-        // In its protocol nobody answers a point, or looks at it again.
+        // Its protocol allows no answers or rechecks.
     } else if one.answer == Answered::Unanswered && one.draft.is_some() {
         blocks.push(Block::Paragraph(line!["No text answers it."]));
     } else if one.answer == Answered::Unanswered {
@@ -159,7 +159,7 @@ fn happened<'l>(one: &'l Objection, incident: &'l Incident) -> Vec<Block<'l>> {
     let by: Phrase<'_> = incident.by.as_ref().map(|by| line![", ", by]).unwrap_or_default();
     let (what, remains) = match &incident.what {
         Happened::Ruled(ruling) if ruling.missing => {
-            // What counted then for a missing ruling is part of older records alone.
+            // Only older records contain values for missing rulings.
             let counted = (ruling.decision == Decision::Upheld).then(|| line![": ", ruling.in_words()]);
             let said = [line!["The judge was asked and did not rule on it"], counted.unwrap_or_default(), line!["."]];
             return vec![Block::Paragraph(said.concat())];
@@ -178,7 +178,7 @@ fn happened<'l>(one: &'l Objection, incident: &'l Incident) -> Vec<Block<'l>> {
     [Block::Said(line, reason.map(Into::into))].into_iter().chain(remains).collect()
 }
 
-/// Which points each text answered, and how much of it is new; nothing where none did.
+/// The points that each text answered, and the size of its change; empty without any.
 pub(crate) fn changes(ledger: &Ledger) -> Vec<Block<'_>> {
     if ledger.moves.is_empty() {
         return Vec::new();
@@ -204,7 +204,7 @@ pub(crate) fn changes(ledger: &Ledger) -> Vec<Block<'_>> {
     vec![Block::Heading(line!["Who moved, and why"]), Block::Table(table)]
 }
 
-/// The story of a point in order: `r1 rejected → r2 maintained → ruled: not met`.
+/// A point's history in order: `r1 rejected → r2 maintained → ruled: not met`.
 pub(crate) fn course(one: &Objection) -> String {
     let incidents = one.story().iter().filter(|incident| incident.what != Happened::Raised);
     let course: Vec<String> = incidents.map(Incident::to_string).collect();

@@ -1,4 +1,4 @@
-//! Who takes part.
+//! The participants.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ pub(crate) fn everybody<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     table(view, view.agents.iter().chain([&view.judge]).collect(), view.has_sides())
 }
 
-/// The column of sides comes last, after the columns of older reports.
+/// The column of sides is last, after the columns of older reports.
 fn table<'v>(view: &'v View<'_>, members: Vec<&'v ParticipantView>, has_sides: bool) -> TableBlock<'v> {
     let shown = ["Name", "Id"].map(|title| TableHead::words(title).only(Audience::People));
     let written = ["ID", "Name"].map(|title| TableHead::words(title).only(Audience::Programs));

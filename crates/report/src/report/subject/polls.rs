@@ -1,11 +1,11 @@
-//! How an audience voted before and after it listened.
+//! The audience's votes before and after.
 
 use dialectic_record::debate::{Debate, Polls};
 
 use crate::report::block::{Block, Piece, TableBlock, TableHead, figure, foreign, joined, line, marked};
 use crate::report::stages::capitalized;
 
-/// Votes by choice and by voter, and the voters' reasons; nothing where nobody was polled.
+/// Votes by choice and by voter, and the reasons; empty without polls.
 pub(crate) fn polls(debate: &Debate) -> Vec<Block<'_>> {
     let Some(polls) = Polls::of(debate) else { return Vec::new() };
     let names: Vec<String> = polls.held.iter().map(|poll| debate.words(poll.stage).noun.into_owned()).collect();

@@ -1,4 +1,4 @@
-//! How a debate went, in a few lines.
+//! The course of a debate in a few lines.
 
 use dialectic_base::figures::{UNKNOWN, duration, thousands};
 use dialectic_record::debate::{Debate, Status, StopReason};
@@ -7,7 +7,7 @@ use crate::report::block::{Block, ListItem, figure, foreign, line};
 
 use super::status;
 
-/// How it ended, or where it stands.
+/// Its outcome or status.
 pub(crate) fn ending(debate: &Debate) -> Vec<ListItem<'_>> {
     let mut items = Vec::new();
     let explained = |line, reasons: &'_ [String]| {
@@ -32,7 +32,7 @@ pub(crate) fn ending(debate: &Debate) -> Vec<ListItem<'_>> {
     items
 }
 
-/// How far it came and how long it took.
+/// Its rounds and duration.
 pub(crate) fn extent(debate: &Debate) -> Vec<ListItem<'_>> {
     let mut items = Vec::new();
     let rounds = thousands(debate.rounds.len() as u64);
@@ -49,7 +49,7 @@ pub(crate) fn extent(debate: &Debate) -> Vec<ListItem<'_>> {
     let settings = debate.settings.as_ref().map(|settings| &settings.debate);
     items.extend(settings.map(|settings| ListItem::of(line!["Protocol: ", foreign(&*settings.protocol)])));
     let rounds: String = match settings.map(|settings| settings.rounds) {
-        // A protocol may go on after the last round that was to be.
+        // A protocol may exceed the configured rounds.
         Some(most) => match (debate.rounds.len() as u64).checked_sub(most.into()) {
             Some(more @ 1..) => format!("{rounds}, {more} more than the {} that were set", thousands(most.into())),
             Some(0) | None => format!("{rounds} of {}", thousands(most.into())),

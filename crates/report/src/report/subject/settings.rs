@@ -1,4 +1,4 @@
-//! What the debate was run with.
+//! The settings of the debate.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use dialectic_record::debate::{Debate, PromptOrigin, PromptSources};
 use crate::report::block::{Block, TableBlock, TableHead, figure, foreign, line};
 use crate::report::compare::flat;
 
-/// The settings by the keys of the configuration, where the prompts are from, and all of it as it was saved. Agents and
-/// judge are told of elsewhere.
+/// The settings by key, the sources of prompts, and the complete saved settings. Agents and judge are described
+/// elsewhere.
 pub(crate) fn settings(debate: &Debate) -> Vec<Block<'_>> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let is_told = |key: &str| key.starts_with("agents.") || key.starts_with("judge.");
@@ -29,7 +29,7 @@ pub(crate) fn settings(debate: &Debate) -> Vec<Block<'_>> {
     blocks
 }
 
-/// Where everybody's prompts are from.
+/// The sources of all prompts.
 pub(crate) fn prompts(sources: &PromptSources) -> TableBlock<'_> {
     let row = |id, what: &'static str, origin: PromptOrigin, path: Option<&Path>| {
         let file = path.map(|path| line![" ", foreign(path.display().to_string())]).unwrap_or_default();

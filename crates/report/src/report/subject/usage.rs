@@ -1,4 +1,4 @@
-//! What the debate took by model, and what the judge scored round by round.
+//! The usage by model, and the judge's score of each round.
 
 use dialectic_base::figures::{cost, score, sum_of_tokens, thousands, with_notional};
 use dialectic_record::debate::{Debate, ModelUsage};
@@ -35,7 +35,7 @@ fn row<'a>(model: Piece<'a>, usage: &ModelUsage) -> Vec<Phrase<'a>> {
         .collect()
 }
 
-/// The judge's score of each round that was scored; nothing where none was.
+/// The judge's score of each scored round; empty without any.
 pub(crate) fn scores(debate: &Debate) -> Vec<Block<'_>> {
     let scored = debate.rounds.iter().filter_map(|round| Some((round.round_number, round.evaluation.as_ref()?)));
     let rows = scored.map(|(round, evaluation)| {

@@ -1,4 +1,4 @@
-//! How the judge came to a verdict: its scores of each reading.
+//! The verdict: the judge's scores in each reading.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::report::block::{Block, Phrase, Piece, TableBlock, TableHead, figure, 
 /// Shown for a missing score, and for no winner.
 const NONE: &str = "none";
 
-/// Nothing where nobody was judged.
+/// Empty without a judgement.
 pub(crate) fn verdict<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
     let (verdict, judgements) = (view.debate.verdict.as_ref(), &view.debate.judgements);
     if verdict.is_none() && judgements.is_empty() {
@@ -36,7 +36,7 @@ pub(crate) fn verdict<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
         }
         blocks.push(Block::said(line!["Reason"], &verdict.reasoning));
     }
-    // The verdict gives the reason of one pass.
+    // The verdict contains the reason of one pass.
     let is_other = |one: &&Judgement| verdict.is_none_or(|verdict| verdict.reasoning != one.reasoning);
     blocks.extend(judgements.iter().filter(is_other).map(|one| {
         let what = line!["Reason in pass ", figure(one.pass), ":"];
@@ -45,7 +45,7 @@ pub(crate) fn verdict<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
     blocks
 }
 
-/// Who won, and whether the order of reading changed that.
+/// The winner, and whether the order of reading mattered.
 pub(crate) fn won<'v>(view: &'v View<'_>, verdict: &'v Verdict) -> Vec<Block<'v>> {
     let tie = if verdict.is_tie() { " (the highest means are equal)" } else { "" };
     let scores = view.judged().into_iter().filter_map(|id| verdict.scores.get(id));
@@ -74,7 +74,7 @@ fn winner(winner: Option<&AgentId>) -> Phrase<'_> {
     winner.map_or_else(|| line![NONE], |winner| line![winner])
 }
 
-/// A row for each of those who were judged, and one for who won: in all, and in each pass.
+/// A row for each debater and one for the winner: in total, and in each pass.
 fn scores<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     let (verdict, judgements) = (view.debate.verdict.as_ref(), &view.debate.judgements);
     let words = view.judged_words();
@@ -99,7 +99,7 @@ fn scores<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     TableBlock { has_total: true, ..TableBlock::new("", caption, columns, rows.chain([last])) }
 }
 
-/// The mean scores on each criterion, and what each text misses.
+/// The mean scores by criterion, and each text's missed requirements.
 fn criteria<'v>(verdict: &'v Verdict, judged: &[&'v AgentId]) -> Option<TableBlock<'v>> {
     let criteria: Vec<&str> = verdict.by_criterion.values().next()?.keys().map(String::as_str).collect();
     let rows = judged.iter().map(|agent| {

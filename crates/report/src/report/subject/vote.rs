@@ -1,4 +1,4 @@
-//! How the votes fell.
+//! The result of a vote.
 
 use dialectic_record::debate::{Decider, Voting};
 
@@ -26,7 +26,7 @@ pub(crate) fn vote(voting: &Voting) -> Vec<Block<'_>> {
     blocks
 }
 
-/// Whom the vote elected, and by what.
+/// The winner of the vote and how it was decided.
 pub(crate) fn elected(voting: &Voting) -> Phrase<'_> {
     let by = match voting.decided_by {
         Decider::Vote => "by the votes",
@@ -38,7 +38,7 @@ pub(crate) fn elected(voting: &Voting) -> Phrase<'_> {
     [line!["Winner: "], winner, line![" (", by, ")"]].concat()
 }
 
-/// By which rule the votes were counted.
+/// The rule of the count.
 fn count(voting: &Voting) -> Option<Block<'_>> {
     let count = voting.count.as_ref()?;
     let rule = format!(

@@ -1,4 +1,4 @@
-//! Which points weigh most, and what became of them in a few words.
+//! Ranks points by weight, and summarizes their outcomes.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -8,7 +8,7 @@ use dialectic_record::debate::{AgentId, Answered, Ledger, Objection, RecheckStan
 
 use super::course;
 
-/// How much a point was fought over; nothing where its author gave way at once.
+/// How disputed a point was; 0 if its author accepted it at once.
 pub(crate) fn heat(one: &Objection) -> u8 {
     let critics = if one.critic == Some(RecheckStanding::Maintained) { 3 } else { 0 };
     let judge = u8::from(one.ruling.as_ref().is_some_and(|ruling| !ruling.missing)) * 2;
@@ -20,7 +20,7 @@ pub(crate) fn heat(one: &Objection) -> u8 {
     critics + judge + author
 }
 
-/// Points in their order, those together that a critic raised against several texts and that went the same way.
+/// Points in order; merges a critic's points against several texts with the same outcome.
 pub(crate) fn alike<'l>(points: &[&'l Objection]) -> Vec<Vec<&'l Objection>> {
     let mut groups: Vec<Vec<&Objection>> = Vec::new();
     let mut known: HashMap<(&AgentId, Cow<'_, str>, String), usize> = HashMap::new();
@@ -34,8 +34,8 @@ pub(crate) fn alike<'l>(points: &[&'l Objection]) -> Vec<Vec<&'l Objection>> {
     groups
 }
 
-/// All points, the weightiest first, and alike ones together: what its own critic took back weighs least, then counts
-/// the grade, and among equals how much it was fought over.
+/// All points, merged and sorted by weight: points withdrawn by their critics last, then by severity, then by how
+/// disputed they were.
 pub(crate) fn weightiest(ledger: &Ledger) -> Vec<Vec<&Objection>> {
     let mut points: Vec<&Objection> = ledger.objections.iter().collect();
     points.sort_by_key(|one| {
@@ -45,7 +45,7 @@ pub(crate) fn weightiest(ledger: &Ledger) -> Vec<Vec<&Objection>> {
     alike(&points)
 }
 
-/// What became of a point: `rejected, maintained by its critic; the judge: upheld, not met; it is open`.
+/// A point's outcome: `rejected, maintained by its critic; the judge: upheld, not met; it is open`.
 pub(crate) fn fate(one: &Objection) -> String {
     let critic = one.critic.map(|critic| match critic {
         RecheckStanding::Maintained => "maintained by its critic",

@@ -1,4 +1,4 @@
-//! The calls as a chart.
+//! The chart of calls.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use super::super::participants::PanelMember;
 use super::timescale::{Scale, Timescale};
 use super::{AgentRow, Bar};
 
-/// Width of the chart, the column of badges, and the axis on top, in units of the drawing.
+/// The widths of the chart and the badge column, and the height of the axis, in drawing units.
 const WIDTH: f64 = 960.0;
 const GUTTER: f64 = 40.0;
 const TOP: f64 = 40.0;
-/// Between two rows.
+/// The gap between two rows.
 const ROW_GAP: f64 = 10.0;
-/// Lanes above this number are drawn thin.
+/// More lanes than this are drawn thin.
 const MANY_LANES: usize = 40;
 
-/// The chart as SVG. Colours come from the stylesheet; the policy of the page forbids styles of its own.
+/// The chart as SVG. The stylesheet sets the colours, since the page's policy forbids inline styles.
 pub(super) fn chart(rows: &[AgentRow<'_, '_>], scale: &Scale, marks: &Marks) -> Markup {
     let lanes: usize = rows.iter().map(|row| row.lanes).sum();
-    // Rows of one lane have room to spare.
+    // A row with one lane has room to spare.
     let lane = match lanes {
         _ if scale.time().is_none() => 20.0,
         _ if lanes > MANY_LANES => 7.0,
@@ -33,7 +33,7 @@ pub(super) fn chart(rows: &[AgentRow<'_, '_>], scale: &Scale, marks: &Marks) -> 
     };
     let x = |share: f64| GUTTER + share * (WIDTH - GUTTER - 8.0);
     let height = TOP + rows.iter().map(|row| as_f64(row.lanes) * lane + ROW_GAP).sum::<f64>();
-    // Where each row begins.
+    // The tops of the rows.
     let tops = rows.iter().scan(TOP, |next, row| {
         let top = *next;
         *next += as_f64(row.lanes) * lane + ROW_GAP;
@@ -80,7 +80,7 @@ pub(super) fn chart(rows: &[AgentRow<'_, '_>], scale: &Scale, marks: &Marks) -> 
     }
 }
 
-/// A call as a bar: its stage as colour and letter, a cross when it failed, a dashed edge when it was repeated.
+/// A call as a bar: colour and letter for its stage, a cross if it failed, a dashed edge if it was repeated.
 fn draw(bar: &Bar<'_, '_>, mark: &Mark, member: &PanelMember<'_>, x: f64, width: f64, y: f64, height: f64) -> Markup {
     let call = bar.call;
     let is_lost = matches!(call.end, End::Failed);
@@ -99,7 +99,7 @@ fn draw(bar: &Bar<'_, '_>, mark: &Mark, member: &PanelMember<'_>, x: f64, width:
     }
 }
 
-/// The path of a cross around `x`, as wide as it is high.
+/// The path of a cross at `x`, as wide as high.
 fn cross(x: f64, top: f64, height: f64) -> String {
     let [left, right, top, bottom] = [x - height / 2.0, x + height / 2.0, top, top + height].map(px);
     format!("M{left} {top}L{right} {bottom}M{left} {bottom}L{right} {top}")
@@ -119,7 +119,7 @@ fn note(call: &CallEntry<'_>) -> String {
     format!("{round}{took}{attempts}{end}")
 }
 
-/// The first call of each round.
+/// The time of each round's first call.
 fn round_starts(rows: &[AgentRow<'_, '_>], scale: &Scale) -> Vec<(u32, f64)> {
     let mut starts = BTreeMap::new();
     for bar in rows.iter().flat_map(|row| &row.bars).filter(|bar| bar.call.round > 0) {

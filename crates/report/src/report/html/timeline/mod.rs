@@ -1,4 +1,4 @@
-//! When which call was made: a chart of the journal, and the same as a table.
+//! The timeline of calls: a chart of the journal and a table.
 
 mod chart;
 mod timescale;
@@ -17,16 +17,16 @@ use super::elements::scrolling;
 use super::participants::{PanelMember, Participants};
 use super::text::name;
 
-/// Calls that ran for less than this, all together, in milliseconds, are drawn one beside the other: to scale they
-/// would be hair lines.
+/// If all calls together took less than this in milliseconds, they are drawn side by side: to scale they would be
+/// invisible.
 const TOO_SHORT: i64 = 1_000;
 
-/// A call on the chart: between two times in milliseconds, or two places in the order of the calls.
+/// A call on the chart, between two times in milliseconds or two positions.
 struct Bar<'c, 'v> {
     call: &'c CallEntry<'v>,
     from: i64,
     to: i64,
-    /// The line of its row that it stands in, so that no two overlap.
+    /// Its lane in the row, so that bars do not overlap.
     lane: usize,
 }
 
@@ -37,11 +37,11 @@ struct AgentRow<'c, 'v> {
     lanes: usize,
 }
 
-/// The section. Without a journal it says so.
+/// The section. Notes a missing journal.
 pub(super) fn timeline(view: &View<'_>, participants: &Participants<'_>, calls: &[CallEntry<'_>]) -> Markup {
     if calls.is_empty() {
         return html! {
-            p.note { "There is no journal of this debate, so when each call was made is not known." }
+            p.note { "This debate has no journal, so the times of its calls are unknown." }
         };
     }
     let marks = Marks::of(view.debate, calls.iter().map(|call| call.stage));
@@ -55,14 +55,14 @@ pub(super) fn timeline(view: &View<'_>, participants: &Participants<'_>, calls: 
                     (thousands(calls.len() as u64)) " calls, each from its first attempt to its answer."
                     @match time.cuts().count() {
                         0 => {},
-                        1 => " One pause in which no call ran is cut out.",
-                        cut => { " " (cut) " pauses in which no call ran are cut out." },
+                        1 => " One idle period is cut out.",
+                        cut => { " " (cut) " idle periods are cut out." },
                     }
                 }
                 Scale::Order(_) => {
                     (thousands(calls.len() as u64))
                     " calls in the order in which they were made, stage by stage. Together they took less than a second, "
-                    "as far as that is on record: too little to be drawn to scale. The table has the times."
+                    "too little to draw to scale. The table has the times."
                 }
             }
         }
@@ -90,7 +90,7 @@ fn rows<'c, 'v>(
             .map(|call| {
                 let to = call.at.utc().timestamp_millis();
                 let took = call.record.map_or(0, |record| i64::try_from(record.latency_ms).unwrap_or(i64::MAX));
-                // No call began before its debate did, whatever a damaged record says.
+                // No call starts before the debate, even in a damaged record.
                 Bar { call, from: to.saturating_sub(took).max(earliest).min(to), to, lane: 0 }
             })
             .collect();
@@ -108,8 +108,8 @@ fn rows<'c, 'v>(
     rows.filter(|row| !row.bars.is_empty()).collect()
 }
 
-/// Gives each bar a place of its own in the order of the calls: the stages of a round after each other, and in each
-/// stage the calls of an agent side by side. Returns how many places there are.
+/// Gives each bar its own position in the order of the calls: the stages of a round one after another, and within them
+/// an agent's calls side by side. Returns the number of positions.
 fn in_order(rows: &mut [AgentRow<'_, '_>], calls: &[CallEntry<'_>]) -> i64 {
     let mut groups: Vec<(u32, StageId)> = Vec::new();
     for call in calls {

@@ -1,22 +1,22 @@
-//! Time as a chart shows it: the times at which nothing ran are cut out.
+//! The time scale of a chart without idle times.
 
-/// Idle time is cut when it is longer than this share of the time in which something ran.
+/// Idle time longer than 1/12 of the busy time is cut out.
 const LONG_IDLE: i64 = 12;
-/// What a cut takes of the chart, as a share of that time.
+/// The width of a cut as a fraction of the busy time: 1/40.
 const CUT: i64 = 40;
-/// Ticks on the axis at most.
+/// The maximum number of ticks.
 const TICKS: i64 = 8;
 
-/// What stands on the horizontal axis of a chart.
+/// The horizontal axis of a chart.
 pub(super) enum Scale {
     /// Time.
     Time(Timescale),
-    /// That many places, one after the other.
+    /// This many positions.
     Order(i64),
 }
 
 impl Scale {
-    /// Where a time or a place is, from 0 to 1.
+    /// The position of a time or an index, from 0 to 1.
     pub(super) fn place(&self, at: i64) -> f64 {
         match self {
             Self::Time(time) => time.place(at),
@@ -34,32 +34,32 @@ impl Scale {
     }
 }
 
-/// Milliseconds of the clock on a scale from 0 to 1.
+/// Maps clock milliseconds to a scale from 0 to 1.
 pub(super) struct Timescale {
     stretches: Vec<Stretch>,
     length: i64,
 }
 
-/// Time that is shown as it passed.
+/// A continuous period.
 struct Stretch {
     from: i64,
     to: i64,
-    /// Where it begins on the chart, in milliseconds.
+    /// Its start on the chart in milliseconds.
     place: i64,
-    /// The time shown before it.
+    /// The shown time before it.
     before: i64,
 }
 
-/// Time that was cut out.
+/// Omitted time.
 pub(super) struct OmittedTime {
     /// The middle of the gap on the scale.
     pub(super) at: f64,
-    /// How long it was, in milliseconds.
+    /// Its length in milliseconds.
     pub(super) millis: u64,
 }
 
 impl Timescale {
-    /// The scale for things that ran from and to these times, in milliseconds of any clock.
+    /// The scale for these periods in milliseconds of any clock.
     pub(super) fn of(spans: impl IntoIterator<Item = (i64, i64)>) -> Self {
         let mut spans: Vec<(i64, i64)> = spans.into_iter().map(|(from, to)| (from.min(to), to)).collect();
         spans.sort_unstable();
@@ -88,12 +88,12 @@ impl Timescale {
         Self { stretches, length: length.max(1) }
     }
 
-    /// For how long something ran, in milliseconds.
+    /// The total busy time in milliseconds.
     pub(super) fn busy(&self) -> i64 {
         self.stretches.last().map_or(0, |last| last.before.saturating_add(last.to.saturating_sub(last.from)))
     }
 
-    /// Where a time is on the scale; times that are cut out or outside move to the nearest end.
+    /// The position of a time; omitted or outside times move to the nearest end.
     pub(super) fn place(&self, at: i64) -> f64 {
         let after = self.stretches.partition_point(|stretch| stretch.from <= at);
         let stretch = after.checked_sub(1).and_then(|index| self.stretches.get(index));
@@ -102,7 +102,7 @@ impl Timescale {
         })
     }
 
-    /// What was cut out.
+    /// The omitted times.
     pub(super) fn cuts(&self) -> impl Iterator<Item = OmittedTime> {
         self.stretches.windows(2).filter_map(|pair| {
             let [before, after] = pair else { return None };
@@ -112,7 +112,7 @@ impl Timescale {
         })
     }
 
-    /// Round times since the beginning, what was cut out not counted, with their places.
+    /// Round times since the beginning, without omitted time, and their positions.
     pub(super) fn ticks(&self) -> Vec<(f64, u64)> {
         let shown = self.busy();
         let step = step(shown);
@@ -135,9 +135,9 @@ impl Timescale {
     }
 }
 
-/// The distance between ticks: the shortest round one that keeps their number low enough.
+/// The distance between ticks: the shortest round one that is not exceeded in number.
 fn step(shown: i64) -> i64 {
-    /// In tenths of a second: from one tenth to a day.
+    /// In tenths of a second, from one tenth to a day.
     const STEPS: [i64; 19] = [
         1, 2, 5, 10, 20, 50, 100, 200, 300, 600, 1_200, 3_000, 6_000, 12_000, 18_000, 36_000, 72_000, 216_000, 864_000,
     ];
