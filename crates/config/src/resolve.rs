@@ -1,14 +1,13 @@
 //! From layers to what a debate runs with. Pure: everything from outside comes in as an argument.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde_json::json;
 
 use dialectic_base::key_path::KeyPath;
-use dialectic_engine::access::{Environment, Outline, elsewhere, url_fault};
-use dialectic_llm::command::ProgramPreset;
-use dialectic_record::debate::{Settings, Terms};
+use dialectic_engine::access::{Environment, Outline, ProgramThere, elsewhere, url_fault};
+use dialectic_record::debate::{ProviderSettings, Settings, Terms};
 use dialectic_record::protocol::{COUNCIL, Protocol};
 
 use super::choice::{ModelChoice, ModelPreference};
@@ -26,8 +25,8 @@ pub(super) struct ResolveContext<'a> {
     pub(super) own_roles: &'a [String],
     /// What the user's own configuration says where nothing else does.
     pub(super) usual: &'a Usual,
-    /// The programs that are there and have a login of their own.
-    pub(super) programs: &'a [&'static ProgramPreset],
+    /// Finds the programs that are there and have a login of their own: they are looked for only where they are needed.
+    pub(super) programs: &'a dyn Fn(&BTreeMap<String, ProviderSettings>) -> Vec<ProgramThere>,
     /// Whether there is a file that should say who takes part.
     pub(super) is_expected: bool,
 }

@@ -27,6 +27,7 @@ use super::{
 };
 
 pub use in_flight::ConcurrencyLimit;
+use in_flight::enter_shared;
 
 /// Between two updates of what has come in of an answer.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
@@ -144,7 +145,11 @@ impl Caller {
         let bill = Bill::of(self, request);
         let failed = |error, attempts| Err(FailedCall { error, attempts, spent: bill.spent().map(Box::new) });
         loop {
-            let place = self.limits.in_flight.enter(&self.provider, self.chat.at_once()).await;
+            let shared = match self.chat.shared_bound() {
+                Some(bound) => Some(enter_shared(bound).await),
+                None => None,
+            };
+            let place = self.limits.in_flight.enter(&self.provider, None).await;
             let max_tokens = match bill.reserve().await {
                 Ok(max_tokens) => max_tokens,
                 Err(error) => return failed(error, attempts),
@@ -168,7 +173,7 @@ impl Caller {
                 Err(FailedAttempt { error: ModelError::RateLimited { retry_after: None, .. }, .. }) => place.refused(),
                 Err(_) => {}
             }
-            drop(place);
+            drop((place, shared));
             let error = match outcome {
                 Ok(reply) => {
                     let usage = reply.usage();

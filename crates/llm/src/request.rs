@@ -36,8 +36,9 @@ pub trait ChatModel: Send + Sync {
         false
     }
 
-    /// How many attempts may be in flight at once at most, beside what the debate allows.
-    fn at_once(&self) -> Option<usize> {
+    /// What all models of this process share that has the same name, and how many attempts may be in flight there at
+    /// once; nothing where only the debate's own bound holds.
+    fn shared_bound(&self) -> Option<(&Arc<str>, usize)> {
         None
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 
 use dialectic_base::program::ProgramSettings;
-use dialectic_llm::command::{Program, ProgramFault, ProgramPreset, find, program_preset, searched};
+use dialectic_llm::command::{Login, Program, ProgramFault, ProgramPreset, find, program_preset, searched};
 use dialectic_record::debate::{ProviderSettings, Settings};
 
 use super::endpoint::ProviderAccessError;
@@ -132,11 +132,32 @@ pub fn located(
     Ok(Program { name: name.into(), preset, settings, executable, leading, environment, secrets })
 }
 
-/// The built-in programs that are there and have a login of their own, by the order of the list.
-pub fn programs_there(environment: &Environment) -> Vec<&'static ProgramPreset> {
-    let path = search_path(environment, &[]);
-    let with_login = ["claude", "codex"].into_iter().filter_map(program_preset);
-    with_login.filter(|preset| find(preset.name, &path).is_ok()).collect()
+/// A built-in program that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramThere {
+    /// What is known of it.
+    pub preset: &'static ProgramPreset,
+    /// Why it cannot be called, where it cannot.
+    pub fault: Option<String>,
+}
+
+/// The built-in programs that are there and have a login of their own, by the order of the list. Each is asked who is logged
+/// in, which takes it a moment and costs nothing.
+pub fn programs_there(providers: &BTreeMap<String, ProviderSettings>, environment: &Environment) -> Vec<ProgramThere> {
+    let with_login = ["claude", "codex"].into_iter().filter_map(|name| preset_of(name, providers));
+    let there = with_login.filter_map(|preset| {
+        let fault = match located(preset.name, providers, environment, &Trust::of_user(), &[]) {
+            Err(ProviderAccessError::Program { fault: ProgramFault::Missing { .. }, .. }) => return None,
+            Err(error) => Some(error.to_string()),
+            Ok(program) => match program.check_version() {
+                Err(fault) => Some(fault.to_string()),
+                Ok(()) if program.login() == Login::Nobody => Some(format!("nobody is logged in to {}", preset.name)),
+                Ok(()) => None,
+            },
+        };
+        Some(ProgramThere { preset, fault })
+    });
+    there.collect()
 }
 
 fn failed(name: &str, fault: ProgramFault) -> ProviderAccessError {

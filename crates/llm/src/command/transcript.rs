@@ -36,6 +36,8 @@ pub(super) struct Transcript {
     pub(super) read: Option<Tokens>,
     pub(super) cost: Option<Usd>,
     pub(super) served_model: Option<String>,
+    /// The version that it says it is, where its output has it.
+    pub(super) version: Option<String>,
     /// What it says went wrong.
     pub(super) error: Option<String>,
     /// The HTTP status that it says it was answered with.

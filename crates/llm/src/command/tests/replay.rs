@@ -1,6 +1,9 @@
 //! What each recording comes to.
 
+use futures_util::future::join_all;
+
 use super::*;
+use crate::{Caller, CallerLimits, ConcurrencyLimit};
 
 /// A program that prints a recording and ends as its name says.
 fn replaying(recording: &str) -> Stage {
@@ -312,4 +315,39 @@ async fn what_is_paid_beside_a_subscription_is_real() {
     let model = CommandModel::new(stage.program("codex", keyed));
     ask(&model, &request("What now?")).await.0.unwrap();
     assert!(!model.is_notional());
+}
+
+/// Two debates of one process are two callers; what they share is the program.
+#[tokio::test]
+async fn no_more_of_a_program_run_at_once_than_the_user_allows_however_many_debates_call_it() {
+    for (allowed, expected) in [(None, 2), (Some(1), 1), (Some(9), 6)] {
+        let stage = Stage::new(
+            "cat > /dev/null\necho + >> \"$KEPT/calls\"\nsleep 0.4\necho - >> \"$KEPT/calls\"\n\
+             cat \"$RECORDINGS/gemini-0.61.0-stream-ok.jsonl\"",
+        );
+        let caller = || {
+            let settings = ProgramSettings { concurrency: allowed, ..ProgramSettings::default() };
+            Caller {
+                chat: Arc::new(CommandModel::new(stage.program("gemini", settings))),
+                provider: "gemini".into(),
+                price: None,
+                timeouts: Timeouts { first_token: Duration::from_secs(60), idle: Duration::from_secs(60) },
+                silence: None,
+                limits: CallerLimits { in_flight: Arc::new(ConcurrencyLimit::unbounded()), max_retries: 0 },
+                account: None,
+                observer: None,
+            }
+        };
+        let (one, other, what) = (caller(), caller(), request("What now?"));
+        let calls = [&one, &other].into_iter().flat_map(|caller| [(); 3].map(|()| caller.call(&what)));
+        for answered in join_all(calls).await {
+            answered.unwrap();
+        }
+        let running = stage.kept("calls").lines().map(|line| if line == "+" { 1 } else { -1 }).collect::<Vec<i32>>();
+        let most = running.iter().scan(0, |sum, one| {
+            *sum += one;
+            Some(*sum)
+        });
+        assert_eq!(most.max(), Some(expected), "{allowed:?}");
+    }
 }
