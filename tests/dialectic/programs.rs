@@ -1,4 +1,4 @@
-//! Models behind a program: whole debates through programs that print what the vendors' programs printed, and what may
+//! Models called through a command-line program: whole debates through programs that print what the vendors' programs printed, and what may
 //! say which program that is.
 
 use std::os::unix::fs::PermissionsExt as _;

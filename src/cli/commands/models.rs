@@ -55,7 +55,7 @@ struct ModelLine {
     output_per_m_tok: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     probe: Option<ProbeResult>,
-    /// Of a model behind a program that was probed.
+    /// Of a model that was probed through a command-line program.
     #[serde(skip_serializing_if = "Option::is_none")]
     program: Option<ProgramState>,
 }

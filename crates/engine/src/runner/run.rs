@@ -146,7 +146,12 @@ impl Controls {
 
     /// Gives no further answers: open questions count as answered with none, and nobody asks any more.
     pub fn end_questions(&self) {
-        drop(self.commands.send(RunCommand::EndQuestions));
+        drop(self.commands.send(RunCommand::EndQuestions { by: None }));
+    }
+
+    /// As [`end_questions`](Self::end_questions), where a program skips them in the user's place that a model steers.
+    pub fn end_questions_by(&self, by: Answerer) {
+        drop(self.commands.send(RunCommand::EndQuestions { by: Some(by) }));
     }
 
     /// Starts nothing new, waits for what is in flight and paid for, and saves the debate as paused.

@@ -116,7 +116,7 @@ struct Beside {
     format_version: u32,
     /// What debates that were removed had spent, by day (UTC).
     removed: Vec<Removed>,
-    /// What debates may spend in all that were taken up under a limit below their own, or without one.
+    /// What debates may spend in all that were taken up under another limit than their own.
     limits: BTreeMap<String, Usd>,
 }
 
@@ -257,8 +257,8 @@ pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
         spent += of_debate.by_day.values().copied().sum();
         // Where the journal is damaged, whatever its limit allows may have been spent.
         if is_held || !of_debate.is_whole {
-            let noted = beside.limits.get(&entry.id()).copied();
-            let limit = [of_debate.limit, noted].into_iter().flatten().min();
+            // What was noted is what holds for the run: a question may cost more than is left of its debate's limit.
+            let limit = beside.limits.get(&entry.id()).copied().or(of_debate.limit);
             spent += limit.map_or(Usd::ZERO, |limit| limit.saturating_sub(of_debate.total));
         }
     }

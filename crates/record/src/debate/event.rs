@@ -150,7 +150,11 @@ pub enum Event {
         by: Option<Answerer>,
     },
     /// The user gives no further answers: open questions count as answered with none, and nobody asks any more.
-    QuestionsEnded,
+    QuestionsEnded {
+        /// Who said so in the user's place, where somebody did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Answerer>,
+    },
     /// An agent condensed its history, or the judge the rounds before the last.
     Summarized {
         /// Which call.
@@ -451,7 +455,7 @@ impl Event {
             | Self::Measured { .. }
             | Self::Extended { .. }
             | Self::QuestionAnswered { .. }
-            | Self::QuestionsEnded
+            | Self::QuestionsEnded { .. }
             | Self::Reopened { .. }
             | Self::RoundTimedOut { .. }
             | Self::Evaluated { call: None, .. }

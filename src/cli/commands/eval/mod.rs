@@ -191,6 +191,6 @@ fn evaluate_or_stop<'a>(
         }
     });
     runtime.shutdown_background();
-    end_on_interrupt();
+    end_on_interrupt(None);
     evaluated
 }
