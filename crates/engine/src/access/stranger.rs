@@ -314,6 +314,11 @@ impl Trust {
         self.standing.max_cost_usd
     }
 
+    /// How many requests a day may have where the user says nothing else.
+    pub fn standing_calls_per_day(&self) -> Option<u32> {
+        self.standing.max_calls_per_day
+    }
+
     /// Has a found configuration tighten the user's standing limits, but not raise them.
     pub fn tighten(&self, budget: &mut BudgetSettings) {
         fn tighter<T: Ord>(found: Option<T>, own: Option<T>) -> Option<T> {

@@ -23,6 +23,8 @@ const LEDGER: &str = "spending.ledger";
 /// The file that is locked while the ledger is used. The ledger itself is replaced by each change.
 const LOCK: &str = "spending.lock";
 const LEDGER_FORMAT: u32 = 1;
+/// What evaluations are called among what was removed. No debate has such an id.
+const EVALUATIONS: &str = "evaluations";
 /// How long the lock may be held elsewhere, and how often it is tried again.
 const TO_WAIT: Duration = Duration::from_secs(20);
 const TRY_AGAIN: Duration = Duration::from_millis(10);
@@ -114,7 +116,7 @@ impl Diagnostic for SpendingError {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Beside {
     format_version: u32,
-    /// What debates that were removed had spent, by day (UTC).
+    /// What no debate that is there has spent, by day (UTC): those that were removed, and evaluations.
     removed: Vec<Removed>,
     /// What debates may spend in all that were taken up under another limit than their own.
     limits: BTreeMap<String, Usd>,
@@ -210,6 +212,20 @@ impl SpendingLock {
         }
         if beside.limits == before { Ok(()) } else { beside.write(&self.directory) }
     }
+}
+
+/// Notes what was spent just now by something that leaves no journal. It blocks its thread.
+///
+/// # Errors
+/// When the ledger cannot be kept.
+pub fn note_spent(directory: &Directory, usd: Usd) -> Result<(), SpendingError> {
+    let _lock = SpendingLock::take(directory)?;
+    let (mut beside, day) = (Beside::read(directory)?, Utc::now().date_naive());
+    match beside.removed.iter_mut().find(|one| one.id == EVALUATIONS && one.day == day) {
+        Some(one) => one.usd += usd,
+        None => beside.removed.push(Removed { id: EVALUATIONS.to_owned(), day, usd }),
+    }
+    beside.write(directory)
 }
 
 /// Removes a debate, and keeps what it has spent in the ledger.
@@ -353,6 +369,16 @@ mod tests {
         // The debate is still there: its removal broke off, and its journal counts.
         fs::write(directory.journal_path(&DebateId::new(ID)), "").unwrap();
         assert_eq!(spent_today(&directory).unwrap(), Usd::ZERO);
+    }
+
+    #[test]
+    fn what_evaluations_spend_counts_and_adds_up() {
+        let (_keep, directory) = directory();
+        for _ in 0..2 {
+            note_spent(&directory, Usd::from_dollars(0.25)).unwrap();
+        }
+        assert_eq!(spent_today(&directory).unwrap(), Usd::from_dollars(0.5));
+        assert_eq!(Beside::read(&directory).unwrap().removed.len(), 1);
     }
 
     #[test]
