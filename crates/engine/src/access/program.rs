@@ -7,7 +7,8 @@ use secrecy::SecretString;
 
 use dialectic_base::program::ProgramSettings;
 use dialectic_llm::command::{Login, Program, ProgramFault, ProgramPreset, find, program_preset, searched};
-use dialectic_record::debate::{ProviderSettings, Settings};
+use dialectic_llm::models::facts;
+use dialectic_record::debate::{AgentSettings, ProviderSettings, Settings};
 
 use super::endpoint::ProviderAccessError;
 use super::environment::Environment;
@@ -74,6 +75,25 @@ pub fn most_output(
     let own = max_tokens.filter(|_| is_bounded);
     let requests = preset_of(provider, &settings.providers).map_or(Some(1), |preset| preset.requests)?;
     Some(own.or(max_output)?.saturating_mul(requests))
+}
+
+/// Has a file that was found not understate what a program can write in one answer: nothing keeps it to less, so that a
+/// cost limit would rest on the word of a stranger. What counts is what the user says of the model, else the table, and what
+/// the file says where that is more; of other models what the file says if `keeps` holds.
+pub(super) fn bound_outputs(settings: &mut Settings, own: &BTreeMap<String, u32>, keeps: impl Fn(&str) -> bool) {
+    let calls_program = |agent: &&AgentSettings| is_program(&agent.provider, &settings.providers);
+    let used = settings.everybody().filter(calls_program);
+    let used: Vec<(String, String)> = used.map(|agent| (agent.provider.clone(), agent.model.clone())).collect();
+    for (provider, model) in used {
+        let known = own.get(&model).copied().or_else(|| facts(&provider, &model)?.max_output);
+        if let Some(found) = settings.models.get_mut(&model) {
+            found.max_output = match (found.max_output, known) {
+                (Some(found), Some(known)) => Some(found.max(known)),
+                (Some(found), None) => Some(found).filter(|_| keeps(&model)),
+                (None, known) => known,
+            };
+        }
+    }
 }
 
 /// The variables that a program needs: its keys, unless they are set for it, and those that its settings refer to.

@@ -27,6 +27,9 @@ pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
     ("DISABLE_AUTOUPDATER", "1"),
 ];
 
+/// What its first line calls the source of its key where a login of its own is used.
+const LOGINS: [&str; 2] = ["none", "oauth"];
+
 /// The variable with the output limit of a request.
 pub(super) const OUTPUT_LIMIT: &str = "CLAUDE_CODE_MAX_OUTPUT_TOKENS";
 
@@ -55,6 +58,8 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
         Some("system") if line["subtype"] == "init" => {
             heard.served_model = text_at(line, "/model");
             heard.version = text_at(line, "/claude_code_version");
+            // A key pays, whatever the login is.
+            heard.is_overage |= line["apiKeySource"].as_str().is_some_and(|source| !LOGINS.contains(&source));
             for list in ["tools", "mcp_servers"] {
                 if let Some(first) = line[list].as_array().and_then(|all| all.first()) {
                     let name = first.as_str().or_else(|| first["name"].as_str()).unwrap_or(list);

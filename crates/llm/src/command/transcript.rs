@@ -44,7 +44,7 @@ pub(super) struct Transcript {
     pub(super) status: Option<u16>,
     /// Whether nothing more of it is wanted.
     pub(super) is_over: bool,
-    /// Whether it says that the call is paid beside the subscription.
+    /// Whether it says that the call is paid beside the subscription, or by a key.
     pub(super) is_overage: bool,
     /// A tool that it or its model used.
     pub(super) tool: Option<String>,

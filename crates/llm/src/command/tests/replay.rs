@@ -183,7 +183,8 @@ async fn is_notional(stage: &Stage, name: &str) -> bool {
 #[tokio::test]
 async fn what_a_subscription_answers_is_notional() {
     let claude = "case \"$1\" in auth) echo '{\"loggedIn\":true,\"authMethod\":\"claude.ai\",\"subscriptionType\":\
-                  \"max\"}';; *) cat > /dev/null; cat \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\";; esac";
+                  \"max\"}';; *) cat > /dev/null; \
+                  sed s/ANTHROPIC_API_KEY/none/ \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\";; esac";
     let codex = "case \"$1\" in login) echo 'Logged in using ChatGPT' >&2;; *) cat > /dev/null; \
                  cat \"$RECORDINGS/codex-0.169.0-ok.jsonl\";; esac";
     for (name, script) in [("claude", claude), ("codex", codex)] {
@@ -305,7 +306,12 @@ async fn what_is_paid_beside_a_subscription_is_real() {
         "case \"$1\" in auth) echo '{{\"loggedIn\":true,\"authMethod\":\"claude.ai\",\"subscriptionType\":\"max\"}}';; \
          *) cat > /dev/null; echo '{info}'; cat \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\";; esac"
     );
-    assert!(!is_notional(&Stage::new(&script), "claude").await);
+    assert!(
+        !is_notional(&Stage::new(&script.replace("cat \"$R", "sed s/ANTHROPIC_API_KEY/none/ \"$R")), "claude").await
+    );
+    // What it says of its key counts, too.
+    let keyed = script.replace("isUsingOverage\":true", "isUsingOverage\":false");
+    assert!(!is_notional(&Stage::new(&keyed), "claude").await);
     // A key of the user's pays, whatever the login says.
     let codex = "case \"$1\" in login) echo 'Logged in using ChatGPT' >&2;; *) cat > /dev/null; \
                  cat \"$RECORDINGS/codex-0.169.0-ok.jsonl\";; esac";
