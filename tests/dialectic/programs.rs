@@ -415,8 +415,9 @@ fn a_programs_name_is_understood_wherever_a_model_is_named() {
     of_models["judge"].as_object_mut().unwrap().remove("provider");
     of_models["judge"]["model"] = json!("codex");
     let served = |sandbox: &Sandbox, arguments: &[&str]| {
+        let before = sandbox.debates();
         sandbox.run([&["debate", "Design a queue", "-r", "1"], arguments].concat()).expect_code(0);
-        let id = sandbox.debates().pop().unwrap();
+        let id = sandbox.debates().into_iter().find(|id| !before.contains(id)).unwrap();
         let settings = sandbox.state(&id)["settings"].clone();
         let of = |one: &Value| format!("{}/{}", one["provider"].as_str().unwrap(), one["model"].as_str().unwrap());
         let agents: Vec<String> = settings["agents"].as_array().unwrap().iter().map(of).collect();
