@@ -7,7 +7,7 @@ use serde::Serialize;
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
-use dialectic_record::debate::{CallStatus, Debate, DebateId, Outcome, Settings, StageId, Status, fold};
+use dialectic_record::debate::{CallStatus, Debate, DebateId, Outcome, Settings, StageId, Status, Timestamp, fold};
 use dialectic_record::store::{AccessMode, Entry, SavedDebate, StoreError};
 
 /// The exit code for a debate that still runs, as in coreutils' `timeout`.
@@ -192,6 +192,12 @@ pub struct DebateStatus {
     pub stopping: bool,
     /// Its files.
     pub paths: Paths,
+    /// When it was begun.
+    #[serde(skip)]
+    pub created_at: Option<Timestamp>,
+    /// When something was recorded last.
+    #[serde(skip)]
+    pub updated_at: Option<Timestamp>,
 }
 
 /// The absolute path.
@@ -223,11 +229,12 @@ impl DebateStatus {
     pub fn of(entry: &Entry, runner: &Runner) -> Result<Self, StoreError> {
         let before = Presence::of(entry);
         let debate = load(entry)?;
-        let rest = runner.forecast_rest(entry, &debate).map(|rest| rest.count().low);
-        Ok(Self::from_record(entry, &debate, before, rest))
+        Ok(Self::from_record(entry, &debate, before, runner))
     }
 
-    fn from_record(entry: &Entry, debate: &Debate, before: Presence, rest: Option<usize>) -> Self {
+    /// The same of a record that was read; `before` is what was seen before that.
+    pub fn from_record(entry: &Entry, debate: &Debate, before: Presence, runner: &Runner) -> Self {
+        let rest = runner.forecast_rest(entry, debate).map(|rest| rest.count().low);
         let status = Standing::of(entry, debate, before);
         let done = debate.settled.len();
         let failed = debate.settled.values().filter(|settled| **settled == CallStatus::Failed).count();
@@ -253,6 +260,8 @@ impl DebateStatus {
                 journal: entry.journal.as_deref().map(absolute),
                 log: absolute(&entry.log_path()),
             },
+            created_at: debate.created_at,
+            updated_at: debate.updated_at,
         }
     }
 }

@@ -395,6 +395,10 @@ pub(super) struct EvalArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: Option<PathBuf>,
 
+    /// Never make more than this many calls in a day (UTC), by all commands in this directory that say so
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) max_calls_per_day: Option<u32>,
+
     /// Ask each evaluator this many times (at most 100) and show mean and standard deviation
     #[arg(long, value_name = "N", value_parser = repeat, default_value = "1", allow_negative_numbers = true)]
     pub(super) repeat: NonZeroU32,

@@ -1,5 +1,7 @@
-//! Ctrl-C and the signal to terminate.
+//! Ctrl-C, the signal to terminate, and the end of the terminal.
 
+#[cfg(unix)]
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -29,12 +31,13 @@ pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationTo
     std::process::exit(130);
 }
 
-/// Makes an interrupt end the program: the debate is saved, and the rest may hang.
-pub(super) fn end_on_interrupt() {
+/// From here on an interrupt ends the program: the debate is saved, and what is left to do may hang. `heard` has listened
+/// since before somebody else stopped listening, so that none gets lost between the two.
+pub(super) fn end_on_interrupt(heard: Option<Interrupts>) {
     std::thread::spawn(|| {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
-            let mut interrupts = Interrupts::listen();
+            let mut interrupts = heard.unwrap_or_else(Interrupts::listen);
             interrupts.next().await;
             // That interrupt was for the pager.
             while pager::is_open() {
@@ -73,12 +76,28 @@ pub(super) fn end_soon() {
     });
 }
 
-/// Ctrl-C and, where it exists, the signal to terminate.
+/// Whether nobody has said that the program should outlive its terminal, as `nohup` does. To be asked before there is a
+/// handler.
+#[cfg(unix)]
+static ENDS_WITH_TERMINAL: LazyLock<bool> = LazyLock::new(|| {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    match ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()) {
+        // The first of the bits is that of the first signal, SIGHUP.
+        Some(mask) => mask & 1 == 0,
+        // Where the system does not tell: what `nohup` starts has no terminal to write to.
+        None => std::io::IsTerminal::is_terminal(&std::io::stderr()),
+    }
+});
+
+/// Ctrl-C, and where there are such the signal to terminate and the one that the terminal has gone.
 pub(super) struct Interrupts {
     #[cfg(unix)]
     interrupt: Option<tokio::signal::unix::Signal>,
     #[cfg(unix)]
     terminate: Option<tokio::signal::unix::Signal>,
+    #[cfg(unix)]
+    hangup: Option<tokio::signal::unix::Signal>,
 }
 
 impl Interrupts {
@@ -91,6 +110,8 @@ impl Interrupts {
             interrupt: signal(SignalKind::interrupt()).ok(),
             #[cfg(unix)]
             terminate: signal(SignalKind::terminate()).ok(),
+            #[cfg(unix)]
+            hangup: ENDS_WITH_TERMINAL.then(|| signal(SignalKind::hangup()).ok()).flatten(),
         }
     }
 
@@ -106,6 +127,10 @@ impl Interrupts {
         tokio::select! {
             () = received(&mut self.interrupt) => {}
             () = received(&mut self.terminate) => {}
+            () = received(&mut self.hangup) => {
+                // The shell sends one, and the system may send another: both mean the same.
+                self.hangup = None;
+            }
         }
     }
 

@@ -38,7 +38,7 @@ pub(in crate::cli) fn check_calls(command: &'static str, settings: &Settings) ->
     let options = [("--max-calls", budget.max_calls), ("--max-calls-per-day", budget.max_calls_per_day)];
     let missing = options.into_iter().find(|(_, limit)| limit.is_none());
     missing.map_or(Ok(()), |(option, _)| {
-        let reason = format!("the configuration has models behind a program, `{program}`");
+        let reason = format!("the configuration calls models through a command-line program, `{program}`");
         Err(MissingLimit { command, option, reason })
     })
 }

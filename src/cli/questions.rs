@@ -75,7 +75,10 @@ impl Given {
             }
         }
         if self.ends {
-            run.end_questions();
+            match self.by {
+                Some(by) => run.end_questions_by(by),
+                None => run.end_questions(),
+            }
             for one in debate.clarifications.iter_mut().flatten().flat_map(|group| &mut group.items) {
                 if one.answer.is_empty() {
                     NO_ANSWER.clone_into(&mut one.answer);

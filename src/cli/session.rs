@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 #[cfg(feature = "archive")]
 use std::sync::Arc;
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Instant;
 
@@ -38,9 +39,14 @@ use super::terminal::Terminal;
 use super::watchers::{Log, Seen, Waited, Watchers};
 use super::{modes, questions};
 
-/// The debates directory.
+/// Where debates are kept. It is looked up once: the user's configuration may say it.
 pub(super) fn debates() -> Result<Directory, Error> {
-    Ok(Directory::at(debates_directory(&process_environment())?))
+    static KNOWN: OnceLock<Directory> = OnceLock::new();
+    if let Some(known) = KNOWN.get() {
+        return Ok(known.clone());
+    }
+    let directory = Directory::at(debates_directory(&process_environment())?);
+    Ok(KNOWN.get_or_init(|| directory).clone())
 }
 
 /// Whether there are no debates yet.
@@ -189,11 +195,12 @@ impl<'a> Session<'a> {
         let journal = ready.journal_path().to_owned();
         let log = Log { journal: &journal, before: ready.events_before() };
         let cancel = CancellationToken::new();
-        let (ended, tracer) = runtime.block_on(async {
-            let interrupts = Interrupts::listen();
+        let ((ended, tracer), later) = runtime.block_on(async {
+            // The second hears what the first hears, and what comes when that does not listen any more.
+            let (interrupts, later) = (Interrupts::listen(), Interrupts::listen());
             let watchers = match Watchers::start(ready.signals(), &log, options, events, tracer) {
                 Ok(watchers) => watchers,
-                Err(error) => return (Err(error), None),
+                Err(error) => return ((Err(error), None), later),
             };
             let watch = tokio::spawn(interrupt(interrupts, cancel.clone(), watchers.view().clone()));
             let messages = watchers.messages();
@@ -222,12 +229,13 @@ impl<'a> Session<'a> {
                 std::mem::forget(keyboard.off());
             }
             watch.abort();
-            ended
+            (ended, later)
         });
         // A thread blocked on standard input must not delay the end.
         runtime.shutdown_background();
+        let mut later = Some(later);
         if served.is_none() {
-            end_on_interrupt();
+            end_on_interrupt(later.take().filter(|_| !cancel.is_cancelled()));
         }
         if cancel.is_cancelled() {
             // Everything was written, or its reader has stalled.
@@ -251,7 +259,7 @@ impl<'a> Session<'a> {
             modes::restore();
         }
         match served {
-            Some(served) if result.is_ok() => served.stay(terminal),
+            Some(served) if result.is_ok() => served.stay(later, terminal),
             _ => result,
         }
     }

@@ -111,18 +111,24 @@ impl Usage {
     }
 }
 
-/// Asks every evaluator about every subject `repeat` times, concurrently within a limit. Results are in the order of
-/// the arguments.
+/// Asks every evaluator about every subject, `repeat` times each, all at once but for a bound of calls in flight. What
+/// is handed back is in the order of the arguments, not of the answers. `noted` is told what each question has cost, as far
+/// as that is known, when it is known: who stops waiting has paid all the same.
 pub async fn evaluate<'a>(
     evaluators: &'a [Evaluator],
     subjects: &'a [Subject],
     repeat: NonZeroU32,
+    noted: &(dyn Fn(Usd) + Sync),
 ) -> Vec<Evaluated<'a>> {
     let in_flight = Semaphore::new(IN_FLIGHT.max(evaluators.len()));
     let in_flight = &in_flight;
     join_all(subjects.iter().map(|subject| async move {
         let runs = (0..repeat.get()).map(|_| async move {
-            let attempts = evaluators.iter().map(|evaluator| attempt(evaluator, subject, in_flight));
+            let attempts = evaluators.iter().map(|evaluator| async move {
+                let attempt = attempt(evaluator, subject, in_flight).await;
+                noted(attempt.usage.cost.unwrap_or_default());
+                attempt
+            });
             EvaluationRun { attempts: join_all(attempts).await }
         });
         Evaluated { subject, runs: join_all(runs).await }

@@ -2,11 +2,19 @@
 //! directory.
 
 use std::ffi::OsString;
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 
 use dialectic_base::money::Usd;
 use dialectic_engine::runner::{SpendingError, SpendingLock, spent_by, spent_today};
-use dialectic_record::debate::Debate;
+use dialectic_record::debate::{Debate, DebateId};
 use dialectic_record::store::{Directory, Entry};
+
+/// How often it is looked whether a debate was taken up.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The server's limits.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +54,8 @@ impl Limits {
         if left == Usd::ZERO { Err(LimitError::Day(day)) } else { Ok(Some(left)) }
     }
 
-    /// Permission for a new debate, or a question about one. Blocks until no one else holds one.
+    /// Leave for a new debate. It takes until nobody else is beginning something: it is for a
+    /// thread that may wait.
     pub(super) fn leave(&self, directory: &Directory, asked: Option<f64>) -> Result<Leave, LimitError> {
         let asked = asked.map(amount).transpose()?;
         if let Some((_, most)) = asked.zip(self.debate).filter(|(asked, most)| asked > most) {
@@ -55,6 +64,21 @@ impl Limits {
         let lock = SpendingLock::take(directory)?;
         let most = self.left_today(directory)?.into_iter().chain(asked.or(self.debate)).min();
         Ok(Leave { most, lock })
+    }
+
+    /// Leave for a question about a debate. What the answer may cost is noted on top of what the debate has cost, where others
+    /// see it who keep to the limit of the day.
+    pub(super) fn leave_to_ask(
+        &self,
+        directory: &Directory,
+        entry: &Entry,
+        asked: Option<f64>,
+    ) -> Result<Leave, LimitError> {
+        let leave = self.leave(directory, asked)?;
+        if let Some(most) = leave.most {
+            leave.lock.note_limit(&DebateId::new(entry.id()), Some(spent_by(entry) + most))?;
+        }
+        Ok(leave)
     }
 
     /// Permission to continue a debate: its total limit, which is recorded for others with the daily limit.
@@ -84,6 +108,27 @@ impl Leave {
     pub(super) fn options(&self) -> impl Iterator<Item = OsString> + use<> {
         let option = |most: Usd| [OsString::from("--max-cost"), most.dollars().to_string().into()];
         self.most.into_iter().flat_map(option)
+    }
+
+    /// Runs a command that takes a debate up, and lets the next waiting call proceed as soon as it has the record, by which
+    /// it counts from then on.
+    pub(super) async fn until_taken_up<T>(self, entry: &Entry, command: impl Future<Output = T>) -> T {
+        let is_held = async {
+            let is_held = || {
+                let entry = Entry::of_state(&entry.state);
+                spawn_blocking(move || entry.is_held())
+            };
+            while !is_held().await.unwrap_or_default() {
+                sleep(LOOK).await;
+            }
+        };
+        let mut command = pin!(command);
+        tokio::select! {
+            biased;
+            done = &mut command => return done,
+            () = is_held => self.end(),
+        }
+        command.await
     }
 
     /// Releases the permission: the debate now counts by its record.

@@ -26,11 +26,11 @@ use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
 use dialectic_engine::tools::ContextDirectory;
-use dialectic_record::debate::{Debate, Settings};
-use dialectic_record::store::{Directory, Entry, read_state};
+use dialectic_record::debate::{Settings, Timestamp};
+use dialectic_record::store::{Directory, Entry, StoreError, read_state};
 
 use super::command::{Done, Program};
-use super::limits::{Leave, LimitError, Limits};
+use super::limits::{LimitError, Limits};
 use super::questions::{Answers, answers, answers_in, form, is_declined, requests};
 use super::tools::{
     Answer, Ask, LISTED, List, MOST_LISTED, MOST_SECONDS, NewDebate, Report, ReportForm, Wait, Which, all,
@@ -161,6 +161,14 @@ struct Patience<'a> {
     most: Duration,
 }
 
+/// What is waited for.
+enum Awaited<'a> {
+    /// That no process is at the debate any more.
+    Rest,
+    /// That the user has dealt with this form.
+    Form(&'a str),
+}
+
 /// A tool's failure, in words for the client.
 #[derive(Debug)]
 struct Refusal(String);
@@ -205,8 +213,9 @@ fn words(all: &[&str]) -> Vec<OsString> {
 
 impl Server {
     /// The debate with that id. Not a path: only debates in the directory are accessible.
-    fn entry(&self, id: &str) -> Result<Entry, Refusal> {
-        let entries = self.options.directory.entries()?;
+    async fn entry(&self, id: &str) -> Result<Entry, Refusal> {
+        let options = Arc::clone(&self.options);
+        let entries = spawn_blocking(move || options.directory.entries()).await??;
         // A file's name may look like an option.
         let is_plain = id.starts_with(|first: char| first.is_ascii_alphanumeric());
         let found = entries.into_iter().find(|entry| is_plain && entry.id() == id);
@@ -231,7 +240,7 @@ impl Server {
     }
 
     /// The command for a debate, without its limits. Its problem goes to standard input.
-    fn debate_command(&self, wanted: &NewDebate) -> Result<Vec<OsString>, Refusal> {
+    async fn debate_command(&self, wanted: &NewDebate) -> Result<Vec<OsString>, Refusal> {
         if wanted.problem.trim().is_empty() {
             return Err(Refusal("the problem is empty".to_owned()));
         }
@@ -249,24 +258,33 @@ impl Server {
         for (name, is_on) in [("--quick", wanted.quick), ("--clarify", wanted.clarify), ("--offline", wanted.offline)] {
             command.extend(is_on.then(|| name.into()));
         }
-        for path in &wanted.files {
-            let context = self.context.as_ref().zip(self.options.context.as_ref());
-            let Some((directory, base)) = context else {
-                return Err(Refusal("files cannot be attached: the server was started without --context".to_owned()));
-            };
-            directory.check_file(path).map_err(|error| Refusal(format!("{}: {error}", one_line(path))))?;
-            let mut joined = OsString::from("--attach=");
-            joined.push(base.join(path));
-            command.push(joined);
+        if !wanted.files.is_empty() {
+            let (server, files) = (self.clone(), wanted.files.clone());
+            command.extend(spawn_blocking(move || server.attached(&files)).await??);
         }
         Ok(command)
     }
 
+    /// The options that attach files, which are those below the context that hold no secrets.
+    fn attached(&self, files: &[String]) -> Result<Vec<OsString>, Refusal> {
+        let context = self.context.as_ref().zip(self.options.context.as_ref());
+        let Some((directory, base)) = context else {
+            return Err(Refusal("files cannot be attached: the server was started without --context".to_owned()));
+        };
+        let attached = files.iter().map(|path| {
+            directory.check_file(path).map_err(|error| Refusal(format!("{}: {error}", one_line(path))))?;
+            let mut joined = OsString::from("--attach=");
+            joined.push(base.join(path));
+            Ok(joined)
+        });
+        attached.collect()
+    }
+
     /// A permission to spend, requested on a blocking thread.
-    async fn leave(
+    async fn leave<T: Send + 'static>(
         &self,
-        take: impl FnOnce(&Limits, &Directory) -> Result<Leave, LimitError> + Send + 'static,
-    ) -> Result<Leave, Refusal> {
+        take: impl FnOnce(&Limits, &Directory) -> Result<T, LimitError> + Send + 'static,
+    ) -> Result<T, Refusal> {
         let (limits, options) = (self.limits, Arc::clone(&self.options));
         Ok(spawn_blocking(move || take(&limits, &options.directory)).await??)
     }
@@ -285,7 +303,7 @@ impl Server {
     }
 
     async fn plan(&self, wanted: NewDebate) -> Outcome {
-        let mut command = self.debate_command(&wanted)?;
+        let mut command = self.debate_command(&wanted).await?;
         let most = wanted.max_cost.into_iter().chain(self.limits.debate.map(Usd::dollars)).reduce(f64::min);
         command.extend(most.into_iter().flat_map(|most| option("--max-cost", most.to_string())));
         command.extend(self.calls(None));
@@ -295,7 +313,7 @@ impl Server {
     }
 
     async fn debate(&self, wanted: NewDebate, has_tasks: bool) -> Outcome {
-        let mut command = self.debate_command(&wanted)?;
+        let mut command = self.debate_command(&wanted).await?;
         let asked = wanted.max_cost;
         let leave = self.leave(move |limits, directory| limits.leave(directory, asked)).await?;
         command.extend(leave.options());
@@ -304,10 +322,10 @@ impl Server {
         let done = self.program.run(command, &wanted.problem).await;
         leave.end();
         let done = succeeded(done?)?;
-        let entry = self.entry(done.stdout.trim())?;
+        let entry = self.entry(done.stdout.trim()).await?;
         let status = self.status(&entry).await?;
         if has_tasks {
-            return Ok(CreateTaskResult::new(task(&status, &entry)).into());
+            return Ok(CreateTaskResult::new(task(&status)).into());
         }
         let text = format!("{}\nThe debate {} has started. Call `wait` with its id.", done.stderr.trim(), status.id);
         Ok(with_facts(said(text.trim()), &status).into())
@@ -319,7 +337,7 @@ impl Server {
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Outcome {
-        let entry = self.entry(&wanted.id)?;
+        let entry = self.entry(&wanted.id).await?;
         if let Some(responses) = &request.input_responses {
             let status = self.status(&entry).await?;
             if status.status == Standing::Asking {
@@ -331,7 +349,7 @@ impl Server {
         }
         let seconds = Duration::from_secs(wanted.seconds.unwrap_or(MOST_SECONDS).min(MOST_SECONDS));
         let patience = Patience { context, begun: Instant::now(), most: seconds };
-        self.sit_out(&entry, &patience, || entry.is_at_work()).await?;
+        self.sit_out(&entry, &patience, &Awaited::Rest).await?;
         let status = self.status(&entry).await?;
         let asks_user = status.status == Standing::Asking && request.input_responses.is_none() && has_forms(context);
         if !asks_user {
@@ -341,7 +359,7 @@ impl Server {
             return Ok(InputRequiredResult::from_input_requests(requests(&status.questions)).into());
         }
         let shown = self.show_form(&entry, &status, context);
-        self.sit_out(&entry, &patience, || self.form(&shown) == Some(FormState::Open)).await?;
+        self.sit_out(&entry, &patience, &Awaited::Form(&shown)).await?;
         if let Some(FormState::Failed(why)) = self.form(&shown) {
             // The next call asks again.
             self.forms().remove(&shown);
@@ -388,12 +406,23 @@ impl Server {
         self.forms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits while `is_so` holds, up to the client's limit, and sends progress notifications if requested.
-    async fn sit_out(&self, entry: &Entry, patience: &Patience<'_>, is_so: impl Fn() -> bool) -> Result<(), Refusal> {
+    /// Whether that is still to come.
+    async fn is_awaited(&self, entry: &Entry, awaited: &Awaited<'_>) -> bool {
+        match awaited {
+            Awaited::Form(form) => self.form(form) == Some(FormState::Open),
+            Awaited::Rest => {
+                let entry = Entry::of_state(&entry.state);
+                spawn_blocking(move || entry.is_at_work()).await.unwrap_or_default()
+            }
+        }
+    }
+
+    /// Waits for that, but no longer than the client wants to. One that wants to know is told how it goes.
+    async fn sit_out(&self, entry: &Entry, patience: &Patience<'_>, awaited: &Awaited<'_>) -> Result<(), Refusal> {
         let Patience { context, begun, most } = patience;
         let token = context.meta.get_progress_token();
         let mut told = None::<Instant>;
-        while is_so() && begun.elapsed() < *most && !context.ct.is_cancelled() {
+        while self.is_awaited(entry, awaited).await && begun.elapsed() < *most && !context.ct.is_cancelled() {
             if let Some(token) = token.clone().filter(|_| told.is_none_or(|told| told.elapsed() >= TELL)) {
                 let status = self.status(entry).await?;
                 told = Some(Instant::now());
@@ -447,14 +476,14 @@ impl Server {
         let of = Entry::of_state(&entry.state);
         let leave = self.leave(move |limits, directory| {
             let debate = load(&of).map_err(dialectic_engine::runner::SpendingError::from)?;
-            limits.leave_to_go_on(directory, &of, &debate)
+            Ok((limits.leave_to_go_on(directory, &of, &debate)?, debate.settings))
         });
-        let leave = leave.await?;
+        let (leave, settings) = leave.await?;
         let mut command = words(&["answer", &entry.id(), "--file", "-", "--detach", "--by", by]);
         command.extend(self.configured());
         command.extend(self.with_context());
         command.extend(leave.options());
-        command.extend(self.calls(read_state(&entry.state)?.settings.as_ref()));
+        command.extend(self.calls(settings.as_ref()));
         command.extend(skip_rest.then(|| "--skip-rest".into()));
         let done = self.program.run(command, &serde_json::to_string(answers)?).await;
         leave.end();
@@ -463,25 +492,23 @@ impl Server {
     }
 
     async fn answer(&self, wanted: Answer) -> Outcome {
-        let entry = self.entry(&wanted.id)?;
+        let entry = self.entry(&wanted.id).await?;
         self.give(&entry, &wanted.answers, wanted.skip_rest, "agent").await?;
         let status = self.status(&entry).await?;
         Ok(with_facts(said(format!("{} continues. Call `wait` again.", wanted.id)), &status).into())
     }
 
     async fn ask(&self, wanted: Ask) -> Outcome {
-        let id = self.entry(&wanted.id)?.id();
-        let asked = wanted.max_cost;
-        let leave = self.leave(move |limits, directory| limits.leave(directory, asked)).await?;
-        let mut command = words(&["ask", &id, "-", "--quiet"]);
+        let entry = self.entry(&wanted.id).await?;
+        let (of, asked) = (Entry::of_state(&entry.state), wanted.max_cost);
+        let leave = self.leave(move |limits, directory| limits.leave_to_ask(directory, &of, asked)).await?;
+        let mut command = words(&["ask", &entry.id(), "-", "--quiet"]);
         command.extend(self.configured());
         command.extend(self.with_context());
         command.extend(leave.options());
         command.extend(self.calls(None));
-        // Held until the answer is there: the record does not reserve the cost of a question.
-        let done = self.program.run(command, &wanted.question).await;
-        leave.end();
-        let done = succeeded(done?)?;
+        let asking = self.program.run(command, &wanted.question);
+        let done = succeeded(leave.until_taken_up(&entry, asking).await?)?;
         Ok(said(of_models(&done.stdout)).into())
     }
 
@@ -508,7 +535,7 @@ impl Server {
                 "debate" => self.debate(read(arguments)?, has_tasks(context)).await,
                 "wait" => self.wait(read(arguments)?, &request, context).await,
                 "status" => {
-                    let entry = self.entry(&read::<Which>(arguments)?.id)?;
+                    let entry = self.entry(&read::<Which>(arguments)?.id).await?;
                     let status = self.status(&entry).await?;
                     Ok(with_facts(
                         said(format!("{} is {}: {}", status.id, status.status.name(), progress(&status))),
@@ -518,18 +545,18 @@ impl Server {
                 }
                 "answer" => self.answer(read(arguments)?).await,
                 "stop" => {
-                    let id = self.entry(&read::<Which>(arguments)?.id)?.id();
+                    let id = self.entry(&read::<Which>(arguments)?.id).await?.id();
                     let done = succeeded(self.program.run(words(&["stop", &id]), "").await?)?;
                     Ok(said(done.stderr).into())
                 }
                 "points" => {
-                    let id = self.entry(&read::<Which>(arguments)?.id)?.id();
+                    let id = self.entry(&read::<Which>(arguments)?.id).await?.id();
                     self.printed(&["show", &id, "points", "--json"]).await
                 }
                 "ask" => self.ask(read(arguments)?).await,
                 "report" => {
                     let Report { id, format } = read(arguments)?;
-                    let id = self.entry(&id)?.id();
+                    let id = self.entry(&id).await?.id();
                     let format = match format.unwrap_or(ReportForm::Markdown) {
                         ReportForm::Markdown => "markdown",
                         ReportForm::Adr => "adr",
@@ -545,7 +572,7 @@ impl Server {
 
     /// The state of a task, from the record.
     async fn task(&self, id: &str) -> Result<DetailedTask, Refusal> {
-        let entry = self.entry(id)?;
+        let entry = self.entry(id).await?;
         let status = self.status(&entry).await?;
         let payload = match status.status {
             Standing::Running => TaskPayload::Working,
@@ -559,7 +586,7 @@ impl Server {
                 TaskPayload::Completed { result: result.as_object().cloned().unwrap_or_default() }
             }
         };
-        Ok(DetailedTask::new(task(&status, &entry), payload))
+        Ok(DetailedTask::new(task(&status), payload))
     }
 }
 
@@ -607,11 +634,8 @@ fn with_facts(mut result: CallToolResult, status: &DebateStatus) -> CallToolResu
 }
 
 /// The task of a debate.
-fn task(status: &DebateStatus, entry: &Entry) -> Task {
-    let debate: Option<Debate> = load(entry).ok();
-    let time = |of: fn(&Debate) -> Option<dialectic_record::debate::Timestamp>| {
-        debate.as_ref().and_then(of).map(|time| time.to_string()).unwrap_or_default()
-    };
+fn task(status: &DebateStatus) -> Task {
+    let time = |time: Option<Timestamp>| time.map(|time| time.to_string()).unwrap_or_default();
     let standing = match status.status {
         Standing::Running => TaskStatus::Working,
         Standing::Asking => TaskStatus::InputRequired,
@@ -619,7 +643,7 @@ fn task(status: &DebateStatus, entry: &Entry) -> Task {
             TaskStatus::Completed
         }
     };
-    Task::new(status.id.as_str(), standing, time(|debate| debate.created_at), time(|debate| debate.updated_at))
+    Task::new(status.id.as_str(), standing, time(status.created_at), time(status.updated_at))
         .with_status_message(progress(status))
         .with_poll_interval_ms(POLL)
 }
@@ -662,13 +686,18 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let entries = self.options.directory.entries().map_err(|error| invalid(error.into()))?;
-        let resources = entries.into_iter().take(MOST_LISTED as usize).map(|entry| {
-            let id = entry.id();
-            let title = read_state(&entry.state).map(|debate| one_line(&debate.title())).unwrap_or_default();
-            Resource::new(format!("{SCHEME}{id}"), id).with_title(title).with_mime_type("text/markdown")
-        });
-        Ok(ListResourcesResult::with_all_items(resources.collect()))
+        let options = Arc::clone(&self.options);
+        let read = move || {
+            let entries = options.directory.entries()?;
+            let resources = entries.into_iter().take(MOST_LISTED as usize).map(|entry| {
+                let id = entry.id();
+                let title = read_state(&entry.state).map(|debate| one_line(&debate.title())).unwrap_or_default();
+                Resource::new(format!("{SCHEME}{id}"), id).with_title(title).with_mime_type("text/markdown")
+            });
+            Ok::<_, StoreError>(resources.collect())
+        };
+        let resources = spawn_blocking(read).await.map_err(|error| invalid(error.into()))?;
+        Ok(ListResourcesResult::with_all_items(resources.map_err(|error| invalid(error.into()))?))
     }
 
     async fn list_resource_templates(
@@ -689,7 +718,7 @@ impl ServerHandler for Server {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let unknown = || ErrorData::resource_not_found(format!("there is no {}", one_line(&request.uri)), None);
         let id = request.uri.strip_prefix(SCHEME).ok_or_else(unknown)?;
-        let id = self.entry(id).map_err(|_| unknown())?.id();
+        let id = self.entry(id).await.map_err(|_| unknown())?.id();
         let done = self.program.run(words(&["report", &id]), "").await;
         let done = done.map_err(Refusal::from).and_then(succeeded).map_err(invalid)?;
         let contents = ResourceContents::text(of_models(&done.stdout), request.uri).with_mime_type("text/markdown");
@@ -705,7 +734,7 @@ impl ServerHandler for Server {
     }
 
     async fn update_task(&self, request: UpdateTaskParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
-        let entry = self.entry(&request.task_id).map_err(invalid)?;
+        let entry = self.entry(&request.task_id).await.map_err(invalid)?;
         let status = self.status(&entry).await.map_err(invalid)?;
         if status.status != Standing::Asking {
             // Another process was faster.
@@ -721,7 +750,7 @@ impl ServerHandler for Server {
     }
 
     async fn cancel_task(&self, request: CancelTaskParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
-        let id = self.entry(&request.task_id).map_err(invalid)?.id();
+        let id = self.entry(&request.task_id).await.map_err(invalid)?.id();
         let done = self.program.run(words(&["stop", &id]), "").await;
         done.map_err(Refusal::from).and_then(succeeded).map(drop).map_err(invalid)
     }

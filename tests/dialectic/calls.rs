@@ -178,7 +178,9 @@ fn a_command_that_starts_debates_for_others_needs_limits_of_calls_where_a_progra
     for command in ["serve", "mcp"] {
         for (given, missing) in [(&[][..], "--max-calls"), (&["--max-calls", "40"], "--max-calls-per-day")] {
             let refused = sandbox.run([&[command], given].concat()).expect_code(2);
-            let said = format!("{command} needs {missing}: the configuration has models behind a program, `claude`");
+            let said = format!(
+                "{command} needs {missing}: the configuration calls models through a command-line program, `claude`"
+            );
             assert!(refused.stderr.contains(&said), "{refused}");
         }
     }

@@ -16,7 +16,7 @@ enum By {
     Signal(Signal),
 }
 
-const ALL: [By; 3] = [By::Key, By::Signal(Signal::SIGINT), By::Signal(Signal::SIGTERM)];
+const ALL: [By; 4] = [By::Key, By::Signal(Signal::SIGINT), By::Signal(Signal::SIGTERM), By::Signal(Signal::SIGHUP)];
 
 fn interrupt(terminal: &mut Terminal, by: By) {
     match by {
@@ -58,6 +58,41 @@ fn assert_leaves_nothing(script: fn(&Incoming) -> Reply, arguments: &[&str], mom
         // Whoever was answering was left.
         assert!(server.exchanges().iter().all(|exchange| exchange.ended.is_some()), "{by:?}");
     }
+}
+
+/// The shell and the system may both say that the terminal has gone; what `nohup` starts does not care.
+#[test]
+fn the_end_of_the_terminal_pauses_a_debate_unless_it_was_to_outlive_it() {
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| match request.purpose {
+        Purpose::Critique => short_reply(request).held(&held),
+        _ => short_reply(request),
+    });
+    let here = sandbox(&server);
+    let running = here.spawn(["debate", "Design a queue"]);
+    server.wait_for_requests(4);
+    running.signal(Signal::SIGHUP);
+    running.signal(Signal::SIGHUP);
+    let finished = running.wait().expect_code(130);
+    assert!(finished.stderr.contains("is saved as paused"), "{finished}");
+    let id = here.only_debate();
+    assert_eq!(here.state(&id)["status"], "paused");
+    here.assert_state_is_the_fold(&id);
+    let before = server.requests().len();
+    let there = sandbox(&server);
+    let program = there.command(["debate", "Design a queue"]);
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(program.get_program()).args(program.get_args());
+    command.current_dir(there.directory()).env_clear();
+    command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let (stdin, quiet) = (std::process::Stdio::null(), std::process::Stdio::null);
+    let mut child = command.stdin(stdin).stdout(quiet()).stderr(quiet()).spawn().unwrap();
+    server.wait_for_requests(before + 4);
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id().cast_signed()), Signal::SIGHUP).unwrap();
+    gate.open();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(there.state(&there.only_debate())["status"], "completed");
 }
 
 #[test]

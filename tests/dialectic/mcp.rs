@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult,
@@ -256,6 +256,101 @@ fn questions_come_in_the_result_where_no_form_can_be_shown_and_an_agents_answers
     assert_eq!((&item["answer"], &item["answeredBy"]), (&json!("500 a second"), &json!("agent")));
 }
 
+/// Offline agents ask, too; what an agent answers or skips in the user's place is on record as that.
+#[test]
+fn offline_agents_ask_an_older_client_whose_skips_are_recorded_as_an_agents() {
+    for skips in [false, true] {
+        let sandbox = offline();
+        let (mut client, _) = Lines::begun(&sandbox, &LIMITS, "2024-11-05");
+        let begun = client.call("debate", &json!({"problem": "Design a queue", "clarify": true}));
+        let id = begun["structuredContent"]["id"].as_str().unwrap_or_else(|| panic!("{begun:#}")).to_owned();
+        let asks = client.wait(&id);
+        assert_eq!(asks["structuredContent"]["status"], "asking", "{asks:#}");
+        assert!(text(&asks).contains("q1: ") && text(&asks).contains("words-of-models-"), "{asks:#}");
+        let answers =
+            if skips { json!({"skipRest": true}) } else { json!({"answers": {"q1": "500"}, "skipRest": true}) };
+        let mut arguments = answers;
+        arguments["id"] = json!(id);
+        client.call("answer", &arguments);
+        let over = client.wait(&id);
+        assert_eq!(over["structuredContent"]["outcome"], "full", "{over:#}");
+        let state = sandbox.state(&id);
+        let groups = state["clarifications"].as_array().unwrap();
+        let items: Vec<&Value> = groups.iter().flat_map(|group| group["items"].as_array().unwrap()).collect();
+        assert!(!items.is_empty() && items.iter().all(|item| item["answeredBy"] == "agent"), "{items:?}");
+        assert_eq!(items[0]["answer"], if skips { "NA" } else { "500" });
+        sandbox.assert_state_is_the_fold(&id);
+        let report = sandbox.run(["report", &id]).expect_code(0);
+        assert!(report.stdout.contains("an agent's"), "{report}");
+    }
+}
+
+#[test]
+fn offline_agents_ask_the_user_of_rmcps_client() {
+    for lifecycle in [ClientLifecycleMode::Initialize, discovering()] {
+        let sandbox = offline();
+        let client = Answering::default();
+        let forms = Arc::clone(&client.forms);
+        with_rmcp(&sandbox, client, lifecycle.clone(), async |running| {
+            let problem = json!({"problem": "Design a queue", "clarify": true});
+            let begun = running.call_tool(parameters("debate", &problem)).await.unwrap();
+            let id = begun.structured_content.clone().unwrap_or_else(|| panic!("{begun:?}"))["id"].clone();
+            for _ in 0..30 {
+                let over = running.call_tool(parameters("wait", &json!({"id": id}))).await.unwrap();
+                if over.structured_content.unwrap()["outcome"] == "full" {
+                    return;
+                }
+            }
+            panic!("it does not end");
+        });
+        assert_eq!(forms.lock().unwrap().len(), 1, "{lifecycle:?}");
+        let item = &sandbox.state(&sandbox.only_debate())["clarifications"][0]["items"][0];
+        assert_eq!((&item["answer"], &item["answeredBy"]), (&json!("the user's answer to q1"), &Value::Null));
+    }
+}
+
+/// A question to the judge sets aside what it may cost, and holds up nobody while it is answered.
+#[test]
+fn a_question_that_takes_long_holds_up_no_debate_and_counts() {
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| match request.text().contains("Which part first?") {
+        true => short_reply(request).held(&held),
+        false => short_reply(request),
+    });
+    let sandbox = asking(&server);
+    let arguments = ["mcp", "--max-cost", "0.4", "--max-cost-per-day", "1"];
+    let (mut client, _) = Lines::begun(&sandbox, &arguments, "2025-06-18");
+    let problem = json!({"problem": "Design a queue"});
+    let id = client.call("debate", &problem)["structuredContent"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(client.wait(&id)["structuredContent"]["outcome"], "full");
+    let asked = server.requests().len();
+    std::thread::scope(|scope| {
+        let asking = scope.spawn(|| {
+            let (mut asking, _) = Lines::begun(&sandbox, &arguments, "2025-06-18");
+            asking.call("ask", &json!({"id": id, "question": "Which part first?"}))
+        });
+        server.wait_for_requests(asked + 1);
+        let since = Instant::now();
+        let limit = |client: &mut Lines| {
+            let begun = client.call("debate", &problem);
+            let id = begun["structuredContent"]["id"].as_str().unwrap_or_else(|| panic!("{begun:#}")).to_owned();
+            client.wait(&id);
+            begun["structuredContent"]["maxCostUsd"].as_f64().unwrap()
+        };
+        let most = limit(&mut client);
+        assert!(since.elapsed() < Duration::from_secs(20), "it was held up");
+        assert!(most <= 0.4 + 1e-9);
+        // What the answer may cost is set aside: of the dollar, 0.4 are.
+        let ask = client.call("debate", &json!({"problem": "Design a queue", "maxCost": 0.4}));
+        let left = ask["structuredContent"]["maxCostUsd"].as_f64().unwrap_or_else(|| panic!("{ask:#}"));
+        assert!(left <= 0.4, "{left}");
+        gate.open();
+        let answered = asking.join().unwrap();
+        assert_eq!(answered["isError"], false, "{answered:#}");
+    });
+}
+
 #[test]
 fn the_limit_of_the_day_holds_for_all_servers_of_a_directory() {
     let gate = Gate::shut();
@@ -457,8 +552,7 @@ fn pythons_client_holds_a_debate_with_clarifications() {
         assert!(std::env::var_os("CI").is_none(), "MCP_CLIENT is not set, and no client was tried");
         return;
     };
-    let server = MockServer::with(|request| curious(request).after(Duration::from_millis(500)));
-    let sandbox = asking(&server);
+    let sandbox = offline().env("OFFLINE_LATENCY_MS", "500");
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/dialectic/mcp/client.py");
     let program = sandbox.command(LIMITS);
     let mut command = Command::new(python);

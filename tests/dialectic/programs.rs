@@ -1,4 +1,4 @@
-//! Models behind a program: whole debates through programs that print what the vendors' programs printed, and what may
+//! Models called through a command-line program: whole debates through programs that print what the vendors' programs printed, and what may
 //! say which program that is.
 
 use std::os::unix::fs::PermissionsExt as _;
@@ -37,6 +37,13 @@ impl Programs {
         let (kept, recordings) = (self.path("").display().to_string(), recordings.display().to_string());
         let text = format!("{}KEPT={kept} RECORDINGS={recordings}\n{script}\n", OPENING.replace("$VERSION", version));
         install(&self.path("bin").join(name), &text);
+    }
+
+    /// Has a program say that of who is logged in.
+    fn login(&self, name: &str, said: &str) {
+        let path = self.path("bin").join(name);
+        let text = std::fs::read_to_string(&path).unwrap();
+        install(&path, &text.replace("auth|login) exit 1;;", &format!("auth|login) echo '{said}'; exit 1;;")));
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -135,7 +142,8 @@ fn every_recording_of_a_failure_ends_a_debate_with_what_it_says() {
 
 #[test]
 fn what_a_subscription_pays_is_kept_apart_from_dollars() {
-    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    let recording = "cat > /dev/null\nsed s/ANTHROPIC_API_KEY/none/ \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\"";
+    let programs = Programs::with("claude", "2.1.197", recording);
     let logged_in = "#!/bin/sh\ncase \"$1\" in --version) echo 2.1.197; exit;; auth) echo '{\"loggedIn\": true, \
                      \"authMethod\": \"claude.ai\", \"subscriptionType\": \"max\"}'; exit;; esac\n";
     let text = std::fs::read_to_string(programs.path("bin/claude")).unwrap();
@@ -365,6 +373,75 @@ fn a_mixed_panel_takes_the_programs_that_are_there() {
     assert!(finished.stderr.contains("claude, codex are installed"), "{finished}");
     let usage = sandbox.state(&sandbox.only_debate())["usage"].clone();
     assert_eq!(usage.as_object().unwrap().len(), 2, "{usage}");
+}
+
+#[test]
+fn a_mixed_panel_takes_no_program_that_nobody_is_logged_in_to() {
+    let nobody = r#"{"loggedIn": false, "authMethod": "none"}"#;
+    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    programs.write("codex", "0.169.0", &replaying("codex-0.169.0-ok.jsonl"));
+    let mixed = ["debate", "Design a queue", "--panel", "mixed", "-r", "1"];
+    programs.login("claude", nobody);
+    programs.login("codex", "Logged in using ChatGPT");
+    let refused = programs.sandbox().run(mixed).expect_code(4);
+    assert!(refused.stderr.contains("nobody is logged in to claude"), "{refused}");
+    assert_eq!(programs.sandbox().run(mixed).code, Some(4));
+    // With a key it is no matter of the panel's; `models --probe` says it.
+    let probed = programs.sandbox().run(["models", "--probe", "--yes", "--json"]);
+    let rows: Value = serde_json::from_str(&probed.stdout).unwrap();
+    let of =
+        |name: &str| rows.as_array().unwrap().iter().find(|row| row["provider"] == name).unwrap()["program"].clone();
+    assert_eq!((&of("claude")["loggedIn"], &of("claude")["subscription"]), (&json!(false), &json!(false)));
+    assert_eq!((&of("codex")["loggedIn"], &of("codex")["subscription"]), (&json!(true), &json!(true)));
+    programs.login("claude", "");
+    programs.write("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    programs.login("claude", r#"{"loggedIn": true, "authMethod": "api_key"}"#);
+    let sandbox = programs.sandbox();
+    sandbox.run(mixed).expect_code(0);
+    let usage = sandbox.state(&sandbox.only_debate())["usage"].clone();
+    let is_notional = |model: &str| !usage[model]["notionalUsd"].is_null();
+    assert!(is_notional("gpt-5.6-luna") && !is_notional("sonnet"), "{usage}");
+}
+
+#[test]
+fn a_programs_name_is_understood_wherever_a_model_is_named() {
+    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    programs.write("codex", "0.169.0", &replaying("codex-0.169.0-ok.jsonl"));
+    let mut of_models = panel("x", "x");
+    for (place, model) in ["claude", "codex/gpt-5.6-luna", "claude/opus"].into_iter().enumerate() {
+        of_models["agents"][place].as_object_mut().unwrap().remove("provider");
+        of_models["agents"][place]["model"] = json!(model);
+    }
+    of_models["judge"].as_object_mut().unwrap().remove("provider");
+    of_models["judge"]["model"] = json!("codex");
+    let served = |sandbox: &Sandbox, arguments: &[&str]| {
+        let before = sandbox.debates();
+        sandbox.run([&["debate", "Design a queue", "-r", "1"], arguments].concat()).expect_code(0);
+        let id = sandbox.debates().into_iter().find(|id| !before.contains(id)).unwrap();
+        let settings = sandbox.state(&id)["settings"].clone();
+        let of = |one: &Value| format!("{}/{}", one["provider"].as_str().unwrap(), one["model"].as_str().unwrap());
+        let agents: Vec<String> = settings["agents"].as_array().unwrap().iter().map(of).collect();
+        (agents, of(&settings["judge"]))
+    };
+    let sandbox = programs.sandbox().file("debate-config.json", of_models.to_string());
+    let (agents, judge) = served(&sandbox, &[]);
+    assert_eq!(agents, ["claude/sonnet", "codex/gpt-5.6-luna", "claude/opus"]);
+    assert_eq!(judge, "codex/gpt-5.6-luna");
+    assert_eq!(served(&sandbox, &["--judge-model", "claude"]).1, "claude/sonnet");
+    let plain = programs.sandbox();
+    let (agents, judge) = served(&plain, &["-m", "claude", "--judge-model", "codex"]);
+    assert!(agents.iter().all(|one| one == "claude/sonnet"), "{agents:?}");
+    assert_eq!(judge, "codex/gpt-5.6-luna");
+    assert_eq!(served(&programs.sandbox(), &["-m", "claude", "--judge-model", "opus"]).1, "claude/opus");
+    let variable = programs.sandbox().env("DIALECTIC_MODEL", "claude/haiku");
+    assert_eq!(served(&variable, &[]).1, "claude/haiku");
+    programs.own(&json!({"model": "codex"}));
+    assert_eq!(served(&programs.sandbox(), &[]).1, "codex/gpt-5.6-luna");
+    // A branch takes it as a debate does.
+    plain.run(["fork", "latest", "--at", "1.critique", "--judge-model", "claude/opus"]).expect_code(0);
+    let judges: Vec<Value> =
+        plain.debates().iter().map(|id| plain.state(id)["settings"]["judge"]["model"].clone()).collect();
+    assert!(judges.contains(&json!("opus")), "{judges:?}");
 }
 
 #[test]

@@ -3,12 +3,15 @@
 //   node server.mjs <file for requests>        prints its port
 //
 // A model with "fail" in its name is answered with 500, one with "length" with an answer that is cut, one with "tool"
-// with a call of a tool.
+// with a call of a tool. Whoever asks again after that call waits as long as models take at the least: a program that goes on
+// has to be ended before it is answered.
 import { createServer } from "node:http";
 import { appendFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 
 const kept = process.argv[2];
+const TO_THINK = 1000;
+let calledTool = false;
 const events = (all) => all.map(([name, data]) => `${name ? `event: ${name}\n` : ""}data: ${JSON.stringify(data)}\n\n`).join("");
 
 function anthropic(model) {
@@ -68,7 +71,9 @@ createServer((request, response) => {
     try { body = JSON.parse(bytes.toString() || "null"); } catch { body = bytes.toString(); }
     appendFileSync(kept, JSON.stringify({ method: request.method, url: request.url, body }) + "\n");
     const model = body?.model ?? decodeURIComponent(/models\/([^:?/]+)/.exec(request.url)?.[1] ?? "");
-    const send = (status, type, text) => { response.writeHead(status, { "content-type": type }); response.end(text); };
+    const wait = calledTool ? TO_THINK : 0;
+    calledTool ||= model.includes("tool") && request.method === "POST";
+    const send = (status, type, text) => setTimeout(() => { response.writeHead(status, { "content-type": type }); response.end(text); }, wait);
     if (request.method !== "POST") return send(404, "application/json", "{}");
     if (model.includes("fail")) return send(500, "application/json", JSON.stringify({ type: "error", error: { type: "api_error", message: "out of order", code: 500, status: "INTERNAL" } }));
     const path = request.url.split("?")[0];

@@ -9,7 +9,7 @@ use dialectic_engine::access::Environment;
 use dialectic_record::debate::Settings;
 
 use super::check::check;
-use super::choice::with_program;
+use super::choice::with_programs_named;
 use super::error::{ConfigError, ConfigProblem};
 use super::findings::Diagnostics;
 use super::layers::{Layers, ValueSource, at};
@@ -75,14 +75,14 @@ pub fn change_settings(
     }
     let own: Vec<String> =
         settings.providers.iter().filter(|(_, entry)| entry.program.is_some()).map(|(name, _)| name.clone()).collect();
-    let overrides = &with_program(overrides, &own);
+    let overrides = &with_programs_named(overrides, &own);
     let usual = Usual::default();
     let context = ResolveContext {
         environment,
         overrides,
         own_roles: &own_roles,
         usual: &usual,
-        programs: &[],
+        programs: &|_| Vec::new(),
         is_expected: true,
     };
     let before = as_file(settings);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::provider::{DEFAULT_MODELS, OFFLINE};
-use dialectic_engine::access::{Environment, Outline, provider_names};
+use dialectic_engine::access::{Environment, Outline, ProgramThere, provider_names};
 use dialectic_llm::command::{ProgramPreset, program_preset};
 use dialectic_llm::models::facts;
 use dialectic_llm::presets::{CHEAP_MODELS, OPENROUTER, PRESETS, ROUTED_MODELS, STRONG_MODELS, preset};
@@ -183,6 +183,15 @@ impl ModelPreference {
         Self { provider: text("provider"), model: text("model") }
     }
 
+    /// The same, with a program in place of a model's name that means one.
+    pub(super) fn with_program_named(self, own: &[String]) -> Self {
+        let meant = self.model.as_deref().filter(|_| self.provider.is_none()).and_then(|model| of_program(model, own));
+        match meant {
+            Some(ServedModel { provider, model }) => Self { provider: Some(provider), model: Some(model) },
+            None => self,
+        }
+    }
+
     pub(super) fn is_none(&self) -> bool {
         self.provider.is_none() && self.model.is_none()
     }
@@ -199,8 +208,8 @@ pub(super) struct ModelResolver<'a> {
     pub(super) usual_path: Option<PathBuf>,
     /// The requested panel and who requested it: the command line, or else the user's own configuration.
     pub(super) panel: Option<(PanelName, ChoiceReason)>,
-    /// The installed programs that have a login of their own.
-    pub(super) programs: &'a [&'static ProgramPreset],
+    /// Finds the programs that are there and have a login of their own.
+    pub(super) programs: &'a dyn Fn(&BTreeMap<String, ProviderSettings>) -> Vec<ProgramThere>,
     /// Whether no model is called, so that no key is needed.
     pub(super) is_offline: bool,
 }
@@ -221,6 +230,8 @@ impl ModelResolver<'_> {
     fn one(&self, findings: &mut Diagnostics) -> ModelChoice {
         let variables =
             ModelPreference { provider: self.variable(PROVIDER_VARIABLE), model: self.variable(MODEL_VARIABLE) };
+        let own = self.providers.iter().filter(|(_, entry)| entry.program.is_some()).map(|(name, _)| name.clone());
+        let variables = variables.with_program_named(&own.collect::<Vec<_>>());
         let named_by = |wish: &ModelPreference, model, provider| if wish.model.is_some() { model } else { provider };
         let layers = [
             (&self.asked, ChoiceReason::Option(named_by(&self.asked, "--model", "--provider"))),
@@ -304,17 +315,18 @@ impl ModelResolver<'_> {
             let is_other = |(_, model): &&(&str, &str)| !taken.iter().any(|vendor| model.starts_with(vendor.as_str()));
             found.extend(ROUTED_MODELS.iter().filter(is_other).filter_map(with_key));
         }
-        let is_other = |program: &&&ProgramPreset| {
+        let is_other = |program: &ProgramPreset| {
             !found.iter().any(|(provider, model, _)| {
                 Some(provider.as_str()) == program.vendor
                     || program.vendor.is_some_and(|vendor| model.starts_with(vendor))
             })
         };
-        let programs: Vec<_> =
-            self.programs.iter().filter(is_other).filter(|_| self.asked.provider.is_none()).collect();
+        let are_wanted = found.len() < 2 && self.asked.provider.is_none() && !self.is_offline;
+        let there = if are_wanted { (self.programs)(self.providers) } else { Vec::new() };
+        let usable = there.iter().filter(|one| one.fault.is_none() && is_other(one.preset));
+        let programs: Vec<&ProgramPreset> = usable.map(|one| one.preset).collect();
         if found.len() < 2 && found.len() + programs.len() >= 2 {
-            let of_program =
-                |program: &&&'static ProgramPreset| (program.name.to_owned(), program.default_model.to_owned());
+            let of_program = |program: &&ProgramPreset| (program.name.to_owned(), program.default_model.to_owned());
             let mut variables: Vec<String> = found.iter().map(|(_, _, variable)| variable.clone()).collect();
             variables.dedup();
             let because = ChoiceReason::ProgramIsThere {
@@ -331,6 +343,8 @@ impl ModelResolver<'_> {
         if found.len() < 2 {
             let set: Vec<&str> = found.iter().map(|(_, _, variable)| variable.as_str()).collect();
             let set = if set.is_empty() { "none is set".to_owned() } else { format!("only {} is set", set.join(", ")) };
+            let faults = there.iter().filter_map(|one| one.fault.as_ref());
+            let set = faults.fold(set, |all, fault| format!("{all}; {fault}"));
             findings.unmet(format!(
                 "the panel `mixed`, requested by {}, needs the keys of two providers, or \
                      OPENROUTER_API_KEY, or the program `claude` or `codex` instead of a key; {set}",
@@ -410,22 +424,32 @@ impl ModelResolver<'_> {
     }
 }
 
-/// Resolves programs in the options: `-m claude` means the program and its usual model, `-m claude/opus` another one.
-/// `own` lists the user's own programs, whose default model has the program's name.
-pub(super) fn with_program(options: &Overrides, own: &[String]) -> Overrides {
-    let meant = |model: &str| {
-        let (name, rest) = model.split_once('/').map_or((model, None), |(name, rest)| (name, Some(rest)));
-        let preset = program_preset(name);
-        if preset.is_none() && !own.iter().any(|own| own == name) {
-            return None;
-        }
-        let usual = preset.map_or(name, |preset| preset.default_model);
-        Some((name.to_owned(), rest.unwrap_or(usual).to_owned()))
-    };
-    match options.model.as_deref().filter(|_| options.provider.is_none()).and_then(meant) {
-        Some((provider, model)) => Overrides { provider: Some(provider), model: Some(model), ..options.clone() },
-        None => options.clone(),
+/// The program and the model that a model's name means: `claude` the program and its usual model, `claude/opus` another one
+/// of it. `own` are the programs of the user's own: a model of theirs that nobody names has their name.
+pub(super) fn of_program(model: &str, own: &[String]) -> Option<ServedModel> {
+    let (name, rest) = model.split_once('/').map_or((model, None), |(name, rest)| (name, Some(rest)));
+    let preset = program_preset(name);
+    if preset.is_none() && !own.iter().any(|own| own == name) {
+        return None;
     }
+    let usual = preset.map_or(name, |preset| preset.default_model);
+    Some(ServedModel { provider: name.to_owned(), model: rest.unwrap_or(usual).to_owned() })
+}
+
+/// The options with programs in place of the models' names that mean them.
+pub(super) fn with_programs_named(options: &Overrides, own: &[String]) -> Overrides {
+    let mut options = options.clone();
+    if options.provider.is_some() {
+        return options;
+    }
+    let meant = |model: &Option<String>| of_program(model.as_deref()?, own);
+    if let Some(ServedModel { provider, model }) = meant(&options.judge_model) {
+        (options.judge_provider, options.judge_model) = (Some(provider), Some(model));
+    }
+    if let Some(ServedModel { provider, model }) = meant(&options.model) {
+        (options.provider, options.model) = (Some(provider), Some(model));
+    }
+    options
 }
 
 /// The built-in providers that call a server and have a default model.

@@ -24,7 +24,7 @@ use super::findings::Diagnostics;
 use super::load::parent;
 use super::overrides::Switch;
 use super::read::{ConfigDocument, read};
-use super::{rules, schema};
+use super::{programs, rules, schema};
 
 /// The default limit for an evaluator's first token, in milliseconds.
 const DEFAULT_TIMEOUT: u64 = 600_000;
@@ -167,7 +167,9 @@ pub fn load_evaluators(
     offline: Switch,
 ) -> Result<EvaluationSettings, EvaluatorsError> {
     let missing = || EvaluatorsError::Missing { path: path.to_owned() };
-    let document = read(path, &SCHEMA)?.ok_or_else(missing)?;
+    let mut document = read(path, &SCHEMA)?.ok_or_else(missing)?;
+    let own = programs::names(&document.tree);
+    document.tree = programs::named_by_models(document.tree, &own);
     let mut settings = resolved(path, document)?;
     if offline == Switch::On {
         for evaluator in &mut settings.evaluators {

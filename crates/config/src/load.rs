@@ -1,6 +1,7 @@
 //! Loads the files for the pure resolution.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ use dialectic_engine::runner::{Hooks, remembered_prices};
 use dialectic_engine::tools::FILE_TOOLS;
 use dialectic_record::debate::{AgentSettings, BudgetSettings, Settings};
 
-use super::choice::{ModelChoice, ModelPreference, with_program};
+use super::choice::{ModelChoice, ModelPreference, with_programs_named};
 use super::error::ConfigError;
 use super::findings::{Diagnostics, unknown};
 use super::layers::{Layers, ValueSource};
@@ -196,21 +197,22 @@ impl FileSet<'_> {
         self.project.is_none() && self.user.is_none() && self.panel.is_none()
     }
 
-    /// The layers of these files, the lowest first.
-    fn layers(&self) -> Layers {
+    /// What they say, the lowest first. `own` are the programs of the user's own.
+    fn layers(&self, own: &[String]) -> Layers {
         let mut layers = Layers::default();
+        let named = |tree: &Value| programs::named_by_models(tree.clone(), own);
         if let Some(user) = &self.user {
             let is_below = self.project.is_some() || self.panel.is_some();
-            let tree = if is_below { user.tree_for_project() } else { user.document.tree.clone() };
+            let tree = if is_below { user.tree_for_project() } else { named(&user.document.tree) };
             layers.push(ValueSource::File(user.document.path.clone()), tree);
         }
         if let Some(project) = &self.project {
-            layers.push(ValueSource::File(project.path.clone()), project.tree.clone());
+            layers.push(ValueSource::File(project.path.clone()), named(&project.tree));
         }
         if let Some(panel) = &self.panel {
             layers.take_section("agents");
             layers.take_section("judge");
-            layers.push(ValueSource::File(panel.path.clone()), panel.tree.clone());
+            layers.push(ValueSource::File(panel.path.clone()), named(&panel.tree));
         }
         layers
     }
@@ -242,20 +244,24 @@ pub(super) fn assemble(
 ) -> Result<Loaded, ConfigError> {
     let &FileSet { path, project, user, panel } = files;
     let mut warnings = environment.warnings().to_vec();
-    let of_project = project.map(|project| ModelPreference::of_file(&project.tree)).filter(|named| !named.is_none());
-    // A project that only names the model leaves the agents open, like the user's own configuration.
-    let is_expected = (project.is_some() && of_project.is_none()) || panel.is_some();
     let is_found = *path == ConfigPath::Default && project.is_some();
-    let usual = usual(files, of_project.clone());
     let own: Vec<String> = [project.filter(|_| !is_found), user.map(|user| &user.document)]
         .into_iter()
         .flatten()
         .flat_map(|document| programs::names(&document.tree))
         .collect();
-    let overrides = &with_program(overrides, &own);
-    let is_mixed =
-        overrides.panel == Some(PanelChoice::Named(PanelName::Mixed)) || usual.panel == Some(PanelName::Mixed);
-    let there = if is_mixed { programs_there(environment) } else { Vec::new() };
+    let of_project = project.map(|project| ModelPreference::of_file(&project.tree).with_program_named(&own));
+    let of_project = of_project.filter(|named| !named.is_none());
+    // A project that says whom to ask leaves open who takes part, as the user's own configuration does.
+    let is_expected = (project.is_some() && of_project.is_none()) || panel.is_some();
+    let usual = usual(files, of_project.clone());
+    let overrides = &with_programs_named(overrides, &own);
+    let none = BTreeMap::new();
+    let there = |providers: &_| {
+        // What was found says nothing of programs: it is refused, but only after this.
+        let own = user.map_or(&none, |user| &user.settings.providers);
+        programs_there(if is_found { own } else { providers }, environment)
+    };
     let context = ResolveContext { environment, overrides, own_roles, usual: &usual, programs: &there, is_expected };
     let mut findings = Diagnostics::default();
     for document in [project, panel].into_iter().flatten() {
@@ -265,7 +271,7 @@ pub(super) fn assemble(
         let shown = path.as_path().display().to_string();
         programs::refuse_found(&project.tree, user.map(|user| &user.settings), &shown, &mut findings);
     }
-    let Resolved { mut settings, mut layers, mut findings, choice } = resolve(files.layers(), &context, findings);
+    let Resolved { mut settings, mut layers, mut findings, choice } = resolve(files.layers(&own), &context, findings);
     if let Some(refusal) = findings.refusal.take() {
         return Err(refusal);
     }

@@ -63,6 +63,8 @@ pub struct Overrides {
     pub model: Option<String>,
     /// `--judge-model`.
     pub judge_model: Option<String>,
+    /// The provider of that, where it is another than `provider`.
+    pub judge_provider: Option<String>,
     /// `--provider`.
     pub provider: Option<String>,
     /// `--panel`.

@@ -11,6 +11,7 @@ use dialectic_llm::command::program_preset;
 use dialectic_llm::presets::preset;
 use dialectic_record::debate::{ProviderSettings, Settings};
 
+use super::choice::of_program;
 use super::findings::Diagnostics;
 use super::layers::laid_over;
 use super::schema;
@@ -49,6 +50,21 @@ fn is_program(name: &str, entry: &Value) -> bool {
 pub(super) fn names(tree: &Value) -> Vec<String> {
     let entries = tree["providers"].as_object().into_iter().flatten();
     entries.filter(|(_, entry)| entry["type"] == COMMAND).map(|(name, _)| name.clone()).collect()
+}
+
+/// A file with programs in place of the models' names that mean them, where an agent or the judge has a model and no
+/// provider. `own` are the programs of the user's own.
+pub(super) fn named_by_models(mut tree: Value, own: &[String]) -> Value {
+    let name = |entry: &mut Value| {
+        let meant = entry["model"].as_str().and_then(|model| of_program(model, own));
+        if let Some(served) = meant.filter(|_| entry["provider"].is_null()) {
+            (entry["provider"], entry["model"]) = (served.provider.into(), served.model.into());
+        }
+    };
+    let agents = tree.get_mut("agents").and_then(Value::as_array_mut);
+    agents.into_iter().flatten().filter(|entry| entry.is_object()).for_each(name);
+    tree.get_mut("judge").into_iter().filter(|entry| entry.is_object()).for_each(name);
+    tree
 }
 
 /// The program that an entry describes; `None` for a server.

@@ -1,14 +1,13 @@
 //! Resolves layers into settings. Pure: all outside values are arguments.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde_json::json;
 
 use dialectic_base::key_path::KeyPath;
-use dialectic_engine::access::{Environment, Outline, elsewhere, url_fault};
-use dialectic_llm::command::ProgramPreset;
-use dialectic_record::debate::{Settings, Terms};
+use dialectic_engine::access::{Environment, Outline, ProgramThere, elsewhere, url_fault};
+use dialectic_record::debate::{ProviderSettings, Settings, Terms};
 use dialectic_record::protocol::{COUNCIL, Protocol};
 
 use super::choice::{ModelChoice, ModelPreference};
@@ -26,8 +25,8 @@ pub(super) struct ResolveContext<'a> {
     pub(super) own_roles: &'a [String],
     /// The fallbacks from the user's own configuration.
     pub(super) usual: &'a Usual,
-    /// The installed programs that have a login of their own.
-    pub(super) programs: &'a [&'static ProgramPreset],
+    /// Finds the programs that are there and have a login of their own: they are looked for only where they are needed.
+    pub(super) programs: &'a dyn Fn(&BTreeMap<String, ProviderSettings>) -> Vec<ProgramThere>,
     /// Whether a file should name the agents.
     pub(super) is_expected: bool,
 }

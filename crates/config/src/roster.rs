@@ -205,7 +205,7 @@ impl ModelResolver<'_> {
             }
         }
         if let Some(model) = &overrides.judge_model {
-            let provider = match &overrides.provider {
+            let provider = match overrides.judge_provider.as_ref().or(overrides.provider.as_ref()) {
                 Some(provider) => provider.clone(),
                 None if judge.agent.provider == OFFLINE => self.provider_of(model).unwrap_or_else(|fault| {
                     findings.argument("--judge-model", fault);

@@ -16,7 +16,7 @@ use super::load::{parent, role_files};
 use super::overrides::{Overrides, PanelName};
 use super::read::{ConfigDocument, read};
 use super::resolve::{ResolveContext, Usual, resolve};
-use super::schema;
+use super::{programs, schema};
 
 /// The file, in the user's directory.
 const FILE: &str = "config.json";
@@ -68,7 +68,10 @@ pub fn usual_color(environment: &Environment) -> Option<String> {
 /// The provider and model of the user's own configuration, if it names a provider. An unreadable configuration names
 /// none; the loader reports it.
 pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
-    let ModelPreference { provider, model } = ModelPreference::of_file(&document(environment).ok()??.tree);
+    let ModelPreference { provider, model } = {
+        let tree = document(environment).ok()??.tree;
+        ModelPreference::of_file(&tree).with_program_named(&programs::names(&tree))
+    };
     let provider = provider?;
     let model = model.or_else(|| Some(ServedModel::by(&provider)?.model))?;
     Some((provider, model))
@@ -92,7 +95,8 @@ fn document(environment: &Environment) -> Result<Option<ConfigDocument>, ConfigE
 pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>, ConfigError> {
     let Some(document) = document(environment)? else { return Ok(None) };
     let path = document.path.clone();
-    let preference = ModelPreference::of_file(&document.tree);
+    let own = programs::names(&document.tree);
+    let preference = ModelPreference::of_file(&document.tree).with_program_named(&own);
     let panel = document.tree["panel"].as_str().and_then(PanelName::named);
     let usual = Usual { preference, panel, path: Some(path.clone()) };
     let context = ResolveContext {
@@ -101,11 +105,11 @@ pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>,
         overrides: &Overrides::default(),
         own_roles: &role_files(&parent(&path)),
         usual: &Usual::default(),
-        programs: &[],
+        programs: &|_| Vec::new(),
         is_expected: false,
     };
     let mut layers = Layers::default();
-    layers.push(ValueSource::File(path.clone()), document.tree.clone());
+    layers.push(ValueSource::File(path.clone()), programs::named_by_models(document.tree.clone(), &own));
     let mut resolved = resolve(layers, &context, document.findings());
     let names = provider_names(&resolved.settings.providers);
     let provider = usual.preference.provider.as_deref();

@@ -27,6 +27,7 @@ use super::{
 };
 
 pub use in_flight::ConcurrencyLimit;
+use in_flight::enter_shared;
 
 /// The interval between updates of a partial answer.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
@@ -143,7 +144,11 @@ impl Caller {
         let bill = Bill::of(self, request);
         let failed = |error, attempts| Err(FailedCall { error, attempts, spent: bill.spent().map(Box::new) });
         loop {
-            let place = self.limits.in_flight.enter(&self.provider, self.chat.at_once()).await;
+            let shared = match self.chat.shared_bound() {
+                Some(bound) => Some(enter_shared(bound).await),
+                None => None,
+            };
+            let place = self.limits.in_flight.enter(&self.provider, None).await;
             let max_tokens = match bill.reserve().await {
                 Ok(max_tokens) => max_tokens,
                 Err(error) => return failed(error, attempts),
@@ -167,7 +172,7 @@ impl Caller {
                 Err(FailedAttempt { error: ModelError::RateLimited { retry_after: None, .. }, .. }) => place.refused(),
                 Err(_) => {}
             }
-            drop(place);
+            drop((place, shared));
             let error = match outcome {
                 Ok(reply) => {
                     let usage = reply.usage();

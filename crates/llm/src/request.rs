@@ -35,8 +35,9 @@ pub trait ChatModel: Send + Sync {
         false
     }
 
-    /// Its own maximum of attempts in flight.
-    fn at_once(&self) -> Option<usize> {
+    /// What all models of this process share that has the same name, and how many attempts may be in flight there at
+    /// once; nothing where only the debate's own bound holds.
+    fn shared_bound(&self) -> Option<(&Arc<str>, usize)> {
         None
     }
 

@@ -79,7 +79,7 @@ pub(in crate::cli) struct AnswerArgs {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct McpArgs {
-    /// The most that a debate may cost, in dollars; required unless models are behind a program
+    /// The most that a debate may cost, in dollars; required unless models are called through a command-line program
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(in crate::cli) max_cost: Option<Usd>,
 
@@ -87,7 +87,7 @@ pub(in crate::cli) struct McpArgs {
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(in crate::cli) max_cost_per_day: Option<Usd>,
 
-    /// The most calls of models that a debate may make; required where models are behind a program
+    /// The most calls of models that a debate may make; required where models are called through a command-line program
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::cli) max_calls: Option<u32>,
 

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::{AnswerArgs, By};
 use crate::cli::questions::{Given, GivenAnswer, OnQuestions};
-use crate::cli::session::debates;
+use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::list;
 use dialectic_base::money::BudgetLimit;
 use dialectic_base::problem::NO_ANSWER;
+use dialectic_config::capture_environment;
 use dialectic_record::debate::{Answerer, Debate, DebateId};
 
 use super::resume::{Order, go_on};
@@ -107,8 +108,10 @@ pub(super) struct Typed {
 pub(in crate::cli) fn run(args: &AnswerArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = debates()?.find(&args.which.debate)?;
     let typed = read(args)?;
+    let environment = capture_environment(&env_file(args.run.env_file.as_ref()))?;
     let can_ask = !args.run.detach && io::stdin().is_terminal() && io::stderr().is_terminal();
     let order = Order {
+        environment: &environment,
         entry: &entry,
         is_agreed: false,
         finish: false,

@@ -71,7 +71,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
         None if is_talking() => asker.converse(terminal),
         question => {
             let outcome = asker.ask(question, |offer, terminal| agree(offer, BEGIN, terminal), terminal)?;
-            end_on_interrupt();
+            end_on_interrupt(None);
             match outcome {
                 Asked::Answered => {
                     terminal.notice(&format!("Saved the answer to {}", asker.entry.state.display()));
@@ -155,7 +155,7 @@ impl Asker<'_> {
                 }
             }
         }
-        end_on_interrupt();
+        end_on_interrupt(None);
         if has_answers {
             terminal.notice(&format!("Saved the answers to {}", self.entry.state.display()));
         }

@@ -105,6 +105,7 @@ fn overrides(args: &DebateArgs) -> Overrides {
         agents: args.agents.clone(),
         model: args.models.model.clone(),
         judge_model: args.models.judge_model.clone(),
+        judge_provider: None,
         provider: args.models.provider.clone(),
         panel: args.panel.as_deref().map(panel),
         rounds: args.rounds,

@@ -16,9 +16,9 @@ use crate::error::Error;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{ConfigError, NoKey, PanelName, default_models, user_path, users_environment};
 use dialectic_engine::access::{
-    Environment, Trust, endpoint, is_on_this_machine, key_variable, programs_there, url_fault,
+    Environment, ProgramThere, Trust, endpoint, is_on_this_machine, key_variable, programs_there, url_fault,
 };
-use dialectic_llm::command::{PROGRAMS, ProgramPreset, program_preset};
+use dialectic_llm::command::{PROGRAMS, program_preset};
 use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
 use dialectic_llm::presets::{PRESETS, preset};
 use dialectic_record::debate::ProviderSettings;
@@ -158,13 +158,17 @@ fn whom(
     known.sort_by_key(|(_, _, variable)| !has_key(*variable));
     // Without any key, a program with its own login works.
     let is_without = !known.iter().any(|(_, _, variable)| has_key(*variable));
-    let programs = if is_without { programs_there(environment) } else { Vec::new() };
+    let programs = if is_without { programs_there(&BTreeMap::new(), environment) } else { Vec::new() };
     let Some(dialogue) = dialogue else {
         let first = known.first().filter(|(_, _, variable)| has_key(*variable)).map(|(provider, ..)| *provider);
-        let provider = first.or(programs.first().map(|program| program.name)).ok_or(NoKey)?;
+        let usable = || programs.iter().find(|program| program.fault.is_none());
+        let provider = first.or_else(|| Some(usable()?.preset.name)).ok_or(NoKey)?;
         return Ok(SetupAnswers { provider: provider.to_owned(), ..SetupAnswers::default() });
     };
-    let of_program = |program: &&ProgramPreset| format!("{} (the program is installed: no key)", program.name);
+    let of_program = |program: &ProgramThere| match &program.fault {
+        None => format!("{} (the program is installed: no key)", program.preset.name),
+        Some(fault) => format!("{} (the program is installed, but {fault})", program.preset.name),
+    };
     let mut choices: Vec<String> = programs.iter().map(of_program).collect();
     choices.extend(known.iter().map(|(name, _, variable)| match variable {
         Some(variable) if environment.has(variable) => format!("{name} ({variable} is set)"),
@@ -176,7 +180,7 @@ fn whom(
     terminal.notice("Which provider?");
     let place = dialogue.choose("Provider", &choices, terminal)?;
     if let Some(program) = programs.get(place) {
-        return Ok(SetupAnswers { provider: program.name.to_owned(), ..SetupAnswers::default() });
+        return Ok(SetupAnswers { provider: program.preset.name.to_owned(), ..SetupAnswers::default() });
     }
     let place = place - programs.len();
     if let Some((provider, ..)) = known.get(place) {

@@ -22,7 +22,7 @@ use dialectic_engine::access::{
     Environment, ProviderAccessError, Trust, endpoint, is_program, located, missing_keys_of,
 };
 use dialectic_engine::agent::{limits_of, price_of};
-use dialectic_llm::command::{CommandModel, PROGRAMS, Program, program_preset};
+use dialectic_llm::command::{CommandModel, Login, PROGRAMS, Program, program_preset};
 use dialectic_llm::models::current;
 use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
 use dialectic_llm::{ChatModel, Listener, Live, ModelError, Request, Timeouts};
@@ -55,7 +55,7 @@ struct ModelLine {
     output_per_m_tok: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     probe: Option<ProbeResult>,
-    /// The state of its program, if it was probed.
+    /// Of a model that was probed through a command-line program.
     #[serde(skip_serializing_if = "Option::is_none")]
     program: Option<ProgramState>,
 }
@@ -132,17 +132,24 @@ struct ProgramState {
     version: Option<String>,
     /// Whether its version was tested or is allowed.
     may_be_called: bool,
+    /// Whether somebody is logged in; absent where it does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logged_in: Option<bool>,
     /// Whether it reports a subscription login.
     subscription: bool,
 }
 
 impl ProgramState {
     fn of(program: &Program) -> Self {
-        Self {
-            version: program.version().ok(),
-            may_be_called: program.check_version().is_ok(),
-            subscription: program.is_subscription(),
-        }
+        let may_be_called = program.check_version().is_ok();
+        let login = if may_be_called { program.login() } else { Login::Unsaid };
+        let logged_in = match login {
+            Login::Subscription | Login::Account => Some(true),
+            Login::Nobody => Some(false),
+            Login::Unsaid => None,
+        };
+        let subscription = login == Login::Subscription;
+        Self { version: program.version().ok(), may_be_called, logged_in, subscription }
     }
 }
 
@@ -407,7 +414,12 @@ fn shown(rows: &[ModelLine], servers: &Servers, layout: Layout) -> String {
 fn of_program(state: &ProgramState) -> String {
     let version = state.version.as_deref().map_or_else(|| "version unknown".to_owned(), one_line);
     let tried = if state.may_be_called { "" } else { ", not tried" };
-    let login = if state.subscription { ", a subscription is logged in" } else { "" };
+    let login = match state.logged_in {
+        Some(true) if state.subscription => ", a subscription is logged in",
+        Some(true) => ", logged in",
+        Some(false) => ", nobody is logged in",
+        None => "",
+    };
     format!(" ({version}{tried}{login})")
 }
 

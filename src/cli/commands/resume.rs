@@ -22,6 +22,7 @@ use super::debate::today;
 
 /// The debate to resume, and how.
 pub(super) struct Order<'a> {
+    pub(super) environment: &'a Environment,
     pub(super) entry: &'a Entry,
     /// Whether the cost was already confirmed.
     pub(super) is_agreed: bool,
@@ -46,6 +47,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
         },
     };
     let order = Order {
+        environment: &environment,
         entry: &entry,
         // The cost of the newest debate was already confirmed.
         is_agreed: args.debate.is_none(),
@@ -62,8 +64,8 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
 
 /// Resumes and runs a debate.
 pub(super) fn go_on(order: &Order<'_>, terminal: &mut Terminal) -> Result<(), Error> {
-    let Order { entry, is_agreed, finish, limit, max_calls_per_day, vouch, run, answers, on_questions } = *order;
-    let environment = capture_environment(&env_file(run.env_file.as_ref()))?;
+    let Order { environment, entry, is_agreed, finish, limit, max_calls_per_day, vouch, run, answers, on_questions } =
+        *order;
     let runner = runner(environment.clone())?;
     let saved = match runner.open(entry, &[]) {
         Err(RunnerError::IsFinished { id, warnings }) => {
@@ -86,8 +88,8 @@ pub(super) fn go_on(order: &Order<'_>, terminal: &mut Terminal) -> Result<(), Er
     }
     let settings = saved.settings().clone();
     let sources = saved.debate().prompt_sources.clone();
-    let files = config_files(vouch.config.as_ref(), &environment);
-    let session = Session::open(run, &settings, files.hooks()?, &environment, terminal)?;
+    let files = config_files(vouch.config.as_ref(), environment);
+    let session = Session::open(run, &settings, files.hooks()?, environment, terminal)?;
     let provenance = vouched(saved.provenance(), vouch, &files)?.and_limit(limit).and_calls_per_day(max_calls_per_day);
     let prepared = runner.resume(saved, &provenance)?;
     let of_models = model_warnings(&settings, today());
@@ -97,7 +99,7 @@ pub(super) fn go_on(order: &Order<'_>, terminal: &mut Terminal) -> Result<(), Er
     for change in sources.iter().flat_map(|before| before.changes(&prepared.panel().sources)) {
         terminal.warning(&change);
     }
-    for difference in configured_otherwise(&settings, &environment) {
+    for difference in configured_otherwise(&settings, environment) {
         terminal.notice(&difference);
     }
     let foreseen = if is_agreed { None } else { consent::agreed(&prepared, &settings, terminal)? };

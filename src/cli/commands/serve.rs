@@ -170,14 +170,15 @@ impl Served {
         self.stage.show(run, signals)
     }
 
-    /// Continues until the user interrupts, then pauses debates started meanwhile.
-    pub(in crate::cli) fn stay(self, terminal: &mut Terminal) -> Result<(), Error> {
+    /// Goes on until the user interrupts, and pauses what was started meanwhile. `heard` has listened since the debate began:
+    /// who interrupted when it was about to end has done so.
+    pub(in crate::cli) fn stay(self, heard: Option<Interrupts>, terminal: &mut Terminal) -> Result<(), Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
         // Listens before the notice, since its reader may interrupt at once.
-        let mut interrupts = {
+        let mut interrupts = heard.unwrap_or_else(|| {
             let _context = runtime.enter();
             Interrupts::listen()
-        };
+        });
         terminal.notice("The page stays open until you press Ctrl-C.");
         let Self { stage: _, stop, hurry, ended } = self;
         runtime.block_on(async {

@@ -25,7 +25,7 @@ pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<()
     let entry = Entry::of_state(&entry.state);
     let before = Presence::of(&entry);
     let debate = load(&entry)?;
-    let mut status = DebateStatus::of(&entry, &runner(process_environment())?)?;
+    let mut status = DebateStatus::from_record(&entry, &debate, before, &runner(process_environment())?);
     if before.is_any() {
         // Even with an answer, if its reports are not written yet.
         status.exit_code = STILL_RUNS;

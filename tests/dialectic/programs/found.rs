@@ -36,13 +36,22 @@ fn a_found_configuration_sets_no_key_of_a_program_and_one_that_is_named_does() {
         ("mine", json!({"baseUrl": "http://evil.example/v1"})),
     ] {
         let mut settings = panel(name, "sonnet");
-        settings["providers"] = json!({ name: entry });
+        settings["providers"] = json!({ name: entry.clone() });
         let sandbox = programs.sandbox().file("debate-config.json", settings.to_string()).file("evil", evil());
+        // One that is named by its whole path could be run without a search.
+        if entry["argv"].is_array() {
+            settings["providers"][name]["argv"] = json!([sandbox.directory().join("evil")]);
+            sandbox.write("debate-config.json", settings.to_string());
+            std::fs::set_permissions(sandbox.directory().join("evil"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
         let key = format!("providers.{name}");
-        for command in [vec!["debate", "Design a queue"], vec!["debate", "Design a queue", "--dry-run"], vec!["models"]]
-        {
+        let options = [&[][..], &["--dry-run"], &["-m", "claude"], &["--judge-model", "mine"]];
+        let commands = options.map(|options| [&DEBATE, options].concat());
+        for command in commands.into_iter().chain([vec!["models"], vec!["models", "--probe", "--yes"]]) {
             refused(sandbox.run(command), &[&key, "a file that was found sets none", "--config ./debate-config.json"]);
         }
+        // Programs that are looked for are the user's.
+        sandbox.run([&DEBATE[..], &["--panel", "mixed"]].concat()).expect_code(4);
         assert!(!sandbox.directory().join("ran").exists(), "{entry}");
     }
     // It selects one by name, and the same file may say more where it is named.
@@ -54,6 +63,21 @@ fn a_found_configuration_sets_no_key_of_a_program_and_one_that_is_named_does() {
     let sandbox = programs.sandbox().file("debate-config.json", settings.to_string());
     refused(sandbox.run(DEBATE), &["a file that was found sets none"]);
     sandbox.run(["debate", "Design a queue", "-c", "debate-config.json"]).expect_code(0);
+}
+
+/// Nothing keeps codex to an output limit: one that a stranger states must not be what a cost limit rests on.
+#[test]
+fn a_found_configuration_does_not_understate_what_a_program_can_write() {
+    let programs = Programs::with("codex", "codex-cli 0.169.0", &replaying("codex-0.169.0-ok.jsonl"));
+    let mut settings = panel("codex", "gpt-5.6-luna");
+    settings["models"] = json!({"gpt-5.6-luna": {"maxOutput": 1}});
+    let debate = ["debate", "Design a queue", "--max-cost", "0.60"];
+    let sandbox = programs.sandbox().file("debate-config.json", settings.to_string());
+    let found = sandbox.run(debate);
+    assert!(found.code != Some(0) && found.stderr.contains("buys no debate"), "{found}");
+    assert!(sandbox.debates().is_empty());
+    // What the user says counts.
+    sandbox.run([&debate[..], &["-c", "debate-config.json"]].concat()).expect_code(0);
 }
 
 #[test]

@@ -285,8 +285,15 @@ fn a_debate_of_the_command_line_is_steered_in_the_browser() {
     let sandbox = sandbox(&server, &json!({}));
     let running = sandbox.spawn(["debate", "Design a queue", "--serve"]);
     server.wait_for_requests(4);
-    let said = running.stderr();
-    let address = said.lines().find_map(|line| line.strip_prefix("Watch it at ")).unwrap();
+    let begun = std::time::Instant::now();
+    let address = loop {
+        let said = running.stderr();
+        if let Some(address) = said.lines().find_map(|line| line.strip_prefix("Watch it at ")) {
+            break address.to_owned();
+        }
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "no address is printed:\n{said}");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    };
     let id = sandbox.only_debate();
     assert!(address.contains(&format!("/debates/{id}?token=")), "{address}");
     let authority = address.strip_prefix("http://").unwrap().split('/').next().unwrap().to_owned();

@@ -16,5 +16,5 @@ pub use endpoint::{
 };
 pub use environment::{Environment, TOKEN, VariableError};
 pub use keys::{MissingKey, MissingKeys, key_variable, known_keys, missing_keys, missing_keys_of, secret_variables};
-pub use program::{is_program, located, most_output, preset_of, program, programs_there};
+pub use program::{ProgramThere, is_program, located, most_output, preset_of, program, programs_there};
 pub use stranger::{Author, PromptFault, Trust, TrustError, is_on_this_machine};

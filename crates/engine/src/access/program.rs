@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 
 use dialectic_base::program::ProgramSettings;
-use dialectic_llm::command::{Program, ProgramFault, ProgramPreset, find, program_preset, searched};
-use dialectic_record::debate::{ProviderSettings, Settings};
+use dialectic_llm::command::{Login, Program, ProgramFault, ProgramPreset, find, program_preset, searched};
+use dialectic_llm::models::facts;
+use dialectic_record::debate::{AgentSettings, ProviderSettings, Settings};
 
 use super::endpoint::ProviderAccessError;
 use super::environment::Environment;
@@ -75,6 +76,25 @@ pub fn most_output(
     Some(own.or(max_output)?.saturating_mul(requests))
 }
 
+/// Has a file that was found not understate what a program can write in one answer: nothing keeps it to less, so that a
+/// cost limit would rest on the word of a stranger. What counts is what the user says of the model, else the table, and what
+/// the file says where that is more; of other models what the file says if `keeps` holds.
+pub(super) fn bound_outputs(settings: &mut Settings, own: &BTreeMap<String, u32>, keeps: impl Fn(&str) -> bool) {
+    let calls_program = |agent: &&AgentSettings| is_program(&agent.provider, &settings.providers);
+    let used = settings.everybody().filter(calls_program);
+    let used: Vec<(String, String)> = used.map(|agent| (agent.provider.clone(), agent.model.clone())).collect();
+    for (provider, model) in used {
+        let known = own.get(&model).copied().or_else(|| facts(&provider, &model)?.max_output);
+        if let Some(found) = settings.models.get_mut(&model) {
+            found.max_output = match (found.max_output, known) {
+                (Some(found), Some(known)) => Some(found.max(known)),
+                (Some(found), None) => Some(found).filter(|_| keeps(&model)),
+                (None, known) => known,
+            };
+        }
+    }
+}
+
 /// The variables that a program needs: its keys, unless its settings contain them, and those that its settings refer
 /// to.
 pub(super) fn variables(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> Vec<String> {
@@ -132,11 +152,32 @@ pub fn located(
     Ok(Program { name: name.into(), preset, settings, executable, leading, environment, secrets })
 }
 
-/// The installed built-in programs with a login of their own, in the order of the list.
-pub fn programs_there(environment: &Environment) -> Vec<&'static ProgramPreset> {
-    let path = search_path(environment, &[]);
-    let with_login = ["claude", "codex"].into_iter().filter_map(program_preset);
-    with_login.filter(|preset| find(preset.name, &path).is_ok()).collect()
+/// A built-in program that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramThere {
+    /// What is known of it.
+    pub preset: &'static ProgramPreset,
+    /// Why it cannot be called, where it cannot.
+    pub fault: Option<String>,
+}
+
+/// The built-in programs that are there and have a login of their own, by the order of the list. Each is asked who is logged
+/// in, which takes it a moment and costs nothing.
+pub fn programs_there(providers: &BTreeMap<String, ProviderSettings>, environment: &Environment) -> Vec<ProgramThere> {
+    let with_login = ["claude", "codex"].into_iter().filter_map(|name| preset_of(name, providers));
+    let there = with_login.filter_map(|preset| {
+        let fault = match located(preset.name, providers, environment, &Trust::of_user(), &[]) {
+            Err(ProviderAccessError::Program { fault: ProgramFault::Missing { .. }, .. }) => return None,
+            Err(error) => Some(error.to_string()),
+            Ok(program) => match program.check_version() {
+                Err(fault) => Some(fault.to_string()),
+                Ok(()) if program.login() == Login::Nobody => Some(format!("nobody is logged in to {}", preset.name)),
+                Ok(()) => None,
+            },
+        };
+        Some(ProgramThere { preset, fault })
+    });
+    there.collect()
 }
 
 fn failed(name: &str, fault: ProgramFault) -> ProviderAccessError {

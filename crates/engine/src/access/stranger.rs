@@ -24,7 +24,7 @@ use dialectic_record::debate::{AgentId, BudgetSettings, PromptSources, ProviderS
 use super::endpoint::Outline;
 use super::environment::Environment;
 use super::headers;
-use super::program::is_program;
+use super::program::{bound_outputs, is_program};
 
 /// The author of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub struct Trust {
     vouched: BTreeMap<String, ProviderSettings>,
     /// The user's own prices by model.
     prices: BTreeMap<String, Price>,
+    /// What models write at most, as the user says.
+    outputs: BTreeMap<String, u32>,
     /// Prices by model that the user named in earlier runs.
     remembered: Vec<(String, Price)>,
     /// The default cost limits.
@@ -206,6 +208,7 @@ impl Trust {
             author: Author::User,
             vouched: BTreeMap::new(),
             prices: BTreeMap::new(),
+            outputs: BTreeMap::new(),
             remembered: Vec::new(),
             standing: BudgetSettings::default(),
             limit: BudgetLimit::default(),
@@ -239,6 +242,8 @@ impl Trust {
     pub fn and_own(mut self, user: &Settings) -> Self {
         self.vouched.extend(user.providers.clone());
         self.prices.extend(user.prices.clone());
+        let outputs = user.models.iter().filter_map(|(model, limits)| Some((model.clone(), limits.max_output?)));
+        self.outputs.extend(outputs);
         self.standing = user.debate.budget;
         self
     }
@@ -312,6 +317,11 @@ impl Trust {
         self.standing.max_cost_usd
     }
 
+    /// How many requests a day may have where the user says nothing else.
+    pub fn standing_calls_per_day(&self) -> Option<u32> {
+        self.standing.max_calls_per_day
+    }
+
     /// Lets a found configuration lower the default limits, but not raise them.
     pub fn tighten(&self, budget: &mut BudgetSettings) {
         fn tighter<T: Ord>(found: Option<T>, own: Option<T>) -> Option<T> {
@@ -346,6 +356,13 @@ impl Trust {
             },
         };
         self.lend_programs(settings);
+        if self.author != Author::User {
+            let is_record = matches!(self.author, Author::Record(_));
+            let is_users = |model: &str| {
+                self.prices.contains_key(model) || self.remembered.iter().any(|(named, _)| named == model)
+            };
+            bound_outputs(settings, &self.outputs, |model| is_record && is_users(model));
+        }
         settings.terms.prices = self.prices(settings, environment);
     }
 

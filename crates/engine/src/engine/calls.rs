@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use chrono::Utc;
 use foldhash::{HashMap, HashMapExt};
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
-use tokio::task::{JoinSet, spawn_blocking};
+use tokio::task::JoinSet;
 
 use crate::agent::{Ask, Call, OnReply, PaidReply, RequestResult, Value, answer, prepare};
 use dialectic_base::call::CallRecord;
@@ -71,10 +70,8 @@ struct Connection {
 impl Account for Connection {
     fn reserve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>> {
         Box::pin(async move {
-            if let Some(daily) = self.daily.clone() {
-                let taken = spawn_blocking(move || daily.take(Utc::now())).await;
-                let died = |_| ModelError::Unsendable { message: "the program failed while it was counted".to_owned() };
-                taken.map_err(died)??;
+            if let Some(daily) = &self.daily {
+                daily.take_now().await?;
             }
             let Some(limit) = self.limit else { return Ok(None) };
             let (answer, granted) = oneshot::channel();

@@ -32,7 +32,10 @@ pub enum RunCommand {
         by: Option<Answerer>,
     },
     /// The user gives no further answers.
-    EndQuestions,
+    EndQuestions {
+        /// Who says it in the user's place, where somebody does.
+        by: Option<Answerer>,
+    },
 }
 
 /// How a debate that waits for the user continues.
@@ -77,7 +80,7 @@ impl Engine {
                 }
             }
             RunCommand::Answer { agent_id, item_id, answer, by } => self.answer(agent_id, item_id, answer, by)?,
-            RunCommand::EndQuestions => self.end_questions()?,
+            RunCommand::EndQuestions { by } => self.end_questions(by)?,
         }
         Ok(())
     }
@@ -113,7 +116,9 @@ impl Engine {
                 Some(RunCommand::Pause) | None => return Ok(UserReply::Nothing),
                 Some(RunCommand::Stop | RunCommand::ObeyStop) => return self.told_to_stop(),
                 Some(RunCommand::Hold | RunCommand::GoOn) => {}
-                Some(told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions)) => {
+                Some(
+                    told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions { .. }),
+                ) => {
                     self.handle_command(told)?;
                 }
             }
@@ -156,7 +161,9 @@ impl Engine {
                     self.silence = None;
                     return Ok(UserReply::GoOn);
                 }
-                Some(told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions)) => {
+                Some(
+                    told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions { .. }),
+                ) => {
                     self.handle_command(told)?;
                 }
                 Some(RunCommand::Stop | RunCommand::ObeyStop) => return self.told_to_stop(),
@@ -186,12 +193,12 @@ impl Engine {
     }
 
     /// Ends the questions; open ones stay unanswered. Has no effect after the question stage.
-    fn end_questions(&mut self) -> Result<(), EngineError> {
+    fn end_questions(&mut self, by: Option<Answerer>) -> Result<(), EngineError> {
         if self.debate().questions_ended || self.debate().current_round > 0 {
             return Ok(());
         }
         self.shared = None;
-        self.append(Event::QuestionsEnded)?;
+        self.append(Event::QuestionsEnded { by })?;
         let calls = &self.calls;
         self.open.retain(|open| {
             let asks_user = matches!(open.step.answer, OutputSpec::Questions { .. });

@@ -3,10 +3,13 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
+use futures_util::future::BoxFuture;
+use tokio::task::spawn_blocking;
 
-use dialectic_llm::ModelError;
+use dialectic_llm::{ChatModel, FailedAttempt, Live, ModelError, Reply, Request};
 
 /// The counter's file. Only files that end in `.json` are debates.
 const COUNT: &str = "calls.ledger";
@@ -40,6 +43,17 @@ impl DailyCalls {
         }
     }
 
+    /// The same, where nobody may be held up.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub(super) async fn take_now(&self) -> Result<(), ModelError> {
+        let daily = self.clone();
+        let taken = spawn_blocking(move || daily.take(Utc::now())).await;
+        let died = |_| ModelError::Unsendable { message: "the program failed while it was counted".to_owned() };
+        taken.map_err(died)?
+    }
+
     /// Counts one request, or returns the day whose limit is reached. A clock set back does not start a day again.
     fn counted(&self, today: NaiveDate) -> io::Result<Option<NaiveDate>> {
         let mut file = self.open()?;
@@ -66,6 +80,44 @@ impl DailyCalls {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
         open.open(&self.path)
+    }
+}
+
+/// A model whose requests count for the day, where no engine keeps account of them.
+pub(crate) struct CountedModel {
+    model: Arc<dyn ChatModel>,
+    daily: DailyCalls,
+}
+
+impl CountedModel {
+    /// Counts the requests of `model` with those of the debates in `directory`.
+    pub(crate) fn of(model: Arc<dyn ChatModel>, directory: &Path, limit: u32) -> Self {
+        Self { model, daily: DailyCalls::of(directory, limit) }
+    }
+}
+
+impl ChatModel for CountedModel {
+    fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        Box::pin(async move {
+            self.daily.take_now().await?;
+            self.model.ask(request, live).await
+        })
+    }
+
+    fn is_local(&self) -> bool {
+        self.model.is_local()
+    }
+
+    fn is_notional(&self) -> bool {
+        self.model.is_notional()
+    }
+
+    fn shared_bound(&self) -> Option<(&Arc<str>, usize)> {
+        self.model.shared_bound()
+    }
+
+    fn reach(&self) -> BoxFuture<'_, Result<(), ModelError>> {
+        self.model.reach()
     }
 }
 

@@ -54,6 +54,7 @@ pub use windows::{WindowError, check_windows, telling_rounds};
 use budget::Budget;
 use calls::{Calls, Completion};
 use closing::{check_before_closing, has_something_to_check};
+pub(crate) use daily::CountedModel;
 use daily::DailyCalls;
 use outage::Outage;
 

@@ -6,12 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::access::{Environment, ProviderAccessError, Trust, endpoint, is_program, program};
+use crate::engine::CountedModel;
 use dialectic_base::provider::OFFLINE;
 use dialectic_llm::ChatModel;
 use dialectic_llm::command::CommandModel;
 use dialectic_llm::offline::{OfflineOptions, OfflineProvider};
 use dialectic_llm::openai::{OpenAiClient, http_client, http_client_under_limit};
 use dialectic_record::debate::ProviderSettings;
+use dialectic_record::store::Directory;
 
 use super::ServicesError;
 
@@ -61,6 +63,18 @@ impl Models {
             models.by_provider.push((name.to_owned(), chat));
         }
         Ok(models)
+    }
+
+    /// The same, with their requests counted with those of the debates in `directory`, under a limit of the day.
+    #[must_use]
+    pub fn counted(self, directory: &Directory, limit: u32) -> Self {
+        let counted = |(name, model): (String, Arc<dyn ChatModel>)| {
+            // What calls no model takes no call.
+            let is_paid = name != OFFLINE;
+            let model = if is_paid { Arc::new(CountedModel::of(model, directory.path(), limit)) } else { model };
+            (name, model)
+        };
+        Self { by_provider: self.by_provider.into_iter().map(counted).collect() }
     }
 
     /// One model for every provider.

@@ -23,6 +23,8 @@ const LEDGER: &str = "spending.ledger";
 /// The lock for the ledger, which each change replaces.
 const LOCK: &str = "spending.lock";
 const LEDGER_FORMAT: u32 = 1;
+/// What evaluations are called among what was removed. No debate has such an id.
+const EVALUATIONS: &str = "evaluations";
 /// The time limit for the lock, and the interval of retries.
 const TO_WAIT: Duration = Duration::from_secs(20);
 const TRY_AGAIN: Duration = Duration::from_millis(10);
@@ -114,9 +116,9 @@ impl Diagnostic for SpendingError {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Beside {
     format_version: u32,
-    /// The spending of removed debates by day (UTC).
+    /// What no debate that is there has spent, by day (UTC): those that were removed, and evaluations.
     removed: Vec<Removed>,
-    /// The total limits of debates that were resumed with a lower limit or without one.
+    /// What debates may spend in all that were taken up under another limit than their own.
     limits: BTreeMap<String, Usd>,
 }
 
@@ -212,6 +214,20 @@ impl SpendingLock {
     }
 }
 
+/// Notes what was spent just now by something that leaves no journal. It blocks its thread.
+///
+/// # Errors
+/// When the ledger cannot be kept.
+pub fn note_spent(directory: &Directory, usd: Usd) -> Result<(), SpendingError> {
+    let _lock = SpendingLock::take(directory)?;
+    let (mut beside, day) = (Beside::read(directory)?, Utc::now().date_naive());
+    match beside.removed.iter_mut().find(|one| one.id == EVALUATIONS && one.day == day) {
+        Some(one) => one.usd += usd,
+        None => beside.removed.push(Removed { id: EVALUATIONS.to_owned(), day, usd }),
+    }
+    beside.write(directory)
+}
+
 /// Removes a debate and keeps its spending in the ledger.
 ///
 /// # Errors
@@ -257,8 +273,8 @@ pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
         spent += of_debate.by_day.values().copied().sum();
         // A damaged journal counts with its whole limit.
         if is_held || !of_debate.is_whole {
-            let noted = beside.limits.get(&entry.id()).copied();
-            let limit = [of_debate.limit, noted].into_iter().flatten().min();
+            // What was noted is what holds for the run: a question may cost more than is left of its debate's limit.
+            let limit = beside.limits.get(&entry.id()).copied().or(of_debate.limit);
             spent += limit.map_or(Usd::ZERO, |limit| limit.saturating_sub(of_debate.total));
         }
     }
@@ -353,6 +369,16 @@ mod tests {
         // The debate still exists after an interrupted removal: its journal counts.
         fs::write(directory.journal_path(&DebateId::new(ID)), "").unwrap();
         assert_eq!(spent_today(&directory).unwrap(), Usd::ZERO);
+    }
+
+    #[test]
+    fn what_evaluations_spend_counts_and_adds_up() {
+        let (_keep, directory) = directory();
+        for _ in 0..2 {
+            note_spent(&directory, Usd::from_dollars(0.25)).unwrap();
+        }
+        assert_eq!(spent_today(&directory).unwrap(), Usd::from_dollars(0.5));
+        assert_eq!(Beside::read(&directory).unwrap().removed.len(), 1);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::time::Instant;
@@ -29,6 +29,15 @@ struct Bound {
     /// The number in flight when the provider refused.
     before: usize,
     since: Instant,
+}
+
+/// What all debates of this process share, by the names of what is bounded.
+static SHARED: LazyLock<ConcurrencyLimit> = LazyLock::new(ConcurrencyLimit::unbounded);
+
+/// Waits for a place at what all debates of this process share. It is taken ahead of a place in the debate, so that
+/// nobody who has one of those waits for one of these.
+pub(super) async fn enter_shared((name, most): (&Arc<str>, usize)) -> Slot<'static> {
+    SHARED.enter(name, Some(most)).await
 }
 
 /// A slot among the attempts in flight; dropping it frees the slot.
@@ -58,7 +67,7 @@ impl ConcurrencyLimit {
         Self::at_most(Semaphore::MAX_PERMITS)
     }
 
-    /// Waits for a slot; `most` is the provider's own maximum.
+    /// Waits for a place; `most` is how many the provider may have at all, where that is bounded.
     pub(super) async fn enter(&self, provider: &Arc<str>, most: Option<usize>) -> Slot<'_> {
         let has_room = |share: &Share| share.has_room() && most.is_none_or(|most| share.in_flight < most);
         loop {

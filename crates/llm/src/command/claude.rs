@@ -27,6 +27,9 @@ pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
     ("DISABLE_AUTOUPDATER", "1"),
 ];
 
+/// What its first line calls the source of its key where a login of its own is used.
+const LOGINS: [&str; 2] = ["none", "oauth"];
+
 /// The variable with the output limit of a request.
 pub(super) const OUTPUT_LIMIT: &str = "CLAUDE_CODE_MAX_OUTPUT_TOKENS";
 
@@ -54,6 +57,9 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
     match line["type"].as_str() {
         Some("system") if line["subtype"] == "init" => {
             heard.served_model = text_at(line, "/model");
+            heard.version = text_at(line, "/claude_code_version");
+            // A key pays, whatever the login is.
+            heard.is_overage |= line["apiKeySource"].as_str().is_some_and(|source| !LOGINS.contains(&source));
             for list in ["tools", "mcp_servers"] {
                 if let Some(first) = line[list].as_array().and_then(|all| all.first()) {
                     let name = first.as_str().or_else(|| first["name"].as_str()).unwrap_or(list);
@@ -65,6 +71,7 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
             let event = &line["event"];
             match event["type"].as_str() {
                 Some("message_start") => heard.read = tokens(&event["message"]["usage"]),
+                Some("content_block_start") => note_tool(&event["content_block"], heard),
                 Some("content_block_delta") => heard.say(event["delta"]["text"].as_str().unwrap_or_default(), listener),
                 // It would continue on its own, up to three times.
                 Some("message_delta") if event["delta"]["stop_reason"] == "max_tokens" => {
@@ -78,10 +85,7 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
         }
         Some("assistant" | "user") => {
             for block in line["message"]["content"].as_array().into_iter().flatten() {
-                let kind = block["type"].as_str().unwrap_or_default();
-                if kind.ends_with("tool_use") || kind.ends_with("tool_result") {
-                    heard.tool = Some(text_at(block, "/name").unwrap_or_else(|| kind.to_owned()));
-                }
+                note_tool(block, heard);
             }
         }
         Some("rate_limit_event") => {
@@ -95,6 +99,14 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
         }
         Some("result") => result(line, heard),
         Some(_) | None => {}
+    }
+}
+
+/// Notes a tool that a block of a message uses.
+fn note_tool(block: &Value, heard: &mut Transcript) {
+    let kind = block["type"].as_str().unwrap_or_default();
+    if kind.ends_with("tool_use") || kind.ends_with("tool_result") {
+        heard.tool = Some(text_at(block, "/name").unwrap_or_else(|| kind.to_owned()));
     }
 }
 

@@ -92,9 +92,34 @@ fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 
-type Versions = HashMap<(PathBuf, Vec<String>, Option<SystemTime>), String>;
+/// What a program's file is known by: one that is put in its place differs in something.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub(super) struct Stamp {
+    changed: Option<SystemTime>,
+    length: u64,
+    /// The file itself and when it came to be there: packages have the same time in every version.
+    #[cfg(unix)]
+    place: (u64, i64, i64),
+}
 
-/// Reported versions by path, first arguments and modification time, so that an unchanged program is asked once.
+impl Stamp {
+    /// Of the file at `path`, wherever links lead.
+    pub(super) fn of(path: &Path) -> Self {
+        let Ok(data) = path.metadata() else { return Self::default() };
+        #[cfg(unix)]
+        use std::os::unix::fs::MetadataExt as _;
+        Self {
+            changed: data.modified().ok(),
+            length: data.len(),
+            #[cfg(unix)]
+            place: (data.ino(), data.ctime(), data.ctime_nsec()),
+        }
+    }
+}
+
+type Versions = HashMap<(PathBuf, Vec<String>, Stamp), String>;
+
+/// What programs have said of their version, by path, first arguments and file: one that was not changed is not asked again.
 static VERSIONS: LazyLock<Mutex<Versions>> = LazyLock::new(Mutex::default);
 
 impl Program {
@@ -103,8 +128,7 @@ impl Program {
     /// # Errors
     /// It reports none.
     pub fn version(&self) -> Result<String, ProgramFault> {
-        let changed = self.executable.metadata().and_then(|data| data.modified()).ok();
-        let key = (self.executable.clone(), self.leading.clone(), changed);
+        let key = (self.executable.clone(), self.leading.clone(), Stamp::of(&self.executable));
         let known = || VERSIONS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(version) = known().get(&key) {
             return Ok(version.clone());
@@ -127,19 +151,26 @@ impl Program {
     /// # Errors
     /// It reports no version, or one that is neither tested nor allowed.
     pub fn check_version(&self) -> Result<(), ProgramFault> {
-        let Some(preset) = self.preset else { return Ok(()) };
-        let version = self.version()?;
+        if self.preset.is_none() { Ok(()) } else { self.check(&self.version()?) }
+    }
+
+    /// The same of a version that it has stated.
+    ///
+    /// # Errors
+    /// The version is neither tried nor allowed.
+    pub(super) fn check(&self, version: &str) -> Result<(), ProgramFault> {
+        let tried = self.preset.map_or(&[][..], |preset| preset.versions);
         let is_allowed = |allowed: &String| match allowed.strip_suffix('*') {
             Some(start) => version.starts_with(start),
             None => *allowed == version,
         };
-        if preset.versions.contains(&version.as_str()) || self.settings.allow_versions.iter().any(is_allowed) {
+        if tried.contains(&version) || self.settings.allow_versions.iter().any(is_allowed) {
             return Ok(());
         }
         Err(ProgramFault::Untried {
             program: self.name.to_string(),
-            version,
-            tried: preset.versions.iter().map(|version| (*version).to_owned()).collect(),
+            version: version.to_owned(),
+            tried: tried.iter().map(|version| (*version).to_owned()).collect(),
         })
     }
 }

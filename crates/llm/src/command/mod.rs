@@ -35,6 +35,7 @@ use dialectic_base::program::ProgramSettings;
 
 use crate::{ChatModel, FailedAttempt, Live, ModelError, Reply, Request};
 
+use find::Stamp;
 use process::{Heard, Invocation};
 use transcript::Transcript;
 use workplace::Workplace;
@@ -70,7 +71,12 @@ pub struct Program {
 /// Models called through a command-line program.
 pub struct CommandModel {
     program: Program,
-    /// Whether it reports a subscription login: then nothing is billed, and costs are notional.
+    /// What it is bounded by together with all others that call the same program.
+    bound: Arc<str>,
+    /// The file whose version was checked last.
+    checked: Mutex<Stamp>,
+    /// Whether it says that a subscription is logged in: then nothing is billed, and its costs are notional. What it does
+    /// not say is real money.
     is_subscription: OnceCell<bool>,
     /// The end of its current limit.
     limited_until: Mutex<Option<DateTime<Utc>>>,
@@ -79,9 +85,13 @@ pub struct CommandModel {
 }
 
 impl CommandModel {
-    /// The models of `program`.
+    /// The models that `program` calls, whose version was checked.
     pub fn new(program: Program) -> Self {
+        let words = [&*program.name, &program.executable.to_string_lossy()].map(str::to_owned);
+        let bound = words.into_iter().chain(program.leading.iter().cloned()).collect::<Vec<_>>().join("\0");
         Self {
+            bound: bound.into(),
+            checked: Mutex::new(Stamp::of(&program.executable)),
             program,
             is_subscription: OnceCell::new(),
             limited_until: Mutex::new(None),
@@ -91,6 +101,7 @@ impl CommandModel {
 
     async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
         prompt::check_model(&request.model)?;
+        self.check_again().await?;
         self.ask_for_login().await;
         let program = &self.program;
         let kind = program.preset.map(|preset| preset.kind);
@@ -106,7 +117,7 @@ impl CommandModel {
             idle: live.timeouts.idle,
         };
         let mut heard = Transcript::default();
-        let mut printed = String::new();
+        let (mut printed, mut untried) = (String::new(), None);
         let is_json = program.prints_json();
         let exit = process::run(&invocation, |line| {
             if kind.is_none() && is_json {
@@ -120,7 +131,8 @@ impl CommandModel {
             if heard.is_overage {
                 self.is_overage.store(true, Ordering::Relaxed);
             }
-            if heard.is_over || heard.tool.is_some() {
+            untried = untried.take().or_else(|| program.check(heard.version.as_deref()?).err());
+            if heard.is_over || heard.tool.is_some() || untried.is_some() {
                 Heard::Enough
             } else if heard.is_complete {
                 Heard::Complete
@@ -131,6 +143,9 @@ impl CommandModel {
             }
         })
         .await?;
+        if let Some(fault) = untried {
+            return Err(unsendable(&fault).into());
+        }
         if kind.is_none() {
             if exit.is_whole && exit.code == Some(0) || is_json && !printed.trim().is_empty() {
                 own::conclude(&printed, &program.settings, &mut heard);
@@ -143,12 +158,29 @@ impl CommandModel {
         heard.conclude(&exit, &program.secrets)
     }
 
+    /// Looks at its version once more where its file is another one: programs are brought up to date while debates run.
+    async fn check_again(&self) -> Result<(), ModelError> {
+        let now = Stamp::of(&self.program.executable);
+        let checked = || self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if *checked() == now {
+            return Ok(());
+        }
+        let program = self.program.clone();
+        let found = tokio::task::spawn_blocking(move || program.check_version()).await;
+        let died =
+            |_| ModelError::Unsendable { message: "the program failed while its version was checked".to_owned() };
+        found.map_err(died)?.map_err(|fault| unsendable(&fault))?;
+        *checked() = now;
+        Ok(())
+    }
+
     /// Asks the program once who is logged in.
     async fn ask_for_login(&self) {
         let ask = || async {
             let program = self.program.clone();
             // This takes a moment and must not block others.
-            tokio::task::spawn_blocking(move || program.is_subscription()).await.unwrap_or_default()
+            let login = tokio::task::spawn_blocking(move || program.login()).await;
+            login.is_ok_and(|login| login == Login::Subscription)
         };
         self.is_subscription.get_or_init(ask).await;
     }
@@ -174,8 +206,8 @@ impl ChatModel for CommandModel {
         is_subscription && !self.is_overage.load(Ordering::Relaxed)
     }
 
-    fn at_once(&self) -> Option<usize> {
-        Some(self.program.settings.concurrency.unwrap_or(CONCURRENCY) as usize)
+    fn shared_bound(&self) -> Option<(&Arc<str>, usize)> {
+        Some((&self.bound, self.program.settings.concurrency.unwrap_or(CONCURRENCY) as usize))
     }
 
     fn reach(&self) -> BoxFuture<'_, Result<(), ModelError>> {
@@ -192,21 +224,51 @@ impl ChatModel for CommandModel {
     }
 }
 
+/// Who is logged in to a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Login {
+    /// A subscription: its calls are not billed.
+    Subscription,
+    /// An account that pays for each call.
+    Account,
+    /// Nobody.
+    Nobody,
+    /// It does not say, or what it says does not hold for our calls.
+    Unsaid,
+}
+
 impl Program {
-    /// Whether it reports a subscription login. Otherwise costs are real money.
-    pub fn is_subscription(&self) -> bool {
+    /// Who is logged in, as it says itself; no model is asked for that. To be asked of a version that was tried: another may
+    /// take the words for a prompt.
+    pub fn login(&self) -> Login {
         match self.preset.map(|preset| preset.kind) {
             Some(ProgramKind::Claude) => {
                 let said = json_in(&find::output(self, &["auth", "status"])).unwrap_or_default();
-                said["loggedIn"] == true && said["authMethod"] == "claude.ai" && said["subscriptionType"].is_string()
+                let is_subscription = said["authMethod"] == "claude.ai" && said["subscriptionType"].is_string();
+                match said["loggedIn"].as_bool() {
+                    Some(true) if is_subscription => Login::Subscription,
+                    Some(true) => Login::Account,
+                    Some(false) => Login::Nobody,
+                    None => Login::Unsaid,
+                }
             }
             // The login does not cover calls paid with a key or by another provider.
             Some(ProgramKind::Codex) => {
-                let is_login_used =
-                    self.leading.is_empty() && self.settings.env.set.keys().all(|name| name == "CODEX_HOME");
-                is_login_used && find::output(self, &["login", "status"]).contains("Logged in using ChatGPT")
+                if !self.leading.is_empty() || self.settings.env.set.keys().any(|name| name != "CODEX_HOME") {
+                    return Login::Unsaid;
+                }
+                let said = find::output(self, &["login", "status"]);
+                if said.contains("Logged in using ChatGPT") {
+                    Login::Subscription
+                } else if said.contains("Logged in") {
+                    Login::Account
+                } else if said.contains("Not logged in") {
+                    Login::Nobody
+                } else {
+                    Login::Unsaid
+                }
             }
-            Some(ProgramKind::Opencode | ProgramKind::Gemini) | None => false,
+            Some(ProgramKind::Opencode | ProgramKind::Gemini) | None => Login::Unsaid,
         }
     }
 
@@ -257,6 +319,10 @@ impl Program {
         let added = fixed.chain(of_call).map(|(name, value)| (name.to_owned(), SecretString::from(value)));
         self.environment.iter().cloned().chain(added).collect()
     }
+}
+
+fn unsendable(fault: &ProgramFault) -> ModelError {
+    ModelError::Unsendable { message: fault.to_string() }
 }
 
 fn read(kind: Option<ProgramKind>, line: &Value, heard: &mut Transcript, listener: &dyn crate::Listener) {

@@ -134,6 +134,8 @@ pub(super) async fn run(
         message: format!("`{}` cannot be started: {error}", invocation.executable.display()),
     };
     let mut group = Group::start(invocation).map_err(unstarted)?;
+    #[cfg(unix)]
+    let id = group.id;
     let child = &mut group.child;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {
@@ -178,15 +180,18 @@ pub(super) async fn run(
                 Heard::GoOn => {}
                 Heard::Text => has_spoken = true,
                 Heard::Complete => is_complete = true,
-                Heard::Enough => return Err(Stop::Enough),
+                Heard::Enough => {
+                    // At once: a program whose model calls a tool asks again.
+                    #[cfg(unix)]
+                    id.into_iter().for_each(end);
+                    return Err(Stop::Enough);
+                }
             }
         }
     };
     // The first early end stops all.
     let work = async { tokio::try_join!(write, read, complain).map(|((), (), complaint)| complaint) };
     tokio::pin!(work);
-    #[cfg(unix)]
-    let id = group.id;
     let (status, complaint) = tokio::select! {
         biased;
         complaint = &mut work => {

@@ -34,11 +34,17 @@ struct Stage {
 impl Stage {
     /// `script` is what the program does; it can keep things in `$KEPT`.
     fn new(script: &str) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("program");
-        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-        Self { directory }
+        let stage = Self { directory: tempfile::tempdir().unwrap() };
+        stage.replace(script);
+        stage
+    }
+
+    /// Puts another program in its place, as an update does.
+    fn replace(&self, script: &str) {
+        let (new, path) = (self.directory.path().join("new"), self.directory.path().join("program"));
+        std::fs::write(&new, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::rename(new, path).unwrap();
     }
 
     fn kept(&self, name: &str) -> String {

@@ -36,13 +36,15 @@ pub(super) struct Transcript {
     pub(super) read: Option<Tokens>,
     pub(super) cost: Option<Usd>,
     pub(super) served_model: Option<String>,
+    /// The version that it says it is, where its output has it.
+    pub(super) version: Option<String>,
     /// The reported error.
     pub(super) error: Option<String>,
     /// The reported HTTP status.
     pub(super) status: Option<u16>,
     /// Whether the rest is not wanted.
     pub(super) is_over: bool,
-    /// Whether the call is billed in addition to the subscription.
+    /// Whether it says that the call is paid beside the subscription, or by a key.
     pub(super) is_overage: bool,
     /// A tool that it used.
     pub(super) tool: Option<String>,

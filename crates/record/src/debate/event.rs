@@ -150,7 +150,11 @@ pub enum Event {
         by: Option<Answerer>,
     },
     /// The user ended the questions: open ones count as unanswered, and no agent asks again.
-    QuestionsEnded,
+    QuestionsEnded {
+        /// Who said so in the user's place, where somebody did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Answerer>,
+    },
     /// An agent summarized its history, or the judge the earlier rounds.
     Summarized {
         /// The call.
@@ -450,7 +454,7 @@ impl Event {
             | Self::Measured { .. }
             | Self::Extended { .. }
             | Self::QuestionAnswered { .. }
-            | Self::QuestionsEnded
+            | Self::QuestionsEnded { .. }
             | Self::Reopened { .. }
             | Self::RoundTimedOut { .. }
             | Self::Evaluated { call: None, .. }

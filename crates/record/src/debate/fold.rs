@@ -154,14 +154,14 @@ impl Debate {
                 self.insert_questions(key.pass, questions);
                 if self.questions_ended {
                     // It was in flight when the user ended the questions.
-                    self.end_questions();
+                    self.end_questions(None);
                 }
                 self.count(call);
             }
             Event::QuestionAnswered { agent_id, item_id, answer, by } => {
                 self.answer(agent_id, item_id, answer, *by);
             }
-            Event::QuestionsEnded => self.end_questions(),
+            Event::QuestionsEnded { by } => self.end_questions(*by),
             Event::Summarized { key, summary, call } => {
                 if self.is_judge(&key.agent_id) {
                     self.judge_summary = Some(summary.clone());
@@ -363,11 +363,12 @@ impl Debate {
         self.output_limit = Some(self.output_limit.map_or(max_tokens, |before| before.min(max_tokens)));
     }
 
-    fn end_questions(&mut self) {
+    fn end_questions(&mut self, by: Option<Answerer>) {
         self.questions_ended = true;
         let items = self.clarifications.iter_mut().flatten().flat_map(|group| &mut group.items);
         for item in items.filter(|item| item.answer.is_empty()) {
             NO_ANSWER.clone_into(&mut item.answer);
+            item.answered_by = by;
         }
     }
 

@@ -277,7 +277,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
                 is_before((*round, 0))
             }
             Event::Gathered { .. } => ranks.yielding(ResultKind::Material).is_some_and(|rank| is_before((0, rank))),
-            Event::QuestionAnswered { .. } | Event::QuestionsEnded => is_before((0, ranks.asking())),
+            Event::QuestionAnswered { .. } | Event::QuestionsEnded { .. } => is_before((0, ranks.asking())),
             Event::RoundTimedOut { round } => {
                 is_before((*round, ranks.last_essential())) && debate.round(*round).is_some_and(|round| round.timed_out)
             }
@@ -349,7 +349,7 @@ pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event
     let is_proposal = |stage: &&StageInfo| stage.in_round && stage.yields == Some(ResultKind::Proposal);
     let proposal = stages.iter().find(is_proposal)?.id;
     let is_kept = |event: &&Event| match event {
-        Event::QuestionsAsked { .. } | Event::QuestionAnswered { .. } | Event::QuestionsEnded => true,
+        Event::QuestionsAsked { .. } | Event::QuestionAnswered { .. } | Event::QuestionsEnded { .. } => true,
         Event::Contributed { key, .. } => key.round == 1 && key.stage == proposal,
         _ => false,
     };

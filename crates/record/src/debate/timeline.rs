@@ -149,7 +149,7 @@ impl Clock {
             resting = match &recorded.event {
                 Event::Suspended { .. } | Event::Paused | Event::Failed { .. } => true,
                 Event::QuestionAnswered { .. }
-                | Event::QuestionsEnded
+                | Event::QuestionsEnded { .. }
                 | Event::CostAcknowledged
                 | Event::FollowUpAsked { .. }
                 | Event::FollowUpAnswered { .. }

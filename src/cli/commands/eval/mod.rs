@@ -4,7 +4,7 @@ mod destination;
 mod report;
 mod retries;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use destination::ScoresDestination;
 use retries::RetryNotices;
@@ -13,17 +13,18 @@ use crate::cli::args::EvalArgs;
 use crate::cli::consent::{Offer, agree};
 use crate::cli::dialogue::NotAsked;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
-use crate::cli::session::{debates, env_file};
+use crate::cli::session::{config_files, debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::evaluation::{Evaluated, Evaluator, Subject, SubjectError, evaluate, evaluators, indistinct};
+use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{
     EvaluationSettings, EvaluatorSettings, Switch, capture_environment, load_evaluators, offline_evaluator,
 };
 use dialectic_engine::access::{Environment, Trust, is_elsewhere, missing_keys_of};
 use dialectic_engine::agent::timeouts_of;
-use dialectic_engine::runner::Models;
+use dialectic_engine::runner::{Models, note_spent};
 use dialectic_llm::{
     Caller, CallerLimits, ConcurrencyLimit, Timeouts,
     models::{built_in_price, with_cache_writes},
@@ -37,7 +38,8 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     let settings = settings(args, &environment)?;
     let subjects = subjects(args.debates(), terminal)?;
     let retries = if args.verbose { RetryNotices::told(terminal.color())? } else { RetryNotices::untold() };
-    let (evaluators, prompt_warnings) = panel(&settings, &environment, &retries)?;
+    let per_day = calls_per_day(args, &environment)?;
+    let (evaluators, prompt_warnings) = panel(&settings, &environment, per_day, &retries)?;
     let destination = ScoresDestination::prepare(args.output.as_deref())?;
     for warning in settings.warnings.iter().chain(&prompt_warnings) {
         terminal.warning(warning);
@@ -54,7 +56,10 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
         terminal.notice(&report::roster(&evaluators));
     }
     agree_to(&evaluators, &subjects, args, terminal)?;
-    let evaluated = evaluate_or_stop(&evaluators, &subjects, args)?;
+    let spent = Mutex::new(Usd::ZERO);
+    let evaluated = evaluate_or_stop(&evaluators, &subjects, args, &spent);
+    note(*spent.lock().unwrap_or_else(PoisonError::into_inner), terminal)?;
+    let evaluated = evaluated?;
     // Everything below follows these messages.
     retries.finish();
     for warning in report::warnings(&evaluated) {
@@ -134,10 +139,29 @@ fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -
     if subjects.is_empty() { Err(SubjectError::NoneFinished { debates: entries.len() }.into()) } else { Ok(subjects) }
 }
 
-/// The evaluators, and warnings about their prompts.
+/// How many calls a day may have: what the command line says, else the user's own configuration.
+fn calls_per_day(args: &EvalArgs, environment: &Environment) -> Result<Option<u32>, Error> {
+    let own = || Ok::<_, Error>(config_files(None, environment).vouch(Trust::of_user())?.standing_calls_per_day());
+    args.max_calls_per_day.map_or_else(own, |limit| Ok(Some(limit)))
+}
+
+/// Notes what was spent where others see it who keep to a limit of the day. An evaluation leaves no journal.
+fn note(spent: Usd, terminal: &mut Terminal) -> Result<(), Error> {
+    let directory = debates()?;
+    if spent > Usd::ZERO
+        && directory.path().is_dir()
+        && let Err(error) = note_spent(&directory, spent)
+    {
+        terminal.warning(&format!("what this cost does not count for the limit of the day: {error}"));
+    }
+    Ok(())
+}
+
+/// The evaluators, and what the user should know of their prompts. `per_day` is how many calls a day may have.
 fn panel(
     settings: &EvaluationSettings,
     environment: &Environment,
+    per_day: Option<u32>,
     retries: &RetryNotices,
 ) -> Result<(Vec<Evaluator>, Vec<String>), Error> {
     let used = || settings.evaluators.iter().map(|one| (one.id.as_str(), one.provider.as_str()));
@@ -150,6 +174,14 @@ fn panel(
         false,
         &[],
     )?;
+    let models = match per_day {
+        Some(limit) => {
+            let directory = debates()?;
+            directory.create()?;
+            models.counted(&directory, limit)
+        }
+        None => models,
+    };
     let limits = CallerLimits {
         // The evaluation limits concurrency itself: waiting must not count as an evaluator's time.
         in_flight: Arc::new(ConcurrencyLimit::unbounded()),
@@ -180,16 +212,18 @@ fn evaluate_or_stop<'a>(
     evaluators: &'a [Evaluator],
     subjects: &'a [Subject],
     args: &EvalArgs,
+    spent: &Mutex<Usd>,
 ) -> Result<Vec<Evaluated<'a>>, Error> {
+    let noted = |cost: Usd| *spent.lock().unwrap_or_else(PoisonError::into_inner) += cost;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let evaluated = runtime.block_on(async {
         let mut interrupts = Interrupts::listen();
         tokio::select! {
-            evaluated = evaluate(evaluators, subjects, args.repeat) => Ok(evaluated),
+            evaluated = evaluate(evaluators, subjects, args.repeat, &noted) => Ok(evaluated),
             () = interrupts.next() => Err(Error::EvaluationInterrupted),
         }
     });
     runtime.shutdown_background();
-    end_on_interrupt();
+    end_on_interrupt(None);
     evaluated
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "the signatures are those of the server")]
 
 use crate::cli::args::ServeArgs;
+use crate::cli::interrupt::Interrupts;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::features::MissingFeature;
@@ -45,7 +46,7 @@ impl Served {
         match *self {}
     }
 
-    pub(in crate::cli) fn stay(self, _: &mut Terminal) -> Result<(), Error> {
+    pub(in crate::cli) fn stay(self, _: Option<Interrupts>, _: &mut Terminal) -> Result<(), Error> {
         match self {}
     }
 }

@@ -4,11 +4,13 @@ use super::*;
 
 #[tokio::test]
 async fn any_use_of_a_tool_fails_the_call() {
+    let block = r#"{"type":"stream_event","event":{"type":"content_block_start","content_block":{"type":"server_tool_use","name":"Web"}}}"#;
     let assistant = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Read"}]}}"#;
     let init = r#"{"type":"system","subtype":"init","tools":["Bash"],"mcp_servers":[]}"#;
     let server = r#"{"type":"system","subtype":"init","tools":[],"mcp_servers":[{"name":"mail"}]}"#;
     for (name, line, tool, recording) in [
         ("claude", assistant, "Read", "claude-2.1.197-stream-ok.jsonl"),
+        ("claude", block, "Web", "claude-2.1.197-stream-ok.jsonl"),
         ("claude", init, "Bash", "claude-2.1.197-ok.json"),
         ("claude", server, "mail", "claude-2.1.197-ok.json"),
         (
@@ -119,6 +121,43 @@ fn a_version_that_was_not_tried_is_refused_unless_it_is_named() {
             (found, _) => panic!("{said}: {found:?}"),
         }
     }
+}
+
+#[tokio::test]
+async fn a_program_that_is_brought_up_to_date_midway_is_not_called_before_it_was_tried() {
+    let script = |version: &str| {
+        format!(
+            "case \"$1\" in --version) echo {version}; exit;; auth) exit 1;; esac\ncat > /dev/null\necho x >> \"$KEPT/calls\"\n\
+             cat \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\""
+        )
+    };
+    let stage = Stage::new(&script("2.1.197"));
+    let model = CommandModel::new(stage.program("claude", ProgramSettings::default()));
+    ask(&model, &request("What now?")).await.0.unwrap();
+    stage.replace(&script("2.1.330"));
+    for _ in 0..2 {
+        let failed = ask(&model, &request("What now?")).await.0.unwrap_err();
+        assert_eq!(failed.error.kind(), "unsendable");
+        assert!(failed.error.to_string().contains("claude 2.1.330 was not tried here"), "{failed}");
+        assert!(!failed.may_be_billed);
+    }
+    stage.replace(&script("2.1.331"));
+    ask(&model, &request("What now?")).await.0.unwrap();
+    assert_eq!(stage.kept("calls").lines().count(), 2);
+}
+
+/// What stands before a program may hide that it is another one; claude says which it is.
+#[tokio::test]
+async fn the_version_that_a_stream_states_counts() {
+    let stage = Stage::new(
+        "cat > /dev/null\nsed s/2.1.197/2.1.330/ \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\"\nsleep 5\n\
+         touch \"$KEPT/late\"",
+    );
+    let failed = stage.ask("claude").await.0.unwrap_err();
+    assert!(failed.error.to_string().contains("claude 2.1.330 was not tried here"), "{failed}");
+    let settings = ProgramSettings { allow_versions: vec!["2.1.*".to_owned()], ..ProgramSettings::default() };
+    let stage = Stage::new("cat > /dev/null\nsed s/2.1.197/2.1.330/ \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\"");
+    ask(&CommandModel::new(stage.program("claude", settings)), &request("What now?")).await.0.unwrap();
 }
 
 /// A project must not bring the program that is run in it.

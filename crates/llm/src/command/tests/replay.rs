@@ -1,6 +1,9 @@
 //! What each recording comes to.
 
+use futures_util::future::join_all;
+
 use super::*;
+use crate::{Caller, CallerLimits, ConcurrencyLimit};
 
 /// A program that prints a recording and ends as its name says.
 fn replaying(recording: &str) -> Stage {
@@ -180,7 +183,8 @@ async fn is_notional(stage: &Stage, name: &str) -> bool {
 #[tokio::test]
 async fn what_a_subscription_answers_is_notional() {
     let claude = "case \"$1\" in auth) echo '{\"loggedIn\":true,\"authMethod\":\"claude.ai\",\"subscriptionType\":\
-                  \"max\"}';; *) cat > /dev/null; cat \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\";; esac";
+                  \"max\"}';; *) cat > /dev/null; \
+                  sed s/ANTHROPIC_API_KEY/none/ \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\";; esac";
     let codex = "case \"$1\" in login) echo 'Logged in using ChatGPT' >&2;; *) cat > /dev/null; \
                  cat \"$RECORDINGS/codex-0.169.0-ok.jsonl\";; esac";
     for (name, script) in [("claude", claude), ("codex", codex)] {
@@ -302,7 +306,12 @@ async fn what_is_paid_beside_a_subscription_is_real() {
         "case \"$1\" in auth) echo '{{\"loggedIn\":true,\"authMethod\":\"claude.ai\",\"subscriptionType\":\"max\"}}';; \
          *) cat > /dev/null; echo '{info}'; cat \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\";; esac"
     );
-    assert!(!is_notional(&Stage::new(&script), "claude").await);
+    assert!(
+        !is_notional(&Stage::new(&script.replace("cat \"$R", "sed s/ANTHROPIC_API_KEY/none/ \"$R")), "claude").await
+    );
+    // What it says of its key counts, too.
+    let keyed = script.replace("isUsingOverage\":true", "isUsingOverage\":false");
+    assert!(!is_notional(&Stage::new(&keyed), "claude").await);
     // A key of the user's pays, whatever the login says.
     let codex = "case \"$1\" in login) echo 'Logged in using ChatGPT' >&2;; *) cat > /dev/null; \
                  cat \"$RECORDINGS/codex-0.169.0-ok.jsonl\";; esac";
@@ -312,4 +321,39 @@ async fn what_is_paid_beside_a_subscription_is_real() {
     let model = CommandModel::new(stage.program("codex", keyed));
     ask(&model, &request("What now?")).await.0.unwrap();
     assert!(!model.is_notional());
+}
+
+/// Two debates of one process are two callers; what they share is the program.
+#[tokio::test]
+async fn no_more_of_a_program_run_at_once_than_the_user_allows_however_many_debates_call_it() {
+    for (allowed, expected) in [(None, 2), (Some(1), 1), (Some(9), 6)] {
+        let stage = Stage::new(
+            "cat > /dev/null\necho + >> \"$KEPT/calls\"\nsleep 0.4\necho - >> \"$KEPT/calls\"\n\
+             cat \"$RECORDINGS/gemini-0.61.0-stream-ok.jsonl\"",
+        );
+        let caller = || {
+            let settings = ProgramSettings { concurrency: allowed, ..ProgramSettings::default() };
+            Caller {
+                chat: Arc::new(CommandModel::new(stage.program("gemini", settings))),
+                provider: "gemini".into(),
+                price: None,
+                timeouts: Timeouts { first_token: Duration::from_secs(60), idle: Duration::from_secs(60) },
+                silence: None,
+                limits: CallerLimits { in_flight: Arc::new(ConcurrencyLimit::unbounded()), max_retries: 0 },
+                account: None,
+                observer: None,
+            }
+        };
+        let (one, other, what) = (caller(), caller(), request("What now?"));
+        let calls = [&one, &other].into_iter().flat_map(|caller| [(); 3].map(|()| caller.call(&what)));
+        for answered in join_all(calls).await {
+            answered.unwrap();
+        }
+        let running = stage.kept("calls").lines().map(|line| if line == "+" { 1 } else { -1 }).collect::<Vec<i32>>();
+        let most = running.iter().scan(0, |sum, one| {
+            *sum += one;
+            Some(*sum)
+        });
+        assert_eq!(most.max(), Some(expected), "{allowed:?}");
+    }
 }

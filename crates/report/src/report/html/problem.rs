@@ -49,11 +49,16 @@ pub(super) fn clarifications(view: &View<'_>, participants: &Participants<'_>) -
                     dt { (markdown(&item.question, 4)) }
                     dd {
                         @match item.answer.as_str() {
+                            NOT_ANSWERED if item.answered_by == Some(Answerer::Agent) => {
+                                p.none { "An agent skipped this." }
+                            }
                             NOT_ANSWERED => p.none { "The user gave no answer." },
                             "" => p.none { "Not answered yet." },
                             answer => (typed(answer, 4)),
                         }
-                        @if item.answered_by == Some(Answerer::Agent) { p { small { "An agent answered." } } }
+                        @if item.answered_by == Some(Answerer::Agent) && item.answer != NOT_ANSWERED {
+                            p { small { "An agent answered." } }
+                        }
                     }
                 }
             }
