@@ -110,9 +110,9 @@ fn questions_are_answered_or_skipped() {
     serving.post(&path, &json!({"answers": answers("Two thousand.")[..1]})).expect(202);
     assert_eq!(serving.status(&id), "asking", "one is still open");
     // What was answered is on record also when the server ends, once it has arrived: what is accepted is on its way.
-    let begun = std::time::Instant::now();
+    let since = std::time::Instant::now();
     while count(&journal(&sandbox, &id), "question-answered") == 0 {
-        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "the answer never arrives");
+        assert!(since.elapsed() < std::time::Duration::from_secs(20), "the answer never arrives");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     let port = serving.port().to_owned();
