@@ -12,7 +12,7 @@ use dialectic_base::diagnostic::Diagnostic as _;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
 use dialectic_config::{ConfigFiles, ConfigPath, Loaded, Overrides, Switch, change_settings, model_warnings};
-use dialectic_engine::access::{Environment, Trust};
+use dialectic_engine::access::{Environment, Trust, is_program};
 use dialectic_engine::engine::{check_prices, check_purchase, check_windows};
 use dialectic_engine::runner::{
     After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, spent_by,
@@ -269,6 +269,24 @@ impl Workplace {
         BudgetSettings { max_calls, max_calls_per_day, ..BudgetSettings::default() }
     }
 
+    /// Sees to it that calls are limited where a program is called: a configuration may have changed since the server was
+    /// started.
+    fn check_calls(&self, settings: &Settings) -> Result<(), ProblemDetails> {
+        let mut called = settings.everybody().map(|agent| agent.provider.as_str());
+        let Some(program) = called.find(|name| is_program(name, &settings.providers)) else { return Ok(()) };
+        let limits = [
+            ("--max-calls", settings.max_calls().or(self.max_calls)),
+            ("--max-calls-per-day", settings.max_calls_per_day().or(self.max_calls_per_day)),
+        ];
+        let missing = limits.into_iter().find(|(_, limit)| limit.is_none());
+        missing.map_or(Ok(()), |(option, _)| {
+            let detail = format!(
+                "the configuration calls models through a command-line program, `{program}`, and {option} is missing"
+            );
+            Err(ProblemDetails::cost(detail).hint("start the server with it, or set it in your own configuration"))
+        })
+    }
+
     /// The cost limit of a debate: the server's, else the user's default.
     fn most(&self, provenance: &Trust) -> Option<Usd> {
         self.max_cost.or(provenance.standing_limit())
@@ -390,6 +408,7 @@ impl Workplace {
     /// Records a new debate.
     pub(super) fn begin(&self, request: &NewDebate, left_today: Option<Usd>) -> Result<Admission, ProblemDetails> {
         let (spec, mut warnings, loaded) = self.spec(request, left_today)?;
+        self.check_calls(&spec.settings)?;
         if let Some(choice) = loaded.choice.as_ref().filter(|_| !is_offline(&spec.settings)) {
             choice.callable().map_err(|error| ProblemDetails {
                 hint: error.hint(),
@@ -458,6 +477,7 @@ impl Workplace {
         let provenance = self.files().vouch(branch.provenance())?.with_standing_limits(standing);
         let (settings, mut warnings) =
             self.chosen(&parent.settings, &known, &request.choices, &provenance, left_today)?;
+        self.check_calls(&settings)?;
         let prepared = runner.fork(branch, settings.clone(), &provenance, &[])?;
         warnings.extend(model_warnings(&settings, Utc::now().date_naive()));
         warnings.extend(prepared.panel().warnings.clone());

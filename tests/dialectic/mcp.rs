@@ -314,9 +314,9 @@ fn offline_agents_ask_the_user_of_rmcps_client() {
 fn a_question_that_takes_long_holds_up_no_debate_and_counts() {
     let gate = Gate::shut();
     let held = gate.clone();
-    let server = MockServer::with(move |request| match request.text().contains("Which part first?") {
-        true => short_reply(request).held(&held),
-        false => short_reply(request),
+    let server = MockServer::with(move |request| {
+        let reply = short_reply(request);
+        if request.text().contains("Which part first?") { reply.held(&held) } else { reply }
     });
     let sandbox = asking(&server);
     let arguments = ["mcp", "--max-cost", "0.4", "--max-cost-per-day", "1"];

@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::{Serving, TOKEN, held_by, journal, sandbox};
 use crate::support::{Gate, MockServer, Purpose, Sandbox, config, short_reply};
@@ -440,4 +440,19 @@ fn a_debate_makes_at_most_as_many_calls_as_the_server_allows() {
         serving.wait_for(&id, ends);
     }
     assert_eq!(server.requests().len(), 20, "the third debate pauses in the middle");
+}
+
+/// A configuration may change while the server runs.
+#[test]
+fn a_program_that_is_configured_later_is_not_called_without_limits_of_calls() {
+    let server = MockServer::with(short_reply);
+    let sandbox = sandbox(&server, &json!({}));
+    let serving = Serving::start(&sandbox, &[]);
+    let mut configured: Value = serde_json::from_str(&sandbox.read("debate-config.json")).unwrap();
+    configured["judge"]["provider"] = json!("claude");
+    sandbox.write("debate-config.json", configured.to_string());
+    let refused = serving.post("/debates", &json!({"problem": "Design a queue"})).expect(422).json();
+    let said = "the configuration calls models through a command-line program, `claude`, and --max-calls is missing";
+    assert_eq!((&refused["detail"], &refused["type"]), (&json!(said), &json!("cost_limit")));
+    assert!(sandbox.debates().is_empty());
 }

@@ -109,7 +109,12 @@ fn questions_are_answered_or_skipped() {
     assert_eq!(serving.post(&path, &unknown).expect(422).json()["key"], "answers[0].questionId");
     serving.post(&path, &json!({"answers": answers("Two thousand.")[..1]})).expect(202);
     assert_eq!(serving.status(&id), "asking", "one is still open");
-    // What was answered is on record also when the server ends.
+    // What was answered is on record also when the server ends, once it has arrived: what is accepted is on its way.
+    let since = std::time::Instant::now();
+    while count(&journal(&sandbox, &id), "question-answered") == 0 {
+        assert!(since.elapsed() < std::time::Duration::from_secs(20), "the answer never arrives");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
     let port = serving.port().to_owned();
     drop(serving);
     let serving = Serving::start(&sandbox, &["--port", &port]);

@@ -105,9 +105,9 @@ pub(super) struct Stamp {
 impl Stamp {
     /// Of the file at `path`, wherever links lead.
     pub(super) fn of(path: &Path) -> Self {
-        let Ok(data) = path.metadata() else { return Self::default() };
         #[cfg(unix)]
         use std::os::unix::fs::MetadataExt as _;
+        let Ok(data) = path.metadata() else { return Self::default() };
         Self {
             changed: data.modified().ok(),
             length: data.len(),

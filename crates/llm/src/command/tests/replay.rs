@@ -337,7 +337,7 @@ async fn no_more_of_a_program_run_at_once_than_the_user_allows_however_many_deba
                 chat: Arc::new(CommandModel::new(stage.program("gemini", settings))),
                 provider: "gemini".into(),
                 price: None,
-                timeouts: Timeouts { first_token: Duration::from_secs(60), idle: Duration::from_secs(60) },
+                timeouts: Timeouts { first_token: Duration::from_mins(1), idle: Duration::from_mins(1) },
                 silence: None,
                 limits: CallerLimits { in_flight: Arc::new(ConcurrencyLimit::unbounded()), max_retries: 0 },
                 account: None,
