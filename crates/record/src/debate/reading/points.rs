@@ -23,6 +23,8 @@ const SEVERITIES: [(&str, Severity); 3] = [
 /// All that a critique without a point says.
 const NONE: &str = "|no objections|no objection|no further objections|no new objections|no points|no new points|\
     no further points|i have no further points|none|";
+/// Sections of a critique about points that it was shown: without a tag, nothing in them is a new one.
+const EARLIER: &str = "|earlier points|previous points|accepted points|";
 /// Sections of a critique that hold no points.
 const ASIDE: &str = "|strengths|what works|what works well|what i liked|coverage|coverage check|requirements coverage|\
     summary|conclusion|";
@@ -42,9 +44,8 @@ pub(super) fn read(
 ) -> (Option<Vec<Point>>, usize) {
     let (mut points, mut is_tagged, mut has_others) = (Vec::new(), false, false);
     // Whether the lines are those of a list of points with bullets, in which a tag may be missing.
-    let (mut in_section, mut is_aside, mut is_list) = (None, false, false);
-    let mut rest = String::new();
-    let mut at = 0;
+    let (mut in_section, mut above, mut is_list) = (None, String::new(), false);
+    let (mut rest, mut at) = (String::new(), 0);
     while at < lines.len() {
         let line = &lines[at];
         at += 1;
@@ -55,18 +56,21 @@ pub(super) fn read(
             continue;
         }
         let lead = lead(page, line, is_list || in_section.is_some());
-        let Some((severity, start)) = lead.filter(|_| !is_aside || matches!(line.kind, BlockKind::Heading(_))) else {
+        let is_open = !is_among(&above, ASIDE) || matches!(line.kind, BlockKind::Heading(_));
+        let is_new = |tag: Option<Severity>| if is_among(&above, EARLIER) { tag.is_some() } else { is_open };
+        let Some((severity, start)) = lead.filter(|(tag, _)| is_new(*tag)) else {
             is_list = false;
             if let Some(title) = title(page, line).filter(|title| !is_among(title, NONE)) {
-                (is_aside, in_section) = (is_among(&title, ASIDE), severity_of_title(&title));
+                (in_section, above) = (severity_of_title(&title), title);
             } else if line.kind != BlockKind::Rule {
-                rest.push_str(&page.text[line.start..line.end]);
-                rest.push('\n');
+                rest = rest + &page.text[line.start..line.end] + "\n";
             }
             continue;
         };
-        (is_aside, is_tagged) = (false, is_tagged || severity.or(in_section).is_some());
-        has_others |= severity.is_none() && page.text[start..].trim_start_matches(['*', '`']).starts_with(['[', '【']);
+        above.clear();
+        is_tagged |= severity.or(in_section).is_some();
+        let begins = page.text[start..line.end].trim_start_matches(['*', '`']);
+        has_others |= severity.is_none() && begins.starts_with(['[', '【']) && !begins.contains("](");
         is_list = line.kind == BlockKind::Item && !after_number(&page.text[line.start..line.end]).0;
         let mut end = line.end;
         while let Some(next) = lines.get(at) {
@@ -85,7 +89,7 @@ pub(super) fn read(
     let bare = rest.trim().trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
     let is_none = is_among(&bare, NONE) || has_said && bare.is_empty();
     // Tags of another form are those of severities that would be lost; these words tell of a list of strengths.
-    let is_list = is_tagged || !has_others && !bare.contains("no objections");
+    let is_list = !has_others && (is_tagged || !bare.contains("no objections"));
     (if points.is_empty() { is_none } else { is_list }.then_some(points), unread)
 }
 
