@@ -190,7 +190,8 @@ fn subset<E, R>(expected: &[E], read: &[R], is_same: impl Fn(&E, &R) -> bool) ->
 fn texts_in_the_form_are_read_as_a_person_reads_them() {
     let (mut points, mut rechecks, mut answers) = (Score::default(), Score::default(), Score::default());
     let (mut wrong, mut others) = (Vec::new(), Vec::new());
-    for Sample { name, text, expected } in &corpus() {
+    let corpus = corpus();
+    for Sample { name, text, expected } in &corpus {
         match expected {
             Expected::Critique { earlier, points: expected, says_none, rechecks: standings, form } => {
                 let labels = labels(*earlier);

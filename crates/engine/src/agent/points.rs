@@ -207,11 +207,7 @@ fn with_names(debate: &Debate, one: &Objection) -> String {
 /// What a point says, its remedy included. Lines after the first are indented: numbers at a line's beginning are those
 /// of points.
 fn in_full(one: &Objection) -> String {
-    let mut text = one.point.in_words().trim().to_owned();
-    if let Some(remedy) = one.point.resolution.as_ref().filter(|remedy| !text.contains(remedy.as_str())) {
-        let _ = write!(text, " Resolved by: {}", remedy.trim());
-    }
-    text.replace('\n', "\n   ")
+    one.point.in_full().replace('\n', "\n   ")
 }
 
 /// What was said about a point after it was raised. Rulings come after all prompts but follow-ups.
