@@ -113,6 +113,14 @@ impl ParsedText {
         let metadata = Metadata { tool_calls, tool_results, tool_call_iterations, ..of_calls };
         Self { text, call, metadata, records: self.records }
     }
+
+    /// With a further call that brought nothing: the text stands, cut or not.
+    fn beside(self, call: CallRecord) -> Self {
+        let text = Arc::clone(&self.text);
+        let Metadata { truncated, filtered, interrupted, .. } = self.metadata;
+        let with = self.and(text, call);
+        Self { metadata: Metadata { truncated, filtered, interrupted, ..with.metadata }, ..with }
+    }
 }
 
 /// An answer that stayed unreadable after a second chance.
@@ -423,8 +431,7 @@ impl Ask {
             Err(failed) if failed.is_server_gone() => return Err(failed),
             Err(failed) => failed_call(&self.caller, &self.request, &failed),
         };
-        let text = Arc::clone(&first.text);
-        Ok((first.and(text, call), said(reading)))
+        Ok((first.beside(call), said(reading)))
     }
 
     /// Puts a reply that called tools, and what they answered, after the question.

@@ -57,7 +57,7 @@ pub(super) struct SampleAnswers<'a> {
     pub(super) bytes: &'a dyn Fn(&AgentSettings) -> usize,
     /// Whether all that leads to more calls happens: votes for a word go to the last one, texts decide differently, and
     /// where they may be challenged for deciding alike, they do so and are. Authors accept every point in part, so that
-    /// the judge has to rule on it and the check to look for it, unless its critic finds the change.
+    /// the judge has to rule on it and the check to look for it.
     pub(super) demanding: bool,
     /// Whether the winning text lacks something, so that the debate is extended if it can be.
     pub(super) extends: bool,
@@ -453,7 +453,7 @@ impl<'a> Rehearsal<'a> {
     /// accepted and stay open.
     fn replies(&self, step: &Step, length: usize) -> Vec<AuthorReply> {
         let CallKey { agent_id, round, .. } = &step.key;
-        let ledger = self.is_answered().then(|| Ledger::seen_by(&self.debate, agent_id, *round, &step.inputs));
+        let ledger = self.answers.demanding.then(|| Ledger::seen_by(&self.debate, agent_id, *round, &step.inputs));
         let due = ledger.iter().flat_map(|ledger| ledger.to_answer(agent_id));
         let due: Vec<_> = due.filter(|one| one.answer == Answered::Unanswered).collect();
         let reply = |one: &&Objection| AuthorReply {
@@ -465,26 +465,19 @@ impl<'a> Rehearsal<'a> {
         due.iter().map(reply).collect()
     }
 
-    /// What a critic says of its points when it first sees an answer: that they are met, or hold still where all are
-    /// disputed.
+    /// What a critic says of its points when it first sees an answer: that they hold still.
     fn rechecks(&self, step: &Step, target: &AgentId, length: usize) -> Vec<Recheck> {
         let CallKey { agent_id, round, .. } = &step.key;
-        let ledger = self.is_answered().then(|| Ledger::seen_by(&self.debate, target, *round, &step.inputs));
+        let ledger = self.answers.disputes.then(|| Ledger::seen_by(&self.debate, target, *round, &step.inputs));
         let due = ledger.iter().flat_map(|ledger| ledger.to_recheck(&self.debate, agent_id, target, *round));
         let due: Vec<_> = due.filter(|one| one.critic.is_none()).collect();
-        let standing = if self.answers.disputes { RecheckStanding::Maintained } else { RecheckStanding::Verified };
         let recheck = |one: &&Objection| Recheck {
             point: one.id.clone(),
-            standing,
+            standing: RecheckStanding::Maintained,
             section: None,
             reason: Some(self.remark(length, due.len())),
         };
         due.iter().map(recheck).collect()
-    }
-
-    /// Whether anything is said of points once they are raised.
-    fn is_answered(&self) -> bool {
-        self.answers.demanding || self.answers.disputes
     }
 
     /// What a text of `length` bytes says of one of so many points.
