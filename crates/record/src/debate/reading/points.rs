@@ -70,7 +70,8 @@ pub(super) fn read(
         above.clear();
         is_tagged |= severity.or(in_section).is_some();
         let begins = page.text[start..line.end].trim_start_matches(['*', '`']);
-        has_others |= severity.is_none() && begins.starts_with(['[', '【']) && !begins.contains("](");
+        let is_tag = begins.starts_with(['[', '【']) && begins.contains([']', '】']) && !begins.contains("](");
+        has_others |= severity.is_none() && is_tag;
         is_list = line.kind == BlockKind::Item && !after_number(&page.text[line.start..line.end]).0;
         let mut end = line.end;
         while let Some(next) = lines.get(at) {
