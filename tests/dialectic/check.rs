@@ -122,7 +122,14 @@ fn a_fault_in_the_draft_alone_is_found_answered_and_gone_and_a_wrong_remedy_chan
 
 #[test]
 fn an_accepted_point_without_a_change_is_not_found_and_brings_the_answer_back() {
-    let server = MockServer::with(|request| match (request.task(), request.model()) {
+    for answers in [true, false] {
+        not_found(answers);
+    }
+}
+
+/// A debate with a point that is accepted and not found, which the final text answers or passes over.
+fn not_found(answers: bool) {
+    let server = MockServer::with(move |request| match (request.task(), request.model()) {
         ("critique", "model-kiss") => Reply::text("1. [major] Clocks: they drift. Resolved by: the store's time."),
         ("critique", _) => Reply::text("No objections."),
         ("refine", _) if request.prompt().contains("they drift") => {
@@ -150,16 +157,26 @@ fn an_accepted_point_without_a_change_is_not_found_and_brings_the_answer_back() 
             Reply::text("No objections.")
         }
         ("finalise", _) => {
-            assert!(request.prompt().contains("the clock is still trusted"), "{}", request.prompt());
-            judged(&format!("# Locks\n\n{MENDED}"), "\"approach\":\"kept\",")
+            let prompt = request.prompt();
+            assert!(prompt.contains("the clock is still trusted"), "{prompt}");
+            let at = prompt.find("[major] Clocks").unwrap();
+            let number = prompt[..at].trim_end().rsplit(' ').next().unwrap();
+            let answer = format!("\n\n## Response to the check\n\n- {number} accepted (Clocks): the store's time.");
+            let answer = if answers { &answer } else { "" };
+            judged(&format!("# Locks\n\n{MENDED}{answer}"), "\"approach\":\"kept\",")
         }
         ("synthesise", _) => judged(&format!("# Locks\n\n{FAULT}"), ""),
         _ => short_reply(request),
     });
     let (_, state) = run(&server, &json!({"check": 3, "seed": 1}));
     assert_eq!(count(&server, "finalise"), 1);
-    let found = state["ledger"].as_array().unwrap().iter().find_map(|one| one["check"]["found"].as_str());
-    assert_eq!(found, Some("notFound"), "{}", state["ledger"]);
+    let missing = state["ledger"].as_array().unwrap().iter().find(|one| one["check"]["found"] == "notFound");
+    let number = missing.unwrap_or_else(|| panic!("{}", state["ledger"]))["number"].as_str().unwrap();
+    // It is answered with the text that nobody reads again.
+    let description = state["finalSolution"]["description"].as_str().unwrap();
+    let unverified = format!("Nobody has checked what was changed because of {number}");
+    assert_eq!(description.contains(&unverified), answers, "{description}");
+    assert_eq!(description.contains(&format!("Nothing was said to {number}")), !answers, "{description}");
     assert!(state["finalSolution"]["description"].as_str().unwrap().contains(MENDED));
 }
 
@@ -331,6 +348,10 @@ fn is_asked_again(request: &Incoming) -> bool {
 fn a_check_without_a_point_is_asked_for_once_more_and_then_unread() {
     let answering = |second: &'static str| {
         MockServer::with(move |request| match lens(request) {
+            // What is cut of an answer that is not kept cuts nothing.
+            Some("facts") if is_asked_again(request) && !second.starts_with('1') => {
+                Reply::text(second).ending(Ending::OutputLimit)
+            }
             Some("facts") if is_asked_again(request) => Reply::text(second),
             Some("facts") => Reply::text("The table worries me."),
             Some(_) => Reply::text("No objections."),

@@ -113,6 +113,14 @@ impl ParsedText {
         let metadata = Metadata { tool_calls, tool_results, tool_call_iterations, ..of_calls };
         Self { text, call, metadata, records: self.records }
     }
+
+    /// With a further call that brought nothing: the text stands, cut or not.
+    fn beside(self, call: CallRecord) -> Self {
+        let text = Arc::clone(&self.text);
+        let Metadata { truncated, filtered, interrupted, .. } = self.metadata;
+        let with = self.and(text, call);
+        Self { metadata: Metadata { truncated, filtered, interrupted, ..with.metadata }, ..with }
+    }
 }
 
 /// An answer that remained unreadable after a second request.
@@ -424,8 +432,7 @@ impl Ask {
             Err(failed) if failed.is_server_gone() => return Err(failed),
             Err(failed) => failed_call(&self.caller, &self.request, &failed),
         };
-        let text = Arc::clone(&first.text);
-        Ok((first.and(text, call), said(reading)))
+        Ok((first.beside(call), said(reading)))
     }
 
     /// Appends a reply with tool calls and their results to the question.

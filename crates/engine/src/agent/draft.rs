@@ -185,9 +185,7 @@ fn sections(text: &str) -> Vec<(&str, Vec<&str>)> {
 
 /// A whole point on one line.
 fn whole(point: &Point) -> String {
-    let resolution =
-        point.resolution.as_deref().map(|how| format!(" Resolved by: {}", single_spaced(how))).unwrap_or_default();
-    format!("[{}] {}{resolution}", point.severity.name(), single_spaced(&point.in_words()))
+    format!("[{}] {}", point.severity.name(), single_spaced(&point.in_full()))
 }
 
 #[cfg(test)]

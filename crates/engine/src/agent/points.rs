@@ -207,11 +207,7 @@ fn with_names(debate: &Debate, one: &Objection) -> String {
 /// The point's text and remedy. Continuation lines are indented, since numbers at the beginning of a line belong to
 /// points.
 fn in_full(one: &Objection) -> String {
-    let mut text = one.point.in_words().trim().to_owned();
-    if let Some(remedy) = one.point.resolution.as_ref().filter(|remedy| !text.contains(remedy.as_str())) {
-        let _ = write!(text, " Resolved by: {}", remedy.trim());
-    }
-    text.replace('\n', "\n   ")
+    one.point.in_full().replace('\n', "\n   ")
 }
 
 /// One event of a point's history, in words. Only follow-up prompts come after rulings.

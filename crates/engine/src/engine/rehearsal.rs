@@ -21,9 +21,14 @@ use super::{EngineError, check_before_closing, has_something_to_check};
 
 /// The bytes added to a repeated request.
 const SECOND_CHANCE_BYTES: usize = 1000;
-/// Points per critique, and bytes of a point: more are rare, and lists of points are bounded.
+/// Points of a critique at most, as prompts ask for them: of one text; of each where a critic reads all; and there in a
+/// quick debate.
 const POINTS: usize = 7;
-const POINT_BYTES: usize = 300;
+const POINTS_OF_EACH: usize = 5;
+const POINTS_OF_EACH_QUICK: usize = 3;
+/// Bytes of a point with its remedy, and of what is said of one: what strong models write in answer to our prompts.
+const POINT_BYTES: usize = 450;
+const REMARK_BYTES: usize = 100;
 /// Bytes of labels in lists that repeat all points.
 const LABELS: usize = 30 * 20;
 /// Decisions per text, and bytes of a decision.
@@ -50,8 +55,9 @@ pub(super) struct RehearsedCall {
 pub(super) struct SampleAnswers<'a> {
     /// The number of bytes that an agent writes.
     pub(super) bytes: &'a dyn Fn(&AgentSettings) -> usize,
-    /// Whether everything happens that causes more calls: votes choose the last word, texts differ in decisions, and
-    /// agreements are challenged.
+    /// Whether all that leads to more calls happens: votes for a word go to the last one, texts decide differently, and
+    /// where they may be challenged for deciding alike, they do so and are. Authors accept every point in part, so that
+    /// the judge has to rule on it and the check to look for it.
     pub(super) demanding: bool,
     /// Whether the winning text has a fault that extends the debate.
     pub(super) extends: bool,
@@ -378,9 +384,16 @@ impl<'a> Rehearsal<'a> {
     fn reading(&self, yields: ResultKind, step: &Step, length: usize, listed: &[Objection]) -> Reading {
         let (key, SampleAnswers { demanding, disputes, .. }) = (&step.key, self.answers);
         let points = |target: Option<&AgentId>, texts: usize| {
-            let bytes = if disputes { (length / texts.max(1) + LABELS) / POINTS } else { POINT_BYTES };
+            let is_quick = self.debate.settings.as_ref().is_some_and(|settings| settings.debate.quick);
+            let count = match target {
+                None => POINTS,
+                Some(_) if is_quick => POINTS_OF_EACH_QUICK,
+                Some(_) => POINTS_OF_EACH,
+            };
+            let whole = length / texts.max(1);
+            let bytes = if disputes { (whole + LABELS) / count } else { POINT_BYTES.min(whole / count) };
             let (text, target) = ("x".repeat(bytes), target.cloned());
-            vec![Point { severity: Severity::Major, about: None, text, resolution: None, target }; POINTS]
+            vec![Point { severity: Severity::Major, about: None, text, resolution: None, target }; count]
         };
         let raising = |points| Reading { points: Some(points), ..Reading::default() };
         match (yields, &key.target_agent_id) {
@@ -402,7 +415,7 @@ impl<'a> Rehearsal<'a> {
                     point: one.id.clone(),
                     found: Found::NotFound,
                     section: None,
-                    reason: Some(share(length, listed.len())),
+                    reason: Some(self.remark(length, listed.len())),
                 };
                 let verifications = listed.iter().filter(|_| disputes).map(verification).collect();
                 Reading { verifications, ..raising(points(None, 1)) }
@@ -437,14 +450,14 @@ impl<'a> Rehearsal<'a> {
     /// The author's answers to new points: partly accepted, so that they count as accepted and stay open.
     fn replies(&self, step: &Step, length: usize) -> Vec<AuthorReply> {
         let CallKey { agent_id, round, .. } = &step.key;
-        let ledger = self.answers.disputes.then(|| Ledger::seen_by(&self.debate, agent_id, *round, &step.inputs));
+        let ledger = self.answers.demanding.then(|| Ledger::seen_by(&self.debate, agent_id, *round, &step.inputs));
         let due = ledger.iter().flat_map(|ledger| ledger.to_answer(agent_id));
         let due: Vec<_> = due.filter(|one| one.answer == Answered::Unanswered).collect();
         let reply = |one: &&Objection| AuthorReply {
             point: one.id.clone(),
             answer: Response::Partly,
             section: Some(String::new()),
-            reason: Some(share(length, due.len())),
+            reason: Some(self.remark(length, due.len())),
         };
         due.iter().map(reply).collect()
     }
@@ -459,9 +472,15 @@ impl<'a> Rehearsal<'a> {
             point: one.id.clone(),
             standing: RecheckStanding::Maintained,
             section: None,
-            reason: Some(share(length, due.len())),
+            reason: Some(self.remark(length, due.len())),
         };
         due.iter().map(recheck).collect()
+    }
+
+    /// What a text of `length` bytes says of one of so many points.
+    fn remark(&self, length: usize, points: usize) -> String {
+        let whole = length / points.max(1);
+        "x".repeat(if self.answers.disputes { whole } else { REMARK_BYTES.min(whole) })
     }
 }
 
@@ -492,11 +511,6 @@ fn leads_to_a_challenge(stage: &Stage, mut debate: Debate, event: Event) -> bool
     (stage.steps)(&debate)
         .iter()
         .any(|step| step.answer == OutputSpec::Challenge && debate.settled(&step.key).is_none())
-}
-
-/// One of `parts` of a text of `length` bytes.
-fn share(length: usize, parts: usize) -> String {
-    "x".repeat(length / parts.max(1))
 }
 
 /// A decision, unique to the agent if there is one.

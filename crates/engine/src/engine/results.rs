@@ -79,7 +79,7 @@ impl Engine {
             }
             Value::Text(text) => {
                 let lens = if let OutputSpec::Check(lens) = step.answer { Some(lens) } else { None };
-                if let Some(cut) = call.cut() {
+                if let Some(cut) = answered.metadata.cut() {
                     self.warn(format!("{}'s {} was cut {}", key.agent_id, key.stage, cut.how()));
                 }
                 let target = key.target_agent_id.clone();

@@ -15,7 +15,6 @@ impl<'a> PlayedAgent<'a> {
     /// An instance of `schema`: the task's values by the names of properties, neutral values for the rest.
     pub(super) fn form(&self, schema: &Value) -> Value {
         let (judge, verdict) = (part("Judge"), part("verdict"));
-        let numbers = |count: usize, row: fn(usize) -> Value| (1..=count).map(row).collect::<Value>();
         let unweighed = judge.get("unweighed");
         let known = match self.task {
             "clarify" => {
@@ -46,16 +45,13 @@ impl<'a> PlayedAgent<'a> {
             "relate the decisions" => {
                 let decisions = listed(self.prompt.of_kinds(&["decisions"]).next_back().unwrap_or_default().text);
                 let row = |number| json!({ "decision": number, "same": [], "opposite": [], "requirement": 0 });
-                json!({ "decisions": numbers(decisions.len(), row) })
+                json!({ "decisions": (1..=decisions.len()).map(row).collect::<Value>() })
             }
             "mark the kinds of argument" => {
                 // Canned critiques rebut, and canned texts rest on the problem.
-                let kinds = self
-                    .prompt
-                    .of_kinds(&["contribution"])
-                    .map(|one| if one.title.contains("critique") { "rebuttal" } else { "evidence" });
-                let row = |(number, kind): (usize, &str)| json!({ "text": number, "kinds": [kind] });
-                json!({ "texts": (1..).zip(kinds).map(row).collect::<Vec<_>>() })
+                let kind = |one: Fenced| if one.title.contains("critique") { "rebuttal" } else { "evidence" };
+                let row = |(number, one): (usize, _)| json!({ "text": number, "kinds": [kind(one)] });
+                json!({ "texts": (1..).zip(self.prompt.of_kinds(&["contribution"])).map(row).collect::<Value>() })
             }
             "assess" => self.assessment(self.at_hand().text),
             // Evaluators may have their own prompts; the schema shows the requested scores.
@@ -96,9 +92,8 @@ impl<'a> PlayedAgent<'a> {
             "confidence": "none",
         });
         if let Some(values) = assessment.as_object_mut() {
-            values.retain(|name, _| {
-                !["base", "approach", "brief", "rulings"].contains(&name.as_str()) || self.names(name)
-            });
+            let is_optional = |name: &str| ["base", "approach", "brief", "rulings"].contains(&name);
+            values.retain(|name, _| !is_optional(name) || self.names(name));
         }
         assessment
     }

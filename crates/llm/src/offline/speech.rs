@@ -49,10 +49,9 @@ impl PlayedAgent<'_> {
         let (own, last) = (self.part, self.texts().next_back().unwrap_or_default().text);
         let steps = filled(own.get("plan"));
         let unsaid = |point: &&PreparedPart| !self.is_said(&filled(point.change)) && !self.is_said(point.title);
+        let steps = || numbered(steps.split(" | ").map(str::to_owned));
         match (self.task, own.points.iter().find(unsaid)) {
-            ("open", _) => {
-                paragraphs([line("open", own.get("approach")), numbered(steps.split(" | ").map(str::to_owned))])
-            }
+            ("open", _) => paragraphs([line("open", own.get("approach")), steps()]),
             ("close", _) => line("end", own.get("ask")),
             (_, None) => part("neither").get("nothing").to_owned(),
             (_, Some(point)) => {

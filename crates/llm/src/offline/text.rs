@@ -57,8 +57,7 @@ pub(super) fn section(heading: &str, body: &str) -> String {
 
 /// The nonempty `parts`, joined by blank lines.
 pub(super) fn paragraphs(parts: impl IntoIterator<Item = String>) -> String {
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join("\n\n")
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 pub(super) fn numbered(lines: impl IntoIterator<Item = String>) -> String {

@@ -154,9 +154,10 @@ impl Debate {
             unverified.push(format!("It was not checked for {}.", list(&unread)));
         }
         let ledger = Ledger::of(self);
+        let is_of_draft = |one: &Objection| one.draft == Some(draft.number.into());
         let numbers = |is_meant: &dyn Fn(&Objection) -> bool| {
-            let of_draft = ledger.objections.iter().filter(|one| one.draft == Some(draft.number.into()));
-            list(&of_draft.filter(|one| is_meant(one)).map(Objection::with_place).collect::<Vec<_>>())
+            let meant = ledger.objections.iter().filter(|one| is_meant(one));
+            list(&meant.map(Objection::with_place).collect::<Vec<_>>())
         };
         let is_grave = |one: &Objection| one.point.severity <= Severity::Major;
         let mut say = |before: &str, numbers: String| {
@@ -165,12 +166,19 @@ impl Debate {
             }
         };
         if self.final_text().is_some() {
-            let is_changed =
-                |one: &Objection| is_grave(one) && matches!(one.answer, Answered::Accepted | Answered::Partly);
+            // Accepted points of the debate among them, which the check did not find.
+            let is_changed = |one: &Objection| {
+                let is_of_end = is_of_draft(one) || one.draft.is_none() && one.was_answered_last();
+                is_of_end && matches!(one.answer, Answered::Accepted | Answered::Partly)
+            };
             say("Nobody has checked what was changed because of", numbers(&is_changed));
-            say("Nothing was said to", numbers(&|one| one.answer == Answered::Unanswered));
+            let is_missing = |one: &Objection| one.check.is_some() && one.is_maintained() && !one.was_answered_last();
+            let is_silent = |one: &Objection| {
+                is_of_draft(one) && one.answer == Answered::Unanswered || one.draft.is_none() && is_missing(one)
+            };
+            say("Nothing was said to", numbers(&is_silent));
         } else if self.is_draft_faulted() {
-            say("Nothing was changed because of", numbers(&is_grave));
+            say("Nothing was changed because of", numbers(&|one| is_of_draft(one) && is_grave(one)));
         }
         unverified
     }

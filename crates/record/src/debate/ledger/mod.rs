@@ -164,6 +164,11 @@ impl Objection {
         self.answer == Answered::Accepted && !self.open && !is_settled && !is_checked
     }
 
+    /// Whether its newest answer stands in the text after the check, which nobody read again.
+    pub fn was_answered_last(&self) -> bool {
+        self.was_answered_last
+    }
+
     /// Whether a critic maintained it, or a checker did not find the claimed change.
     pub fn is_maintained(&self) -> bool {
         match &self.check {

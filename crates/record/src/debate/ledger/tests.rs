@@ -317,3 +317,19 @@ fn finished_rounds_are_folded_once_and_anew_when_the_record_was_changed() {
     assert_eq!(all(&debate), changed);
     assert_ne!(changed, whole);
 }
+
+#[test]
+fn a_point_says_all_of_it_also_where_its_parts_share_words() {
+    let point = |about: &str, text: &str, remedy: &str| Point {
+        severity: Severity::Major,
+        about: Some(about.to_owned()),
+        text: text.to_owned(),
+        resolution: Some(remedy.to_owned()),
+        target: None,
+    };
+    let said = point("99 %", "the share is below 99 % at night, with RSA-2048 or without.", "RSA-2048").in_full();
+    assert_eq!(said, "99 %: the share is below 99 % at night, with RSA-2048 or without. Resolved by: RSA-2048");
+    // As earlier builds read it.
+    let whole = "**Failover**: a write is lost. Resolved by: acknowledge it late.";
+    assert_eq!(point("Failover", whole, "acknowledge it late.").in_full(), whole);
+}

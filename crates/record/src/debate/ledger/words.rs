@@ -27,11 +27,23 @@ pub struct Point {
 }
 
 impl Point {
-    /// The requirement or part, and the objection.
+    /// The requirement or part, and the objection. Readings of earlier builds have the one at the beginning of the
+    /// other.
     pub fn in_words(&self) -> Cow<'_, str> {
+        let bare = |text: &'_ str| text.trim_start_matches(|c: char| !c.is_alphanumeric()).to_owned();
         match &self.about {
-            Some(about) if !self.text.contains(about.as_str()) => format!("{about}: {}", self.text).into(),
+            Some(about) if !bare(&self.text).starts_with(&bare(about)) => format!("{about}: {}", self.text).into(),
             Some(_) | None => Cow::Borrowed(&self.text),
+        }
+    }
+
+    /// The same with what would resolve it, which readings of earlier builds have at the end of the objection too.
+    pub fn in_full(&self) -> String {
+        let text = self.in_words().trim().to_owned();
+        let is_told = |remedy: &str| text.ends_with(remedy) && text.to_ascii_lowercase().contains("resolved by");
+        match self.resolution.as_deref().map(str::trim).filter(|remedy| !is_told(remedy)) {
+            Some(remedy) => format!("{text} Resolved by: {remedy}"),
+            None => text,
         }
     }
 }

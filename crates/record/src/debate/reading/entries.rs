@@ -26,7 +26,7 @@ struct Lead<V> {
 }
 
 impl<V: Copy + PartialEq> Entries<'_, V> {
-    /// All entries in these lines; the last one about a point counts.
+    /// All entries of these lines; of several on one point the last counts, and where that has no verdict, none does.
     pub(super) fn read(&self, lines: &[BlockLine]) -> Vec<PointAnswer<V>> {
         let mut entries: Vec<PointAnswer<V>> = Vec::new();
         let mut at = 0;
@@ -35,13 +35,11 @@ impl<V: Copy + PartialEq> Entries<'_, V> {
                 at += 1;
                 continue;
             };
+            entries.retain(|known| !lead.points.contains(&known.at));
             if let Some(verdict) = lead.verdict {
-                let until = lines[end - 1].end;
-                let (section, reason) = self.section_and_reason(lead.rest..until);
-                for point in lead.points {
-                    entries.retain(|known| known.at != point);
-                    entries.push(PointAnswer { at: point, verdict, section: section.clone(), reason: reason.clone() });
-                }
+                let (section, reason) = self.section_and_reason(lead.rest..lines[end - 1].end);
+                let of = |at| PointAnswer { at, verdict, section: section.clone(), reason: reason.clone() };
+                entries.extend(lead.points.into_iter().map(of));
             }
             at = end;
         }

@@ -23,6 +23,8 @@ const SEVERITIES: [(&str, Severity); 3] = [
 /// Phrases that mean that there are no points.
 const NONE: &str = "|no objections|no objection|no further objections|no new objections|no points|no new points|\
     no further points|i have no further points|none|";
+/// Sections of a critique about points that it was shown: without a tag, nothing in them is a new one.
+const EARLIER: &str = "|earlier points|previous points|accepted points|";
 /// Titles of sections without points.
 const ASIDE: &str = "|strengths|what works|what works well|what i liked|coverage|coverage check|requirements coverage|\
     summary|conclusion|";
@@ -42,9 +44,8 @@ pub(super) fn read(
 ) -> (Option<Vec<Point>>, usize) {
     let (mut points, mut is_tagged, mut has_others) = (Vec::new(), false, false);
     // Whether the bullets list points, where a tag may be missing.
-    let (mut in_section, mut is_aside, mut is_list) = (None, false, false);
-    let mut rest = String::new();
-    let mut at = 0;
+    let (mut in_section, mut above, mut is_list) = (None, String::new(), false);
+    let (mut rest, mut at) = (String::new(), 0);
     while at < lines.len() {
         let line = &lines[at];
         at += 1;
@@ -55,18 +56,22 @@ pub(super) fn read(
             continue;
         }
         let lead = lead(page, line, is_list || in_section.is_some());
-        let Some((severity, start)) = lead.filter(|_| !is_aside || matches!(line.kind, BlockKind::Heading(_))) else {
+        let is_open = !is_among(&above, ASIDE) || matches!(line.kind, BlockKind::Heading(_));
+        let is_new = |tag: Option<Severity>| if is_among(&above, EARLIER) { tag.is_some() } else { is_open };
+        let Some((severity, start)) = lead.filter(|(tag, _)| is_new(*tag)) else {
             is_list = false;
             if let Some(title) = title(page, line).filter(|title| !is_among(title, NONE)) {
-                (is_aside, in_section) = (is_among(&title, ASIDE), severity_of_title(&title));
+                (in_section, above) = (severity_of_title(&title), title);
             } else if line.kind != BlockKind::Rule {
-                rest.push_str(&page.text[line.start..line.end]);
-                rest.push('\n');
+                rest = rest + &page.text[line.start..line.end] + "\n";
             }
             continue;
         };
-        (is_aside, is_tagged) = (false, is_tagged || severity.or(in_section).is_some());
-        has_others |= severity.is_none() && page.text[start..].trim_start_matches(['*', '`']).starts_with(['[', '【']);
+        above.clear();
+        is_tagged |= severity.or(in_section).is_some();
+        let begins = page.text[start..line.end].trim_start_matches(['*', '`']);
+        let is_tag = begins.starts_with(['[', '【']) && begins.contains([']', '】']) && !begins.contains("](");
+        has_others |= severity.is_none() && is_tag;
         is_list = line.kind == BlockKind::Item && !after_number(&page.text[line.start..line.end]).0;
         let mut end = line.end;
         while let Some(next) = lines.get(at) {
@@ -85,7 +90,7 @@ pub(super) fn read(
     let bare = rest.trim().trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
     let is_none = is_among(&bare, NONE) || has_said && bare.is_empty();
     // A bullet list without tags is a list of points unless these words show a list of strengths.
-    let is_list = is_tagged || !has_others && !bare.contains("no objections");
+    let is_list = !has_others && (is_tagged || !bare.contains("no objections"));
     (if points.is_empty() { is_none } else { is_list }.then_some(points), unread)
 }
 

@@ -173,6 +173,33 @@ fn a_recheck_may_be_a_sentence() {
 }
 
 #[test]
+fn what_is_said_of_earlier_points_without_their_numbers_is_no_new_point() {
+    let text = "## Earlier points\n1. The queue: bounded now.\n2. The cache: still unbounded.\n\n";
+    let new = "## New points\n1. The lock: it never ends.\n2. [minor] The name: it is long.";
+    let read = |text: &str| points(text).into_iter().map(|(_, about, ..)| about.unwrap()).collect::<Vec<_>>();
+    assert_eq!(read(&format!("{text}{new}")), ["The lock", "The name"]);
+    assert_eq!(
+        read(&format!("{text}3. [major] The lock: it never ends.\n4. The name: it is long.")),
+        ["The lock", "The name"]
+    );
+    assert_eq!(read_critique(text, &["1.1"]).points, None);
+}
+
+#[test]
+fn tags_of_another_form_make_a_text_unread() {
+    let text = |tag: &str| format!("1. [major] The lock: it never ends.\n2. {tag} The name: it is long.");
+    assert_eq!(read_critique(&text("[block]"), &[]).points, None);
+    assert_eq!(points(&text("[Names](https://example.org)")).len(), 2);
+}
+
+#[test]
+fn the_last_word_on_a_point_counts_and_none_does_where_it_cannot_be_read() {
+    let read = |last: &str| answers(&format!("- 2.1 accepted (Plan): it is there\n- {last}"));
+    assert_eq!(read("2.1 rejected: it is not").len(), 1);
+    assert_eq!(read("2.1 again: on second thoughts only partly"), []);
+}
+
+#[test]
 fn no_objections_counts_only_where_it_is_all_that_is_said() {
     for text in ["No objections.", "**No objections.**", "## Points\n\nNo objections.", "no objections"] {
         assert_eq!(read_critique(text, &[]).points, Some(Vec::new()), "{text}");
