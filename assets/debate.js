@@ -402,7 +402,7 @@ export async function debate(main, { subscribe, go, title }, id) {
         const report = new DOMParser().parseFromString(text, "text/html");
         const root = place.attachShadow({ mode: "open" });
         const style = new CSSStyleSheet();
-        style.replaceSync(`${css.replaceAll(":root", ":host").replace(/^body \{/m, ".body {")} .body { background: none; }`);
+        style.replaceSync(`${css.replaceAll(":root", ":host").replace(/(?<![\w.-])body(?= ?\{)/, ".body")} .body { background: none; }`);
         root.adoptedStyleSheets = [style];
         // The page has its title and its sections' names already.
         for (const one of report.querySelectorAll("header h1, header .eyebrow, header .verdict")) one.remove();
