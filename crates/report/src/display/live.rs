@@ -473,11 +473,11 @@ mod tests {
         · Judge
         Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys
         ");
-        insta::assert_snapshot!(drawn(&signals, 60, 30), @r"
+        insta::assert_snapshot!(drawn(&signals, 60, 30), @"
         ▸ proposals 1/3  ▸ critiques 0/6
-        ⠸ System Architect    critiquing Simplicity Advocate · 0:02
-        ⠸ Performance Engine… proposing · 0:02 · …and measure
-        ⠸ Simplicity Advocate critiquing 2 proposals · 0:02
+        ⠸ System Architect     critiquing · 0:02 · Too
+        ⠸ Performance Engineer proposing · 0:02 · …and measure
+        ⠸ Simplicity Advocate  critiquing 2 proposals · 0:02
         · Judge
         Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys
         ");

@@ -384,13 +384,18 @@ impl<'a> EndedCall<'a> {
         let room = columns.saturating_sub(fixed);
         // Where there is no room for both names, the second begins the next row.
         let is_broken = measure_text_width(&names.join(" → ")) > room && names.len() > 1;
-        let of = |id: &AgentId, name: &String| {
+        let of = |(id, name): (&&AgentId, &String), room: usize| {
             let style = style_of(panel, id);
             format!("{style}{}{style:#}", cut(name, room.max(LEAST_NAME)))
         };
-        let coloured: Vec<String> = agents.iter().flatten().zip(&names).map(|(id, name)| of(id, name)).collect();
-        let (here, below) = coloured.split_at(if is_broken { 1 } else { coloured.len() });
-        let below: Vec<String> = below.iter().map(|name| format!("{INDENT}→ {name}")).collect();
+        let in_row = if is_broken { 1 } else { names.len() };
+        let mut named = agents.iter().flatten().zip(&names);
+        let here: Vec<String> = named.by_ref().take(in_row).map(|one| of(one, room)).collect();
+        let arrow = format!("{INDENT}→ ");
+        let below = named.next().map(|one| {
+            let room = columns.saturating_sub(measure_text_width(&arrow));
+            format!("{arrow}{}", of(one, room))
+        });
         let own = style_of(panel, &self.key.agent_id);
         let mut line =
             format!("{style}{mark}{style:#} {round}{own}{what}{own:#} {}{QUIET}{took}{QUIET:#}", here.join(" → "));
@@ -412,12 +417,16 @@ impl<'a> EndedCall<'a> {
         }
         // What is said needs a row of its own, and a failure its whole reason.
         let mut lines = vec![cut(&line, columns)];
-        if self.went_well {
-            let before = below.first().map_or(INDENT.to_owned(), |name| format!("{name}{QUIET} · {QUIET:#}"));
-            lines.push(cut(&format!("{before}{}", said(columns.saturating_sub(measure_text_width(&before)))), columns));
-        } else {
+        if !self.went_well {
             lines.extend(below);
             lines.extend(rows(INDENT, &self.said, columns).into_iter().take(REASON_ROWS));
+            return lines;
+        }
+        let beside = below.as_ref().map(|name| format!("{name}{QUIET} · {QUIET:#}"));
+        let left = |before: &str| columns.saturating_sub(measure_text_width(before));
+        match beside.filter(|name| left(name) >= ROOM_FOR_WORDS / 2) {
+            Some(name) => lines.push(format!("{name}{}", said(left(&name)))),
+            None => lines.extend(below.into_iter().chain([format!("{INDENT}{}", said(left(INDENT)))])),
         }
         lines
     }
@@ -655,11 +664,27 @@ mod tests {
         };
         let text = "The lease table is a hot spot. Shard it.";
         let said = || fixture::said(fixture::CRITIQUE, "agent-kiss", Some("agent-architect"), text);
-        insta::assert_snapshot!(lines(said(), 80), @"");
-        insta::assert_snapshot!(lines(said(), 50), @"");
-        insta::assert_snapshot!(lines(said(), 30), @"");
-        let failed = fixture::failed(fixture::CRITIQUE, "agent-kiss", Some("agent-architect"), "the server is overloaded");
-        insta::assert_snapshot!(lines(failed, 40), @"");
+        insta::assert_snapshot!(lines(said(), 80), @"
+        ✓ r1 critique Simplicity Advocate → System Architect · 1.2 s
+            “The lease table is a hot spot.”
+        ");
+        insta::assert_snapshot!(lines(said(), 50), @"
+        ✓ r1 critique Simplicity Advocate · 1.2 s
+            → System Architect · “The lease table is a…”
+        ");
+        insta::assert_snapshot!(lines(said(), 30), @"
+        ✓ r1 critique Simplic… · 1.2 s
+            → System Architect
+            “The lease table is a…”
+        ");
+        let failed =
+            fixture::failed(fixture::CRITIQUE, "agent-kiss", Some("agent-architect"), "the server is overloaded");
+        insta::assert_snapshot!(lines(failed, 40), @"
+        ✗ r1 critique Simplicity Advocate
+            → System Architect
+            the server is overloaded (after 4
+            attempts)
+        ");
     }
 
     #[test]
