@@ -117,11 +117,12 @@ fn open(view: &View<'_>, shown: &Shown) -> Markup {
     let below: Vec<&Objection> = to_decide.into_iter().filter(|one| !is_above(one)).collect();
     let below = subject::alike(&below);
     let solution = view.debate.final_solution.as_ref();
-    let unmet = solution.map_or(0, |solution| solution.unfulfilled_major_requirements.len());
-    let questions = solution.map_or(0, |solution| solution.open_questions.len());
+    let unmet = solution.map_or(&[][..], |solution| &solution.unfulfilled_major_requirements);
+    let questions = solution.map_or(&[][..], |solution| &solution.open_questions);
     let more = [(unmet, "unfulfilled requirement"), (questions, "open question")];
     let more: Vec<String> =
-        more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| counted(*count as u64, what)).collect();
+        more.iter().filter(|(all, _)| !all.is_empty()).map(|(all, what)| counted(all.len() as u64, what)).collect();
+    let said: Vec<&String> = [unmet, questions].iter().flat_map(|all| all.iter().take(WEIGHTIEST)).collect();
     html! {
         @if !shown.ledger.is_empty() || !more.is_empty() {
             p {
@@ -134,8 +135,11 @@ fn open(view: &View<'_>, shown: &Shown) -> Markup {
                 }
                 @if !more.is_empty() { (capitalized(&list(&more))) "." }
             }
-            @if !below.is_empty() {
-                ul { @for one in below.iter().take(WEIGHTIEST).filter_map(|group| group.first()) { li { (point(one)) } } }
+            @if !below.is_empty() || !said.is_empty() {
+                ul {
+                    @for one in below.iter().take(WEIGHTIEST).filter_map(|group| group.first()) { li { (point(one)) } }
+                    @for one in said { li { bdi { (plain(&gist(one, CHANGE), CHANGE)) } } }
+                }
             }
         }
     }
