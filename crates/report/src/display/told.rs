@@ -389,10 +389,10 @@ impl<'a> EndedCall<'a> {
             format!("{style}{}{style:#}", cut(name, room.max(LEAST_NAME)))
         };
         let in_row = if is_broken { 1 } else { names.len() };
-        let mut named = agents.iter().flatten().zip(&names);
-        let here: Vec<String> = named.by_ref().take(in_row).map(|one| of(one, room)).collect();
+        let mut all = agents.iter().flatten().zip(&names);
+        let here: Vec<String> = all.by_ref().take(in_row).map(|one| of(one, room)).collect();
         let arrow = format!("{INDENT}→ ");
-        let below = named.next().map(|one| {
+        let below = all.next().map(|one| {
             let room = columns.saturating_sub(measure_text_width(&arrow));
             format!("{arrow}{}", of(one, room))
         });

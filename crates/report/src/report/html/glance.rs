@@ -18,7 +18,7 @@ use super::text::{SHORT, plain};
 /// Objections that are shown.
 const WEIGHTIEST: usize = 3;
 /// Characters shown of the answer, and of the change by an objection.
-const ANSWER: usize = 260;
+const ANSWER: usize = 360;
 const CHANGE: usize = 140;
 
 /// What stands above the answer.
