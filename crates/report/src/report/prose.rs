@@ -190,7 +190,10 @@ pub(super) fn gist(text: &str, chars: usize) -> String {
     if said.ends_with(':') {
         for item in after.unwrap_or_default().iter().take_while(|line| line.kind == LineKind::Item) {
             said.push(' ');
-            said.push_str(item.text.trim().trim_start_matches("• "));
+            let numbered = item.text.trim().trim_start_matches("• ");
+            let item = numbered.trim_start_matches(|c: char| c.is_ascii_digit());
+            // The dot of a number would end a sentence.
+            said.push_str(item.strip_prefix(". ").unwrap_or(numbered));
         }
     }
     // What was cut out of a longer text may have lost one of a pair.
@@ -274,7 +277,7 @@ mod tests {
         assert_eq!(gist("", 30), "");
         assert_eq!(
             gist("We do this:\n\n1. Keep the key.\n2. Add a number.\n\nThen more.", 99),
-            "We do this: 1. Keep the key. 2. Add a number."
+            "We do this: Keep the key. Add a number."
         );
         assert_eq!(gist("We do this:\n\n## Later", 99), "We do this:");
         assert_eq!(leads(text, 2), ["A store", "Leases"]);
