@@ -174,10 +174,11 @@ export async function debate(main, { subscribe, go, title }, id) {
         const running = [...model.calls.values()].length;
         parts.facts.replaceChildren(...[
             fact("Time", h("span", { "data-time": true }, duration(model.elapsed))),
-            fact("Cost", model.limit ? h("span", {}, `${cost} of ${money(model.limit)} `, h("meter", { min: 0, max: model.limit, value: Math.min(model.spent, model.limit), "aria-label": "Cost against the limit" })) : cost),
+            // Nothing is paid where no model is called.
+            !summary.offline && fact("Cost", model.limit ? h("span", {}, `${cost} of ${money(model.limit)} `, h("meter", { min: 0, max: model.limit, value: Math.min(model.spent, model.limit), "aria-label": "Cost against the limit" })) : cost),
             settings && fact("Round", `${model.round || "–"} of ${Math.max(settings.rounds, model.round)}`),
             fact("Calls", `${model.made}${running ? `, ${running} on the way` : ""}`),
-            fact("Tokens", number(model.tokens)),
+            !summary.offline && fact("Tokens", number(model.tokens)),
             last && fact("Score", `${last.score ?? "unreadable"} (ends at ${last.threshold})`),
             model.solution && !summary.offline && model.solution.confidence !== undefined && model.solution.confidence !== null && fact("Confidence", `${Math.round(model.solution.confidence)} %`),
             fact("Begun", when(model.begun ?? summary.createdAt)),
@@ -402,7 +403,7 @@ export async function debate(main, { subscribe, go, title }, id) {
         const report = new DOMParser().parseFromString(text, "text/html");
         const root = place.attachShadow({ mode: "open" });
         const style = new CSSStyleSheet();
-        style.replaceSync(`${css.replaceAll(":root", ":host").replace(/^body \{/m, ".body {")} .body { background: none; }`);
+        style.replaceSync(`${css.replaceAll(":root", ":host").replace(/(?<![\w.-])body(?= ?\{)/, ".body")} .body { background: none; }`);
         root.adoptedStyleSheets = [style];
         // The page has its title and its sections' names already.
         for (const one of report.querySelectorAll("header h1, header .eyebrow, header .verdict")) one.remove();

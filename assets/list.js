@@ -80,7 +80,7 @@ export async function list(main, { subscribe, title }) {
             cell("Protocol", debate.protocol ?? "–", debate.offline && h("span.note", {}, " rehearsal")),
             cell("Rounds", String(debate.rounds)),
             cell("Confidence", debate.confidence === null || debate.offline ? "–" : `${Math.round(debate.confidence)} %`),
-            cell("Cost", debate.costUsd === null ? "–" : money(debate.costUsd)),
+            cell("Cost", debate.costUsd === null || debate.offline ? "–" : money(debate.costUsd)),
             cell("Begun", when(debate.createdAt)));
     }
 

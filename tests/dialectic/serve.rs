@@ -3,7 +3,7 @@
 mod access;
 mod api;
 mod behind;
-mod browser;
+pub(crate) mod browser;
 mod client;
 mod crowd;
 mod events;

@@ -235,7 +235,11 @@ impl Asker<'_> {
             let cost = debate.total_cost();
             let took = clock(begun.elapsed());
             let of_answer = cost.zip(before).map(|(now, before)| now.saturating_sub(before));
-            terminal.notice(&described(&took, of_answer, cost));
+            if debate.is_offline() {
+                terminal.notice(&format!("Answered in {took}, offline"));
+            } else {
+                terminal.notice(&described(&took, of_answer, cost));
+            }
         }
         printed.map(|()| Asked::Answered)
     }

@@ -289,7 +289,10 @@ fn which_model(
             let proposed = usual.or(names.first().copied()).unwrap_or_default();
             loop {
                 let model = dialogue.ask("Model", proposed)?;
-                if !model.is_empty() {
+                // Some servers know names that they do not list, but most such names are typing errors.
+                let is_known = names.is_empty() || names.contains(&model.as_str());
+                let unlisted = || format!("{} does not list `{}`. Use it?", wanted.provider, model);
+                if !model.is_empty() && (is_known || dialogue.confirm(&unlisted(), false)?) {
                     break Some(model);
                 }
             }

@@ -40,6 +40,9 @@ struct ListRow {
     rounds: usize,
     confidence: Option<f64>,
     cost_usd: Option<Usd>,
+    /// Whether no model was called, so that there is nothing to pay.
+    #[serde(skip)]
+    is_offline: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     notional_usd: Option<Usd>,
     /// The problem's first line.
@@ -108,6 +111,7 @@ fn row(entry: &Entry, args: &ListArgs) -> Option<ListRow> {
             rounds: 0,
             confidence: None,
             cost_usd: None,
+            is_offline: false,
             notional_usd: None,
             problem: String::new(),
             title: String::new(),
@@ -134,6 +138,7 @@ fn of_debate(debate: &Debate, standing: &'static str) -> ListRow {
         rounds: debate.rounds.len(),
         confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),
         cost_usd,
+        is_offline: debate.is_offline(),
         notional_usd: debate.total_usage().notional_usd,
         problem: one_line(debate.first_line()),
         title: one_line(&debate.title()),
@@ -214,12 +219,13 @@ fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
         let or_nothing = |text: Option<String>| text.unwrap_or_else(|| NOTHING.to_owned());
         let id = DebateId::new(row.id.as_str());
         let status = row.outcome.unwrap_or(row.standing);
+        let cost = row.cost_usd.filter(|_| !row.is_offline);
         let mut cells = vec![
             Cell::styled(one_line(names.name(&id)), Style::new().bold()),
             Cell::styled(status, style_of(status)),
             Cell::plain(row.title_of_fork(names)),
             Cell::styled(or_nothing(row.created_at.map(when)), Style::new().dimmed()),
-            Cell::plain(or_nothing(row.cost_usd.map(|cost| with_notional(short_cost(cost), row.notional_usd)))),
+            Cell::plain(or_nothing(cost.map(|cost| with_notional(short_cost(cost), row.notional_usd)))),
         ];
         cells.extend(has_tags.then(|| Cell::styled(row.tags.join(" "), AnsiColor::Cyan.on_default())));
         cells.push(Cell::plain(row.rounds.to_string()));

@@ -24,8 +24,10 @@ use super::words::last_words;
 /// The interval between frames.
 pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(100);
 
-/// At this width and above, names are padded into a column.
+/// From this width on, what a cost is for is said in full.
 const ROOMY: usize = 60;
+/// From this width on, names are not cut.
+const ROOM_FOR_NAMES: usize = 44;
 /// The maximum width of names.
 const NAME_COLUMN: usize = 24;
 
@@ -303,8 +305,8 @@ fn people(progress: &Progress, now: Instant, columns: usize, room: usize) -> Vec
 fn named(progress: &Progress, id: &AgentId, columns: usize) -> String {
     let panel = progress.panel();
     let names = panel.participants().map(|participant| measure_text_width(&one_line(&participant.name)));
-    // The activity gets as much room as the name.
-    let most = if columns < ROOMY { columns / 3 } else { NAME_COLUMN };
+    // In the narrowest windows, what an agent does is worth as much room as its name.
+    let most = if columns < ROOM_FOR_NAMES { columns / 3 } else { NAME_COLUMN };
     let column = names.max().unwrap_or(0).min(most);
     pad_str(&one_line(panel.name(id)), column, console::Alignment::Left, Some("…")).into_owned()
 }
@@ -316,12 +318,14 @@ fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize
     let spinner = SPINNER[usize::try_from(frame).unwrap_or(0)];
     let since = busy.calls.iter().map(|(_, call)| call.since).min().unwrap_or(now);
     let elapsed = clock(now.saturating_duration_since(since));
-    let (name, doing) = (named(progress, busy.agent_id, columns), doing(progress, busy));
+    let name = named(progress, busy.agent_id, columns);
     let own = style_of(progress.panel(), busy.agent_id);
     let mut line = format!("{SPIN}{spinner}{SPIN:#} {own}{name}{own:#} ");
     let room = |line: &str| columns.saturating_sub(measure_text_width(line) + measure_text_width(SEPARATOR));
     // The time shows that something is happening, so the activity is cut instead.
     let for_doing = room(&line).saturating_sub(elapsed.len());
+    let whole = doing(progress, busy, true);
+    let doing = if measure_text_width(&whole) > for_doing { doing(progress, busy, false) } else { whole };
     // Words show that a retry succeeded.
     let is_waiting = |call: &&CallInFlight| call.words.count() == 0;
     let mut calls = busy.calls.iter().map(|(_, call)| *call);
@@ -363,13 +367,14 @@ fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize
     line
 }
 
-/// `critiquing Simplicity Advocate`, `critiquing 2 proposals`, `critiquing 2 proposals, refining`
-fn doing(progress: &Progress, busy: &Busy<'_>) -> String {
+/// `critiquing Simplicity Advocate`, `critiquing 2 proposals`, `critiquing 2 proposals, refining`; without the targets
+/// `critiquing, refining`.
+fn doing(progress: &Progress, busy: &Busy<'_>, with_targets: bool) -> String {
     let panel = progress.panel();
     let parts = busy.calls.chunk_by(|(one, _), (next, _)| one.stage == next.stage).map(|calls| {
         let key: &CallKey = calls[0].0;
         let verb = one_line(&panel.words(key.stage).progressive);
-        match (calls.len(), &key.target_agent_id) {
+        match (calls.len(), key.target_agent_id.as_ref().filter(|_| with_targets)) {
             (1, Some(target)) => format!("{verb} {}", one_line(panel.name(target))),
             (several, Some(_)) => format!("{verb} {several} {}", one_line(targets(&panel.stages, key.stage))),
             (_, None) => verb,
@@ -467,11 +472,11 @@ mod tests {
         · Judge
         Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys
         ");
-        insta::assert_snapshot!(drawn(&signals, 60, 30), @r"
+        insta::assert_snapshot!(drawn(&signals, 60, 30), @"
         ▸ proposals 1/3  ▸ critiques 0/6
-        ⠸ System Architect    critiquing Simplicity Advocate · 0:02
-        ⠸ Performance Engine… proposing · 0:02 · …and measure
-        ⠸ Simplicity Advocate critiquing 2 proposals · 0:02
+        ⠸ System Architect     critiquing · 0:02 · Too
+        ⠸ Performance Engineer proposing · 0:02 · …and measure
+        ⠸ Simplicity Advocate  critiquing 2 proposals · 0:02
         · Judge
         Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys
         ");

@@ -378,17 +378,26 @@ impl<'a> EndedCall<'a> {
         let fixed = measure_text_width(&format!("{mark} {round}{what} {took}"));
         let agents = [Some(&self.key.agent_id), self.about];
         let names: Vec<String> = agents.iter().flatten().map(|id| one_line(panel.name(id))).collect();
-        let names = cut_names(names, columns.saturating_sub(fixed));
-        let of = |id: &AgentId, name: &String| {
+        let room = columns.saturating_sub(fixed);
+        // Where there is no room for both names, the second begins the next row.
+        let is_broken = measure_text_width(&names.join(" → ")) > room && names.len() > 1;
+        let of = |(id, name): (&&AgentId, &String), room: usize| {
             let style = style_of(panel, id);
-            format!("{style}{name}{style:#}")
+            format!("{style}{}{style:#}", cut(name, room.max(LEAST_NAME)))
         };
-        let coloured: Vec<String> = agents.iter().flatten().zip(&names).map(|(id, name)| of(id, name)).collect();
+        let in_row = if is_broken { 1 } else { names.len() };
+        let mut all = agents.iter().flatten().zip(&names);
+        let here: Vec<String> = all.by_ref().take(in_row).map(|one| of(one, room)).collect();
+        let arrow = format!("{INDENT}→ ");
+        let below = all.next().map(|one| {
+            let room = columns.saturating_sub(measure_text_width(&arrow));
+            format!("{arrow}{}", of(one, room))
+        });
         let own = style_of(panel, &self.key.agent_id);
         let mut line =
-            format!("{style}{mark}{style:#} {round}{own}{what}{own:#} {}{QUIET}{took}{QUIET:#}", coloured.join(" → "));
+            format!("{style}{mark}{style:#} {round}{own}{what}{own:#} {}{QUIET}{took}{QUIET:#}", here.join(" → "));
         if self.said.is_empty() || (self.is_quotation && !quotes) {
-            return vec![cut(&line, columns)];
+            return [line].into_iter().chain(below).map(|line| cut(&line, columns)).collect();
         }
         let said = |room: usize| {
             if self.is_quotation {
@@ -398,16 +407,23 @@ impl<'a> EndedCall<'a> {
             }
         };
         let room = columns.saturating_sub(measure_text_width(&line) + 3);
-        if measure_text_width(&said(usize::MAX)) <= room || (self.went_well && room >= ROOM_FOR_WORDS) {
+        let fits = measure_text_width(&said(usize::MAX)) <= room || (self.went_well && room >= ROOM_FOR_WORDS);
+        if fits && !is_broken {
             let _ = write!(line, "{QUIET} · {QUIET:#}{}", said(room));
             return vec![line];
         }
         // The text gets its own row, and a failure its whole reason.
         let mut lines = vec![cut(&line, columns)];
-        if self.went_well {
-            lines.push(format!("{INDENT}{}", said(columns.saturating_sub(INDENT.len()))));
-        } else {
+        if !self.went_well {
+            lines.extend(below);
             lines.extend(rows(INDENT, &self.said, columns).into_iter().take(REASON_ROWS));
+            return lines;
+        }
+        let beside = below.as_ref().map(|name| format!("{name}{QUIET} · {QUIET:#}"));
+        let left = |before: &str| columns.saturating_sub(measure_text_width(before));
+        match beside.filter(|name| left(name) >= ROOM_FOR_WORDS / 2) {
+            Some(name) => lines.push(format!("{name}{}", said(left(&name)))),
+            None => lines.extend(below.into_iter().chain([format!("{INDENT}{}", said(left(INDENT)))])),
         }
         lines
     }
@@ -442,21 +458,6 @@ pub(super) fn cut_words(text: &str, columns: usize) -> String {
         }
         _ => shown,
     }
-}
-
-/// Cuts names joined by an arrow to this total width.
-fn cut_names(names: Vec<String>, room: usize) -> Vec<String> {
-    let room = room.saturating_sub(3 * names.len().saturating_sub(1));
-    let all: usize = names.iter().map(|name| measure_text_width(name)).sum();
-    if all <= room {
-        return names;
-    }
-    let share = room / names.len().max(1);
-    // Short names leave room for the others.
-    let short: usize = names.iter().map(|name| measure_text_width(name)).filter(|width| *width <= share).sum();
-    let long = names.iter().filter(|name| measure_text_width(name) > share).count().max(1);
-    let each = (room.saturating_sub(short) / long).max(LEAST_NAME);
-    names.iter().map(|name| cut(name, each)).collect()
 }
 
 /// `text` wrapped into rows, the first after `mark`, the others below it.
@@ -649,11 +650,37 @@ mod tests {
     }
 
     #[test]
-    fn names_are_cut_before_what_is_said_of_them() {
-        let names = |room| cut_names(vec!["Performance Engineer".to_owned(), "Kiss".to_owned()], room);
-        assert_eq!(names(40), ["Performance Engineer", "Kiss"]);
-        assert_eq!(names(20), ["Performance…", "Kiss"]);
-        assert_eq!(names(5), ["Perfo…", "Kiss"]);
+    fn names_stay_whole_where_both_do_not_fit_into_a_row() {
+        let lines = |signal: Signal, columns| {
+            let Signal::Recorded(recorded) = signal else { panic!("{signal:?}") };
+            let panel = fixture::panel();
+            let lines = EndedCall::of(&panel, &recorded.event).unwrap().lines(&panel, columns, true);
+            assert!(lines.iter().all(|line| measure_text_width(line) <= columns), "{lines:?}");
+            anstream::adapter::strip_str(&lines.join("\n")).to_string()
+        };
+        let text = "The lease table is a hot spot. Shard it.";
+        let said = || fixture::said(fixture::CRITIQUE, "agent-kiss", Some("agent-architect"), text);
+        insta::assert_snapshot!(lines(said(), 80), @"
+        ✓ r1 critique Simplicity Advocate → System Architect · 1.2 s
+            “The lease table is a hot spot.”
+        ");
+        insta::assert_snapshot!(lines(said(), 50), @"
+        ✓ r1 critique Simplicity Advocate · 1.2 s
+            → System Architect · “The lease table is a…”
+        ");
+        insta::assert_snapshot!(lines(said(), 30), @"
+        ✓ r1 critique Simplic… · 1.2 s
+            → System Architect
+            “The lease table is a…”
+        ");
+        let failed =
+            fixture::failed(fixture::CRITIQUE, "agent-kiss", Some("agent-architect"), "the server is overloaded");
+        insta::assert_snapshot!(lines(failed, 40), @"
+        ✗ r1 critique Simplicity Advocate
+            → System Architect
+            the server is overloaded (after 4
+            attempts)
+        ");
     }
 
     #[test]

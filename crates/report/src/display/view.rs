@@ -730,15 +730,15 @@ mod tests {
         ✗ r1 proposal Performance Engineer
             the server failed (503): overloaded, try
             again in a few minutes (after 4 attempts)
-        ✓ r1 critique Simplicity… → System Arch… · 1.2 s
-            “[major] The lease table is a hot spot…”
+        ✓ r1 critique Simplicity Advocate · 1.2 s
+            → System Architect · “[major] The lease…”
         ✓ r1 evaluation Judge · 1.2 s
             convergence 64 (80 are enough)
         ── Round 1/3 · convergence 64 · $0.0400 ─────────
         … ▸ critiques 0/2  · evaluation  · synthesis
-        ⠸ System Architect critiquing Simplicity… · 0:02
-        · Performance Eng…
-        ⠸ Simplicity Advo… critiquing System… · 0:02
+        ⠸ System Architect     critiquing · 0:02
+        · Performance Engineer
+        ⠸ Simplicity Advocate  critiquing · 0:02
         · Judge
         Round 2/3 · 0:02 · $0.0400 · likely $0.0600
         ");

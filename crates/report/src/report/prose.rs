@@ -181,10 +181,22 @@ pub(super) fn brief(text: &str, chars: usize) -> String {
 /// first item or heading.
 pub(super) fn gist(text: &str, chars: usize) -> String {
     let lines = lines(truncate(text, RENDERED_BYTES / 4));
-    let of = |kind: LineKind| lines.iter().find(|line| line.kind == kind).map(|line| line.text.trim());
-    let said = of(LineKind::Prose).or_else(|| of(LineKind::Item)).or_else(|| of(LineKind::Heading)).unwrap_or_default();
+    let of = |kind: LineKind| lines.iter().position(|line| line.kind == kind);
+    let place = of(LineKind::Prose).or_else(|| of(LineKind::Item)).or_else(|| of(LineKind::Heading));
+    let (first, after) = place.and_then(|place| lines[place..].split_first()).unzip();
+    let mut said = first.map_or("", |line| line.text.trim()).trim_start_matches("• ").to_owned();
+    // What follows a colon is what the sentence is for.
+    if said.ends_with(':') {
+        for item in after.unwrap_or_default().iter().take_while(|line| line.kind == LineKind::Item) {
+            said.push(' ');
+            let numbered = item.text.trim().trim_start_matches("• ");
+            let item = numbered.trim_start_matches(|c: char| c.is_ascii_digit());
+            // The dot of a number would end a sentence.
+            said.push_str(item.strip_prefix(". ").unwrap_or(numbered));
+        }
+    }
     // A cut text may contain half of a pair of marks.
-    sentences(&said.trim_start_matches("• ").replace("**", ""), chars)
+    sentences(&said.replace("**", ""), chars)
 }
 
 /// The emphasized lead phrases of a text's first items: `**A store.** Because…`. They name the parts of a design.
@@ -261,6 +273,11 @@ mod tests {
         assert_eq!(gist("- **A** b\n- c", 30), "A b");
         assert_eq!(gist("# Only this", 30), "Only this");
         assert_eq!(gist("", 30), "");
+        assert_eq!(
+            gist("We do this:\n\n1. Keep the key.\n2. Add a number.\n\nThen more.", 99),
+            "We do this: Keep the key. Add a number."
+        );
+        assert_eq!(gist("We do this:\n\n## Later", 99), "We do this:");
         assert_eq!(leads(text, 2), ["A store", "Leases"]);
         assert_eq!(plain("**A** `b`\n\n- c"), "A b c");
         assert_eq!(plain("Local tier** covers it"), "Local tier covers it");

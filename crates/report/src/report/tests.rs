@@ -140,15 +140,15 @@ fn an_invented_protocol_is_reported_in_its_own_words() {
     assert_says(
         &text,
         &[
-            "The pitch of 2 b won the vote.",
-            "In short Proposed Two agents wrote pitches. 1 a : Call it Swift. 2 b : Call it Calm.",
+            "The pitch of b won the vote.",
+            "In short Proposed Two agents wrote pitches. a : Call it Swift. b : Call it Calm.",
             "Timeline Pitches Other texts Show of hands",
             "P pitch R review S show of hands E encore",
-            "Shows of hands 1 a for 2 b It is calmer.",
-            "Reviews of round 1 2 b : rewrite , 80 % sure",
-            "1 a show of hands for b",
+            "Shows of hands a for b It is calmer.",
+            "Reviews of round 1 b : rewrite , 80 % sure",
+            "a show of hands for b",
             "Round 1 · pitch",
-            "2 b · encore",
+            "b · encore",
         ],
     );
     for foreign in ["efinement", "ritique", "ynthes", "roposal", "Votes of"] {
@@ -300,17 +300,17 @@ fn a_debate_on_a_motion_is_reported_with_polls_speeches_and_verdict() {
     assert_says(
         &text,
         &[
-            "Ruling By J judge .",
-            "Speeches Round 1 1 a · plea 1 word Yes. Yes. 2 b · heckle to 1 a",
-            "Round 2 2 b · plea 2 words Still no.",
+            "Ruling By judge .",
+            "Speeches Round 1 a · plea 1 word Yes. Yes. b · heckle to a",
+            "Round 2 b · plea 2 words Still no.",
             "Gained most: against",
             "for 1 0 -1 against 0 2 +2 undecided 1 0 -1",
             "Not counted, without a vote in each poll: e",
             "e for none",
             "c , late show of hands : Because.",
-            "Winner: 2 b",
+            "Winner: b",
             "Stable: yes, the result was the same in both orders of the debaters",
-            "2 b 77.5 80 75 1 a 70.5 61 60",
+            "b 77.5 80 75 a 70.5 61 60",
             "wit A has more of it.",
             "Reason B was clearer. Reason in pass 2: B again.",
         ],
@@ -325,7 +325,7 @@ fn a_verdict_that_depends_on_the_order_says_so() {
     assert_says(&report, &["| winner | b | b | a |\n", "Reason in pass 2:\n\n```text\nNow A.\n```\n"]);
     let text = text_of(&html(&View::new(&debate, &[], None)));
     let unstable = "Stable: no, the winner changed when the debaters came in the opposite order";
-    assert_says(&text, &[unstable, "winner 2 b 2 b 1 a"]);
+    assert_says(&text, &[unstable, "winner b b a"]);
     assert!(html(&View::new(&debate, &[], None)).contains("<div class=\"notice warn\"><p>Stable: no"));
 }
 
@@ -441,8 +441,8 @@ fn the_check_is_reported_with_what_was_read_found_and_changed() {
         &text,
         &[
             "Check of the answer The answer: checked by 2 lenses, 2 points",
-            "1 requirements 2 Simplicity Advocate 2 points: 1 blocking, 1 minor; of accepted points 1 verified, 1 not found",
-            "1 execute 1 System Architect no point",
+            "1 requirements Simplicity Advocate 2 points: 1 blocking, 1 minor; of accepted points 1 verified, 1 not found",
+            "1 execute System Architect no point",
             "1 facts - not read",
             "From the draft to the final text",
             "Major requirements fulfilled in part No gaps. Holds: in one place. Fails: when two are cut off.",
@@ -471,7 +471,7 @@ fn an_answer_that_nobody_checked_says_so_where_it_could_have_been() {
     debate.checks.clear();
     debate.draft = None;
     debate.final_solution.as_mut().unwrap_or_else(|| panic!("it has a solution")).unverified.clear();
-    assert_says(&text_of(&html(&View::new(&debate, &[], None))), &["By J Judge . Not checked."]);
+    assert_says(&text_of(&html(&View::new(&debate, &[], None))), &["By Judge . Not checked."]);
     assert!(markdown_from(&debate, "## Run").contains("- Check of the answer: not checked\n"));
     assert_eq!(draft_and_final(&debate), None);
     // Debates of older versions have no such stage.
@@ -493,5 +493,5 @@ fn critiques_that_could_not_be_read_are_named_and_not_counted_as_agreement() {
                  - 4 points more of *agent-kiss* on *agent-architect*, round 1\n";
     assert_says(&report, &[named]);
     let text = text_of(&html(&View::new(&debate, &[], None)));
-    assert_says(&text, &["the critique of 1 System Architect on 2 Simplicity Advocate , round 1"]);
+    assert_says(&text, &["the critique of System Architect on Simplicity Advocate , round 1"]);
 }

@@ -11,18 +11,25 @@ use tungstenite::{Message, WebSocket, client};
 
 use crate::report_page::browser::browser;
 
+/// axe-core, where `AXE` says which file it is. Where `CI` is set it has to be there.
+pub(crate) fn axe() -> Option<String> {
+    let axe = std::env::var("AXE").ok().map(|path| std::fs::read_to_string(path).unwrap());
+    assert!(axe.is_some() || std::env::var_os("CI").is_none(), "AXE is not set, and nothing was checked by it");
+    axe
+}
+
 /// How long anything may take.
 const LIMIT: Duration = Duration::from_mins(1);
 
 /// A browser with a profile of its own.
-pub(super) struct Chromium {
+pub(crate) struct Chromium {
     child: Child,
     profile: TempDir,
     port: u16,
 }
 
 /// A page of it.
-pub(super) struct Tab {
+pub(crate) struct Tab {
     socket: WebSocket<TcpStream>,
     number: u64,
     /// What its console and its log said.
@@ -30,7 +37,7 @@ pub(super) struct Tab {
 }
 
 impl Chromium {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let profile = tempfile::tempdir().unwrap();
         let program = browser().expect("a test asks whether there is a browser before it uses it");
         let child = Command::new(program)
@@ -56,7 +63,7 @@ impl Chromium {
     }
 
     /// A new page.
-    pub(super) fn tab(&mut self) -> Tab {
+    pub(crate) fn tab(&mut self) -> Tab {
         let host = format!("127.0.0.1:{}", self.port);
         let mut stream = TcpStream::connect(&host).unwrap();
         write!(stream, "PUT /json/new?about:blank HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
@@ -115,13 +122,13 @@ impl Tab {
     }
 
     /// Opens an address.
-    pub(super) fn go(&mut self, address: &str) {
+    pub(crate) fn go(&mut self, address: &str) {
         self.call("Page.navigate", &json!({"url": address}));
         self.until("document.readyState === 'complete'");
     }
 
     /// What an expression is worth, once it has settled.
-    pub(super) fn run(&mut self, expression: &str) -> Value {
+    pub(crate) fn run(&mut self, expression: &str) -> Value {
         let parameters =
             json!({"expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true});
         let answer = self.call("Runtime.evaluate", &parameters);
@@ -131,7 +138,7 @@ impl Tab {
     }
 
     /// Waits until an expression holds.
-    pub(super) fn until(&mut self, expression: &str) {
+    pub(crate) fn until(&mut self, expression: &str) {
         let until = Instant::now() + LIMIT;
         while self.run(&format!("!!({expression})")) != json!(true) {
             if Instant::now() > until {
@@ -142,13 +149,27 @@ impl Tab {
         }
     }
 
+    /// What axe finds wrong with the page.
+    pub(crate) fn violations(&mut self, axe: &str) -> Value {
+        self.run(&format!("{axe}; null"));
+        self.run(
+            "axe.run(document, { iframes: false }).then(all => all.violations.map(one => \
+             `${one.id}: ${one.nodes.map(node => node.target.join(' ')).join(', ')}`))",
+        )
+    }
+
+    /// Whether pages that are opened from now on may run scripts.
+    pub(crate) fn allow_scripts(&mut self, allowed: bool) {
+        self.call("Emulation.setScriptExecutionDisabled", &json!({"value": !allowed}));
+    }
+
     /// The text of an element.
-    pub(super) fn text(&mut self, selector: &str) -> String {
+    pub(crate) fn text(&mut self, selector: &str) -> String {
         self.run(&format!("document.querySelector({selector:?}).innerText")).as_str().unwrap_or_default().to_owned()
     }
 
     /// Presses a key: `Tab` or `Enter`.
-    pub(super) fn key(&mut self, key: &str) {
+    pub(crate) fn key(&mut self, key: &str) {
         let (code, text) = if key == "Tab" { (9, "") } else { (13, "\r") };
         for kind in ["keyDown", "keyUp"] {
             let mut parameters = json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code});
@@ -160,12 +181,12 @@ impl Tab {
     }
 
     /// Writes where the focus is.
-    pub(super) fn write(&mut self, text: &str) {
+    pub(crate) fn write(&mut self, text: &str) {
         self.call("Input.insertText", &json!({"text": text}));
     }
 
     /// How wide the window is, and whether its user likes it dark.
-    pub(super) fn size(&mut self, width: u32, is_dark: bool) {
+    pub(crate) fn size(&mut self, width: u32, is_dark: bool) {
         let window = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500});
         self.call("Emulation.setDeviceMetricsOverride", &window);
         let scheme = if is_dark { "dark" } else { "light" };
@@ -174,7 +195,7 @@ impl Tab {
     }
 
     /// Panics when the page said that something is wrong, but for a server that is not there.
-    pub(super) fn assert_quiet(&self) {
+    pub(crate) fn assert_quiet(&self) {
         let is_wrong = |said: &&String| !said.contains("ERR_CONNECTION_REFUSED") && !said.contains("net::ERR");
         let wrong: Vec<&String> = self.said.iter().filter(is_wrong).collect();
         assert!(wrong.is_empty(), "{wrong:?}");

@@ -111,7 +111,7 @@ impl CallEntry<'_> {
 /// The calls as a collapsed table, for readers who cannot see the chart or want figures.
 pub(super) fn call_table(debate: &Debate, participants: &Participants<'_>, calls: &[CallEntry<'_>]) -> Markup {
     let before = ["Came back", "Who", "What"].map(ColumnHeading::words);
-    let numbers = ["Took", "Attempts", "Tokens", "Cost"].map(ColumnHeading::number);
+    let numbers = figures(debate, ["Took", "Attempts", "Tokens", "Cost"]).map(ColumnHeading::number);
     let model = [ColumnHeading::number("Round"), ColumnHeading::words("Model")];
     let columns: Vec<ColumnHeading> =
         before.into_iter().chain(model).chain(numbers).chain([ColumnHeading::words("End")]).collect();
@@ -122,6 +122,11 @@ pub(super) fn call_table(debate: &Debate, participants: &Participants<'_>, calls
             (table("calls", "Calls in the order in which they came back", &columns, &rows, None))
         }
     }
+}
+
+/// The last two of these figures are what was paid for; a rehearsal pays for nothing.
+fn figures<T>(debate: &Debate, figures: [T; 4]) -> impl Iterator<Item = T> {
+    figures.into_iter().take(if debate.is_offline() { 2 } else { 4 })
 }
 
 fn row(debate: &Debate, participants: &Participants<'_>, call: &CallEntry<'_>) -> Markup {
@@ -137,12 +142,12 @@ fn row(debate: &Debate, participants: &Participants<'_>, call: &CallEntry<'_>) -
     ];
     html! {
         tr {
-            td { time datetime=(call.at) { (call.at.utc().format("%m-%d %H:%M:%S")) } }
+            td.time { (call.at.utc().format("%m-%d %H:%M:%S")) }
             td { (participants.chip(call.agent)) }
             td { bdi { (call.purpose(debate, participants)) } }
             td.number { @if call.round == 0 { "before" } @else { (call.round) } }
             td { @if let Some(record) = record { (name(&record.model)) } }
-            @for number in numbers { td.number { (number) } }
+            @for number in figures(debate, numbers) { td.number { (number) } }
             td {
                 @match call.end {
                     End::Result => "result",

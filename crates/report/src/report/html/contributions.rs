@@ -18,7 +18,8 @@ const ARGUMENTS: usize = 90;
 pub(super) fn figures(contribution: &Contribution) -> Markup {
     let metadata = &contribution.metadata;
     let model = metadata.model.as_deref().map(name);
-    separated([model, metadata.tokens_used.map(tokens), metadata.latency_ms.map(latency)])
+    let tokens = metadata.tokens_used.filter(|taken| *taken > 0).map(tokens);
+    separated([model, tokens, metadata.latency_ms.map(latency)])
 }
 
 fn tokens(tokens: u64) -> Markup {

@@ -62,16 +62,14 @@ pub(super) fn bar(colour: &str, value: u64, most: u64) -> Markup {
     #[expect(clippy::cast_precision_loss, reason = "a bar is good to a pixel")]
     let share = if most == 0 { 0.0 } else { value as f64 / most as f64 * 100.0 };
     html! {
-        svg.bar aria-hidden="true" viewBox="0 0 100 4" preserveAspectRatio="none" {
-            rect.track width="100" height="4" {}
-            rect.(colour) width=(px(share)) height="4" {}
-        }
+        svg.bar aria-hidden="true" { rect.(colour) width={ (px(share)) "%" } height="4" {} }
     }
 }
 
 /// A coordinate of a drawing.
 pub(super) fn px(value: f64) -> String {
-    format!("{value:.1}")
+    let shown = format!("{value:.1}");
+    shown.strip_suffix(".0").map(str::to_owned).unwrap_or(shown)
 }
 
 /// Converts a count to a coordinate.

@@ -18,7 +18,7 @@ use super::text::{SHORT, plain};
 /// The number of objections.
 const WEIGHTIEST: usize = 3;
 /// The characters of the answer, and of a change.
-const ANSWER: usize = 260;
+const ANSWER: usize = 360;
 const CHANGE: usize = 140;
 
 /// The part above the answer.
@@ -117,11 +117,12 @@ fn open(view: &View<'_>, shown: &Shown) -> Markup {
     let below: Vec<&Objection> = to_decide.into_iter().filter(|one| !is_above(one)).collect();
     let below = subject::alike(&below);
     let solution = view.debate.final_solution.as_ref();
-    let unmet = solution.map_or(0, |solution| solution.unfulfilled_major_requirements.len());
-    let questions = solution.map_or(0, |solution| solution.open_questions.len());
+    let unmet = solution.map_or(&[][..], |solution| &solution.unfulfilled_major_requirements);
+    let questions = solution.map_or(&[][..], |solution| &solution.open_questions);
     let more = [(unmet, "unfulfilled requirement"), (questions, "open question")];
     let more: Vec<String> =
-        more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| counted(*count as u64, what)).collect();
+        more.iter().filter(|(all, _)| !all.is_empty()).map(|(all, what)| counted(all.len() as u64, what)).collect();
+    let said: Vec<&String> = [unmet, questions].iter().flat_map(|all| all.iter().take(WEIGHTIEST)).collect();
     html! {
         @if !shown.ledger.is_empty() || !more.is_empty() {
             p {
@@ -134,8 +135,11 @@ fn open(view: &View<'_>, shown: &Shown) -> Markup {
                 }
                 @if !more.is_empty() { (capitalized(&list(&more))) "." }
             }
-            @if !below.is_empty() {
-                ul { @for one in below.iter().take(WEIGHTIEST).filter_map(|group| group.first()) { li { (point(one)) } } }
+            @if !below.is_empty() || !said.is_empty() {
+                ul {
+                    @for one in below.iter().take(WEIGHTIEST).filter_map(|group| group.first()) { li { (point(one)) } }
+                    @for one in said { li { bdi { (plain(&gist(one, CHANGE), CHANGE)) } } }
+                }
             }
         }
     }
@@ -156,7 +160,7 @@ mod tests {
         let glance = glance.split("</dl>").next().unwrap();
         let parts = glance.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
         let text = parts.collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
-        insta::assert_snapshot!(text, @"Answer One store, one leader. All of it Confidence 60 % Objections blocking Failover: A write that is in flight while the leader changes is lost. 2 Simplicity Advocate on 1 System Architect : rejected, maintained by its critic; the judge: upheld, not met; it is open. It changed nothing: All of ours do. major Nobody knows what a lease costs. 2 Simplicity Advocate on 1 System Architect : accepted in part; the judge: upheld, met; it is open. It changed: Measured for reads only. major Operation: Who is called at night? 2 Simplicity Advocate on 1 System Architect : left unanswered; the judge did not rule on it; it is open. All 8 points Open 5 objections , 3 of grade major or above.");
+        insta::assert_snapshot!(text, @"Answer One store, one leader. All of it Confidence 60 % Objections blocking Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect : rejected, maintained by its critic; the judge: upheld, not met; it is open. It changed nothing: All of ours do. major Nobody knows what a lease costs. Simplicity Advocate on System Architect : accepted in part; the judge: upheld, met; it is open. It changed: Measured for reads only. major Operation: Who is called at night? Simplicity Advocate on System Architect : left unanswered; the judge did not rule on it; it is open. All 8 points Open 5 objections , 3 of grade major or above.");
         assert_eq!(glance.matches("<li>").count(), WEIGHTIEST);
     }
 }

@@ -62,8 +62,7 @@ pub(super) fn is_whole_title(view: &View<'_>) -> bool {
 }
 
 pub(super) fn page(view: &View<'_>, header: &Markup, sections: &[PageSection]) -> String {
-    // A checkout may change line breaks; the hash is of what a browser sees.
-    let style = include_str!("page.css").replace("\r\n", "\n");
+    let style = compact(include_str!("page.css"));
     let policy =
         format!("default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'", hash(&style));
     let shown: Vec<&PageSection> = sections.iter().filter(|section| !section.body.0.is_empty()).collect();
@@ -96,7 +95,38 @@ pub(super) fn page(view: &View<'_>, header: &Markup, sections: &[PageSection]) -
             }
         }
     };
-    page.into_string()
+    bare_quotation_marks(&page.into_string())
+}
+
+/// The stylesheet without the spaces that only its authors need. Its strings stay as they are.
+fn compact(style: &str) -> String {
+    let lines: String = style.lines().map(str::trim).filter(|line| !line.starts_with("/*")).collect();
+    let pieces = lines.split('"').enumerate().map(|(place, piece)| {
+        let is_string = place % 2 == 1;
+        if is_string {
+            return piece.to_owned();
+        }
+        SPACED.iter().fold(piece.to_owned(), |piece, (spaced, bare)| piece.replace(spaced, bare))
+    });
+    pieces.collect::<Vec<_>>().join("\"")
+}
+
+/// What stands between the parts of a rule, with spaces and without.
+const SPACED: [(&str, &str); 8] =
+    [(" {", "{"), ("{ ", "{"), ("; ", ";"), (": ", ":"), (", ", ","), (" }", "}"), ("} ", "}"), (";}", "}")];
+
+/// The page with quotation marks as they are outside tags, where they need no escape: texts and settings are full of
+/// them. Everywhere in a page that was written by `maud`, a bare `<` begins a tag and a bare `>` ends one.
+fn bare_quotation_marks(page: &str) -> String {
+    let mut bare = String::with_capacity(page.len());
+    let mut pieces = page.split('<');
+    bare.extend(pieces.next());
+    for piece in pieces {
+        let (tag, text) = piece.split_once('>').unwrap_or((piece, ""));
+        let end = if tag.len() < piece.len() { ">" } else { "" };
+        bare.extend(["<", tag, end, &text.replace("&quot;", "\"")]);
+    }
+    bare
 }
 
 /// The navigation links of one part.

@@ -28,6 +28,8 @@ pub(super) struct PanelMember<'v> {
     pub(super) name: String,
     /// Its number from 1; `J` for the judge.
     pub(super) badge: String,
+    /// Its number where the stylesheet has no colour for it alone.
+    high_number: Option<usize>,
     /// The class of its colour: `a1` to `a8`, `judge`.
     pub(super) colour: String,
 }
@@ -49,6 +51,7 @@ impl<'v> Participants<'v> {
             id: &view.judge.id,
             name: plain(&view.judge.name, SHORT),
             badge: "J".to_owned(),
+            high_number: None,
             colour: "judge".to_owned(),
         });
         participants
@@ -64,6 +67,7 @@ impl<'v> Participants<'v> {
             id,
             name: plain(participant.map_or(id.as_str(), |participant| &participant.name), SHORT),
             badge: (place + 1).to_string(),
+            high_number: Some(place + 1).filter(|number| *number > COLOURS),
             colour: format!("a{}", place % COLOURS + 1),
         });
     }
@@ -95,14 +99,9 @@ impl<'v> Participants<'v> {
 }
 
 impl PanelMember<'_> {
-    /// Badge and name.
+    /// Badge and name. The stylesheet draws the badge: a page holds hundreds of them.
     pub(super) fn chip(&self) -> Markup {
-        html! {
-            span.who {
-                span.badge.(self.colour) aria-hidden="true" { (self.badge) }
-                (name(&self.name))
-            }
-        }
+        html! { bdi.who.(self.colour) data-number=[self.high_number] { (self.name) } }
     }
 }
 

@@ -431,11 +431,11 @@ mod tests {
 
     #[test]
     fn it_tells_what_the_ledger_holds() {
-        insta::assert_snapshot!(story_of(&argued()), @r"
-        Proposed Two agents wrote proposals. 1 System Architect : text 2 Simplicity Advocate : text
-        Fought over The critics raised 8 points, one of them blocking: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. Failover: A write that is in flight while the leader changes is lost. 2 Simplicity Advocate on 1 System Architect : r1 rejected → r2 maintained → r2 rejected → ruled: upheld, not met. The author’s reason: All of ours do. Nobody knows what a lease costs. 2 Simplicity Advocate on 1 System Architect : r1 partly → ruled: upheld, met. The header has no name. 1 System Architect on 2 Simplicity Advocate : r1 rejected → r2 withdrawn. The author’s reason: It needs none.
-        Changed 1 System Architect left its text as it was, though it accepted two of the six points against it and one more in part. 2 Simplicity Advocate left its text as it was, though it accepted one of the two points against it.
-        Still open Five points are open: 1 blocking, 2 major, 2 minor; the judge upheld one that the solution does not meet. Operation: Who is called at night? 2 Simplicity Advocate on 1 System Architect : ruled: no ruling, so upheld and not met. Names: A bucket is a window elsewhere. 2 Simplicity Advocate on 1 System Architect : r1 accepted. The table has no index. 2 Simplicity Advocate on 1 System Architect : unanswered.
+        insta::assert_snapshot!(story_of(&argued()), @"
+        Proposed Two agents wrote proposals. System Architect : text Simplicity Advocate : text
+        Fought over The critics raised 8 points, one of them blocking: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect : r1 rejected → r2 maintained → r2 rejected → ruled: upheld, not met. The author’s reason: All of ours do. Nobody knows what a lease costs. Simplicity Advocate on System Architect : r1 partly → ruled: upheld, met. The header has no name. System Architect on Simplicity Advocate : r1 rejected → r2 withdrawn. The author’s reason: It needs none.
+        Changed System Architect left its text as it was, though it accepted two of the six points against it and one more in part. Simplicity Advocate left its text as it was, though it accepted one of the two points against it.
+        Still open Five points are open: 1 blocking, 2 major, 2 minor; the judge upheld one that the solution does not meet. Operation: Who is called at night? Simplicity Advocate on System Architect : ruled: no ruling, so upheld and not met. Names: A bucket is a window elsewhere. Simplicity Advocate on System Architect : r1 accepted. The table has no index. Simplicity Advocate on System Architect : unanswered.
         ");
     }
 
@@ -493,8 +493,8 @@ mod tests {
             stable: Some(false),
         });
         let told = story_of(&debate);
-        assert!(told.contains("1 System Architect went from undecided to against ."), "{told}");
-        let verdict = "Winner: 1 System Architect , by 81 to 74 Stable: no, the winner changed when the texts came in the \
+        assert!(told.contains("System Architect went from undecided to against ."), "{told}");
+        let verdict = "Winner: System Architect , by 81 to 74 Stable: no, the winner changed when the texts came in the \
                        opposite order";
         assert!(told.contains(verdict), "{told}");
     }

@@ -15,7 +15,8 @@ use super::spending::{Amounts, Spending};
 pub(super) fn usage(view: &View<'_>, participants: &Participants<'_>, calls: &[CallEntry<'_>]) -> Markup {
     let spending = Spending::of(view, participants, calls);
     html! {
-        @if !spending.periods().is_empty() {
+        @if view.debate.is_offline() { p.lead { "No model was called, so nothing was paid for." } }
+        @else if !spending.periods().is_empty() {
             @if calls.is_empty() {
                 p.lead {
                     "There is no journal, so these figures come from the saved texts. The judge's calls "

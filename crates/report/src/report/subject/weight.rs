@@ -47,6 +47,7 @@ pub(crate) fn weightiest(ledger: &Ledger) -> Vec<Vec<&Objection>> {
 
 /// A point's outcome: `rejected, maintained by its critic; the judge: upheld, not met; it is open`.
 pub(crate) fn fate(one: &Objection) -> String {
+    let open = if one.open { "; it is open" } else { "" };
     let critic = one.critic.map(|critic| match critic {
         RecheckStanding::Maintained => "maintained by its critic",
         RecheckStanding::Withdrawn => "withdrawn by its critic",
@@ -60,11 +61,15 @@ pub(crate) fn fate(one: &Objection) -> String {
     };
     let parts: Vec<String> =
         [Some(answer.to_owned()), critic.map(str::to_owned), check].into_iter().flatten().collect();
+    if let Some(ruling) =
+        one.ruling.as_ref().filter(|ruling| !ruling.missing && parts.len() == 1 && one.is_final_word())
+    {
+        return format!("ruled {} by the judge{open}", ruling.in_words());
+    }
     let ruling = match &one.ruling {
         Some(ruling) if ruling.missing => "; the judge did not rule on it".to_owned(),
-        Some(ruling) if one.is_final_word() && parts.len() == 1 => format!(": {}", ruling.in_words()),
         Some(ruling) => format!("; the judge: {}", ruling.in_words()),
         None => String::new(),
     };
-    format!("{}{ruling}{}", parts.join(", "), if one.open { "; it is open" } else { "" })
+    format!("{}{ruling}{open}", parts.join(", "))
 }

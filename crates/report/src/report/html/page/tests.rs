@@ -106,3 +106,26 @@ fn the_stylesheet_loads_nothing_and_cannot_leave_its_element() {
         assert!(!STYLE.contains(loading), "{loading}");
     }
 }
+
+#[test]
+fn a_stylesheet_without_spaces_says_the_same() {
+    let written = "a, .b > c {\n  margin: 0 auto; content: \" x: y; \";\n}\n/* A remark. */\n@media print { d { top: calc(1px + 2px); } }\n";
+    assert_eq!(compact(written), "a,.b > c{margin:0 auto;content:\" x: y; \"}@media print{d{top:calc(1px + 2px)}}");
+    let compact = compact(STYLE);
+    assert!(compact.len() + 2_000 < STYLE.len() && !compact.contains("/*") && !compact.contains('\n'));
+    // What a browser reads of both: names and values, without the spaces between.
+    let bare =
+        |style: &str| style.lines().filter(|line| !line.starts_with("/*")).collect::<String>().replace(";}", "}");
+    let bare = |style: &str| bare(style).replace([' ', ';'], "");
+    assert_eq!(bare(&compact), bare(STYLE));
+}
+
+#[test]
+fn quotation_marks_are_bare_in_text_and_escaped_in_tags() {
+    let hostile = "\" onclick=\"x\">";
+    let page = html! { p title=(hostile) { (hostile) "<b>" } };
+    assert_eq!(
+        bare_quotation_marks(&page.into_string()),
+        "<p title=\"&quot; onclick=&quot;x&quot;&gt;\">\" onclick=\"x\"&gt;&lt;b&gt;</p>"
+    );
+}
