@@ -270,9 +270,9 @@ fn an_unknown_role_becomes_architect_unless_the_user_has_a_file_for_it() {
     let slip = load_value(&with_agent(&json!({"role": "sekurity"}))).unwrap();
     assert_eq!(slip.settings.agents[0].role, "architect");
     assert!(slip.warnings[0].starts_with("unknown role `sekurity` (did you mean `security`?)"), "{:?}", slip.warnings);
-    assert!(slip.warnings[0].ends_with("at `agents[0].role`; architect is used"), "{:?}", slip.warnings);
+    assert!(slip.warnings[0].ends_with("at `agents[0].role`; using architect"), "{:?}", slip.warnings);
     let absent = load_value(&with_agent(&json!({"role": null}))).unwrap();
-    assert_eq!(absent.warnings, ["`agents[0]` has no role; using architect is used"]);
+    assert_eq!(absent.warnings, ["`agents[0]` has no role; using architect"]);
 }
 
 #[test]
@@ -445,7 +445,7 @@ fn what_is_said_of_a_program_is_checked() {
             "is missing: the place of the answer in the JSON",
         ),
         ("x", json!({"type": "command", "argv": ["x"], "text": "/a"}), "needs `\"output\": \"json\"`"),
-        ("x", json!({"type": "command", "argv": ["x"], "output": "json", "text": "a"}), "is no JSON pointer"),
+        ("x", json!({"type": "command", "argv": ["x"], "output": "json", "text": "a"}), "is not a JSON pointer"),
         ("x", json!({"type": "command", "argv": ["x"], "allowVersions": ["1"]}), "is for built-in programs"),
         ("openai", json!({"type": "command", "argv": ["x"]}), "is a built-in server"),
         ("claude", json!({"output": "text"}), "what `claude` is known"),

@@ -826,7 +826,7 @@ mod tests {
         assert_eq!(environment.check_server("URL", &url, &["KEY", "UNSET"]), Ok(()));
         let others = Author::EnvFile(Path::new("other.env").into());
         let error = check_url(&others, &url, ["KEY"], &environment).unwrap_err();
-        assert_eq!(error.to_string(), "KEY would go to https://models.example, because `other.env` says so");
+        assert_eq!(error.to_string(), "KEY would go to https://models.example, because the found file `other.env` says so");
         assert_eq!(error.hint().unwrap(), "if you trust that file, name it");
         assert_eq!(error.remedy().unwrap(), Remedy::NameEnvFile("other.env".into()));
     }

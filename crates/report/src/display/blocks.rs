@@ -305,18 +305,6 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_documentation_is_what_is_printed() {
-        let debate = argued();
-        let printed = shown(&debate, Some(80));
-        let document = include_str!("../../../../docs/ledger.md");
-        let example = document.split("## An example").nth(1).and_then(|after| after.split("```").nth(1)).unwrap();
-        let example = example.strip_prefix("text\n").unwrap();
-        for part in example.split("\n…\n") {
-            assert!(!part.trim().is_empty() && printed.contains(part.trim_end()), "{part} is not in\n{printed}");
-        }
-    }
-
-    #[test]
     fn lines_fit_any_terminal_and_nothing_is_lost() {
         let mut debate = argued();
         debate.problem = "p".into();

@@ -840,7 +840,7 @@ mod tests {
         sender.publish(recorded(Event::Paused));
         tokio::time::sleep(Duration::from_millis(150)).await;
         let held = memory.text().len();
-        assert!(memory.text().contains("Paused · p goes on · Ctrl-C"), "{:?}", memory.text());
+        assert!(memory.text().contains("Paused · p continues · Ctrl-C"), "{:?}", memory.text());
         sender.publish(recorded(Event::Resumed));
         tokio::time::sleep(Duration::from_millis(150)).await;
         assert!(memory.text()[held..].contains("Round 1/3 · 0:00"), "{:?}", memory.text());
