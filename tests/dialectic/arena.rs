@@ -235,10 +235,7 @@ fn a_dry_run_says_who_decides_on_its_calls() {
     };
     let whole = planned(&json!({"trickster": true, "extendedRounds": 2}));
     assert!(whole.contains("is made only when the agreements and the judgements ask for it)"), "{whole}");
-    assert!(
-        whole.contains("1 to 5 rounds are run, depending on the agreements and the judgements, and"),
-        "{whole}"
-    );
+    assert!(whole.contains("1 to 5 rounds are run, depending on the agreements and the judgements, and"), "{whole}");
     assert!(whole.contains("maximum: the judgements find something missing and add 2 rounds"), "{whole}");
     assert!(whole.contains("maximum: the challenges send back every agreement that they may"), "{whole}");
     let plain = planned(&json!({"extendedRounds": 0}));
@@ -420,7 +417,10 @@ fn keys_that_the_protocol_takes_no_notice_of_are_warned_of() {
     let settings = json!({"debate": {"rounds": 1, "memory": true, "arena": {"observer": true}}});
     let sandbox = Sandbox::new().config(&settings);
     let warned = sandbox.run(["debate", "--offline", "--dry-run", PROBLEM]).expect_code(0).stderr;
-    assert!(warned.contains("`debate.memory` has no effect: the protocol `dialectic` does not use past debates"), "{warned}");
+    assert!(
+        warned.contains("`debate.memory` has no effect: the protocol `dialectic` does not use past debates"),
+        "{warned}"
+    );
     assert!(warned.contains("`debate.arena` has no effect: the protocol is `dialectic`"), "{warned}");
     let checked = sandbox.run(["config", "check"]);
     assert!(checked.stderr.contains("`debate.memory` has no effect"), "{checked}");

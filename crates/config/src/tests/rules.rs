@@ -42,7 +42,7 @@ fn assert_covers(written: &Value, effective: &Value, at: &str) {
 
 #[test]
 fn settings_saved_in_a_state_load_again() {
-    for text in [include_str!("full.json"), &*starter(None)] {
+    for text in [include_str!("full.json"), STARTER] {
         let mut settings = load_text(text).unwrap().settings;
         settings.base_dir = Some("/somewhere".into());
         settings.context_dir = Some("/elsewhere".into());
