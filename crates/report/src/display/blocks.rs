@@ -230,13 +230,13 @@ mod tests {
 
     #[test]
     fn every_point_is_told_with_what_became_of_it() {
-        insta::assert_snapshot!(shown(&argued(), Some(80)), @r"
+        insta::assert_snapshot!(shown(&argued(), Some(80)), @"
         The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2
         unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted
-        without a word on what was changed. 1 is only claimed: nobody but the author
-        says that the text was changed. 5 were never rechecked: no critic mentioned them
-        again. Of those that the judge had to rule on, 1 was upheld and met by the
-        solution, 2 were upheld and not met.
+        without a word on what was changed. 1 is only claimed: only the author says that
+        the text was changed. 5 were never rechecked: no critic mentioned them again. Of
+        those that the judge had to rule on, 1 was upheld and met by the solution, 2
+        were upheld and not met.
 
         Against Simplicity Advocate: 2 points, 0 open
 
