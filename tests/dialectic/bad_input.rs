@@ -94,7 +94,7 @@ fn options() {
         case(&["debate", "x", "--agents", "sekurity"], 2, &["(did you mean `security`?)"]),
         case(&["debate", "x", "-c", "none.json"], 4, &["there is no configuration `none.json`", "hint: "]),
         case(&["debate", "x", "--provider", "opnai"], 2, &["unknown provider `opnai` (did you mean `openai`?)"]),
-        case(&["debate", "x", "--provider", "ollama"], 2, &["for which no model is listed", "`--model`"]),
+        case(&["debate", "x", "--provider", "ollama"], 2, &["which has no default model", "`--model`"]),
         case(&["debate", "x", "-m", " "], 2, &["--model names no model"]),
         case(
             &["debate", "x", "--panel", "chaep"],

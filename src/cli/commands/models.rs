@@ -406,7 +406,7 @@ fn shown(rows: &[ModelLine], servers: &Servers, layout: Layout) -> String {
 /// A program's report, as it follows its name.
 fn of_program(state: &ProgramState) -> String {
     let version = state.version.as_deref().map_or_else(|| "version unknown".to_owned(), one_line);
-    let tried = if state.may_be_called { "" } else { ", not tried" };
+    let tried = if state.may_be_called { "" } else { ", untested" };
     let login = if state.subscription { ", a subscription is logged in" } else { "" };
     format!(" ({version}{tried}{login})")
 }

@@ -190,7 +190,7 @@ fn verbose_says_who_evaluates_and_what_it_took() {
     configuration["prices"] = Value::Null;
     sandbox.write("eval.json", configuration.to_string());
     let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "simple", "-v"]).expect_code(0);
-    assert!(finished.stderr.contains("in all: 2 answers, 2,468 tokens, cost unknown"), "{finished}");
+    assert!(finished.stderr.contains("total: 2 answers, 2,468 tokens, cost unknown"), "{finished}");
 }
 
 #[test]

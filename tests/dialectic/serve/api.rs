@@ -166,8 +166,8 @@ fn files_are_refused_that_the_command_line_refuses() {
     let serving = Serving::start(&sandbox, &[]);
     let fine = json!({"name": "a.md", "text": "fine"});
     let cases = [
-        (json!([fine, {"name": ".env", "text": "A=1"}]), "files[1]", "may hold keys or passwords"),
-        (json!([{"name": "keys/id_rsa", "text": "x"}]), "files[0]", "may hold keys or passwords"),
+        (json!([fine, {"name": ".env", "text": "A=1"}]), "files[1]", "may contain keys or passwords"),
+        (json!([{"name": "keys/id_rsa", "text": "x"}]), "files[0]", "may contain keys or passwords"),
         (
             json!([{"name": "a.txt", "text": "-----BEGIN OPENSSH PRIVATE KEY-----\nx"}]),
             "files[0]",

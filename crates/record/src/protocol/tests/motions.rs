@@ -391,7 +391,7 @@ Nobody has the floor vote: the votes that are missing could have decided it."
     assert_eq!(winner("uuf", "ff-"), None);
     let uncounted = floor_vote(&polled("u-f-", "ff--").debate).unwrap().uncounted;
     assert_eq!(uncounted, ["d", "e", "f"].map(AgentId::new));
-    assert!(before_advice(&polled("--", "ff")).ends_with("nobody voted both before and after the debate."));
+    assert!(before_advice(&polled("--", "ff")).ends_with("no agent voted both before and after the debate."));
 }
 
 #[test]
