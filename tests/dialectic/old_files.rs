@@ -67,6 +67,7 @@ fn a_record_with_embeddings_is_whole_and_reported_as_it_was() {
             " 6 were never rechecked",
             " 6 are only claimed: only the author says that the text was changed. 6 were never rechecked",
         ),
+        ("no critic spoke of them again", "no critic mentioned them again"),
     ];
     let expected = in_other_words.iter().fold(written, |text, (before, now)| {
         assert!(text.contains(before), "{before}");

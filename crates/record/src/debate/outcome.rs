@@ -1,5 +1,6 @@
 //! The outcome of a debate. Derived from the record when the debate ends and stored in its last event, so that new
-//! rules do not change existing debates.
+//! rules do not change existing debates. Records of earlier builds do not state it: their reasons are derived again and
+//! compared, so no wording here may change.
 
 use std::borrow::Cow;
 

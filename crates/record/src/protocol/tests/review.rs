@@ -88,7 +88,10 @@ fn who_failed_has_accepted_nothing() {
     assert_eq!(inputs(&course, 3), ["draft a 1"]);
     assert_eq!(solution(&course), "draft a 1");
     let reasons = reasons(&course);
-    assert!(reasons.len() == 3 && reasons[2] == "a's last draft was accepted by nobody: it had no review", "{reasons:?}");
+    assert!(
+        reasons.len() == 3 && reasons[2] == "a's last draft was accepted by nobody: it had no review",
+        "{reasons:?}"
+    );
 }
 
 #[test]
