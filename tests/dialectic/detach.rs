@@ -248,13 +248,13 @@ fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
         let id = serde_json::from_str::<Value>(&id.stdout).unwrap()["id"].as_str().unwrap().to_owned();
         // There is nothing yet to close it with: it counts all the same.
         let stopped = sandbox.run(["stop", &id]).expect_code(0);
-        assert!(stopped.stderr.contains("closes as soon as"), "{stopped}");
+        assert!(stopped.stderr.contains("closes when it has a text"), "{stopped}");
         // The run looks for the order four times a second.
         std::thread::sleep(Duration::from_secs(1));
         gate.open();
         if let Some(running) = running {
             let finished = running.wait().expect_code(0);
-            assert!(finished.stderr.contains("told to stop: the debate closes as soon as"), "{finished}");
+            assert!(finished.stderr.contains("told to stop: the debate closes when it has a text"), "{finished}");
             assert!(finished.stderr.contains("stopping: the user requested it"), "{finished}");
         }
         sandbox.run(["wait", &id]).expect_code(0);

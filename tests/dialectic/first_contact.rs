@@ -245,8 +245,8 @@ fn what_cannot_be_attached_is_refused_before_anything_is_sent() {
     refused(&["--attach", "-", "--attach", "-"], "x", "standard input is used twice");
     let larger = config(&["architect", "kiss"], &json!({}));
     here.write("debate-config.json", larger.to_string());
-    refused(&["--attach", "pem.txt"], "", "holds a private key");
-    refused(&["--attach", "-"], &key, "holds the value of OPENAI_API_KEY");
+    refused(&["--attach", "pem.txt"], "", "contains a private key");
+    refused(&["--attach", "-"], &key, "contains the value of OPENAI_API_KEY");
     let twice = here.run_with_input(["debate", "-", "--attach", "-"], "x").expect_code(2);
     assert!(twice.stderr.contains("standard input is used twice"), "{twice}");
     assert_eq!(server.requests().len(), 0);

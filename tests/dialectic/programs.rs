@@ -277,7 +277,7 @@ fn a_cost_limit_is_refused_where_nobody_knows_the_most_that_a_call_can_cost() {
     for (name, version, model, outcome) in [
         ("claude", "2.1.197", "sonnet", Some("no price is known for sonnet")),
         ("claude", "2.1.197", "claude-haiku-5-5", None),
-        ("opencode", "1.18.33", "anthropic/claude-haiku-5-5", Some("can write at most is not known")),
+        ("opencode", "1.18.33", "anthropic/claude-haiku-5-5", Some("the maximum output of")),
     ] {
         let recording = VENDORS.iter().find(|vendor| vendor.0 == name).unwrap().3;
         let programs = Programs::with(name, version, &replaying(recording));

@@ -69,7 +69,7 @@ fn configurations() {
     eval("{}", 2, &["`c.json` has no `agents`", "hint: a minimal file is {\"agents\""]);
     eval(r#"{"agents": []}"#, 2, &["empty list of `agents`"]);
     let off = r#"{"agents": [{"id": "a", "model": "m", "enabled": false}]}"#;
-    eval(off, 2, &["has no agent that is switched on"]);
+    eval(off, 2, &["has no enabled agent"]);
     eval("{", 2, &["`c.json` is not JSON (line 1"]);
     eval(
         r#"{"agents": [{"id": []}]}"#,

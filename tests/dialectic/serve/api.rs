@@ -171,12 +171,12 @@ fn files_are_refused_that_the_command_line_refuses() {
         (
             json!([{"name": "a.txt", "text": "-----BEGIN OPENSSH PRIVATE KEY-----\nx"}]),
             "files[0]",
-            "holds a private key",
+            "contains a private key",
         ),
         (
             json!([{"name": "a.txt", "text": "it is sk-a-key-that-is-a-secret"}]),
             "files[0]",
-            "holds the value of OPENAI_API_KEY",
+            "contains the value of OPENAI_API_KEY",
         ),
         (json!([{"name": "a.txt", "text": " \n"}]), "files[0]", "is empty"),
         (
