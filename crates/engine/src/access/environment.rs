@@ -140,7 +140,7 @@ impl Environment {
              name the file",
             path.display()
         );
-        Some((warning, Remedy::NameEnvFile(path.to_path_buf())))
+        Some((warning, Remedy::NameEnvFile(path.clone())))
     }
 
     /// The value of a variable that is not secret.
