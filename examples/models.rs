@@ -37,7 +37,7 @@ const PACKAGE: &str = "litellm";
 const FILE: &str = "model_prices_and_context_window_backup.json";
 
 /// A version of the package, and what is taken from it.
-struct Source {
+struct PriceSource {
     version: &'static str,
     sha256: &'static str,
     providers: &'static [Provider],
@@ -52,8 +52,8 @@ struct Provider {
 }
 
 /// The newest version of each provider's models. Later ones no longer list what OpenRouter serves.
-const SOURCES: &[Source] = &[
-    Source {
+const SOURCES: &[PriceSource] = &[
+    PriceSource {
         version: "1.109.1",
         sha256: "8f8060d8ce7a40c91b995c74d6a27657543d49e3c1c53430dabd556f244392c6",
         providers: &[
@@ -63,7 +63,7 @@ const SOURCES: &[Source] = &[
             Provider { ours: "mistral", theirs: "mistral", prefix: "mistral/" },
         ],
     },
-    Source {
+    PriceSource {
         version: "1.106.0",
         sha256: "fadace20b834db49d02765a505709ee5dc7a37e722f53cc9c393fdb02ace2dea",
         providers: &[Provider { ours: "openrouter", theirs: "openrouter", prefix: "openrouter/" }],
@@ -71,7 +71,7 @@ const SOURCES: &[Source] = &[
 ];
 
 /// Why there is no table.
-enum Failure {
+enum RefreshError {
     /// The package cannot be had here.
     Unavailable(String),
     /// It can, and something is wrong with it or with the table.
@@ -82,23 +82,23 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (code, message) = match run(&arguments) {
         Ok(message) => (0, message),
-        Err(Failure::Wrong(message)) => (1, message),
-        Err(Failure::Unavailable(message)) => (3, message),
+        Err(RefreshError::Wrong(message)) => (1, message),
+        Err(RefreshError::Unavailable(message)) => (3, message),
     };
     // Nobody is left to tell when the message cannot be written.
     drop(writeln!(io::stderr(), "{message}"));
     ExitCode::from(code)
 }
 
-fn run(arguments: &[String]) -> Result<String, Failure> {
+fn run(arguments: &[String]) -> Result<String, RefreshError> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (command, from) = match arguments.as_slice() {
         [command @ ("make" | "check")] => (*command, None),
         [command @ ("make" | "check"), "--from", from] => (*command, Some(PathBuf::from(from))),
-        _ => return Err(Failure::Wrong("usage: models (make | check) [--from <dir>]".to_owned())),
+        _ => return Err(RefreshError::Wrong("usage: models (make | check) [--from <dir>]".to_owned())),
     };
-    let directory = tempfile::tempdir().map_err(|error| Failure::Wrong(error.to_string()))?;
-    let mut table = Table::default();
+    let directory = tempfile::tempdir().map_err(|error| RefreshError::Wrong(error.to_string()))?;
+    let mut table = PriceTable::default();
     for source in SOURCES {
         let package = match &from {
             Some(from) => from.join(source.version),
@@ -108,7 +108,7 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
     }
     let text = table.text();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(TABLE);
-    let failed = |error: io::Error| Failure::Wrong(format!("{}: {error}", path.display()));
+    let failed = |error: io::Error| RefreshError::Wrong(format!("{}: {error}", path.display()));
     if command == "make" {
         std::fs::write(&path, &text).map_err(failed)?;
         return Ok(format!("wrote {} models, {} bytes, to {TABLE}", table.len(), text.len()));
@@ -116,11 +116,13 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
     if std::fs::read_to_string(&path).map_err(failed)? == text {
         return Ok(format!("{TABLE} is what its sources give: {} models", table.len()));
     }
-    Err(Failure::Wrong(format!("{TABLE} is not what its sources give: make it anew, or undo what was changed by hand")))
+    Err(RefreshError::Wrong(format!(
+        "{TABLE} is not what its sources give: make it anew, or undo what was changed by hand"
+    )))
 }
 
 /// Unpacks the package without what it depends on and without running any of it.
-fn install(version: &str, below: &Path) -> Result<PathBuf, Failure> {
+fn install(version: &str, below: &Path) -> Result<PathBuf, RefreshError> {
     let target = below.join(version);
     let mut pip = Command::new("python3");
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-compile"]);
@@ -131,32 +133,32 @@ fn install(version: &str, below: &Path) -> Result<PathBuf, Failure> {
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stderr);
             let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("pip failed").to_owned();
-            Err(Failure::Unavailable(format!("{PACKAGE} {version} cannot be had here: {last}")))
+            Err(RefreshError::Unavailable(format!("{PACKAGE} {version} cannot be had here: {last}")))
         }
-        Err(error) => Err(Failure::Unavailable(format!("{PACKAGE} {version} cannot be had here: pip: {error}"))),
+        Err(error) => Err(RefreshError::Unavailable(format!("{PACKAGE} {version} cannot be had here: pip: {error}"))),
     }
 }
 
 #[derive(Default)]
-struct Table {
+struct PriceTable {
     parts: Vec<Value>,
     licences: BTreeSet<String>,
     models: BTreeMap<&'static str, BTreeMap<String, Map<String, Value>>>,
 }
 
-impl Table {
-    fn add(&mut self, source: &Source, package: &Path) -> Result<(), Failure> {
+impl PriceTable {
+    fn add(&mut self, source: &PriceSource, package: &Path) -> Result<(), RefreshError> {
         let bytes = read(&package.join(PACKAGE).join(FILE))?;
         let found = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         if found != source.sha256 {
-            let Source { version, sha256, .. } = source;
+            let PriceSource { version, sha256, .. } = source;
             let message = format!("{FILE} of {PACKAGE} {version} has the hash\n{found}, and was pinned with\n{sha256}");
-            return Err(Failure::Wrong(message));
+            return Err(RefreshError::Wrong(message));
         }
         let licence = package.join(format!("{PACKAGE}-{}.dist-info/licenses/LICENSE", source.version));
         self.licences.insert(String::from_utf8_lossy(&read(&licence)?).trim().to_owned());
         let listed: Map<String, Value> =
-            serde_json::from_slice(&bytes).map_err(|error| Failure::Wrong(format!("{FILE}: {error}")))?;
+            serde_json::from_slice(&bytes).map_err(|error| RefreshError::Wrong(format!("{FILE}: {error}")))?;
         for provider in source.providers {
             let models = self.models.entry(provider.ours).or_default();
             // A name with the provider's prefix is the one that the provider's own API is meant by: it comes last.
@@ -222,8 +224,8 @@ const ORDER: &[&str] = &[
     "lacks",
 ];
 
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|error| Failure::Wrong(format!("{}: {error}", path.display())))
+fn read(path: &Path) -> Result<Vec<u8>, RefreshError> {
+    std::fs::read(path).map_err(|error| RefreshError::Wrong(format!("{}: {error}", path.display())))
 }
 
 fn texts<'a>(entry: &'a Value, key: &str) -> Option<Vec<&'a str>> {

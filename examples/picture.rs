@@ -120,7 +120,7 @@ fn picture(parser: &Parser) -> String {
 }
 
 /// Characters beside each other that look alike.
-struct Run {
+struct StyledRun {
     from: usize,
     columns: usize,
     text: String,
@@ -130,7 +130,7 @@ struct Run {
     is_italic: bool,
 }
 
-impl Run {
+impl StyledRun {
     fn drawn(&self, y: f64) -> String {
         let x = MARGIN + lines(self.from) * WIDTH;
         let bold = if self.is_bold { " font-weight=\"bold\"" } else { "" };
@@ -147,8 +147,8 @@ impl Run {
 }
 
 /// The runs of a row, without the spaces around them.
-fn runs(cells: &[&Cell]) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+fn runs(cells: &[&Cell]) -> Vec<StyledRun> {
+    let mut runs: Vec<StyledRun> = Vec::new();
     for (column, cell) in cells.iter().enumerate().filter(|(_, cell)| !cell.is_wide_continuation()) {
         let text = if cell.has_contents() { cell.contents() } else { " " };
         let columns = if cell.is_wide() { 2 } else { 1 };
@@ -161,7 +161,7 @@ fn runs(cells: &[&Cell]) -> Vec<Run> {
                 run.text.push_str(text);
                 run.columns += columns;
             }
-            None => runs.push(Run {
+            None => runs.push(StyledRun {
                 from: column,
                 columns,
                 text: text.to_owned(),

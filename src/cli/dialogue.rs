@@ -7,7 +7,7 @@ use console::Term;
 use crate::error::Error;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 
-use super::line::{LineReader, Typed};
+use super::line::{LineReader, TypedLine};
 use super::terminal::Terminal;
 
 /// Why a question could not be asked.
@@ -80,8 +80,8 @@ impl Dialogue {
     /// A trimmed line; `None` at Ctrl-D and Ctrl-C.
     fn line(&mut self, prompt: &str) -> Result<Option<String>, Error> {
         match self.lines.read(prompt) {
-            Ok(Typed::Line(line) | Typed::Editor(line)) => Ok(Some(line.trim().to_owned())),
-            Ok(Typed::End) => Ok(None),
+            Ok(TypedLine::Line(line) | TypedLine::Editor(line)) => Ok(Some(line.trim().to_owned())),
+            Ok(TypedLine::End) => Ok(None),
             Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::UnexpectedEof) => Ok(None),
             Err(error) => Err(Error::Stdin(error)),
         }

@@ -8,7 +8,7 @@ use console::{Key, Term, measure_text_width};
 
 /// The user's input.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Typed {
+pub(super) enum TypedLine {
     /// A line.
     Line(String),
     /// Ctrl-G: continue the text in an editor.
@@ -48,7 +48,7 @@ impl LineReader {
     ///
     /// # Errors
     /// The terminal cannot be read or written; of the kind `Interrupted` at Ctrl-C, which is also raised as a signal.
-    pub(super) fn read(&mut self, prompt: &str) -> io::Result<Typed> {
+    pub(super) fn read(&mut self, prompt: &str) -> io::Result<TypedLine> {
         let term = Term::stderr();
         let mut line = EditedLine::default();
         let mut row = line.draw(&term, prompt, 0)?;
@@ -57,11 +57,11 @@ impl LineReader {
                 Pressed::Edited => row = line.draw(&term, prompt, row)?,
                 Pressed::Editor => {
                     term.write_str("\r\n")?;
-                    return Ok(Typed::Editor(line.text.iter().collect()));
+                    return Ok(TypedLine::Editor(line.text.iter().collect()));
                 }
                 Pressed::End => {
                     term.write_str("\r\n")?;
-                    return Ok(Typed::End);
+                    return Ok(TypedLine::End);
                 }
                 Pressed::Enter => {
                     line.cursor = line.text.len();
@@ -71,7 +71,7 @@ impl LineReader {
                     if !text.trim().is_empty() {
                         self.earlier.push(text.clone());
                     }
-                    return Ok(Typed::Line(text));
+                    return Ok(TypedLine::Line(text));
                 }
             }
         }

@@ -18,7 +18,7 @@ use dialectic_record::debate::{AgentId, Answerer, Debate};
 use dialectic_report::display::Messages;
 
 use super::edit::{EditError, edit};
-use super::line::{LineReader, Typed};
+use super::line::{LineReader, TypedLine};
 use super::modes;
 
 /// The end of asking.
@@ -130,8 +130,8 @@ pub(super) async fn ask(
     if let Some(pass) = &pass {
         drop(messages.say(&format!("\nFollow-up questions to your answers: {pass}.\n")));
     }
-    let mut source = Source::open();
-    let on_terminal = matches!(source, Source::Terminal(_));
+    let mut source = AnswerSource::open();
+    let on_terminal = matches!(source, AnswerSource::Terminal(_));
     if on_terminal {
         modes::remember();
     }
@@ -224,14 +224,14 @@ fn pass(debate: &Debate) -> Option<String> {
 }
 
 /// The source of answers.
-enum Source {
+enum AnswerSource {
     /// A terminal.
     Terminal(LineReader),
     /// Other input: one answer per line.
     Pipe,
 }
 
-impl Source {
+impl AnswerSource {
     fn open() -> Self {
         if io::stdin().is_terminal() && io::stderr().is_terminal() {
             Self::Terminal(LineReader::default())
@@ -245,12 +245,12 @@ impl Source {
         match self {
             Self::Terminal(lines) => {
                 match lines.read("Answer (empty line: skip, Ctrl-G: editor, Ctrl-D: skip the rest): ") {
-                    Ok(Typed::Line(text)) => Ok(ReadLine::Text(text)),
-                    Ok(Typed::Editor(text)) => match edit(&text, question) {
+                    Ok(TypedLine::Line(text)) => Ok(ReadLine::Text(text)),
+                    Ok(TypedLine::Editor(text)) => match edit(&text, question) {
                         Ok(text) => Ok(ReadLine::Text(text)),
                         Err(error) => Ok(ReadLine::Unwritten(error)),
                     },
-                    Ok(Typed::End) => Ok(ReadLine::End),
+                    Ok(TypedLine::End) => Ok(ReadLine::End),
                     Err(error) => match error.kind() {
                         io::ErrorKind::Interrupted => Ok(ReadLine::Interrupted),
                         io::ErrorKind::UnexpectedEof => Ok(ReadLine::End),

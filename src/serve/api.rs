@@ -25,7 +25,7 @@ use dialectic_report::report::{ReportDetail, View, decision_record, html, markdo
 
 use crate::standing::standing;
 
-use super::catalogue::{DebateRow, Standing, entry_of, row_of};
+use super::catalogue::{DebateRow, DebateStanding, entry_of, row_of};
 use super::problem::{Kind, ProblemDetails};
 use super::registry::Whereabouts;
 use super::request::{AnswersBody, Feedback, Fork, NewDebate, QuestionAnswer, SignIn, read};
@@ -111,7 +111,7 @@ pub(super) struct Filter {
     /// Words in the title or the id, in any case.
     search: Option<String>,
     /// The status of the debate.
-    status: Option<Standing>,
+    status: Option<DebateStanding>,
     /// The protocol.
     protocol: Option<String>,
     /// The maximum number of debates: 50 by default, at most 1000.
@@ -138,7 +138,7 @@ pub(super) struct DebateBody {
     /// Its row in the list.
     summary: DebateRow,
     /// Open questions.
-    questions: Vec<OpenQuestion>,
+    questions: Vec<QuestionView>,
     /// The side of each agent, if there are sides.
     sides: BTreeMap<String, &'static str>,
     /// The failure, if it failed.
@@ -153,7 +153,7 @@ pub(super) struct DebateBody {
 /// An open question.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct OpenQuestion {
+pub(super) struct QuestionView {
     agent_id: String,
     agent_name: String,
     question_id: String,
@@ -167,7 +167,7 @@ pub(super) struct Started {
     /// Its id.
     id: String,
     /// Whether it runs or waits for a slot.
-    status: Standing,
+    status: DebateStanding,
     /// Warnings.
     warnings: Vec<String>,
 }
@@ -306,7 +306,7 @@ async fn admit(
         let (id, warnings) = (admission.ready.debate().id.clone(), std::mem::take(&mut admission.warnings));
         app.hall.admit(admission)?;
         let is_waiting = matches!(app.hall.whereabouts(&id), Whereabouts::Waiting(_));
-        let status = if is_waiting { Standing::Waiting } else { Standing::Running };
+        let status = if is_waiting { DebateStanding::Waiting } else { DebateStanding::Running };
         Ok(Started { id: id.to_string(), status, warnings })
     })
     .await?
@@ -325,7 +325,7 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
         let questions = open.filter_map(|one| {
             let (group, item) = one.items.first()?;
             let names: Vec<String> = one.items.iter().map(|(group, _)| group.agent_name.clone()).collect();
-            Some(OpenQuestion {
+            Some(QuestionView {
                 agent_id: group.agent_id.to_string(),
                 agent_name: figures::list(&names),
                 question_id: item.id.clone(),

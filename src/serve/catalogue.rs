@@ -18,7 +18,7 @@ use super::registry::{RunRegistry, Whereabouts};
 /// The status of a debate, for users who may act on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Standing {
+pub(super) enum DebateStanding {
     /// It waits for a slot on this server.
     Waiting,
     /// It runs.
@@ -49,7 +49,7 @@ pub(super) struct DebateRow {
     /// Its title: the judge's, else the first sentence of its problem.
     pub(super) title: String,
     /// Its status.
-    pub(super) status: Standing,
+    pub(super) status: DebateStanding,
     /// Whether this server can control it now.
     pub(super) here: bool,
     /// The number of debates before it in the queue.
@@ -138,7 +138,7 @@ fn read_row(entry: &Entry) -> DebateRow {
         Err(error) => DebateRow {
             id: entry.id(),
             title: one_line(&error.to_string()),
-            status: Standing::Unreadable,
+            status: DebateStanding::Unreadable,
             here: false,
             before: None,
             protocol: None,
@@ -164,10 +164,10 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
         title: one_line(&debate.title()),
         status: match debate.status {
             // Whether it is still running is checked each time.
-            Status::Pending | Status::Running => Standing::Interrupted,
-            Status::Paused => Standing::Paused,
-            Status::Completed => Standing::Completed,
-            Status::Failed => Standing::Failed,
+            Status::Pending | Status::Running => DebateStanding::Interrupted,
+            Status::Paused => DebateStanding::Paused,
+            Status::Completed => DebateStanding::Completed,
+            Status::Failed => DebateStanding::Failed,
         },
         here: false,
         before: None,
@@ -189,25 +189,25 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
 /// The row with its current status.
 fn now(mut row: DebateRow, entry: &Entry, registry: &RunRegistry) -> DebateRow {
     let id = DebateId::new(row.id.as_str());
-    let is_paused = row.status == Standing::Paused;
+    let is_paused = row.status == DebateStanding::Paused;
     match registry.whereabouts(&id) {
         Whereabouts::Running => {
             row.here = true;
             row.status = match row.status {
-                Standing::Completed | Standing::Failed => row.status,
-                _ if is_paused && registry.is_asking(&id) => Standing::Asking,
-                _ => Standing::Running,
+                DebateStanding::Completed | DebateStanding::Failed => row.status,
+                _ if is_paused && registry.is_asking(&id) => DebateStanding::Asking,
+                _ => DebateStanding::Running,
             };
         }
         Whereabouts::Waiting(before) => {
-            (row.here, row.before, row.status) = (true, Some(before), Standing::Waiting);
+            (row.here, row.before, row.status) = (true, Some(before), DebateStanding::Waiting);
         }
         Whereabouts::Elsewhere => {
-            let may_run = is_paused || row.status == Standing::Interrupted;
+            let may_run = is_paused || row.status == DebateStanding::Interrupted;
             if may_run && entry.is_held() {
-                row.status = Standing::Running;
-            } else if row.status == Standing::Interrupted && entry.journal.is_none() {
-                row.status = Standing::Unfinished;
+                row.status = DebateStanding::Running;
+            } else if row.status == DebateStanding::Interrupted && entry.journal.is_none() {
+                row.status = DebateStanding::Unfinished;
             }
         }
     }

@@ -25,7 +25,7 @@ use super::operations::api;
 use super::page;
 use super::problem::{Kind, ProblemDetails};
 use super::registry::{Closing, RunRegistry};
-use super::settings::Workplace;
+use super::settings::DebateInputs;
 
 /// The maximum number of event streams. A browser shares one among its tabs.
 const MOST_CLIENTS: usize = 100;
@@ -34,7 +34,7 @@ const MOST_CLIENTS: usize = 100;
 const SEND_BUFFER: usize = 128 * 1024;
 
 /// The options of a server.
-pub struct Options {
+pub struct ServeOptions {
     /// The address to listen at.
     pub host: String,
     /// The port; 0 for a free one.
@@ -48,7 +48,7 @@ pub struct Options {
     /// Disconnects a client that reads nothing for this time.
     pub client_timeout: Duration,
     /// The inputs of its debates.
-    pub workplace: Workplace,
+    pub workplace: DebateInputs,
 }
 
 /// Why a server cannot start.
@@ -121,7 +121,7 @@ pub(super) struct Parts {
     pub(super) access: Access,
     pub(super) hall: RunRegistry,
     pub(super) catalogue: Catalogue,
-    pub(super) workplace: Workplace,
+    pub(super) workplace: DebateInputs,
     pub(super) closing: Closing,
     /// Held while a debate is admitted, so that no two use the same money.
     pub(super) door: Mutex<()>,
@@ -174,8 +174,8 @@ impl Server {
     ///
     /// # Errors
     /// The address cannot be used, or others could spend without limits.
-    pub fn bind(options: Options, notices: mpsc::UnboundedSender<String>) -> Result<Self, ServeError> {
-        let Options { host, port, origins, token, places, client_timeout, workplace } = options;
+    pub fn bind(options: ServeOptions, notices: mpsc::UnboundedSender<String>) -> Result<Self, ServeError> {
+        let ServeOptions { host, port, origins, token, places, client_timeout, workplace } = options;
         let ip = if host == "localhost" { Ok(IpAddr::from([127, 0, 0, 1])) } else { host.parse::<IpAddr>() };
         let ip = ip.map_err(|_| ServeError::Host { host: host.clone() })?;
         for origin in &origins {

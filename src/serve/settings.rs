@@ -26,7 +26,7 @@ use super::request::{Choices, Fork, MOST_AGENTS, NewDebate};
 
 /// The inputs of the server's debates.
 #[derive(Clone)]
-pub struct Workplace {
+pub struct DebateInputs {
     /// The debates directory.
     pub directory: Directory,
     /// The configuration.
@@ -180,7 +180,7 @@ fn roles(settings: &Settings) -> Vec<String> {
     roles
 }
 
-impl Workplace {
+impl DebateInputs {
     fn runner(&self) -> Runner {
         Runner::new(
             self.directory.clone(),

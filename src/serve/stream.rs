@@ -21,7 +21,7 @@ use dialectic_record::signals::{Followed, Follower, Words};
 use dialectic_record::store::{Entry, JournalReader};
 use dialectic_report::display::{event_line, gap_line};
 
-use super::catalogue::{DebateRow, Standing};
+use super::catalogue::{DebateRow, DebateStanding};
 use super::server::App;
 
 /// The queued frames per client. Each may be a whole answer, so many clients with many frames would need much memory.
@@ -280,10 +280,10 @@ async fn send(frames: &mpsc::Sender<Frame>, frame: Frame) -> Result<(), Gone> {
 }
 
 /// The status of a debate.
-async fn standing(app: &App, entry: &Entry) -> Standing {
+async fn standing(app: &App, entry: &Entry) -> DebateStanding {
     let entry = entry.clone();
     let row = app.blocking(move |app| super::api::summary(app, &entry)).await;
-    row.ok().and_then(Result::ok).map_or(Standing::Unreadable, |row| row.status)
+    row.ok().and_then(Result::ok).map_or(DebateStanding::Unreadable, |row| row.status)
 }
 
 /// Writes frames.

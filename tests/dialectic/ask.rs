@@ -186,7 +186,7 @@ fn a_question_that_was_killed_or_failed_is_asked_again() {
     sandbox.run(["ask", &id]).expect_code(0);
     assert!(sandbox.state(&id)["followUps"][0]["answer"].is_string());
     let nothing = sandbox.run(["ask", &id]).expect_code(2);
-    assert!(nothing.stderr.contains("no question is given"), "{nothing}");
+    assert!(nothing.stderr.contains("there is no question"), "{nothing}");
     sandbox.run(["ask", &id, "  "]).expect_code(2);
     sandbox.assert_state_is_the_fold(&id);
 }
@@ -387,7 +387,7 @@ fn what_a_question_costs_is_said_and_asked_about_as_for_a_debate() {
     // Nobody knows what it costs: a limit cannot hold.
     let refused = sandbox.run(["ask", &id, QUESTION, "--max-cost", "0.2"]).expect_code(4);
     assert!(
-        refused.stderr.contains("no price is known of model-judge") && refused.stderr.contains("`prices`"),
+        refused.stderr.contains("no price is known for model-judge") && refused.stderr.contains("`prices`"),
         "{refused}"
     );
     assert_eq!(server.requests().len(), made);
@@ -425,6 +425,6 @@ fn a_limit_needs_a_price_also_where_the_configuration_lends_the_judge() {
     let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
     sandbox.write("debates/simple.json", include_str!("../fixtures/simple.json"));
     let refused = sandbox.run(["ask", "simple", QUESTION, "--max-cost", "0.2"]).expect_code(4);
-    assert!(refused.stderr.contains("no price is known of model-judge"), "{refused}");
+    assert!(refused.stderr.contains("no price is known for model-judge"), "{refused}");
     assert!(server.requests().is_empty());
 }

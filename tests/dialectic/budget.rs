@@ -184,7 +184,7 @@ fn a_broken_answer_of_the_judge_leaves_room_for_its_second_chance() {
     let refused = sandbox.run(["debate", "--max-cost", "0.05", "Design a queue"]).expect_code(2);
     let least: String = refused.stderr.split('$').nth(3).unwrap().chars().take(6).collect();
     // A debate of one round has one price.
-    let said = format!(", at most ${least}\nhint: a limit has to cover the most that a round can cost: raise it");
+    let said = format!(", at most ${least}\nhint: a limit must cover the maximum cost of a round: raise it");
     assert!(refused.stderr.contains(&said), "{refused}");
     drop(sandbox.run(["debate", "--max-cost", &least, "Design a queue"]));
     let asked = server.requests().iter().filter(|request| request.purpose == Purpose::Synthesize).count();
@@ -198,7 +198,7 @@ fn a_limit_that_cannot_be_kept_is_refused_before_anything_is_paid() {
     let too_low = sandbox.run(["debate", "--max-cost", "0.0001", "Design a queue"]).expect_code(2);
     assert!(too_low.stderr.contains("does not cover a debate: one round and the answer: likely $0."), "{too_low}");
     let dry = sandbox.run(["debate", "--dry-run", "--max-cost", "0.0001", "Design a queue"]).expect_code(2);
-    assert!(dry.stdout.contains("synthesis") && dry.stderr.contains("buys no debate"), "{dry}");
+    assert!(dry.stdout.contains("synthesis") && dry.stderr.contains("does not cover a debate"), "{dry}");
     let many = sandbox.run(["debate", "--dry-run", "-r", "1000000", "Design a queue"]).expect_code(2);
     assert!(many.stderr.contains("expected a whole number from 1 to 100"), "{many}");
     sandbox.run(["debate", "--dry-run", "-r", "100", "Design a queue"]).expect_code(0);
@@ -208,10 +208,10 @@ fn a_limit_that_cannot_be_kept_is_refused_before_anything_is_paid() {
     }
     let unpriced = sandbox.config(&config(&["architect", "kiss"], &json!({})));
     let refused = unpriced.run(["debate", "--max-cost", "5", "Design a queue"]).expect_code(4);
-    assert!(refused.stderr.contains("no price is known of model-architect, model-judge, model-kiss"), "{refused}");
+    assert!(refused.stderr.contains("no price is known for model-architect, model-judge, model-kiss"), "{refused}");
     assert!(refused.stderr.contains("hint: give each model a price under `prices`"), "{refused}");
     let dry = unpriced.run(["debate", "--dry-run", "--max-cost", "5", "Design a queue"]).expect_code(4);
-    assert!(dry.stderr.contains("no price is known of model-architect"), "{dry}");
+    assert!(dry.stderr.contains("no price is known for model-architect"), "{dry}");
     assert!(unpriced.debates().is_empty());
     assert!(server.requests().is_empty());
 }

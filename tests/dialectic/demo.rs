@@ -93,7 +93,7 @@ fn where_nothing_can_be_kept_the_error_names_the_remedy() {
     let finished = sandbox.run(["demo"]).expect_code(1);
     assert_eq!(finished.stdout, "");
     assert!(finished.stderr.starts_with("error: the recorded debate cannot be written to "), "{finished}");
-    assert!(finished.stderr.contains("set XDG_CACHE_HOME to a directory that may be written"), "{finished}");
+    assert!(finished.stderr.contains("set XDG_CACHE_HOME to a writable directory"), "{finished}");
     let free = tempfile::tempdir().unwrap();
     sandbox.env("XDG_CACHE_HOME", free.path().to_str().unwrap()).run(["demo", "--quiet"]).expect_code(0);
     let mode = std::fs::metadata(free.path().join("dialectic/demo.events.jsonl")).unwrap().permissions().mode();

@@ -248,13 +248,13 @@ fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
         let id = serde_json::from_str::<Value>(&id.stdout).unwrap()["id"].as_str().unwrap().to_owned();
         // There is nothing yet to close it with: it counts all the same.
         let stopped = sandbox.run(["stop", &id]).expect_code(0);
-        assert!(stopped.stderr.contains("closes as soon as"), "{stopped}");
+        assert!(stopped.stderr.contains("closes when it has a text"), "{stopped}");
         // The run looks for the order four times a second.
         std::thread::sleep(Duration::from_secs(1));
         gate.open();
         if let Some(running) = running {
             let finished = running.wait().expect_code(0);
-            assert!(finished.stderr.contains("told to stop: the debate closes as soon as"), "{finished}");
+            assert!(finished.stderr.contains("told to stop: the debate closes when it has a text"), "{finished}");
             assert!(finished.stderr.contains("stopping: the user requested it"), "{finished}");
         }
         sandbox.run(["wait", &id]).expect_code(0);
@@ -263,7 +263,7 @@ fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
         assert_eq!(state["rounds"].as_array().unwrap().len(), 1);
         assert!(!sandbox.directory().join(format!("debates/{id}.stop")).exists());
         let late = sandbox.run(["stop", &id]).expect_code(0);
-        assert!(late.stderr.contains("nothing is left to stop"), "{late}");
+        assert!(late.stderr.contains("cannot be stopped"), "{late}");
         assert!(!sandbox.directory().join(format!("debates/{id}.stop")).exists());
     }
 }
@@ -277,7 +277,7 @@ fn a_stop_that_lies_there_before_the_run_begins_counts() {
     server.wait_for_requests(9);
     kill_it(&sandbox);
     let stopped = sandbox.run(["stop", &id]).expect_code(0);
-    assert!(stopped.stderr.contains("when it goes on, it closes"), "{stopped}");
+    assert!(stopped.stderr.contains("it closes when it is resumed"), "{stopped}");
     assert_eq!(status(&sandbox, &id)["stopping"], true);
     let before = server.requests().len();
     sandbox.run(["resume", &id]).expect_code(0);

@@ -18,7 +18,6 @@ use dialectic_record::debate::{Event, OutcomeKind, ResultKind, Status};
 use dialectic_record::prompt::Role;
 use dialectic_record::protocol::PROTOCOLS;
 
-const ARCHITECTURE: &str = "docs/architecture.md";
 const COMMANDS: &str = "docs/commands.md";
 const CONFIGURATION: &str = "docs/configuration.md";
 const MODELS: &str = "docs/models.md";
@@ -124,25 +123,6 @@ fn the_protocols_are_those_of_the_program() {
         writeln!(overview, "| [`{name}`](#{name}) | {calls} | {rounds} |").unwrap();
     }
     assert_parts_are_current(PROTOCOL_TABLES, &[("overview".to_owned(), overview)]);
-}
-
-#[test]
-fn the_diagrams_are_those_of_the_protocols() {
-    let mut drawn: Vec<(String, Vec<&str>)> = Vec::new();
-    for protocol in PROTOCOLS {
-        // What leads to questions and back is the same in all.
-        let whole = protocol.mermaid();
-        let lines = whole.lines().filter(|line| !line.contains("clarification_input"));
-        let diagram: String = lines.flat_map(|line| [line, "\n"]).collect();
-        match drawn.iter_mut().find(|(other, _)| *other == diagram) {
-            Some((_, names)) => names.push(protocol.name),
-            None => drawn.push((diagram, vec![protocol.name])),
-        }
-    }
-    let part =
-        |(diagram, names): &(String, Vec<&str>)| format!("**{}**\n\n```mermaid\n{diagram}```\n\n", names.join(", "));
-    let diagrams: String = drawn.iter().map(part).collect();
-    assert_parts_are_current(ARCHITECTURE, &[("diagrams".to_owned(), diagrams)]);
 }
 
 #[test]

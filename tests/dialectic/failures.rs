@@ -277,7 +277,7 @@ fn a_round_ends_at_its_limit_with_what_it_has() {
     Saved debate to ./debates/[id].json
     warning: this debate ended degraded:
       - agent-testing failed in the critique of agent-architect of round 1: no answer within 700ms
-      - round 1 reached its time limit
+      - round 1 ran into its time limit
     ");
     sandbox.assert_state_is_the_fold(&sandbox.only_debate());
     let state = sandbox.state(&sandbox.only_debate());

@@ -82,9 +82,9 @@ fn a_model_finds_the_provider_that_is_known_to_serve_it() {
     assert!(said(&keys, "claude-haiku-5-5", 0).contains("claude-haiku-5-5 of anthropic"));
     assert!(said(&keys, "gpt-5.6-luna", 0).contains("gpt-5.6-luna of openai"));
     let unknown = said(&keys, "llama-9", 2);
-    assert!(unknown.contains("say with `--provider` which of openai, anthropic does"), "{unknown}");
+    assert!(unknown.contains("choose openai, anthropic with `--provider`"), "{unknown}");
     let none = said(&Sandbox::new(), "llama-9", 2);
-    assert!(none.contains("which no provider is known to serve"), "{none}");
+    assert!(none.contains("which no known provider serves"), "{none}");
 }
 
 #[test]
@@ -241,12 +241,12 @@ fn what_cannot_be_attached_is_refused_before_anything_is_sent() {
     refused(&["--attach", "latin1.md"], "", "the attachment latin1.md is not UTF-8 text");
     refused(&["--attach", "ok.md", "--attach", "long.md"], "", "more than 20 characters together, with long.md");
     refused(&["--attach", "wide.md"], "", "more than 20 characters together, with wide.md");
-    refused(&["--attach", ".env.local"], "", "may hold keys or passwords");
+    refused(&["--attach", ".env.local"], "", "may contain keys or passwords");
     refused(&["--attach", "-", "--attach", "-"], "x", "standard input is used twice");
     let larger = config(&["architect", "kiss"], &json!({}));
     here.write("debate-config.json", larger.to_string());
-    refused(&["--attach", "pem.txt"], "", "holds a private key");
-    refused(&["--attach", "-"], &key, "holds the value of OPENAI_API_KEY");
+    refused(&["--attach", "pem.txt"], "", "contains a private key");
+    refused(&["--attach", "-"], &key, "contains the value of OPENAI_API_KEY");
     let twice = here.run_with_input(["debate", "-", "--attach", "-"], "x").expect_code(2);
     assert!(twice.stderr.contains("standard input is used twice"), "{twice}");
     assert_eq!(server.requests().len(), 0);
@@ -349,7 +349,7 @@ fn a_found_file_gains_no_power_through_the_users_own() {
             .file(".env", env)
             .config(project);
         let finished = here.run(debate(&[])).expect_code(4);
-        assert!(finished.stderr.contains("which was found and not named"), "{finished}");
+        assert!(finished.stderr.contains("because the found file"), "{finished}");
         assert_eq!(here.debates(), [""; 0]);
     };
     let elsewhere = "https://models.example/v1";

@@ -226,7 +226,7 @@ fn a_stage_outside_of_the_rounds_is_named_as_it_is_to_be_written() {
         .run(["debate", "Offices should be closed", "--offline", "--protocol", "oxford", "--agents", agents, "-r", "2"])
         .expect_code(0);
     let refused = sandbox.run(["fork", "latest", "--at", "1.poll-before", "--offline"]).expect_code(2);
-    assert!(refused.stderr.contains("never came to 1.poll-before, but to 0.poll-before"), "{refused}");
+    assert!(refused.stderr.contains("never reached 1.poll-before, but it reached 0.poll-before"), "{refused}");
     sandbox.run(["fork", "latest", "--at", "0.poll-before", "--offline"]).expect_code(0);
     // The tables of those who take part say who was on which side, also where only the order decided.
     let side = |markdown: &str, id: &str| {

@@ -71,7 +71,7 @@ fn found_prices_do_not_void_a_limit() {
     let sandbox = Sandbox::new().model_server(&server).file("debate-config.json", found(&checked, prices(0.0, 0.0)));
     for arguments in [&["debate", "--max-cost", "0.05", "x"][..], &["debate", "--dry-run", "--max-cost", "0.05", "x"]] {
         let refused = sandbox.run(arguments).expect_code(4);
-        assert!(refused.stderr.contains("no price is known of model-architect"), "{refused}");
+        assert!(refused.stderr.contains("no price is known for model-architect"), "{refused}");
         assert!(refused.stderr.contains("--config"), "{refused}");
     }
     assert!(server.requests().is_empty(), "nothing is billed");
@@ -159,7 +159,7 @@ fn a_record_is_gone_on_with_within_the_users_own_limits() {
     });
     for arguments in [vec!["resume", &id], vec!["fork", &id, "--at", "start"]] {
         let refused = sandbox.run(arguments).expect_code(4);
-        assert!(refused.stderr.contains("no price is known of model-architect"), "{refused}");
+        assert!(refused.stderr.contains("no price is known for model-architect"), "{refused}");
     }
     assert!(server.requests().is_empty(), "nothing is billed");
     sandbox.write(USERS, users(Some(prices(1.0, 10.0)), Some(0.60)));
@@ -238,8 +238,8 @@ fn a_record_does_not_understate_a_model_that_nobody_knows() {
         vec!["fork", &id, "--at", "start", "--set", "debate.budget.maxCostUsd=0.05"],
     ] {
         let refused = sandbox.run(arguments).expect_code(4);
-        assert!(refused.stderr.contains("no price is known of model-architect"), "{refused}");
-        assert!(refused.stderr.contains("hint: a price that was found and not named"), "{refused}");
+        assert!(refused.stderr.contains("no price is known for model-architect"), "{refused}");
+        assert!(refused.stderr.contains("hint: a found price does not count"), "{refused}");
     }
     assert!(server.requests().is_empty(), "nothing is billed");
     // The user's word counts, and without a limit there is nothing that a price could void.

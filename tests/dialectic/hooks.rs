@@ -52,7 +52,7 @@ fn they_run_behind_a_debate_that_failed_and_not_behind_one_without_a_record() {
 fn a_file_that_was_found_runs_nothing() {
     let sandbox = Sandbox::new().config(&hooks(&["touch done"]));
     let finished = sandbox.run(["debate", "--offline", "Design a queue"]).expect_code(0);
-    assert!(finished.stderr.contains("the commands in `hooks` are left out"), "{finished}");
+    assert!(finished.stderr.contains("the commands in `hooks` are skipped"), "{finished}");
     assert!(finished.stderr.contains("-c ./debate-config.json"), "{finished}");
     assert!(!sandbox.files().iter().any(|(path, _)| path.ends_with("done")));
 }

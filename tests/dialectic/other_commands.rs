@@ -38,14 +38,14 @@ fn the_help_of_the_program() {
       debate       Debate a problem and print the solution
       resume       Continue a paused, failed or killed debate from its last finished call
       ask          Ask the judge, or an agent, about a finished debate
-      fork         Make a new debate from a past one: change something and go on from there
+      fork         Fork a past debate: change something and continue from there
       serve        Show, start and steer debates in a browser, or through an HTTP API
 
     Without a terminal:
       wait         Wait for the end of a debate that runs elsewhere, and exit as it did
-      status       Say where a debate stands, whoever runs it
-      answer       Answer what a debate asks; it then goes on
-      stop         Have a debate close with what there is, whoever runs it
+      status       Show the status of a debate, whoever runs it
+      answer       Answer a debate's questions, so that it continues
+      stop         Close a debate early with its current texts, whoever runs it
 
     Read:
       demo         Show a recorded debate in half a minute, without key, network or cost
@@ -53,7 +53,7 @@ fn the_help_of_the_program() {
       show         Read a saved debate, or a part of it
       report       Write a report of a saved debate: Markdown, page, decision record or JSON
       diff         Compare two debates
-      replay       Show a past debate again, as it was seen
+      replay       Replay a past debate
 
     Keep:
       rate         Rate a debate
@@ -64,7 +64,7 @@ fn the_help_of_the_program() {
     Measure:
       eval         Have evaluators score the solutions of saved debates
       ratings      Rank models by the judges' scores in past arenas
-      verify       Check that the record of a debate is whole
+      verify       Verify that a debate's record is intact
 
     Set up:
       init         Choose a provider and model, for all directories
@@ -132,8 +132,8 @@ fn the_help_of_debate() {
                              protocol's]
           --protocol <NAME>  The protocol to follow; `dialectic protocols` lists them [default: the
                              configuration's, else dialectic]
-          --check <N>        The number of checkers that read the answer before you get it, from 0 to 3 [default:
-                             the configuration's, else 3]
+          --check <N>        The number of checkers that read the answer before you get it, from 0 to 3
+                             [default: the configuration's, else 3]
           --quick            A council of two agents and one checker, with short answers: 7 calls at
                              most
           --clarify          Let the agents ask you questions before they begin

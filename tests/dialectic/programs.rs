@@ -283,9 +283,9 @@ fn an_interrupt_ends_the_programs_with_all_that_they_started() {
 #[test]
 fn a_cost_limit_is_refused_where_nobody_knows_the_most_that_a_call_can_cost() {
     for (name, version, model, outcome) in [
-        ("claude", "2.1.197", "sonnet", Some("no price is known of sonnet")),
+        ("claude", "2.1.197", "sonnet", Some("no price is known for sonnet")),
         ("claude", "2.1.197", "claude-haiku-5-5", None),
-        ("opencode", "1.18.33", "anthropic/claude-haiku-5-5", Some("can write at most is not known")),
+        ("opencode", "1.18.33", "anthropic/claude-haiku-5-5", Some("the maximum output of")),
     ] {
         let recording = VENDORS.iter().find(|vendor| vendor.0 == name).unwrap().3;
         let programs = Programs::with(name, version, &replaying(recording));
@@ -353,7 +353,7 @@ fn an_untried_version_and_a_missing_program_are_said_before_anything_is_asked() 
     let programs = Programs::with("claude", "2.99.0", script);
     let sandbox = programs.sandbox();
     let refused = sandbox.run(["debate", "Design a queue", "-m", "claude"]).expect_code(4);
-    for part in ["claude 2.99.0 was not tried here", "\"allowVersions\": [\"2.99.0\"]"] {
+    for part in ["claude 2.99.0 was not tested", "\"allowVersions\": [\"2.99.0\"]"] {
         assert!(refused.stderr.contains(part), "{refused}");
     }
     assert!(!programs.path("asked").exists());
@@ -450,7 +450,7 @@ fn a_probe_looks_for_programs_and_says_what_they_are() {
     programs.write("codex", "0.999.0", "touch \"$KEPT/asked\"");
     let sandbox = programs.sandbox();
     let shown = sandbox.run(["models", "--probe", "--yes"]).expect_code(0);
-    for part in ["claude (2.1.197)", "answered in", "$0.0019", "codex (0.999.0, not tried)", "was not tried here"] {
+    for part in ["claude (2.1.197)", "answered in", "$0.0019", "codex (0.999.0, untested)", "was not tested"] {
         assert!(shown.stdout.contains(part), "{part}: {shown}");
     }
     assert!(!programs.path("asked").exists());

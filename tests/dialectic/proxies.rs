@@ -61,7 +61,8 @@ fn an_error_of_the_proxys_names_the_proxy() {
         assert!(said.contains(&format!("the proxy http://127.0.0.1:{closed}")) && said.contains("refused"), "{said}");
         assert!(!said.contains("pass-word"), "{said}");
         let said = complaint(scheme, &[("ALL_PROXY", &proxy(demanding))]);
-        let expected = format!("(407): by the proxy http://127.0.0.1:{demanding}, which wants a user and a password");
+        let expected =
+            format!("(407): by the proxy http://127.0.0.1:{demanding}, which requires a user and a password");
         assert!(said.contains(&expected), "{scheme}: {said}");
     }
 }
@@ -80,7 +81,7 @@ fn a_certificate_file_that_cannot_be_used_is_named_before_anything_is_sent() {
     let said = complaint("https", &[("SSL_CERT_FILE", "gone.pem")]);
     assert!(said.contains("the certificate file `gone.pem`, which SSL_CERT_FILE names, cannot be read"), "{said}");
     let said = complaint("https", &[("SSL_CERT_FILE", "debate-config.json")]);
-    assert!(said.contains("`debate-config.json`, which SSL_CERT_FILE names, holds no certificate"), "{said}");
+    assert!(said.contains("`debate-config.json`, which SSL_CERT_FILE names, contains no PEM certificate"), "{said}");
     // A server without a certificate does not need the file.
     let server = MockServer::with(short_reply);
     let sandbox = Sandbox::new().model_server(&server).env("SSL_CERT_FILE", "gone.pem");

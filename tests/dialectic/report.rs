@@ -124,7 +124,7 @@ fn a_debate_is_named_by_its_path_its_id_the_beginning_of_it_or_as_the_latest() {
         assert!(finished.stdout.starts_with(&format!("# Debate: Problem of {id}\n")), "{name}: {finished}");
     }
     let ambiguous = sandbox.run(["report", "-d", "deb-2025"]).expect_code(2);
-    assert!(ambiguous.stderr.contains("fits several debates"), "{ambiguous}");
+    assert!(ambiguous.stderr.contains("matches several debates"), "{ambiguous}");
 }
 
 #[test]
@@ -355,7 +355,7 @@ fn a_debate_that_was_killed_is_reported_by_its_journal() {
     sandbox.write(&journal, lines.join("\n") + "\n");
     behind["id"] = json!("deb-20250101-010203-ab12");
     sandbox.write(&state, behind.to_string());
-    assert!(report().stderr.contains("is of another debate"));
+    assert!(report().stderr.contains("belongs to another debate"));
 
     // There is no state file yet.
     std::fs::remove_file(sandbox.directory().join(&state)).unwrap();

@@ -27,7 +27,7 @@ fn a_debate_can_leave_a_report_behind() {
 
     // A debate that is finished can still be reported on.
     let resumed = sandbox.run(["resume", &id, "--report", "again.md"]).expect_code(0);
-    assert!(resumed.stderr.ends_with("nothing is left to do.\nGenerated report: again.md\n"), "{resumed}");
+    assert!(resumed.stderr.ends_with("is finished.\nGenerated report: again.md\n"), "{resumed}");
     assert_eq!(sandbox.read("again.md"), sandbox.read("out/report.md"));
 }
 

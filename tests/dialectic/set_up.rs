@@ -111,7 +111,7 @@ fn a_server_that_does_not_say_is_no_matter_of_the_others() {
 fn a_probe_asks_before_it_costs_anything() {
     let here = asking(&server(TWO), "small");
     let refused = here.run(["models", "--probe"]).expect_code(2);
-    assert!(refused.stderr.contains("A word from 2 models takes at most 16 tokens each"), "{refused}");
+    assert!(refused.stderr.contains("A probe of 2 models takes at most 16 tokens each"), "{refused}");
     assert!(refused.stderr.contains("hint: use --yes to accept the defaults"), "{refused}");
     let finished = here.run(["models", "--probe", "--yes", "--json"]).expect_code(0);
     let rows: Value = serde_json::from_str(&finished.stdout).unwrap();
@@ -186,7 +186,7 @@ fn init_finds_the_only_model_of_a_server_and_what_it_reads() {
     assert_eq!((&written["providers"]["local"]["baseUrl"], &written["model"]), (&json!(below), &json!("small")));
     assert_eq!((&written["models"]["small"]["contextWindow"], &written["prices"]), (&json!(8192), &Value::Null));
     let dry = here.run(["debate", "Design a queue.", "--dry-run"]).expect_code(0);
-    assert!(dry.stderr.contains("warning: `small` reads 8,192 tokens at most"), "{dry}");
+    assert!(dry.stderr.contains("warning: the context window of `small` has 8,192 tokens"), "{dry}");
 
     // On a terminal it is asked what the calls cost, unless there is a key.
     let here = Sandbox::new();

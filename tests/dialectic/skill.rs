@@ -72,7 +72,7 @@ fn its_own_is_renewed_and_nobody_elses_is_touched() {
     // Without the mark it is somebody else's.
     for command in ["install", "remove"] {
         let refused = sandbox.run(["skill", command, "--for", "claude"]).expect_code(1);
-        assert!(refused.stderr.contains("dialectic did not write it"), "{refused}");
+        assert!(refused.stderr.contains("was not written by dialectic"), "{refused}");
     }
 }
 

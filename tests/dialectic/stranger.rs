@@ -248,7 +248,7 @@ fn a_command_in_a_found_configuration_is_not_run() {
     settings["debate"]["arena"] = json!({"contextCommands": ["touch ran"]});
     let sandbox = Sandbox::new().model_server(&server).config(&settings);
     let finished = sandbox.run(DEBATE).expect_code(0);
-    assert!(finished.stderr.contains("the commands in `hooks` are left out"), "{finished}");
+    assert!(finished.stderr.contains("the commands in `hooks` are skipped"), "{finished}");
     assert!(!sandbox.directory().join("ran").exists());
 }
 

@@ -320,7 +320,7 @@ fn keys_pause_the_debate_and_let_it_go_on() {
     let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
     terminal.wait_for("? for keys");
     terminal.type_text("?");
-    terminal.wait_for("p pause or go on");
+    terminal.wait_for("p pause or continue");
     server.wait_for_requests(4);
     terminal.type_text("p");
     terminal.wait_for("Pausing");
@@ -427,7 +427,7 @@ fn a_replay_hears_keys() {
     let mut terminal = Terminal::start(&sandbox, ["replay", "latest"]);
     terminal.wait_for("? for keys");
     terminal.type_text("p");
-    terminal.wait_for("p goes on · q leaves");
+    terminal.wait_for("p continues · q leaves");
     terminal.type_text("q");
     let (code, output, screen) = terminal.finish();
     assert_eq!(code, 0, "{output}");

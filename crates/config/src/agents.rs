@@ -76,7 +76,7 @@ pub(super) fn enabled_agents(
             }
         }
         if !keys.contains_key("role") {
-            findings.warn(format!("`{path}` has no role; using using {FALLBACK_ROLE}"));
+            findings.warn(format!("`{path}` has no role; using {FALLBACK_ROLE}"));
         }
         let default = AgentSettings { id: AgentId::new(place.clone()), name: place, ..defaults::unnamed_agent() };
         let agent = agent(keys, &path, default, scope, layers, findings);

@@ -326,7 +326,7 @@ mod tests {
         --set agents.agent-kis.model: there is no agent `agent-kis` (did you mean `agent-kiss`?)
         --set agents[9].model: agents has no element 9
         --set agents[2].temperature: must be from 0 to 2, not 3
-        --set agents[2].role has no effect as "alchemist": unknown role `alchemist` (known: roles) at `agents[2].role`; architect is used
+        --set agents[2].role has no effect as "alchemist": unknown role `alchemist` (known: roles) at `agents[2].role`; using architect
         --set agents[2].id: `agent-architect` is already the id of `agents[0]`
         --set judge.model: expected a string, found a number
         --set baseDir: unknown key `baseDir` (known: `agents`, `debate`, `hooks`, `judge`, `model`, `models`, `prices`, `provider`, `providers`)

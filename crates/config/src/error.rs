@@ -152,7 +152,7 @@ impl Diagnostic for ConfigError {
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Directory { .. } => "give the path of a JSON file, e.g. `--config ./debate-config.json`",
+            Self::Directory { .. } => "give the path of a JSON file, e.g. `./debate-config.json`",
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
             Self::Missing { .. } => "check the path, or write a file with `dialectic config init <path>`",
             Self::Syntax { fault: SyntaxFault::Empty, .. } => "write a starter with `dialectic config init`",

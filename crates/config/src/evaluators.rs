@@ -260,7 +260,7 @@ fn evaluator(
     let mut timeout = entry.timeout.unwrap_or(DEFAULT_TIMEOUT);
     if timeout <= OLD_DEFAULT_TIMEOUT {
         findings.warn(format!(
-            "`{path}.timeout` is {timeout} ms, too short for a model to think: using using {DEFAULT_TIMEOUT} ms \
+            "`{path}.timeout` is {timeout} ms, too short for a model to think: using {DEFAULT_TIMEOUT} ms \
                  until its first token"
         ));
         timeout = DEFAULT_TIMEOUT;
@@ -338,7 +338,7 @@ mod tests {
             (r#"{"agents":null}"#, "has no `agents`"),
             (r#"{"agents":[]}"#, "empty list"),
             (r#"{"agents":[null]}"#, "empty list"),
-            (r#"{"agents":[{"id":"a","model":"m","enabled":false}]}"#, "switched on"),
+            (r#"{"agents":[{"id":"a","model":"m","enabled":false}]}"#, "no enabled agent"),
         ] {
             let error = load(text).unwrap_err();
             assert!(error.to_string().contains(fault), "{error}");

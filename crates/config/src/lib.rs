@@ -30,7 +30,6 @@ mod roster;
 mod rules;
 mod schema;
 mod show;
-mod starter;
 mod suggest;
 mod user;
 
@@ -53,6 +52,8 @@ pub use names::role_names;
 pub use overrides::{Overrides, PanelChoice, PanelName, Switch};
 pub use schema::{part_of, schema};
 pub use show::{SettingRow, show};
-pub use starter::starter;
 pub use suggest::nearest;
 pub use user::{confirm_above, debates_directory, user_path, usual_color, usual_model};
+
+/// The template of a configuration, which `config init` writes.
+pub const STARTER: &str = include_str!("starter.json");

@@ -268,8 +268,7 @@ pub(super) fn assemble(
         findings.problems.extend(document.findings().problems);
     }
     if let Some(project) = project.filter(|_| is_found) {
-        let shown = path.as_path().display().to_string();
-        programs::refuse_found(&project.tree, user.map(|user| &user.settings), &shown, &mut findings);
+        programs::refuse_found(&project.tree, user.map(|user| &user.settings), &mut findings);
     }
     let Resolved { mut settings, mut layers, mut findings, choice } = resolve(files.layers(&own), &context, findings);
     if let Some(refusal) = findings.refusal.take() {

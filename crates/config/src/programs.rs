@@ -148,7 +148,7 @@ fn check(name: &str, program: &ProgramSettings, path: &KeyPath, findings: &mut D
 }
 
 /// Refuses programs in a found file, and changes to the user's programs.
-pub(super) fn refuse_found(tree: &Value, users: Option<&Settings>, path: &str, findings: &mut Diagnostics) {
+pub(super) fn refuse_found(tree: &Value, users: Option<&Settings>, findings: &mut Diagnostics) {
     let of_programs = keys();
     for (name, entry) in tree["providers"].as_object().into_iter().flatten() {
         let is_users = users.and_then(|users| users.providers.get(name)).is_some_and(|entry| entry.program.is_some());
@@ -157,10 +157,8 @@ pub(super) fn refuse_found(tree: &Value, users: Option<&Settings>, path: &str, f
         if is_users || has_key || program_preset(name).is_some() {
             findings.problem(
                 KeyPath::root().key("providers").key(name),
-                format!(
-                    "is a program, or has the name of one: a found file cannot configure programs, only \
-                         select them by name. If you trust the file, name it: --config {path}"
-                ),
+                "is a program, or has the name of one: a found file cannot configure programs, only select them by name. \
+                 If you trust the file, name it as the configuration",
             );
         }
     }

@@ -16,9 +16,9 @@ use dialectic_llm::command::CommandModel;
 use dialectic_llm::{ChatModel, Listener, Live, Request, Timeouts};
 use dialectic_record::debate::ProviderSettings;
 
-struct Nobody;
+struct NoListener;
 
-impl Listener for Nobody {
+impl Listener for NoListener {
     fn on_token(&self, _: &str) {}
 }
 
@@ -46,7 +46,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         tools: Arc::new([]),
     };
     let timeouts = Timeouts { first_token: Duration::from_mins(1), idle: Duration::from_mins(1) };
-    let live = Live { listener: &Nobody, timeouts, attempt: 1, further: None };
+    let live = Live { listener: &NoListener, timeouts, attempt: 1, further: None };
     let version = program.version()?;
     let answer = CommandModel::new(program).ask(&request, live).await;
     println!("version {version}");

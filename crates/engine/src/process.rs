@@ -67,13 +67,13 @@ fn behind(text: &str) -> String {
 }
 
 /// The process group of a command. Dropping it kills the group.
-struct Group {
+struct ProcessGroup {
     child: Child,
     #[cfg(unix)]
     id: Option<rustix::process::Pid>,
 }
 
-impl Group {
+impl ProcessGroup {
     fn start(limited: &Limited<'_>) -> io::Result<Self> {
         let mut command = shell(limited.command);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
@@ -95,7 +95,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         // The group may have ended already; other systems only kill the child.
         #[cfg(unix)]
@@ -125,14 +125,14 @@ fn shell(command: &str) -> Command {
 /// # Errors
 /// It cannot be started, fails, or takes too long.
 pub async fn run(limited: &Limited<'_>) -> Result<Printed, ProcessError> {
-    let mut group = Group::start(limited).map_err(ProcessError::NotStarted)?;
+    let mut group = ProcessGroup::start(limited).map_err(ProcessError::NotStarted)?;
     match timeout(limited.limit, group.finish(limited)).await {
         Ok(printed) => printed,
         Err(_) => Err(ProcessError::TimedOut(limited.limit)),
     }
 }
 
-impl Group {
+impl ProcessGroup {
     async fn finish(&mut self, limited: &Limited<'_>) -> Result<Printed, ProcessError> {
         let (stdin, stdout, stderr) = (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
         let write = async {

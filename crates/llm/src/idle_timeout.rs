@@ -10,11 +10,11 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub struct IdleTimeout {
     limit: Duration,
-    heard: Mutex<Heard>,
+    heard: Mutex<LastToken>,
 }
 
 #[derive(Debug)]
-struct Heard {
+struct LastToken {
     last: Instant,
     waiting: u32,
     /// Since when it is paused.
@@ -22,12 +22,12 @@ struct Heard {
 }
 
 /// A call's wait for its next attempt; dropping it ends the wait.
-pub(super) struct Wait(Arc<IdleTimeout>);
+pub(super) struct RetryWait(Arc<IdleTimeout>);
 
 impl IdleTimeout {
     /// A timeout with this limit, starting now.
     pub fn of_at_most(limit: Duration) -> Self {
-        Self { limit, heard: Mutex::new(Heard { last: Instant::now(), waiting: 0, still_since: None }) }
+        Self { limit, heard: Mutex::new(LastToken { last: Instant::now(), waiting: 0, still_since: None }) }
     }
 
     /// Whether the limit is exceeded.
@@ -45,19 +45,19 @@ impl IdleTimeout {
     }
 
     /// A call begins to wait for its next attempt.
-    pub(super) fn stand_still(self: &Arc<Self>) -> Wait {
+    pub(super) fn stand_still(self: &Arc<Self>) -> RetryWait {
         let mut heard = self.heard();
         heard.waiting += 1;
         heard.still_since.get_or_insert_with(Instant::now);
-        Wait(Arc::clone(self))
+        RetryWait(Arc::clone(self))
     }
 
-    fn heard(&self) -> MutexGuard<'_, Heard> {
+    fn heard(&self) -> MutexGuard<'_, LastToken> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Wait {
+impl Drop for RetryWait {
     fn drop(&mut self) {
         let mut heard = self.0.heard();
         heard.waiting -= 1;

@@ -69,7 +69,7 @@ mod tests {
     #[derive(Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase")]
     #[expect(dead_code, reason = "only the schema matters")]
-    struct Answer {
+    struct SampleAnswer {
         #[serde(default)]
         #[schemars(length(max = 12), inner(length(max = 600)))]
         open_questions: Vec<String>,
@@ -77,7 +77,7 @@ mod tests {
         #[schemars(length(max = 20))]
         parts: Vec<Part>,
         first: Part,
-        winner: Side,
+        winner: SampleSide,
         #[schemars(with = "f64", range(min = 0, max = 100))]
         confidence: Option<f64>,
         #[schemars(range(min = 1))]
@@ -96,7 +96,7 @@ mod tests {
 
     #[derive(Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
-    enum Side {
+    enum SampleSide {
         /// In favour.
         Proposition,
         /// Against.
@@ -120,7 +120,7 @@ mod tests {
             ("confidence", json!({ "type": "number", "minimum": 0, "maximum": 100 })),
             ("count", json!({ "type": "integer", "minimum": 1 })),
         ]);
-        let AnswerSchema { name, schema } = AnswerSchema::of::<Answer>("answer");
+        let AnswerSchema { name, schema } = AnswerSchema::of::<SampleAnswer>("answer");
         assert_eq!((name, &schema), ("answer", &expected));
         let names = |schema: &Value| schema["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         assert_eq!(names(&schema), names(&expected));

@@ -16,14 +16,14 @@ use dialectic_base::problem::NO_ANSWER;
 use dialectic_config::capture_environment;
 use dialectic_record::debate::{Answerer, Debate, DebateId};
 
-use super::resume::{Order, go_on};
+use super::resume::{ResumeOrder, go_on};
 
 /// The maximum size of a file with answers.
 const MOST_BYTES: u64 = 1024 * 1024;
 
 /// Why answers are invalid.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum AnswerError {
+pub(super) enum AnswersError {
     /// No question is open.
     #[error("the debate {id} has no open questions")]
     NotAsking {
@@ -77,7 +77,7 @@ pub(super) enum AnswerError {
     },
 }
 
-impl Diagnostic for AnswerError {
+impl Diagnostic for AnswersError {
     fn blame(&self) -> ErrorCategory {
         ErrorCategory::Arguments
     }
@@ -99,7 +99,7 @@ impl Diagnostic for AnswerError {
 
 /// Answers by the questions' ids; empty ones skip.
 #[derive(Debug)]
-pub(super) struct Typed {
+pub(super) struct TypedAnswers {
     answers: BTreeMap<String, String>,
     skip_rest: bool,
     by: Option<Answerer>,
@@ -110,7 +110,7 @@ pub(in crate::cli) fn run(args: &AnswerArgs, terminal: &mut Terminal) -> Result<
     let typed = read(args)?;
     let environment = capture_environment(&env_file(args.run.env_file.as_ref()))?;
     let can_ask = !args.run.detach && io::stdin().is_terminal() && io::stderr().is_terminal();
-    let order = Order {
+    let order = ResumeOrder {
         environment: &environment,
         entry: &entry,
         is_agreed: false,
@@ -125,30 +125,30 @@ pub(in crate::cli) fn run(args: &AnswerArgs, terminal: &mut Terminal) -> Result<
     go_on(&order, terminal)
 }
 
-fn read(args: &AnswerArgs) -> Result<Typed, AnswerError> {
+fn read(args: &AnswerArgs) -> Result<TypedAnswers, AnswersError> {
     let mut answers = BTreeMap::new();
     let from_file = args.file.as_deref().map(read_file).transpose()?.unwrap_or_default();
     let typed = args.answers.iter().map(|text| {
-        let (id, answer) = text.split_once('=').ok_or_else(|| AnswerError::NoAnswer { text: text.clone() })?;
+        let (id, answer) = text.split_once('=').ok_or_else(|| AnswersError::NoAnswer { text: text.clone() })?;
         Ok((id.trim().to_owned(), answer.to_owned()))
     });
-    for (id, answer) in typed.collect::<Result<Vec<_>, AnswerError>>()?.into_iter().chain(from_file) {
+    for (id, answer) in typed.collect::<Result<Vec<_>, AnswersError>>()?.into_iter().chain(from_file) {
         if answers.insert(id.clone(), answer).is_some() {
-            return Err(AnswerError::Twice { id });
+            return Err(AnswersError::Twice { id });
         }
     }
     if answers.is_empty() && !args.skip_rest {
-        return Err(AnswerError::None);
+        return Err(AnswersError::None);
     }
     let by = match args.by {
         By::User => None,
         By::Agent => Some(Answerer::Agent),
     };
-    Ok(Typed { answers, skip_rest: args.skip_rest, by })
+    Ok(TypedAnswers { answers, skip_rest: args.skip_rest, by })
 }
 
-fn read_file(path: &Path) -> Result<Vec<(String, String)>, AnswerError> {
-    let unreadable = |source| AnswerError::Unreadable { path: path.to_owned(), source };
+fn read_file(path: &Path) -> Result<Vec<(String, String)>, AnswersError> {
+    let unreadable = |source| AnswersError::Unreadable { path: path.to_owned(), source };
     let mut bytes = Vec::new();
     if path == Path::new("-") {
         io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -157,28 +157,28 @@ fn read_file(path: &Path) -> Result<Vec<(String, String)>, AnswerError> {
         file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
     }
     let read: Result<BTreeMap<String, Option<String>>, _> = serde_json::from_slice(&bytes);
-    let read = read.map_err(|source| AnswerError::NotJson { path: path.to_owned(), source })?;
+    let read = read.map_err(|source| AnswersError::NotJson { path: path.to_owned(), source })?;
     Ok(read.into_iter().map(|(id, answer)| (id, answer.unwrap_or_default())).collect())
 }
 
-impl Typed {
+impl TypedAnswers {
     /// The answers to the questions of `debate`: to all open ones, unless the rest is skipped.
-    pub(super) fn to(&self, debate: &Debate) -> Result<Given, AnswerError> {
+    pub(super) fn to(&self, debate: &Debate) -> Result<Given, AnswersError> {
         let questions = debate.questions();
         let open: Vec<_> = questions.iter().filter(|question| question.answer.is_empty()).collect();
         if open.is_empty() {
-            return Err(AnswerError::NotAsking { id: debate.id.clone() });
+            return Err(AnswersError::NotAsking { id: debate.id.clone() });
         }
         let id = |number: usize| format!("q{number}");
         let named = |ids: Vec<String>| list(&ids);
         if let Some(unknown) = self.answers.keys().find(|typed| !open.iter().any(|one| id(one.number) == **typed)) {
             let open = named(open.iter().map(|one| id(one.number)).collect());
-            return Err(AnswerError::Unknown { id: unknown.clone(), open });
+            return Err(AnswersError::Unknown { id: unknown.clone(), open });
         }
         let is_left = |number: usize| !self.answers.contains_key(&id(number));
         let left: Vec<String> = open.iter().filter(|one| is_left(one.number)).map(|one| id(one.number)).collect();
         if !left.is_empty() && !self.skip_rest {
-            return Err(AnswerError::Unanswered { open: named(left) });
+            return Err(AnswersError::Unanswered { open: named(left) });
         }
         let mut answers = Vec::new();
         for question in open {

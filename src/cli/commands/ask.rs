@@ -13,7 +13,7 @@ use crate::cli::dialogue::{Dialogue, NotAsked};
 use crate::cli::edit::edit;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use crate::cli::latest::{is_debate, or_latest_said};
-use crate::cli::line::{LineReader, Typed};
+use crate::cli::line::{LineReader, TypedLine};
 use crate::cli::session::{config_files, debates, env_file, runner, vouched};
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
@@ -66,7 +66,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let runner = runner(environment.clone())?;
     let files = config_files(args.vouch.config.as_ref(), &environment);
-    let mut asker = Asker { args, entry, runner, files, environment: &environment, is_begun: false };
+    let mut asker = AskSession { args, entry, runner, files, environment: &environment, is_begun: false };
     match question {
         None if is_talking() => asker.converse(terminal),
         question => {
@@ -103,7 +103,7 @@ enum Asked {
 }
 
 /// Asks about one debate, once or repeatedly.
-struct Asker<'a> {
+struct AskSession<'a> {
     args: &'a AskArgs,
     entry: Entry,
     runner: Runner,
@@ -113,7 +113,7 @@ struct Asker<'a> {
     is_begun: bool,
 }
 
-impl Asker<'_> {
+impl AskSession<'_> {
     /// Alternates questions and answers until there is no further question. Repeats an interrupted one first.
     fn converse(&mut self, terminal: &mut Terminal) -> Result<(), Error> {
         let mut lines = LineReader::default();
@@ -249,8 +249,8 @@ impl Asker<'_> {
 fn typed(lines: &mut LineReader, terminal: &mut Terminal) -> Result<Option<Arc<str>>, Error> {
     loop {
         match lines.read(PROMPT) {
-            Ok(Typed::Line(text)) => return Ok(read_text(&text).ok()),
-            Ok(Typed::Editor(text)) => match edit(&text, "The question is above this line.") {
+            Ok(TypedLine::Line(text)) => return Ok(read_text(&text).ok()),
+            Ok(TypedLine::Editor(text)) => match edit(&text, "The question is above this line.") {
                 Ok(text) => {
                     if let Ok(question) = read_text(&text) {
                         return Ok(Some(question));
@@ -259,7 +259,7 @@ fn typed(lines: &mut LineReader, terminal: &mut Terminal) -> Result<Option<Arc<s
                 // It can still be typed.
                 Err(error) => terminal.error(&error, error.hint().as_deref()),
             },
-            Ok(Typed::End) => return Ok(None),
+            Ok(TypedLine::End) => return Ok(None),
             Err(error) => match error.kind() {
                 io::ErrorKind::Interrupted | io::ErrorKind::UnexpectedEof => return Ok(None),
                 _ => return Err(Error::Stdin(error)),

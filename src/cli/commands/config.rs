@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use console::{Alignment, measure_text_width, pad_str};
+use serde_json::Value;
 
 use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
 use crate::cli::session::{config_files, env_file};
@@ -15,8 +16,8 @@ use crate::trace::TraceDestination;
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{
-    Loaded, Overrides, SettingRow, capture_environment, model_warnings, one_family, related_reviewers, schema, show,
-    starter, users_environment, usual_model,
+    Loaded, Overrides, STARTER, SettingRow, capture_environment, model_warnings, one_family, related_reviewers, schema,
+    show, users_environment, usual_model,
 };
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Services;
@@ -53,6 +54,16 @@ fn init(path: &Path, terminal: &mut Terminal) -> Result<(), Error> {
         .map_err(|source| Error::Output { path: path.to_owned(), source })?;
     terminal.notice(&format!("Wrote a configuration to {}", path.display()));
     Ok(())
+}
+
+/// The starter with `usual`, the provider and model of all agents.
+fn starter(usual: Option<&(String, String)>) -> String {
+    let Some((provider, model)) = usual else { return STARTER.to_owned() };
+    let [provider, model] = [provider, model].map(|name| Value::from(name.as_str()).to_string());
+    STARTER.replace(
+        r#""model": "gpt-5.6-luna", "provider": "openai""#,
+        &format!(r#""model": {model}, "provider": {provider}"#),
+    )
 }
 
 fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {

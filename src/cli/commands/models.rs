@@ -413,7 +413,7 @@ fn shown(rows: &[ModelLine], servers: &Servers, layout: Layout) -> String {
 /// A program's report, as it follows its name.
 fn of_program(state: &ProgramState) -> String {
     let version = state.version.as_deref().map_or_else(|| "version unknown".to_owned(), one_line);
-    let tried = if state.may_be_called { "" } else { ", not tried" };
+    let tried = if state.may_be_called { "" } else { ", untested" };
     let login = match state.logged_in {
         Some(true) if state.subscription => ", a subscription is logged in",
         Some(true) => ", logged in",

@@ -17,11 +17,11 @@ use dialectic_engine::runner::RunnerError;
 use dialectic_record::debate::{DebateId, Settings};
 use dialectic_record::store::Entry;
 
-use super::answer::{AnswerError, Typed};
+use super::answer::{AnswersError, TypedAnswers};
 use super::debate::today;
 
 /// The debate to resume, and how.
-pub(super) struct Order<'a> {
+pub(super) struct ResumeOrder<'a> {
     pub(super) environment: &'a Environment,
     pub(super) entry: &'a Entry,
     /// Whether the cost was already confirmed.
@@ -33,7 +33,7 @@ pub(super) struct Order<'a> {
     pub(super) vouch: &'a VouchArgs,
     pub(super) run: &'a RunArgs,
     /// The answers to open questions.
-    pub(super) answers: Option<&'a Typed>,
+    pub(super) answers: Option<&'a TypedAnswers>,
     pub(super) on_questions: OnQuestions,
 }
 
@@ -46,7 +46,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
             None => return Ok(()),
         },
     };
-    let order = Order {
+    let order = ResumeOrder {
         environment: &environment,
         entry: &entry,
         // The cost of the newest debate was already confirmed.
@@ -63,8 +63,8 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
 }
 
 /// Resumes and runs a debate.
-pub(super) fn go_on(order: &Order<'_>, terminal: &mut Terminal) -> Result<(), Error> {
-    let Order { environment, entry, is_agreed, finish, limit, max_calls_per_day, vouch, run, answers, on_questions } =
+pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(), Error> {
+    let ResumeOrder { environment, entry, is_agreed, finish, limit, max_calls_per_day, vouch, run, answers, on_questions } =
         *order;
     let runner = runner(environment.clone())?;
     let saved = match runner.open(entry, &[]) {
@@ -73,7 +73,7 @@ pub(super) fn go_on(order: &Order<'_>, terminal: &mut Terminal) -> Result<(), Er
                 terminal.warning(warning);
             }
             if answers.is_some() {
-                return Err(AnswerError::NotAsking { id }.into());
+                return Err(AnswersError::NotAsking { id }.into());
             }
             return finished(&id, entry, run, terminal);
         }

@@ -15,7 +15,8 @@ use crate::cli::limits::check_calls;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::serve::{Options, ServerHost, Workplace};
+use crate::remedy;
+use crate::serve::{DebateInputs, ServeOptions, ServerHost};
 pub(in crate::cli) use crate::serve::{Server, Watched};
 use dialectic_base::money::Usd;
 use dialectic_config::{ConfigFiles, ConfigPath, Overrides, capture_environment};
@@ -41,11 +42,11 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     for warning in loaded.warnings {
         terminal.warning(&warning);
     }
-    if let Some(warning) = environment.token_warning() {
-        terminal.warning(&warning);
+    if let Some((warning, remedy)) = environment.token_warning() {
+        terminal.warning(&remedy::hint(Some(warning.clone()), Some(&remedy)).unwrap_or(warning));
     }
     let has_token = environment.token().is_some();
-    let workplace = Workplace {
+    let workplace = DebateInputs {
         directory: args.dir.as_ref().map_or_else(debates, |dir| Ok(Directory::at(dir)))?,
         config,
         environment,
@@ -54,7 +55,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
         max_calls: args.max_calls,
         max_calls_per_day: args.max_calls_per_day,
     };
-    let options = Options {
+    let options = ServeOptions {
         host: args.host.clone(),
         port: args.port,
         origins: args.origins.clone(),
@@ -102,9 +103,9 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
 }
 
 /// A server for this machine only.
-fn local(workplace: Workplace) -> Options {
+fn local(workplace: DebateInputs) -> ServeOptions {
     let token = workplace.environment.token().map(str::to_owned);
-    Options {
+    ServeOptions {
         host: "127.0.0.1".to_owned(),
         port: 0,
         origins: Vec::new(),
@@ -121,7 +122,7 @@ pub(in crate::cli) fn for_one_debate(
     environment: &Environment,
     max_cost: Option<Usd>,
 ) -> Result<Server, Error> {
-    let workplace = Workplace {
+    let workplace = DebateInputs {
         directory: debates()?,
         config: config.clone(),
         environment: environment.clone(),

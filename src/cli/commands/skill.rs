@@ -69,12 +69,12 @@ impl Diagnostic for SkillError {
 }
 
 /// A directory for skills: `below` is relative to `base`, which is trusted.
-struct Place {
+struct SkillDirectory {
     base: PathBuf,
     below: PathBuf,
 }
 
-impl Place {
+impl SkillDirectory {
     fn folder(&self) -> PathBuf {
         self.base.join(&self.below).join(NAME)
     }
@@ -132,7 +132,7 @@ fn done<T>(result: Result<T, SkillError>, is_named: bool, terminal: &mut Termina
 }
 
 /// The places of the skill: for the named agents, else the shared directory and agents with a directory.
-fn places(args: &SkillPlaceArgs) -> Result<Vec<Place>, Error> {
+fn places(args: &SkillPlaceArgs) -> Result<Vec<SkillDirectory>, Error> {
     let environment = process_environment();
     let named = |agent: &CodingAgent| args.agents.contains(agent);
     let mut places = Vec::new();
@@ -153,17 +153,17 @@ fn places(args: &SkillPlaceArgs) -> Result<Vec<Place>, Error> {
     Ok(places)
 }
 
-fn in_project(agent: CodingAgent) -> Place {
+fn in_project(agent: CodingAgent) -> SkillDirectory {
     let below = match agent {
         CodingAgent::Agents => ".agents/skills",
         CodingAgent::Claude => ".claude/skills",
         CodingAgent::Codex => ".codex/skills",
         CodingAgent::OpenCode => ".opencode/skills",
     };
-    Place { base: PathBuf::from("."), below: below.into() }
+    SkillDirectory { base: PathBuf::from("."), below: below.into() }
 }
 
-fn of_user(agent: CodingAgent, environment: &Environment) -> Option<Place> {
+fn of_user(agent: CodingAgent, environment: &Environment) -> Option<SkillDirectory> {
     let named = |variable: &str| environment.get(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = || environment.home().map(Path::to_owned);
     let (base, below) = match agent {
@@ -181,11 +181,11 @@ fn of_user(agent: CodingAgent, environment: &Environment) -> Option<Place> {
             None => (home()?, ".config/opencode/skills"),
         },
     };
-    Some(Place { base, below: below.into() })
+    Some(SkillDirectory { base, below: below.into() })
 }
 
 /// Writes the skill, replacing an earlier one of this program.
-fn install(place: &Place) -> Result<(), SkillError> {
+fn install(place: &SkillDirectory) -> Result<(), SkillError> {
     let folder = place.folder();
     place.check_links()?;
     let unusable = |path: &Path| {
@@ -221,7 +221,7 @@ fn is_ours(folder: &Path) -> bool {
 }
 
 /// Removes this program's files, and the folder if it is then empty. Returns whether there were any.
-fn remove(place: &Place) -> Result<bool, SkillError> {
+fn remove(place: &SkillDirectory) -> Result<bool, SkillError> {
     let folder = place.folder();
     place.check_links()?;
     if folder.symlink_metadata().is_err() {

@@ -66,10 +66,10 @@ fn configurations() {
         refused(&[("c.json", contents)], &["-c", "c.json", "-d", "simple"], code, says);
     };
     refused(&[], &["-c", "none.json", "-d", "simple"], 2, &["no evaluator configuration `none.json`", "hint: "]);
-    eval("{}", 2, &["`c.json` has no `agents`", "hint: the smallest one is {\"agents\""]);
+    eval("{}", 2, &["`c.json` has no `agents`", "hint: a minimal file is {\"agents\""]);
     eval(r#"{"agents": []}"#, 2, &["empty list of `agents`"]);
     let off = r#"{"agents": [{"id": "a", "model": "m", "enabled": false}]}"#;
-    eval(off, 2, &["has no agent that is switched on"]);
+    eval(off, 2, &["has no enabled agent"]);
     eval("{", 2, &["`c.json` is not JSON (line 1"]);
     eval(
         r#"{"agents": [{"id": []}]}"#,

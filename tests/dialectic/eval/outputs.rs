@@ -184,13 +184,13 @@ fn verbose_says_who_evaluates_and_what_it_took() {
     Evaluations
       evaluator a: [time], 1,234 tokens, 8 scores counted, 0 ignored or clamped
       evaluator b: [time], 1,234 tokens, 8 scores counted, 1 ignored or clamped
-      in all: 2 answers, 2,468 tokens, cost $0.0768
+      total: 2 answers, 2,468 tokens, cost $0.0768
     "));
     // A price that nobody knows is no price of nothing.
     configuration["prices"] = Value::Null;
     sandbox.write("eval.json", configuration.to_string());
     let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "simple", "-v"]).expect_code(0);
-    assert!(finished.stderr.contains("in all: 2 answers, 2,468 tokens, cost unknown"), "{finished}");
+    assert!(finished.stderr.contains("total: 2 answers, 2,468 tokens, cost unknown"), "{finished}");
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn an_answer_that_cannot_be_read_gets_a_second_chance() {
     });
     let finished = sandbox(&server, &evaluators(&["a"])).run([&EVAL[..], &["-v"]].concat()).expect_code(0);
     assert!(finished.stdout.contains("| 6.00 |"), "{finished}");
-    assert!(finished.stderr.contains("in all: 2 answers, 240 tokens, "), "{finished}");
+    assert!(finished.stderr.contains("total: 2 answers, 240 tokens, "), "{finished}");
     assert_eq!(server.requests().len(), 2);
     server.assert_clean();
 }

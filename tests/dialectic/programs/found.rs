@@ -48,7 +48,7 @@ fn a_found_configuration_sets_no_key_of_a_program_and_one_that_is_named_does() {
         let options = [&[][..], &["--dry-run"], &["-m", "claude"], &["--judge-model", "mine"]];
         let commands = options.map(|options| [&DEBATE, options].concat());
         for command in commands.into_iter().chain([vec!["models"], vec!["models", "--probe", "--yes"]]) {
-            refused(sandbox.run(command), &[&key, "a file that was found sets none", "--config ./debate-config.json"]);
+            refused(sandbox.run(command), &[&key, "a found file cannot configure programs"]);
         }
         // Programs that are looked for are the user's.
         sandbox.run([&DEBATE[..], &["--panel", "mixed"]].concat()).expect_code(4);
@@ -61,7 +61,7 @@ fn a_found_configuration_sets_no_key_of_a_program_and_one_that_is_named_does() {
     settings["providers"] = json!({"claude": {"allowVersions": ["2.98.0"]}});
     programs.write("claude", "2.98.0", &replaying("claude-2.1.197-stream-ok.jsonl"));
     let sandbox = programs.sandbox().file("debate-config.json", settings.to_string());
-    refused(sandbox.run(DEBATE), &["a file that was found sets none"]);
+    refused(sandbox.run(DEBATE), &["a found file cannot configure programs"]);
     sandbox.run(["debate", "Design a queue", "-c", "debate-config.json"]).expect_code(0);
 }
 
@@ -126,7 +126,7 @@ fn a_record_sets_no_key_of_a_program() {
     for (provider, entry) in [("claude", json!({"baseUrl": "http://127.0.0.1:1/v1"})), ("claude", command.clone())] {
         let sandbox = place();
         claims(&sandbox, provider, &entry);
-        refused(sandbox.run(["resume", "latest"]), &["says something of the provider `claude`, which is a program"]);
+        refused(sandbox.run(["resume", "latest"]), &["redefines the provider `claude`, which is a program"]);
         assert!(!sandbox.directory().join("ran").exists());
     }
     let sandbox = place();

@@ -166,17 +166,17 @@ fn files_are_refused_that_the_command_line_refuses() {
     let serving = Serving::start(&sandbox, &[]);
     let fine = json!({"name": "a.md", "text": "fine"});
     let cases = [
-        (json!([fine, {"name": ".env", "text": "A=1"}]), "files[1]", "may hold keys or passwords"),
-        (json!([{"name": "keys/id_rsa", "text": "x"}]), "files[0]", "may hold keys or passwords"),
+        (json!([fine, {"name": ".env", "text": "A=1"}]), "files[1]", "may contain keys or passwords"),
+        (json!([{"name": "keys/id_rsa", "text": "x"}]), "files[0]", "may contain keys or passwords"),
         (
             json!([{"name": "a.txt", "text": "-----BEGIN OPENSSH PRIVATE KEY-----\nx"}]),
             "files[0]",
-            "holds a private key",
+            "contains a private key",
         ),
         (
             json!([{"name": "a.txt", "text": "it is sk-a-key-that-is-a-secret"}]),
             "files[0]",
-            "holds the value of OPENAI_API_KEY",
+            "contains the value of OPENAI_API_KEY",
         ),
         (json!([{"name": "a.txt", "text": " \n"}]), "files[0]", "is empty"),
         (

@@ -65,7 +65,7 @@ fn a_configuration_that_was_found_runs_nothing() {
     // What is remembered comes ahead of the commands: once it is there, they would run.
     wait_until("nothing is remembered", || remembered(&sandbox) == Some(1));
     let finished = serving.interrupt().expect_code(130);
-    assert!(finished.stderr.contains("the commands in `hooks` are left out"), "{finished}");
+    assert!(finished.stderr.contains("the commands in `hooks` are skipped"), "{finished}");
     assert!(!is_there(&sandbox, "done"));
 }
 
@@ -89,7 +89,7 @@ fn a_debate_is_remembered_at_its_end() {
     let serving = Serving::start(&sandbox, &NAMED);
     begin(&serving);
     let finished = serving.interrupt().expect_code(130);
-    assert!(finished.stderr.contains("warning: the debate is not counted yet"), "{finished}");
+    assert!(finished.stderr.contains("warning: the debate is not indexed yet"), "{finished}");
 }
 
 #[test]

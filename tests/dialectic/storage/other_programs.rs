@@ -92,7 +92,7 @@ fn a_journal_or_directory_that_is_removed_is_put_back() {
 #[test]
 fn a_directory_that_is_moved_has_everything_where_it_is() {
     let disturbed = disturbed(|directory, _| fs::rename(directory, directory.with_extension("old")).unwrap());
-    disturbed.assert_refused(&[DISPLACED, "hint: put the debate's files back"]);
+    disturbed.assert_refused(&[DISPLACED, "hint: restore the debate's files"]);
     let directory = disturbed.sandbox.directory().join("debates");
     assert!(!directory.exists(), "what is there would be in the way");
     fs::rename(directory.with_extension("old"), &directory).unwrap();

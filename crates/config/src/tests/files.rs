@@ -169,16 +169,16 @@ fn what_was_replaced_is_not_said_to_be_the_files() {
 
 #[test]
 fn the_starter_loads_without_warnings_and_is_the_default() {
-    let loaded = load_text(&starter(None)).unwrap();
+    let loaded = load_text(STARTER).unwrap();
     assert_eq!(loaded.warnings, Vec::<String>::new());
     assert_eq!(loaded.settings, default_settings());
 }
 
 #[test]
 fn the_starter_is_short_and_names_where_all_keys_are() {
-    assert!(starter(None).lines().count() <= 25, "{}", starter(None).lines().count());
+    assert!(STARTER.lines().count() <= 25, "{}", STARTER.lines().count());
     for place in ["docs/configuration.md", "dialectic config schema"] {
-        assert!(starter(None).contains(place), "{place}");
+        assert!(STARTER.contains(place), "{place}");
     }
 }
 

@@ -42,7 +42,7 @@ fn assert_covers(written: &Value, effective: &Value, at: &str) {
 
 #[test]
 fn settings_saved_in_a_state_load_again() {
-    for text in [include_str!("full.json"), &*starter(None)] {
+    for text in [include_str!("full.json"), STARTER] {
         let mut settings = load_text(text).unwrap().settings;
         settings.base_dir = Some("/somewhere".into());
         settings.context_dir = Some("/elsewhere".into());
@@ -270,9 +270,9 @@ fn an_unknown_role_becomes_architect_unless_the_user_has_a_file_for_it() {
     let slip = load_value(&with_agent(&json!({"role": "sekurity"}))).unwrap();
     assert_eq!(slip.settings.agents[0].role, "architect");
     assert!(slip.warnings[0].starts_with("unknown role `sekurity` (did you mean `security`?)"), "{:?}", slip.warnings);
-    assert!(slip.warnings[0].ends_with("at `agents[0].role`; architect is used"), "{:?}", slip.warnings);
+    assert!(slip.warnings[0].ends_with("at `agents[0].role`; using architect"), "{:?}", slip.warnings);
     let absent = load_value(&with_agent(&json!({"role": null}))).unwrap();
-    assert_eq!(absent.warnings, ["`agents[0]` has no role; using architect is used"]);
+    assert_eq!(absent.warnings, ["`agents[0]` has no role; using architect"]);
 }
 
 #[test]
@@ -445,11 +445,11 @@ fn what_is_said_of_a_program_is_checked() {
             "is missing: the place of the answer in the JSON",
         ),
         ("x", json!({"type": "command", "argv": ["x"], "text": "/a"}), "needs `\"output\": \"json\"`"),
-        ("x", json!({"type": "command", "argv": ["x"], "output": "json", "text": "a"}), "is no JSON pointer"),
-        ("x", json!({"type": "command", "argv": ["x"], "allowVersions": ["1"]}), "is for built-in programs"),
+        ("x", json!({"type": "command", "argv": ["x"], "output": "json", "text": "a"}), "is not a JSON pointer"),
+        ("x", json!({"type": "command", "argv": ["x"], "allowVersions": ["1"]}), "applies to built-in programs"),
         ("openai", json!({"type": "command", "argv": ["x"]}), "is a built-in server"),
-        ("claude", json!({"output": "text"}), "what `claude` is known"),
-        ("claude", json!({"env": {"set": {"ANTHROPIC_API_KEY": "sk-ant-123456789012345678901234"}}}), "holds a secret"),
+        ("claude", json!({"output": "text"}), "the output of `claude` is known"),
+        ("claude", json!({"env": {"set": {"ANTHROPIC_API_KEY": "sk-ant-123456789012345678901234"}}}), "contains a secret"),
         ("claude", json!({"env": {"set": {"A B": "x"}}}), "is not a valid name of an environment variable"),
     ] {
         let found = match load_value(&with(&json!({"providers": { name: &entry }}))) {

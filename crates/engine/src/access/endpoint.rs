@@ -13,7 +13,8 @@ use dialectic_record::debate::{ProviderSettings, Settings};
 
 use super::environment::Environment;
 use super::headers;
-use super::stranger::{Trust, TrustError};
+use super::stranger::Trust;
+use super::trust_error::TrustError;
 
 /// A provider that cannot be called as configured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

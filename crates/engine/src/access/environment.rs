@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
 use super::stranger::Author;
 
@@ -131,14 +131,16 @@ impl Environment {
         self.get(TOKEN)
     }
 
-    /// A warning about an ignored token.
-    pub fn token_warning(&self) -> Option<String> {
-        let path = self.ignored_token.as_ref()?.display();
+    /// A warning about an ignored token, and the file to name to have it obeyed.
+    pub fn token_warning(&self) -> Option<(String, Remedy)> {
+        let path = self.ignored_token.as_ref()?;
         let keys = self.keys_path().map(|keys| format!(", put it into {}", keys.display())).unwrap_or_default();
-        Some(format!(
-            "{TOKEN} in `{path}` is ignored, because the file was found and not named: set it in the environment{keys}, \
-             or name the file: --env-file {path}"
-        ))
+        let warning = format!(
+            "{TOKEN} in `{}` is ignored, because the file was found and not named: set it in the environment{keys}, or \
+             name the file",
+            path.display()
+        );
+        Some((warning, Remedy::NameEnvFile(path.clone())))
     }
 
     /// The value of a variable that is not secret.

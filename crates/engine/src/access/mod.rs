@@ -10,6 +10,7 @@ pub mod headers;
 mod keys;
 mod program;
 mod stranger;
+mod trust_error;
 
 pub use endpoint::{
     Outline, ProviderAccessError, elsewhere, endpoint, is_elsewhere, provider_names, routed_providers, url_fault,
@@ -17,4 +18,5 @@ pub use endpoint::{
 pub use environment::{Environment, TOKEN, VariableError};
 pub use keys::{MissingKey, MissingKeys, key_variable, known_keys, missing_keys, missing_keys_of, secret_variables};
 pub use program::{ProgramThere, is_program, located, most_output, preset_of, program, programs_there};
-pub use stranger::{Author, PromptFault, Trust, TrustError, is_on_this_machine};
+pub use stranger::{Author, Trust, is_on_this_machine};
+pub use trust_error::{PromptFault, TrustError};

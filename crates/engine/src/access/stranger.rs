@@ -6,25 +6,24 @@
 //! itself.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use reqwest::Url;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::money::{BudgetLimit, Price, Usd};
 use dialectic_base::provider::OFFLINE;
 use dialectic_base::secrets::{is_same_file, may_hold_secrets};
 use dialectic_llm::command::program_preset;
 use dialectic_llm::models::{built_in_price, with_cache_writes};
 use dialectic_llm::presets::{PRESETS, Preset};
-use dialectic_record::debate::{AgentId, BudgetSettings, PromptSources, ProviderSettings, Settings, Terms};
+use dialectic_record::debate::{BudgetSettings, PromptSources, ProviderSettings, Settings, Terms};
 
 use super::endpoint::Outline;
 use super::environment::Environment;
 use super::headers;
 use super::program::{bound_outputs, is_program};
+use super::trust_error::{PromptFault, TrustError};
 
 /// The author of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +40,7 @@ pub enum Author {
 
 impl Author {
     /// The file, unless it is the user's.
-    fn file(&self) -> Option<&Path> {
+    pub(super) fn file(&self) -> Option<&Path> {
         match self {
             Self::User => None,
             Self::EnvFile(path) | Self::Config(path) | Self::Record(path) => Some(path),
@@ -71,134 +70,6 @@ pub struct Trust {
     directories: Vec<PathBuf>,
     /// The prompt sources in the record.
     recorded: Option<PromptSources>,
-}
-
-/// A found file would send or read data of somebody else.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TrustError {
-    /// A key would go to a server that the user did not choose.
-    #[error(
-        "{variable} would go to {host}, because the found file `{}` says so",
-        file(author).display()
-    )]
-    Key {
-        /// The environment variable.
-        variable: String,
-        /// Scheme, host and port.
-        host: String,
-        /// The author of the address.
-        author: Author,
-    },
-    /// A header would contain an environment variable that is not its provider's key.
-    #[error(
-        "{variable} would go into the header `{header}` of the provider `{provider}`, because the found \
-             file `{}` says so",
-        file(author).display()
-    )]
-    Header {
-        /// The environment variable.
-        variable: String,
-        /// The header.
-        header: String,
-        /// The provider.
-        provider: String,
-        /// The author of the header.
-        author: Author,
-    },
-    /// A model would receive a prompt file from outside the directory.
-    #[error(
-        "the prompt file `{}` of {agent} {fault}, and the found file `{}` names it",
-        path.display(),
-        file(author).display()
-    )]
-    Prompt {
-        /// The file, with links resolved.
-        path: PathBuf,
-        /// The agent with the prompt.
-        agent: AgentId,
-        /// Why the file is not read.
-        fault: PromptFault,
-        /// The author of the setting.
-        author: Author,
-    },
-    /// A found file redefines a program of the user's.
-    #[error(
-        "the found file `{}` redefines the provider `{provider}`, which is a program",
-        file(author).display()
-    )]
-    Program {
-        /// The provider.
-        provider: String,
-        /// The author of the entry.
-        author: Author,
-    },
-    /// Tools would read a directory that the user did not name.
-    #[error("tools would read `{}`, because the found file `{}` says so", path.display(), file(author).display())]
-    Context {
-        /// The directory.
-        path: PathBuf,
-        /// The author of the setting.
-        author: Author,
-    },
-}
-
-/// Why a prompt file is not sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PromptFault {
-    /// It is elsewhere, or a link leads elsewhere.
-    Outside,
-    /// Its name suggests secrets.
-    Secret,
-}
-
-impl fmt::Display for PromptFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Outside => "is outside the directory",
-            Self::Secret => "may hold secrets",
-        })
-    }
-}
-
-fn file(author: &Author) -> &Path {
-    author.file().unwrap_or(Path::new(""))
-}
-
-impl Diagnostic for TrustError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Configuration
-    }
-
-    // How the user can allow it.
-    fn hint(&self) -> Option<String> {
-        let (Self::Key { author, .. }
-        | Self::Header { author, .. }
-        | Self::Prompt { author, .. }
-        | Self::Program { author, .. }
-        | Self::Context { author, .. }) = self;
-        let hint = match (self, author) {
-            (Self::Context { .. }, _) => "if you want it, name the directory",
-            (_, Author::EnvFile(_) | Author::Config(_)) => "if you trust that file, name it",
-            (_, Author::Record(_) | Author::User) => {
-                "if you trust the record, name the configuration that started the debate"
-            }
-        };
-        Some(hint.to_owned())
-    }
-
-    fn remedy(&self) -> Option<Remedy> {
-        let (Self::Key { author, .. }
-        | Self::Header { author, .. }
-        | Self::Prompt { author, .. }
-        | Self::Program { author, .. }
-        | Self::Context { author, .. }) = self;
-        Some(match (self, author) {
-            (Self::Context { path, .. }, _) => Remedy::NameContext(path.clone()),
-            (_, Author::EnvFile(path)) => Remedy::NameEnvFile(path.to_path_buf()),
-            (_, Author::Config(path)) => Remedy::NameConfig(path.to_path_buf()),
-            (_, Author::Record(_) | Author::User) => Remedy::NameConfigOfRecord,
-        })
-    }
 }
 
 impl Trust {
@@ -504,7 +375,7 @@ impl Trust {
             };
             Some(format!(
                 "`{path}` was found and not named, and {provider} is sent your key: its price of {model} does not count; \
-                 {instead}. If you trust the file, name it: --config {path}"
+                 {instead}. If you trust the file, name it as the configuration"
             ))
         };
         used.into_iter().filter_map(warning).collect()
@@ -662,8 +533,7 @@ impl Trust {
         match &self.author {
             Author::User => None,
             Author::EnvFile(path) | Author::Config(path) => Some(format!(
-                "`{}` was found and not named, and such a file runs no commands; if you trust it, name it: --config {}",
-                path.display(),
+                "`{}` was found and not named, and such a file runs no commands; if you trust it, name it as the configuration",
                 path.display()
             )),
             Author::Record(_) => Some("the commands of a saved debate are not run".to_owned()),
@@ -755,6 +625,8 @@ fn origin(url: &Url) -> String {
 
 #[cfg(test)]
 mod tests {
+    use dialectic_base::diagnostic::{Diagnostic, Remedy};
+
     use super::*;
 
     #[test]
@@ -843,7 +715,10 @@ mod tests {
         assert_eq!(environment.check_server("URL", &url, &["KEY", "UNSET"]), Ok(()));
         let others = Author::EnvFile(Path::new("other.env").into());
         let error = check_url(&others, &url, ["KEY"], &environment).unwrap_err();
-        assert_eq!(error.to_string(), "KEY would go to https://models.example, because `other.env` says so");
+        assert_eq!(
+            error.to_string(),
+            "KEY would go to https://models.example, because the found file `other.env` says so"
+        );
         assert_eq!(error.hint().unwrap(), "if you trust that file, name it");
         assert_eq!(error.remedy().unwrap(), Remedy::NameEnvFile("other.env".into()));
     }

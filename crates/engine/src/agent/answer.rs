@@ -105,13 +105,13 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Deserialize, PartialEq)]
-    struct Answer {
+    struct Sampled {
         confidence: f64,
         #[serde(default)]
         text: String,
     }
 
-    fn read(text: &str) -> Result<Answer, AnswerError> {
+    fn read(text: &str) -> Result<Sampled, AnswerError> {
         read_json(text)
     }
 

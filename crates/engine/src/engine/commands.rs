@@ -66,7 +66,7 @@ impl Engine {
             RunCommand::ObeyStop => {
                 self.is_to_stop = true;
                 if self.debate().final_round().is_none() {
-                    self.warn("told to stop: the debate closes as soon as it has a text to close with");
+                    self.warn("told to stop: the debate closes when it has a text");
                 }
                 self.obey_stop()?;
             }

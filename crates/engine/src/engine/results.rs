@@ -25,14 +25,14 @@ use super::{Engine, EngineError};
 const LEAST_TEXT: usize = 500;
 
 /// The failure of a call.
-struct Failing {
+struct CallFailure {
     error: String,
     kind: &'static str,
     attempts: u32,
     server_gone: bool,
 }
 
-impl Failing {
+impl CallFailure {
     fn of(failed: &FailedCall) -> Self {
         let (error, kind) = (failed.error.to_string(), failed.error.kind());
         Self { error, kind, attempts: failed.attempts, server_gone: failed.is_server_gone() }
@@ -148,7 +148,7 @@ impl Engine {
                 let (error, attempts) = (format!("{what} could not be read: {error}"), call.attempts);
                 self.record_failure(
                     step,
-                    Failing { error, kind: Failure::UNREADABLE, attempts, server_gone: false },
+                    CallFailure { error, kind: Failure::UNREADABLE, attempts, server_gone: false },
                     Some(call),
                 )?;
                 return Ok(true);
@@ -235,8 +235,13 @@ impl Engine {
         Some(format!("{} failed in the {}: {error}", key.agent_id, key.stage))
     }
 
-    fn record_failure(&mut self, step: &Step, failing: Failing, call: Option<CallRecord>) -> Result<(), EngineError> {
-        let Failing { error, kind, attempts, server_gone } = failing;
+    fn record_failure(
+        &mut self,
+        step: &Step,
+        failing: CallFailure,
+        call: Option<CallRecord>,
+    ) -> Result<(), EngineError> {
+        let CallFailure { error, kind, attempts, server_gone } = failing;
         let key = step.key.clone();
         let target = key.target_agent_id.as_ref().map(|target| format!(" of {target}")).unwrap_or_default();
         let tries = if attempts <= 1 { String::new() } else { format!(" after {attempts} attempts") };
@@ -253,7 +258,7 @@ impl Engine {
             // A missing vote affects the result, so it is recorded.
             let is_missed = matches!(step.answer, OutputSpec::Choice | OutputSpec::Word(_));
             if step.cost == BudgetClass::Extra && is_missed {
-                return self.record_failure(step, Failing::of(failed), None);
+                return self.record_failure(step, CallFailure::of(failed), None);
             }
             if step.cost == BudgetClass::Extra {
                 let words = self.debate().stage(step.key.stage).map(|stage| stage.words.plural.clone());
@@ -263,7 +268,7 @@ impl Engine {
                 return Ok(());
             }
             if step.cost == BudgetClass::Check {
-                return self.record_failure(step, Failing::of(failed), None);
+                return self.record_failure(step, CallFailure::of(failed), None);
             }
             if self.is_out_of_money() {
                 // It is dispensable.
@@ -277,7 +282,7 @@ impl Engine {
             }
         }
         // The costs of its attempts were recorded as they failed.
-        self.record_failure(step, Failing::of(failed), None)
+        self.record_failure(step, CallFailure::of(failed), None)
     }
 
     /// The length of the debate's texts that probably fits into the model's window; reports it if they do not all fit.

@@ -10,11 +10,11 @@ use dialectic_base::money::Price;
 use super::*;
 
 /// A model that speaks: an attempt is a list of waits and words, and how it ends.
-struct Speaker(Mutex<Vec<Attempt>>);
+struct ScriptedModel(Mutex<Vec<ScriptedAttempt>>);
 
-type Attempt = (Vec<(u64, &'static str)>, Result<Reply, FailedAttempt>);
+type ScriptedAttempt = (Vec<(u64, &'static str)>, Result<Reply, FailedAttempt>);
 
-impl ChatModel for Speaker {
+impl ChatModel for ScriptedModel {
     fn ask<'a>(&'a self, _: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
         assert_eq!(live.timeouts.idle, Duration::from_secs(7));
         let (words, end) = self.0.lock().unwrap().remove(0);
@@ -48,10 +48,10 @@ impl CallObserver for Watcher {
     }
 }
 
-async fn call(attempts: Vec<Attempt>) -> (Result<CompletedCall, FailedCall>, Vec<(u128, String)>) {
+async fn call(attempts: Vec<ScriptedAttempt>) -> (Result<CompletedCall, FailedCall>, Vec<(u128, String)>) {
     let watcher = Arc::new(Watcher(Mutex::default(), Instant::now()));
     let caller = Caller {
-        chat: Arc::new(Speaker(Mutex::new(attempts))),
+        chat: Arc::new(ScriptedModel(Mutex::new(attempts))),
         provider: "local".into(),
         price: Some(Price::flat(1.0, None, 2.0)),
         timeouts: Timeouts { first_token: Duration::from_mins(2), idle: Duration::from_secs(7) },

@@ -52,20 +52,20 @@ impl ChatModel for Scripted {
     }
 }
 
-struct Leave<'a>(&'a Scripted);
+struct SpendingLeave<'a>(&'a Scripted);
 
-impl Drop for Leave<'_> {
+impl Drop for SpendingLeave<'_> {
     fn drop(&mut self) {
         self.0.in_flight.lock().unwrap().0 -= 1;
     }
 }
 
 impl Scripted {
-    fn enter(&self) -> Leave<'_> {
+    fn enter(&self) -> SpendingLeave<'_> {
         let mut in_flight = self.in_flight.lock().unwrap();
         in_flight.0 += 1;
         in_flight.1 = in_flight.1.max(in_flight.0);
-        Leave(self)
+        SpendingLeave(self)
     }
 
     fn attempts(&self) -> usize {
@@ -92,13 +92,13 @@ impl CallObserver for Notes {
     }
 }
 
-struct Stage {
+struct ScriptedCall {
     model: Arc<Scripted>,
     notes: Arc<Notes>,
     caller: Caller,
 }
 
-impl Stage {
+impl ScriptedCall {
     fn new(acts: impl IntoIterator<Item = Act>) -> Self {
         let model = Arc::new(Scripted {
             acts: Mutex::new(acts.into_iter().collect()),
@@ -164,7 +164,7 @@ const GRAIN: Duration = Duration::from_millis(2);
 #[tokio::test(start_paused = true)]
 async fn an_answer_takes_one_attempt_and_no_wait() {
     let served = Reply { served_model: Some("served".to_owned()), ..text("hello") };
-    let stage = Stage::new([Act::After(2 * SECOND, served.clone())]);
+    let stage = ScriptedCall::new([Act::After(2 * SECOND, served.clone())]);
     let CompletedCall { reply, record } = stage.call().await.unwrap();
     assert_eq!(reply, served);
     assert_eq!((record.model.as_str(), record.provider.as_str()), ("configured", "local"));
@@ -178,7 +178,8 @@ async fn each_transient_failure_is_tried_again_and_told_of() {
     let broken = || ModelError::Broken { message: "cut".to_owned() };
     let unreachable = ModelError::Unreachable { message: "refused".to_owned() };
     for error in [overloaded(), broken(), unreachable, ModelError::Empty, limited(SECOND)] {
-        let stage = Stage::new([Act::Fail(error.clone()), Act::Fail(error.clone()), Act::Reply(text("at last"))]);
+        let stage =
+            ScriptedCall::new([Act::Fail(error.clone()), Act::Fail(error.clone()), Act::Reply(text("at last"))]);
         let answered = stage.call().await.unwrap();
         assert_eq!((answered.reply.text.as_str(), answered.record.attempts), ("at last", 3));
         let told = stage.told();
@@ -195,7 +196,7 @@ async fn each_transient_failure_is_tried_again_and_told_of() {
 #[tokio::test(start_paused = true)]
 async fn retries_end_with_the_last_failure() {
     for max_retries in [0, 1, 5] {
-        let mut stage = Stage::new([Act::Fail(overloaded())]);
+        let mut stage = ScriptedCall::new([Act::Fail(overloaded())]);
         stage.caller.limits.max_retries = max_retries;
         let failed = stage.call().await.unwrap_err();
         assert_eq!(failed, FailedCall { error: overloaded(), attempts: max_retries + 1, spent: None });
@@ -214,7 +215,7 @@ async fn permanent_failures_are_not_tried_again() {
         ModelError::Unsendable { message: message() },
         ModelError::OutputLimit,
     ] {
-        let stage = Stage::new([Act::Fail(error.clone())]);
+        let stage = ScriptedCall::new([Act::Fail(error.clone())]);
         let start = Instant::now();
         let spent =
             error.may_be_billed().then(|| Box::new(AttemptUsage { tokens: None, cost_usd: None, notional_usd: None }));
@@ -227,7 +228,7 @@ async fn permanent_failures_are_not_tried_again() {
 async fn waits_double_and_differ_from_call_to_call() {
     let mut firsts = Vec::new();
     for _ in 0..20 {
-        let mut stage = Stage::new([Act::Fail(overloaded())]);
+        let mut stage = ScriptedCall::new([Act::Fail(overloaded())]);
         stage.caller.limits.max_retries = 9;
         stage.call().await.unwrap_err();
         let gaps = stage.model.gaps();
@@ -247,7 +248,7 @@ async fn waits_double_and_differ_from_call_to_call() {
 async fn a_wish_of_the_server_is_obeyed_to_the_letter() {
     for asked in [Duration::from_millis(20), 7 * SECOND, LONGEST_RETRY_AFTER] {
         let failed = ModelError::ServerFailed { status: 503, retry_after: Some(asked), message: String::new() };
-        let stage = Stage::new([Act::Fail(limited(asked)), Act::Fail(failed), Act::Reply(text("yes"))]);
+        let stage = ScriptedCall::new([Act::Fail(limited(asked)), Act::Fail(failed), Act::Reply(text("yes"))]);
         assert_eq!(stage.call().await.unwrap().record.attempts, 3);
         assert_eq!(stage.model.gaps(), [asked, asked]);
     }
@@ -255,7 +256,7 @@ async fn a_wish_of_the_server_is_obeyed_to_the_letter() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wish_beyond_the_cap_ends_the_call_at_once() {
-    let stage = Stage::new([Act::Fail(limited(LONGEST_RETRY_AFTER + SECOND)), Act::Reply(text("never asked"))]);
+    let stage = ScriptedCall::new([Act::Fail(limited(LONGEST_RETRY_AFTER + SECOND)), Act::Reply(text("never asked"))]);
     let start = Instant::now();
     let failed = stage.call().await.unwrap_err();
     assert_eq!((failed.error, failed.attempts), (limited(LONGEST_RETRY_AFTER + SECOND), 1));
@@ -264,14 +265,14 @@ async fn a_wish_beyond_the_cap_ends_the_call_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wish_of_nothing_does_not_make_a_burst() {
-    let stage = Stage::new([Act::Fail(limited(Duration::ZERO)), Act::Reply(text("yes"))]);
+    let stage = ScriptedCall::new([Act::Fail(limited(Duration::ZERO)), Act::Reply(text("yes"))]);
     stage.call().await.unwrap();
     assert!(stage.model.gaps()[0] >= FIRST_WAIT);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_time_out_is_that_of_one_attempt() {
-    let mut stage = Stage::new([Act::Hang, Act::After(9 * SECOND, text("slow"))]);
+    let mut stage = ScriptedCall::new([Act::Hang, Act::After(9 * SECOND, text("slow"))]);
     stage.caller.timeouts.first_token = 10 * SECOND;
     let start = Instant::now();
     let record = stage.call().await.unwrap().record;
@@ -285,7 +286,7 @@ async fn the_time_out_is_that_of_one_attempt() {
 
 #[tokio::test(start_paused = true)]
 async fn permits_bound_attempts_and_the_queue_is_not_latency() {
-    let mut stage = Stage::new([Act::After(SECOND, text("yes"))]);
+    let mut stage = ScriptedCall::new([Act::After(SECOND, text("yes"))]);
     stage.caller.limits.in_flight = Arc::new(ConcurrencyLimit::at_most(2));
     // Longer in the queue than an attempt may take: the time-out must not run there.
     stage.caller.timeouts.first_token = SECOND + SECOND / 2;
@@ -300,8 +301,8 @@ async fn permits_bound_attempts_and_the_queue_is_not_latency() {
 async fn who_waits_for_another_attempt_holds_no_permit() {
     let in_flight = Arc::new(ConcurrencyLimit::at_most(1));
     let stages = [
-        Stage::new([Act::Fail(limited(60 * SECOND)), Act::Reply(text("second"))]),
-        Stage::new([Act::After(SECOND, text("first"))]),
+        ScriptedCall::new([Act::Fail(limited(60 * SECOND)), Act::Reply(text("second"))]),
+        ScriptedCall::new([Act::After(SECOND, text("first"))]),
     ]
     .map(|mut stage| {
         stage.caller.limits.in_flight = in_flight.clone();
@@ -318,7 +319,7 @@ async fn who_waits_for_another_attempt_holds_no_permit() {
 
 #[tokio::test(start_paused = true)]
 async fn a_dropped_call_gives_its_permit_back() {
-    let mut stage = Stage::new([Act::Hang]);
+    let mut stage = ScriptedCall::new([Act::Hang]);
     stage.caller.limits.in_flight = Arc::new(ConcurrencyLimit::at_most(1));
     timeout(SECOND, stage.call()).await.unwrap_err();
     timeout(SECOND, stage.caller.limits.in_flight.enter(&stage.caller.provider, None)).await.unwrap();

@@ -37,7 +37,7 @@ pub enum ProgramFault {
         said: String,
     },
     /// This version was never tested to only answer.
-    #[error("{program} {version} was not tested, but {}", tried.join(" and "))]
+    #[error("{program} {version} was not tested; tested: {}", tried.join(", "))]
     Untried {
         /// Its name.
         program: String,

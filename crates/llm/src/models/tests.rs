@@ -28,8 +28,8 @@ fn the_table_is_readable_plausible_and_small() {
 /// The figures stand here as they were read in the source file itself.
 #[test]
 fn a_sample_of_figures_is_that_of_the_source() {
-    type Figures = (Option<(f64, Option<f64>, f64)>, Option<u64>, Option<u32>, Option<&'static str>, bool);
-    let sample: [(&str, &str, Figures); 12] = [
+    type ExpectedFacts = (Option<(f64, Option<f64>, f64)>, Option<u64>, Option<u32>, Option<&'static str>, bool);
+    let sample: [(&str, &str, ExpectedFacts); 12] = [
         ("openai", "gpt-4", (Some((30.0, None, 60.0)), Some(8192), Some(4096), Some("2026-10-23"), false)),
         ("openai", "gpt-4o", (Some((2.5, Some(1.25), 10.0)), Some(128_000), Some(16_384), None, false)),
         ("openai", "gpt-5.6-luna", (Some((0.2, Some(0.02), 1.2)), Some(922_000), Some(128_000), None, true)),

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use crate::{FailedAttempt, Further, Live, ModelError, Reply, Request, StatedUsage};
 
 use super::capabilities::{Adjustment, Api, Capabilities, LimitField, Streaming};
-use super::failure::Refusal;
+use super::failure::ServerRefusal;
 use super::schema::{Schemas, is_ignored};
 use super::{Charge, OpenAiClient, RequestFailure};
 
@@ -210,7 +210,7 @@ async fn charge(
 }
 
 /// The adjustment that a refusal implies, if it concerns something that can be omitted or renamed.
-fn adjustment(refusal: &Refusal, request: &Request, api: Api, capabilities: Capabilities) -> Option<Adjustment> {
+fn adjustment(refusal: &ServerRefusal, request: &Request, api: Api, capabilities: Capabilities) -> Option<Adjustment> {
     if let Some(answer) = request.answer.as_deref().filter(|_| capabilities.schemas != Schemas::None) {
         let less = capabilities.schemas.without_refused(answer, |keyword| refusal.refuses_keyword(keyword));
         if less != Schemas::None || refusal.refuses_format() {
@@ -234,7 +234,7 @@ fn adjustment(refusal: &Refusal, request: &Request, api: Api, capabilities: Capa
     }
 }
 
-fn streaming_adjustment(refusal: &Refusal, api: Api, capabilities: Capabilities) -> Option<Adjustment> {
+fn streaming_adjustment(refusal: &ServerRefusal, api: Api, capabilities: Capabilities) -> Option<Adjustment> {
     if api == Api::Chat && capabilities.streaming == Streaming::WithUsage && refusal.refuses_stream_options() {
         Some(Adjustment::Streaming(Streaming::Bare))
     } else if capabilities.streaming != Streaming::Never && refusal.refuses_streaming() {

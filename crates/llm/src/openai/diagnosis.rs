@@ -2,7 +2,7 @@
 //! status, code and parameter do not.
 
 use super::capabilities::Missing;
-use super::failure::Refusal;
+use super::failure::ServerRefusal;
 
 /// Names of the Responses API in messages, in lower case.
 const RESPONSES_API: [&str; 6] =
@@ -75,7 +75,7 @@ const CONTEXT_PHRASES: [[&str; 2]; 18] = [
     ["current length is", "while limit is"],
 ];
 
-impl Refusal {
+impl ServerRefusal {
     /// Whether the request exceeds the context window, with any status: some servers and many proxies return 500.
     /// Excludes rate limits that count tokens.
     pub(super) fn exceeds_context(&self) -> bool {

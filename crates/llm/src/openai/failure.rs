@@ -21,7 +21,7 @@ const LONGEST_EXCERPT: usize = 200;
 
 /// A refusal: an answer with an error status, or a success status with an error inside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct ServerRefusal {
     /// The HTTP status, or the one named by the error inside.
     pub(super) status: u16,
     /// The server's requested delay.
@@ -40,7 +40,7 @@ pub(super) struct Refusal {
     pub(super) is_http_status: bool,
 }
 
-impl Refusal {
+impl ServerRefusal {
     /// A refusal with an error status.
     pub(super) fn of_answer(answer: &HttpAnswer, address: &Address, path: &str) -> Self {
         let said = serde_json::from_slice(&answer.body).ok().and_then(Envelope::into_fault).unwrap_or_default();

@@ -48,7 +48,7 @@ use capabilities::{
     Api, Capabilities, KnownCapabilities, LOOPBACK_PROBE_TIMEOUT, LimitField, PROBE_TIMEOUT, Presumed, Streaming,
 };
 use endpoint::Address;
-use failure::{ErrorField, Refusal, excerpt, one_line};
+use failure::{ErrorField, ServerRefusal, excerpt, one_line};
 use lenient::{ReportedUsage, stated_cost, tolerant};
 use reasoning::{Spoken, told_apart};
 use streaming::{Pieces, StreamEnding, StreamOutcome, follow, pieces_in};
@@ -137,7 +137,7 @@ impl OpenAiClient {
     fn read<P: Pieces>(&self, request: &Request, answer: &HttpAnswer) -> Result<Reply, RequestFailure> {
         let address = self.transport.address();
         if !answer.status.is_success() {
-            let refusal = Refusal::of_answer(answer, address, P::Whole::PATH);
+            let refusal = ServerRefusal::of_answer(answer, address, P::Whole::PATH);
             let charge = Charge { usage: usage_in(answer), may_be_billed: may_bill(refusal.status) };
             return Err(RequestFailure::Refused(Box::new(refusal), charge));
         }
@@ -165,7 +165,7 @@ impl OpenAiClient {
         let failed = |error| RequestFailure::Failed(FailedAttempt::with_usage(error, usage));
         if let Some(fault) = read.take_error().and_then(ErrorField::into_fault) {
             let in_answer = !read.is_foreign();
-            let refusal = Refusal { in_answer, ..Refusal::inside(fault, answer, address) };
+            let refusal = ServerRefusal { in_answer, ..ServerRefusal::inside(fault, answer, address) };
             // The answer had begun, so work was done for it.
             return Err(RequestFailure::Refused(Box::new(refusal), Charge { usage, may_be_billed: true }));
         }
@@ -259,7 +259,7 @@ trait ApiAnswer: DeserializeOwned {
 /// Why there is no reply.
 enum RequestFailure {
     /// The server refused.
-    Refused(Box<Refusal>, Charge),
+    Refused(Box<ServerRefusal>, Charge),
     /// A success status with content that is not of this API.
     Foreign(FailedAttempt),
     /// Anything else.

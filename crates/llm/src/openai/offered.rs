@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use crate::ModelError;
 
 use super::OpenAiClient;
-use super::failure::{Refusal, excerpt};
+use super::failure::{ServerRefusal, excerpt};
 use super::transport::broken;
 
 /// The path of the list.
@@ -31,7 +31,7 @@ pub struct Offered {
 
 /// The list in one of two forms; llama.cpp sends both at once.
 #[derive(Deserialize)]
-struct List {
+struct ModelList {
     data: Option<Vec<Value>>,
     models: Option<Vec<Value>>,
 }
@@ -46,9 +46,9 @@ impl OpenAiClient {
         let answer = asked.map_err(|_| ModelError::TimedOut { after: limit })??;
         let address = self.transport.address();
         if !answer.status.is_success() {
-            return Err(Refusal::of_answer(&answer, address, PATH).into_error());
+            return Err(ServerRefusal::of_answer(&answer, address, PATH).into_error());
         }
-        let list: Option<List> = serde_json::from_slice(&answer.body).ok();
+        let list: Option<ModelList> = serde_json::from_slice(&answer.body).ok();
         let entries = list.and_then(|list| list.data.or(list.models));
         let entries =
             entries.ok_or_else(|| broken(format!("it is not a list of models: {}", excerpt(&answer.body, address))))?;
@@ -66,7 +66,7 @@ impl OpenAiClient {
     pub(super) async fn is_there(&self) -> Result<(), ModelError> {
         let asked = timeout(REACH_TIMEOUT, self.transport.get(PATH)).await;
         let answer = asked.map_err(|_| ModelError::TimedOut { after: REACH_TIMEOUT })??;
-        let error = Refusal::of_answer(&answer, self.transport.address(), PATH).into_error();
+        let error = ServerRefusal::of_answer(&answer, self.transport.address(), PATH).into_error();
         if !answer.status.is_success() && error.is_server_gone() { Err(error) } else { Ok(()) }
     }
 }

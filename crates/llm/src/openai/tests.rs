@@ -168,9 +168,9 @@ async fn ask(client: &OpenAiClient) -> Result<Reply, ModelError> {
 
 /// Remembers what it hears.
 #[derive(Default)]
-struct Heard(std::sync::Mutex<Vec<String>>);
+struct HeardTexts(std::sync::Mutex<Vec<String>>);
 
-impl Listener for Heard {
+impl Listener for HeardTexts {
     fn on_token(&self, text: &str) {
         self.0.lock().unwrap().push(text.to_owned());
     }
@@ -185,7 +185,7 @@ async fn follow(
     request: &Request,
     idle: Duration,
 ) -> (Result<Reply, FailedAttempt>, Vec<String>) {
-    let heard = Heard::default();
+    let heard = HeardTexts::default();
     let timeouts = Timeouts { first_token: IDLE, idle };
     let result = client.ask(request, Live { listener: &heard, timeouts, attempt: 1, further: None }).await;
     (result, heard.0.into_inner().unwrap())

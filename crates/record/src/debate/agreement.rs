@@ -289,7 +289,7 @@ impl Decisions {
     /// Their agreement, using the judge's relations if any.
     pub fn agreement(&self, relations: Option<&Relations>) -> Agreement {
         let unknown = self.unknown().or_else(|| {
-            (self.are_open() && relations.is_none()).then(|| "the relations of the decisions are unknown".to_owned())
+            (self.are_open() && relations.is_none()).then(|| "nobody said which decisions are the same".to_owned())
         });
         if unknown.is_some() {
             return Agreement { unknown, ..Agreement::default() };

@@ -20,7 +20,7 @@ pub enum FoldError {
     #[error("the journal is empty")]
     Empty,
     /// Only the first event, and no other, must create the debate.
-    #[error("event {seq} must not be a `created` event, or the first one is not")]
+    #[error("event {seq}: only the first event may be `created`, and it must be")]
     Creation {
         /// The number of the event.
         seq: u64,

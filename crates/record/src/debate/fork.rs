@@ -482,7 +482,7 @@ mod tests {
         );
         assert_eq!(refused("0.heckle"), "heckle belongs to a round, and the first is 1");
         assert_eq!(refused("2.heckle"), "the debate never reached 2.heckle; its last point is 1.ruling");
-        assert_eq!(refused("0.ruling"), "the debate never reached 0.ruling, but to 1.ruling");
+        assert_eq!(refused("0.ruling"), "the debate never reached 0.ruling, but it reached 1.ruling");
     }
 
     #[test]

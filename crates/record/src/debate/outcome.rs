@@ -1,5 +1,6 @@
 //! The outcome of a debate. Derived from the record when the debate ends and stored in its last event, so that new
-//! rules do not change existing debates.
+//! rules do not change existing debates. Records of earlier builds do not state it: their reasons are derived again and
+//! compared, so no wording here may change.
 
 use std::borrow::Cow;
 
@@ -62,7 +63,7 @@ impl Outcome {
         for round in &debate.rounds {
             let number = round.round_number;
             if round.timed_out {
-                reasons.push(format!("round {number} reached its time limit"));
+                reasons.push(format!("round {number} ran into its time limit"));
             }
             if let Some(evaluation) = &round.evaluation
                 && evaluation.score.is_none()
@@ -84,16 +85,16 @@ impl Outcome {
         }
         if let Some((text, ballot)) = unseen(debate) {
             let words = debate.words(text.stage);
-            reasons.push(format!("{}'s last {} was not accepted: it had no {ballot}", text.agent_id, words.noun));
+            reasons.push(format!("{}'s last {} was accepted by nobody: it had no {ballot}", text.agent_id, words.noun));
         }
         if let Some((text, failed)) = unreplaced(debate) {
             let (noun, author) = (debate.words(text.stage).noun, &text.agent_id);
-            reasons.push(format!("{author}'s {noun} was used because its {failed} failed"));
+            reasons.push(format!("{author}'s {noun} stands though another text was asked for: its {failed} failed"));
         }
         reasons.extend(debate.cuts.iter().map(ToString::to_string));
         // An answer cut at the limit is a separate reason.
         if let Some(tokens) = debate.output_limit.filter(|_| rules == OutcomeRules::Unstated) {
-            reasons.push(format!("answers were limited to {tokens} tokens to fit the cost limit"));
+            reasons.push(format!("answers were held to {tokens} tokens to fit the cost limit"));
         }
         // A vote under a rule may have no winner; the judge's scores decide then.
         if let Some(voting) = debate.voting.as_ref().filter(|one| one.winner.is_none() && one.count.is_none()) {
@@ -104,7 +105,7 @@ impl Outcome {
             reasons.push(format!("the judge {order}said nothing on {}", list(&judgement.lacking)));
         }
         if debate.check_forgone {
-            reasons.push(format!("the answer was not checked: {} had no room for it", debate.limit_in_words()));
+            reasons.push(format!("the answer was not checked: {} had no room for that", debate.limit_in_words()));
         }
         let unread = debate.unread_lenses().into_iter();
         reasons.extend(unread.map(|lens| format!("the answer was not checked for {}", lens.subject())));
@@ -116,8 +117,7 @@ impl Outcome {
             if let Some(Shortened { from, to }) = solution.shortened {
                 let (from, to) = (thousands(from as u64), thousands(to as u64));
                 reasons.push(format!(
-                    "the judge was shown {to} of {from} characters of the debate, which its model's \
-                         context could not hold"
+                    "the judge was shown {to} of {from} characters of the debate: its model's context has no room for more"
                 ));
             }
             if let Some(cut) = solution.cut {

@@ -39,9 +39,9 @@ impl Voting {
     /// The message for an unbroken tie, without a full stop.
     pub fn unbroken_in_words(&self) -> &'static str {
         if self.is_tied() {
-            "the vote was tied, and the tie was not broken"
+            "the vote was tied, and nobody broke the tie"
         } else {
-            "failed ballots could have decided the vote, and the judge did not decide"
+            "ballots failed that could have decided the vote, and nobody decided it"
         }
     }
 }

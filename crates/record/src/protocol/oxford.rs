@@ -192,7 +192,7 @@ pub(super) fn describe(debate: &Debate) -> String {
         Some(Position::Neutral) | None if counted > 0 => {
             "Nobody has the floor vote: the votes that are missing could have decided it."
         }
-        Some(Position::Neutral) | None => "There is no floor vote: nobody voted both before and after the debate.",
+        Some(Position::Neutral) | None => "There is no floor vote: no agent voted both before and after the debate.",
     };
     let _ = writeln!(text, "\n{result}");
     text

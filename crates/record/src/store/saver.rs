@@ -37,14 +37,14 @@ pub(super) struct StateFile {
 /// A thread that saves states.
 #[derive(Debug)]
 pub(super) struct Saver {
-    orders: Sender<Order>,
+    orders: Sender<SaveOrder>,
     failure: Arc<Mutex<Option<StoreError>>>,
     state_path: PathBuf,
     _thread: JoinHandle<()>,
 }
 
 #[derive(Debug)]
-struct Order {
+struct SaveOrder {
     state: StateFile,
     done: Option<oneshot::Sender<Result<(), StoreError>>>,
 }
@@ -69,7 +69,7 @@ impl Saver {
             return Err(failed);
         }
         // The thread ends only after this value.
-        drop(self.orders.send(Order { state, done: None }));
+        drop(self.orders.send(SaveOrder { state, done: None }));
         Ok(())
     }
 
@@ -79,7 +79,7 @@ impl Saver {
     /// It cannot be saved.
     pub(super) async fn flush(&self, state: StateFile) -> Result<(), StoreError> {
         let (done, saved) = oneshot::channel();
-        drop(self.orders.send(Order { state, done: Some(done) }));
+        drop(self.orders.send(SaveOrder { state, done: Some(done) }));
         saved.await.unwrap_or_else(|_| {
             let source = std::io::Error::other("the saving thread has died");
             Err(StoreError::Write { path: self.state_path.clone(), source })
@@ -87,7 +87,7 @@ impl Saver {
     }
 }
 
-fn work(orders: &Receiver<Order>, journal: &File, path: &Path, failure: &Mutex<Option<StoreError>>) {
+fn work(orders: &Receiver<SaveOrder>, journal: &File, path: &Path, failure: &Mutex<Option<StoreError>>) {
     let mut next = Instant::now();
     while let Ok(mut newest) = orders.recv() {
         while newest.done.is_none() {

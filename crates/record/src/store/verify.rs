@@ -177,7 +177,7 @@ fn read_saved(path: &Path) -> Result<ReadState, StateFileError> {
 }
 
 /// The fold of the events before a save, and their number.
-struct Folded {
+struct FoldedEvents {
     debate: Debate,
     events: usize,
     of: usize,
@@ -185,9 +185,9 @@ struct Folded {
 
 /// Folds the events that the state covers: up to its mark; without a mark, up to the event where the fold equals the
 /// state; else all.
-fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<Folded, FoldError> {
+fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<FoldedEvents, FoldError> {
     let marked = saved.and_then(|saved| saved.mark.as_ref()).map(|mark| mark.events);
-    let mut known: Option<Folded> = None;
+    let mut known: Option<FoldedEvents> = None;
     let mut debate: Option<Debate> = None;
     for (recorded, number) in events.iter().zip(1_usize..) {
         if recorded.seq != number as u64 {
@@ -205,14 +205,14 @@ fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<Folded, FoldE
             _ => false,
         };
         if is_known {
-            known = debate.clone().map(|debate| Folded { debate, events: number, of: events.len() });
+            known = debate.clone().map(|debate| FoldedEvents { debate, events: number, of: events.len() });
         }
     }
-    let all = |debate| Folded { debate, events: events.len(), of: events.len() };
+    let all = |debate| FoldedEvents { debate, events: events.len(), of: events.len() };
     known.or_else(|| debate.map(all)).ok_or(FoldError::Empty)
 }
 
-fn compare(saved: &ReadState, folded: &Folded, hashes: &[String], flaws: &mut Vec<Flaw>) -> StateFileStatus {
+fn compare(saved: &ReadState, folded: &FoldedEvents, hashes: &[String], flaws: &mut Vec<Flaw>) -> StateFileStatus {
     if let Some(mark) = &saved.mark {
         if mark.events > folded.of as u64 {
             flaws.push(Flaw::EndMissing { saved: mark.events, last: folded.of });

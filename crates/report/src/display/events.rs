@@ -91,11 +91,11 @@ mod tests {
 
     /// An append-only journal in memory.
     #[derive(Clone, Default)]
-    struct Journal(Arc<Mutex<Vec<Recorded>>>);
+    struct EventSource(Arc<Mutex<Vec<Recorded>>>);
 
-    struct Reading(Journal, usize);
+    struct SourceReader(EventSource, usize);
 
-    impl EventLog for Reading {
+    impl EventLog for SourceReader {
         fn next_event(&mut self) -> io::Result<Option<Recorded>> {
             let event = self.0.0.lock().unwrap().get(self.1).cloned();
             self.1 += usize::from(event.is_some());
@@ -121,9 +121,9 @@ mod tests {
         }
     }
 
-    struct Failing(io::ErrorKind);
+    struct FailingSink(io::ErrorKind);
 
-    impl Write for Failing {
+    impl Write for FailingSink {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
             Err(self.0.into())
         }
@@ -133,8 +133,8 @@ mod tests {
         }
     }
 
-    fn follower(signals: &Signals, journal: &Journal, before: u64) -> Follower {
-        Follower::new(signals.subscribe(Words::Wanted).1, Box::new(Reading(journal.clone(), 0)), before)
+    fn follower(signals: &Signals, journal: &EventSource, before: u64) -> Follower {
+        Follower::new(signals.subscribe(Words::Wanted).1, Box::new(SourceReader(journal.clone(), 0)), before)
     }
 
     fn messages(signals: &Signals) -> Messages {
@@ -143,7 +143,7 @@ mod tests {
         LiveView::start(signals.subscribe(Words::Unwanted), options).unwrap().messages()
     }
 
-    fn record(signals: &Signals, journal: &Journal, round: u32) {
+    fn record(signals: &Signals, journal: &EventSource, round: u32) {
         let mut events = journal.0.lock().unwrap();
         let seq = events.len() as u64 + 1;
         let event = Recorded { seq, at: Timestamp::now(), event: Event::RoundBegun { round, stage: SUMMARIZATION } };
@@ -153,7 +153,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_that_stops_misses_words_and_no_event() {
-        let (signals, journal) = (Signals::new(panel()), Journal::default());
+        let (signals, journal) = (Signals::new(panel()), EventSource::default());
         // Events of an earlier run are neither published nor read again.
         for round in 1..=2 {
             let event = Recorded { seq: round, at: Timestamp::now(), event: Event::Resumed };
@@ -192,16 +192,16 @@ mod tests {
     #[tokio::test]
     async fn a_reader_that_has_gone_and_a_disk_that_is_full_end_the_stream() {
         let ends = |sink: EventSink| {
-            let (signals, journal) = (Signals::new(panel()), Journal::default());
+            let (signals, journal) = (Signals::new(panel()), EventSource::default());
             let stream = EventStream::start(follower(&signals, &journal, 0), sink, messages(&signals)).unwrap();
             signals.publish(warning("unseen"));
             (stream, signals)
         };
-        let (mut gone, signals) = ends(EventSink::of_stdout(Box::new(Failing(io::ErrorKind::BrokenPipe))));
+        let (mut gone, signals) = ends(EventSink::of_stdout(Box::new(FailingSink(io::ErrorKind::BrokenPipe))));
         // The debate is still running.
         gone.reader_gone().await;
         drop(signals);
-        let full = EventSink::new("events.ndjson".to_owned(), Box::new(Failing(io::ErrorKind::StorageFull)));
+        let full = EventSink::new("events.ndjson".to_owned(), Box::new(FailingSink(io::ErrorKind::StorageFull)));
         let (mut full, signals) = ends(full);
         assert_eq!(full.ended().await, StreamEnd::Incomplete);
         drop(signals);
@@ -209,7 +209,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_journal_that_cannot_be_read_again_is_an_incomplete_stream() {
-        let (signals, journal) = (Signals::new(panel()), Journal::default());
+        let (signals, journal) = (Signals::new(panel()), EventSource::default());
         let (go_on, may_go_on) = channel();
         let (lines, written) = channel();
         let sink = EventSink::new("memory".to_owned(), Box::new(Stopped { may_go_on, lines }));

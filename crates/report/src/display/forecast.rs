@@ -22,7 +22,7 @@ const STAGE_WIDTH: usize = 24;
 /// the protocol; `width` is that of the screen, if any: models and tokens are omitted first.
 pub fn forecast(forecast: &Forecast, stages: &[StageInfo], width: Option<usize>) -> String {
     let broken = |first: &str, text: &str| lines(width, first, text);
-    let mut text = broken("", "The calls of this debate. Nothing was called.");
+    let mut text = broken("", "The calls of this debate. No model was called.");
     let mut part = None;
     let mut cells = Vec::new();
     let flush = |text: &mut String, cells: &mut Vec<[String; 6]>| {
@@ -253,7 +253,7 @@ mod tests {
             [(CLARIFICATION, 0), (PROPOSAL, 1), (CRITIQUE, 1), (PROPOSAL, 2), (JUDGE_SUMMARY, 2), (SYNTHESIS, 2)];
         let keys = keys.map(|(stage, round)| CallKey { round, ..key(stage, "agent-kiss", None) });
         insta::assert_snapshot!(parts(keys, &panel().stages), @r"
-        The calls of this debate. Nothing was called.
+        The calls of this debate. No model was called.
 
         Before the first round
           clarification  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
@@ -298,7 +298,7 @@ mod tests {
         let stages = [pitching::PITCH, pitching::SHOW_OF_HANDS, StageId::new("encore")];
         let keys = stages.map(|stage| key(stage, "agent-kiss", None));
         insta::assert_snapshot!(parts(keys, &pitching::stages()), @r"
-        The calls of this debate. Nothing was called.
+        The calls of this debate. No model was called.
 
         Round 1
           pitch  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown

@@ -137,9 +137,9 @@ mod tests {
     };
 
     #[derive(Clone, Default)]
-    struct Shared(Arc<Mutex<Vec<u8>>>);
+    struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Shared {
+    impl Write for SharedBuffer {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
@@ -149,9 +149,9 @@ mod tests {
         }
     }
 
-    struct Failing(io::ErrorKind);
+    struct FailingWriter(io::ErrorKind);
 
-    impl Write for Failing {
+    impl Write for FailingWriter {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
             Err(self.0.into())
         }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     fn lines(signals: &[Signal]) -> Vec<String> {
-        let shared = Shared::default();
+        let shared = SharedBuffer::default();
         let mut sink = EventSink::new("memory".to_owned(), Box::new(shared.clone()));
         for signal in signals {
             sink.write(signal).unwrap();
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_gap_is_a_line_of_its_own() {
-        let shared = Shared::default();
+        let shared = SharedBuffer::default();
         let mut sink = EventSink::new("memory".to_owned(), Box::new(shared.clone()));
         sink.write_gap(12).unwrap();
         assert_eq!(*shared.0.lock().unwrap(), *b"{\"signal\":\"gap\",\"missed\":12}\n");
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn only_a_closed_stdout_is_no_error() {
         let fail = |target: EventTarget, kind| {
-            let mut sink = EventSink { out: Box::new(Failing(kind)), target };
+            let mut sink = EventSink { out: Box::new(FailingWriter(kind)), target };
             sink.write(&warning("x")).unwrap_err()
         };
         let file = || EventTarget::Other { name: "events.ndjson".to_owned() };

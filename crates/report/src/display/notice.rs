@@ -151,11 +151,11 @@ mod tests {
     use super::*;
 
     #[derive(Debug, thiserror::Error)]
-    enum Sample {
+    enum SampleError {
         #[error("agent-kiss failed in the proposal")]
-        Agent(#[source] Box<Sample>),
+        Agent(#[source] Box<SampleError>),
         #[error(transparent)]
-        Wrapped(Box<Sample>),
+        Wrapped(Box<SampleError>),
         #[error("the server answered 500: {0}")]
         Server(&'static str),
     }
@@ -168,8 +168,8 @@ mod tests {
 
     #[test]
     fn an_error_names_its_causes_and_what_to_do() {
-        let server = Sample::Server("line one\nline \u{1b}[2Jtwo\n");
-        let error = Sample::Agent(Box::new(Sample::Wrapped(Box::new(server))));
+        let server = SampleError::Server("line one\nline \u{1b}[2Jtwo\n");
+        let error = SampleError::Agent(Box::new(SampleError::Wrapped(Box::new(server))));
         insta::assert_snapshot!(written(|out| out.error(&error, Some("try again later"))), @r"
         error: agent-kiss failed in the proposal
         caused by: the server answered 500: line one
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_transparent_error_says_it_once() {
-        let error = Sample::Wrapped(Box::new(Sample::Server("busy")));
+        let error = SampleError::Wrapped(Box::new(SampleError::Server("busy")));
         assert_eq!(written(|out| out.error(&error, None)), "error: the server answered 500: busy\n");
     }
 

@@ -160,9 +160,9 @@ fn the_live_block_has_the_words_of_the_protocol() {
 }
 
 #[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
+struct OutputBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Memory {
+impl Write for OutputBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap().write(bytes)
     }
@@ -174,7 +174,7 @@ impl Write for Memory {
 
 #[test]
 fn the_event_stream_names_the_stages_of_the_protocol() {
-    let memory = Memory::default();
+    let memory = OutputBuffer::default();
     let mut sink = EventSink::new("memory".to_owned(), Box::new(memory.clone()));
     let scene = pitching::scene();
     for signal in &scene {

@@ -437,9 +437,9 @@ mod tests {
     use dialectic_record::signals::{Signals, Words};
 
     #[derive(Clone, Default)]
-    struct Memory(Arc<Mutex<Vec<u8>>>);
+    struct ScreenBuffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Memory {
+    impl ScreenBuffer {
         fn text(&self) -> String {
             let written = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
             // Synchronized updates do not change the contents.
@@ -447,7 +447,7 @@ mod tests {
         }
     }
 
-    impl Write for Memory {
+    impl Write for ScreenBuffer {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
@@ -462,9 +462,9 @@ mod tests {
         format!("{ERASE_BLOCK}{CURSOR_ON}")
     }
 
-    struct Gone(io::ErrorKind);
+    struct ClosedTerminal(io::ErrorKind);
 
-    impl Write for Gone {
+    impl Write for ClosedTerminal {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
             Err(self.0.into())
         }
@@ -497,7 +497,7 @@ mod tests {
     }
 
     async fn shown(mode: ProgressMode) -> String {
-        let memory = Memory::default();
+        let memory = ScreenBuffer::default();
         let (sender, _messages, display) = started(Box::new(memory.clone()), mode);
         for signal in scene() {
             sender.publish(signal);
@@ -536,7 +536,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn results_are_told_above_the_block_by_name() {
-        let memory = Memory::default();
+        let memory = ScreenBuffer::default();
         let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
         sender.publish(round_begun(1));
         tokio::time::sleep(Duration::from_millis(150)).await;
@@ -552,7 +552,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_aborted_display_erases_its_block() {
-        let memory = Memory::default();
+        let memory = ScreenBuffer::default();
         let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
         for signal in scene() {
             sender.publish(signal);
@@ -566,7 +566,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn nothing_is_drawn_while_the_user_is_asked() {
-        let memory = Memory::default();
+        let memory = ScreenBuffer::default();
         let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
         sender.publish(round_begun(1));
         tokio::time::sleep(Duration::from_millis(150)).await;
@@ -586,7 +586,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_stderr_that_has_gone_ends_nothing() {
         for mode in [ProgressMode::Live, ProgressMode::Plain, ProgressMode::Quiet] {
-            let (sender, _messages, display) = started(Box::new(Gone(io::ErrorKind::BrokenPipe)), mode);
+            let (sender, _messages, display) = started(Box::new(ClosedTerminal(io::ErrorKind::BrokenPipe)), mode);
             for signal in scene() {
                 sender.publish(signal);
             }
@@ -598,7 +598,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_message_comes_behind_what_was_published_before_it() {
-        let memory = Memory::default();
+        let memory = ScreenBuffer::default();
         let (sender, messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
         sender.publish(round_begun(1));
         tokio::time::sleep(Duration::from_millis(150)).await;
@@ -614,7 +614,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn whoever_fell_behind_goes_on_from_a_snapshot_and_hears_every_warning() {
-        let memory = Memory::default();
+        let memory = ScreenBuffer::default();
         let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Plain);
         // The display gets no turn while these are published.
         sender.publish(round_begun(1));
@@ -686,7 +686,7 @@ mod tests {
 
     /// The terminal's contents during and after that debate.
     async fn screens(detail: Detail, size: fn() -> TerminalSize) -> [String; 2] {
-        let memory = Memory::default();
+        let memory = ScreenBuffer::default();
         let TerminalSize { columns, rows } = size();
         let (sender, messages, display) = {
             let signals = Signals::new(panel());
@@ -703,7 +703,7 @@ mod tests {
             sender.publish(signal);
         }
         tokio::time::sleep(Duration::from_millis(2_350)).await;
-        let shown = |memory: &Memory, is_over: bool| {
+        let shown = |memory: &ScreenBuffer, is_over: bool| {
             let [rows, columns] =
                 [rows, columns].map(|cells| NonZero::try_from(u16::try_from(cells).unwrap()).unwrap());
             let mut screen = vt100::Parser::new(rows, columns, 0);
@@ -827,7 +827,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_debate_that_is_held_says_so_and_how_it_goes_on() {
-        let memory = Memory::default();
+        let memory = ScreenBuffer::default();
         let (sender, messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
         for signal in scene() {
             sender.publish(signal);
@@ -840,7 +840,7 @@ mod tests {
         sender.publish(recorded(Event::Paused));
         tokio::time::sleep(Duration::from_millis(150)).await;
         let held = memory.text().len();
-        assert!(memory.text().contains("Paused · p goes on · Ctrl-C"), "{:?}", memory.text());
+        assert!(memory.text().contains("Paused · p continues · Ctrl-C"), "{:?}", memory.text());
         sender.publish(recorded(Event::Resumed));
         tokio::time::sleep(Duration::from_millis(150)).await;
         assert!(memory.text()[held..].contains("Round 1/3 · 0:00"), "{:?}", memory.text());
@@ -850,7 +850,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn nothing_is_drawn_while_somebody_else_has_the_terminal() {
-        let memory = Memory::default();
+        let memory = ScreenBuffer::default();
         let (sender, messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
         sender.publish(round_begun(1));
         tokio::time::sleep(Duration::from_millis(150)).await;

@@ -22,13 +22,13 @@ const SPECIAL: &str = "Access denied: only regular files and directories can be 
 const BINARY: &str = "this is not a text file: it is binary, or not encoded as UTF-8";
 
 /// `ctx` is the context directory; beside it lies what must stay hidden.
-struct Place {
+struct ToolDirectory {
     _keep: TempDir,
     base: PathBuf,
     tools: Toolbox,
 }
 
-impl Place {
+impl ToolDirectory {
     fn new() -> Self {
         let keep = tempfile::tempdir().expect("a directory");
         let base = keep.path().canonicalize().expect("its path");
@@ -124,7 +124,7 @@ fn every_parameter_is_described_and_required() {
 
 #[test]
 fn only_the_named_tools_are_offered_in_one_order() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     let directory = Arc::new(ContextDirectory::open(&place.path("ctx")).expect("opened"));
     let context = ToolContext { directory, rounds: Arc::new([]) };
     let tools = Toolbox::new(["list_files", "teleport", "file_read", "list_files"].into_iter(), context.clone());
@@ -140,7 +140,7 @@ fn only_the_named_tools_are_offered_in_one_order() {
 
 #[test]
 fn an_unknown_tool_is_an_error_the_model_can_use() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     let error = answer(&place.tools, &"x".repeat(10_000), "{}").expect_err("refused");
     let name = "x".repeat(64);
     assert_eq!(error, format!("there is no tool `{name}`; the tools are context_search, file_read, list_files"));
@@ -148,7 +148,7 @@ fn an_unknown_tool_is_an_error_the_model_can_use() {
 
 #[test]
 fn arguments_that_are_not_what_is_expected_are_errors_the_model_can_use() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     let error = answer(&place.tools, "file_read", "{\"path\": notes.md}").expect_err("refused");
     assert!(error.starts_with("the arguments are not valid JSON; expected an object such as {"), "{error}");
     assert!(error.ends_with("at line 1 column 11"), "{error}");
@@ -168,14 +168,14 @@ fn arguments_that_are_not_what_is_expected_are_errors_the_model_can_use() {
 
 #[test]
 fn the_text_says_its_status_first() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     let call = ToolCall { id: "c".into(), name: "file_read".into(), arguments: r#"{"path":"notes.md"}"#.into() };
     assert_eq!(place.tools.run(&call).content, r#"{"status":"success","result":{"content":"the notes"}}"#);
 }
 
 #[test]
 fn files_are_read_and_directories_listed() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     for path in ["docs/plan.md", "./docs/plan.md", "docs//./plan.md"] {
         assert_eq!(place.read(path).as_deref(), Ok("the plan"), "{path}");
     }
@@ -196,7 +196,7 @@ fn files_are_read_and_directories_listed() {
 
 #[test]
 fn a_listed_path_can_be_read() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     let listed = call(&place.tools, "list_files", &json!({ "path": place.text("ctx/docs") })).expect("listed");
     assert_eq!(listed, json!({"entries": [{"path": place.text("ctx/docs/plan.md"), "type": "file"}]}));
     assert_eq!(place.read(&place.text("ctx/docs/plan.md")).as_deref(), Ok("the plan"));
@@ -204,7 +204,7 @@ fn a_listed_path_can_be_read() {
 
 #[test]
 fn a_listing_is_bounded() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     for number in 0..1005 {
         fs::write(place.path(&format!("ctx/docs/{number:04}")), "").expect("written");
     }
@@ -217,7 +217,7 @@ fn a_listing_is_bounded() {
 
 #[test]
 fn a_long_file_is_cut_with_a_notice() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     fs::write(place.path("ctx/long"), "é".repeat(200_000)).expect("written");
     let content = place.read("long").expect("read");
     let (shown, notice) = content.split_once("\n\n").expect("a notice");
@@ -227,7 +227,7 @@ fn a_long_file_is_cut_with_a_notice() {
 
 #[test]
 fn binary_files_are_refused() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     fs::write(place.path("ctx/image"), b"\x89PNG\r\n\0\0").expect("written");
     fs::write(place.path("ctx/latin1"), b"caf\xe9").expect("written");
     assert_eq!(place.read("image"), refused(BINARY));
@@ -236,7 +236,7 @@ fn binary_files_are_refused() {
 
 #[test]
 fn parent_components_are_refused() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     let inside = place.text("ctx");
     for path in [
         "..",
@@ -255,7 +255,7 @@ fn parent_components_are_refused() {
 
 #[test]
 fn absolute_paths_outside_are_refused() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     fs::create_dir(place.path("ctx-2")).expect("created");
     fs::write(place.path("ctx-2/plan.md"), "TOP SECRET").expect("written");
     for path in [
@@ -275,7 +275,7 @@ fn absolute_paths_outside_are_refused() {
 
 #[test]
 fn secrets_are_refused_even_inside() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     fs::create_dir(place.path("ctx/.ssh")).expect("created");
     for name in [".env", ".env.local", "server.pem", "tls.key", "id_rsa", "id_ed25519.old", ".netrc", ".npmrc", "a.p12"]
     {
@@ -293,7 +293,7 @@ fn secrets_are_refused_even_inside() {
 
 #[test]
 fn secrets_are_refused_by_the_place_they_are_in_and_by_what_is_in_them() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     let paths =
         [".env~", "prod.env.bak", ".git/config", ".docker/config.json", ".cargo/credentials.toml", "credentials.json"];
     for path in paths {
@@ -317,7 +317,7 @@ fn secrets_are_refused_by_the_place_they_are_in_and_by_what_is_in_them() {
 
 #[test]
 fn a_context_that_is_no_directory_cannot_be_opened() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     assert!(ContextDirectory::open(&place.path("ctx/notes.md")).is_err());
     assert!(ContextDirectory::open(&place.path("nothing")).is_err());
     assert_eq!(ContextDirectory::open(&place.path("ctx/../ctx")).expect("opened").path(), place.path("ctx"));
@@ -340,7 +340,7 @@ fn round(round_number: u32, contributions: impl IntoIterator<Item = (&'static st
 
 #[test]
 fn a_search_covers_all_finished_rounds() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     let rounds = vec![
         round(
             1,
@@ -366,7 +366,7 @@ fn a_search_covers_all_finished_rounds() {
 /// A model that was shown a key in another way may have said it.
 #[test]
 fn a_search_shows_no_key_of_the_users() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     let (key, cut) = ("sk-a-key-that-is-a-secret", "x".repeat(150));
     let keys = KnownKeys::new([("A_KEY".to_owned(), key.to_owned().into())]);
     let directory = ContextDirectory::open(&place.path("ctx")).expect("opened").redacting(keys);
@@ -382,7 +382,7 @@ fn a_search_shows_no_key_of_the_users() {
 
 #[test]
 fn a_search_is_bounded_and_keeps_the_newest() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     let rounds = (1..=105).map(|number| round(number, [("a", "proposal", "a cache".to_owned())]));
     let tools = toolbox(&place.path("ctx"), rounds.collect());
     let found = call(&tools, "context_search", &json!({"term": "cache"})).expect("searched");

@@ -12,7 +12,7 @@ use super::*;
 
 #[test]
 fn links_to_files_outside_are_refused() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     symlink(place.path("outside/plan.md"), place.path("ctx/absolute")).expect("linked");
     symlink("../outside/plan.md", place.path("ctx/relative")).expect("linked");
     symlink("relative", place.path("ctx/twice")).expect("linked");
@@ -25,7 +25,7 @@ fn links_to_files_outside_are_refused() {
 
 #[test]
 fn links_to_directories_outside_are_refused() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     symlink(place.path("outside"), place.path("ctx/absolute")).expect("linked");
     symlink("../outside", place.path("ctx/relative")).expect("linked");
     symlink("/", place.path("ctx/root")).expect("linked");
@@ -41,7 +41,7 @@ fn links_to_directories_outside_are_refused() {
 
 #[test]
 fn links_inside_are_followed() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     symlink("../notes.md", place.path("ctx/docs/n")).expect("linked");
     symlink("docs", place.path("ctx/d")).expect("linked");
     assert_eq!(place.read("d/n").as_deref(), Ok("the notes"));
@@ -52,7 +52,7 @@ fn links_inside_are_followed() {
 
 #[test]
 fn absolute_links_are_followed_where_they_lead_back_inside() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     symlink(place.path("ctx/notes.md"), place.path("ctx/docs/n")).expect("linked");
     symlink(place.path("ctx/docs"), place.path("ctx/d")).expect("linked");
     assert_eq!(place.read("docs/n").as_deref(), Ok("the notes"));
@@ -76,7 +76,7 @@ fn absolute_links_are_followed_where_they_lead_back_inside() {
 
 #[test]
 fn the_withheld_file_is_refused_by_every_name() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     fs::write(place.path("ctx/team.txt"), "TOP SECRET").expect("written");
     fs::hard_link(place.path("ctx/team.txt"), place.path("ctx/docs/hard")).expect("linked");
     symlink("team.txt", place.path("ctx/soft")).expect("linked");
@@ -103,7 +103,7 @@ fn the_withheld_file_is_refused_by_every_name() {
 
 #[test]
 fn links_in_a_circle_are_refused() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     symlink("b", place.path("ctx/a")).expect("linked");
     symlink("a", place.path("ctx/b")).expect("linked");
     let error = place.read("a").expect_err("refused");
@@ -113,7 +113,7 @@ fn links_in_a_circle_are_refused() {
 
 #[test]
 fn links_to_secrets_inside_are_refused() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     fs::create_dir(place.path("ctx/.ssh")).expect("created");
     fs::write(place.path("ctx/.env"), "TOP SECRET").expect("written");
     fs::write(place.path("ctx/.ssh/config"), "TOP SECRET").expect("written");
@@ -128,7 +128,7 @@ fn links_to_secrets_inside_are_refused() {
 
 #[test]
 fn a_directory_given_through_a_link_takes_both_its_names() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     symlink("ctx", place.path("link")).expect("linked");
     let tools = toolbox(&place.path("link"), Vec::new());
     for path in ["link/notes.md", "ctx/notes.md"] {
@@ -142,14 +142,14 @@ fn devices_are_refused() {
     for path in ["null", "zero", "/dev/zero"] {
         assert_eq!(read(&tools, path), refused(SPECIAL), "{path}");
     }
-    let place = Place::new();
+    let place = ToolDirectory::new();
     symlink("/dev/zero", place.path("ctx/zero")).expect("linked");
     assert_eq!(place.read("zero"), refused(OUTSIDE));
 }
 
 #[test]
 fn pipes_and_sockets_are_refused_at_once() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     let status = Command::new("mkfifo").arg(place.path("ctx/pipe")).status().expect("mkfifo runs");
     assert!(status.success());
     let _listener = UnixListener::bind(place.path("ctx/socket")).expect("bound");
@@ -168,7 +168,7 @@ fn pipes_and_sockets_are_refused_at_once() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_kernels_files_are_refused() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     symlink("/proc/self/environ", place.path("ctx/environ")).expect("linked");
     symlink("/proc/self/fd/0", place.path("ctx/fd")).expect("linked");
     symlink("/proc/self/cwd", place.path("ctx/cwd")).expect("linked");
@@ -186,7 +186,7 @@ fn the_kernels_files_are_refused() {
 
 /// While `target` in the context directory is exchanged for a link to `secret` and back, reads of `path` return
 /// the harmless content or a refusal, and both happen.
-fn race(place: &Place, target: &str, secret: &str, path: &str, harmless: &str) {
+fn race(place: &ToolDirectory, target: &str, secret: &str, path: &str, harmless: &str) {
     let target = place.path("ctx").join(target);
     let aside = place.path("aside");
     let link = place.path("link");
@@ -227,21 +227,21 @@ fn race(place: &Place, target: &str, secret: &str, path: &str, harmless: &str) {
 
 #[test]
 fn a_link_to_the_outside_that_is_swapped_in_while_reading_is_never_followed() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     let secret = place.text("outside/plan.md");
     race(&place, "notes.md", &secret, "notes.md", "the notes");
 }
 
 #[test]
 fn a_link_to_a_directory_outside_that_is_swapped_in_while_reading_is_never_followed() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     let secret = place.text("outside");
     race(&place, "docs", &secret, "docs/plan.md", "the plan");
 }
 
 #[test]
 fn a_link_to_a_secret_inside_that_is_swapped_in_while_reading_is_never_followed() {
-    let place = Place::new();
+    let place = ToolDirectory::new();
     fs::write(place.path("ctx/.env"), "TOP SECRET").expect("written");
     race(&place, "notes.md", ".env", "notes.md", "the notes");
     fs::create_dir(place.path("ctx/.ssh")).expect("created");

@@ -11,7 +11,7 @@ fn limited_for_a_while() -> ModelError {
 #[tokio::test(start_paused = true)]
 async fn a_rate_limit_that_does_not_say_for_how_long_is_waited_out_for_a_minute() {
     for (max_retries, longest) in [(1, 75), (3, 75), (8, 160)] {
-        let mut stage = Stage::new([Act::Fail(limited_for_a_while())]);
+        let mut stage = ScriptedCall::new([Act::Fail(limited_for_a_while())]);
         stage.caller.limits.max_retries = max_retries;
         let start = Instant::now();
         let failed = stage.call().await.unwrap_err();
@@ -47,7 +47,7 @@ impl ChatModel for Tight {
 #[tokio::test(start_paused = true)]
 async fn a_provider_that_refuses_gets_fewer_calls_until_it_answers_again() {
     let tight = Arc::new(Tight { in_flight: Mutex::default(), refused: Mutex::default(), begun: Instant::now() });
-    let mut stage = Stage::new([Act::After(SECOND, text("other"))]);
+    let mut stage = ScriptedCall::new([Act::After(SECOND, text("other"))]);
     let other = stage.caller.clone();
     stage.caller.chat = tight.clone();
     stage.caller.provider = "tight".into();
@@ -90,12 +90,12 @@ async fn after_a_refusal_attempts_are_halved_and_each_answer_adds_one() {
 async fn a_round_that_is_over_time_begins_no_attempt_and_cuts_none_short() {
     let silence = || Some(Arc::new(IdleTimeout::of_at_most(60 * SECOND)));
     // What is in flight comes to its end, and its answer ends the silence.
-    let mut stage = Stage::new([Act::After(100 * SECOND, text("late"))]);
+    let mut stage = ScriptedCall::new([Act::After(100 * SECOND, text("late"))]);
     stage.caller.silence = silence();
     assert_eq!(stage.call().await.unwrap().reply.text, "late");
     assert!(!stage.caller.silence.as_ref().unwrap().is_too_long());
     // An attempt that failed is not repeated,
-    let mut stage = Stage::new([Act::Hang, Act::Reply(text("never asked"))]);
+    let mut stage = ScriptedCall::new([Act::Hang, Act::Reply(text("never asked"))]);
     stage.caller.silence = silence();
     let failed = stage.call().await.unwrap_err();
     assert_eq!((failed.error.is_timeout(), failed.attempts), (true, 1));
@@ -103,14 +103,14 @@ async fn a_round_that_is_over_time_begins_no_attempt_and_cuts_none_short() {
     let failed = stage.call().await.unwrap_err();
     assert_eq!((failed.error, failed.attempts, stage.model.attempts()), (ModelError::OutOfTime, 0, 1));
     // Waits between attempts are no silence.
-    let mut stage = Stage::new([Act::Fail(limited(200 * SECOND)), Act::Reply(text("yes"))]);
+    let mut stage = ScriptedCall::new([Act::Fail(limited(200 * SECOND)), Act::Reply(text("yes"))]);
     stage.caller.silence = silence();
     assert_eq!(stage.call().await.unwrap().record.attempts, 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_attempt_that_took_all_of_its_time_is_repeated_once() {
-    let stage = Stage::new([Act::Fail(overloaded()), Act::Hang, Act::Fail(overloaded()), Act::Hang, Act::Hang]);
+    let stage = ScriptedCall::new([Act::Fail(overloaded()), Act::Hang, Act::Fail(overloaded()), Act::Hang, Act::Hang]);
     let failed = stage.call().await.unwrap_err();
     assert_eq!((failed.error.is_timeout(), failed.attempts), (true, 4));
 }
@@ -152,7 +152,7 @@ async fn under_a_limit_a_failure_that_counts_in_full_is_repeated_once() {
         let books = Arc::new(Books::default());
         let last = acts.last().cloned().unwrap();
         let acts = acts.into_iter().map(Act::Fail).chain([Act::Reply(text("yes"))]);
-        let mut stage = Stage::new(acts);
+        let mut stage = ScriptedCall::new(acts);
         stage.caller.account = Some(books.clone());
         let called = stage.call().await;
         match expected {
@@ -169,7 +169,8 @@ async fn under_a_limit_a_failure_that_counts_in_full_is_repeated_once() {
     }
     // Without a limit, and where nothing costs anything, there is nothing to spare.
     for has_limit in [false, true] {
-        let mut stage = Stage::new(vec![Act::Fail(gateway_timeout()); 3].into_iter().chain([Act::Reply(text("yes"))]));
+        let mut stage =
+            ScriptedCall::new(vec![Act::Fail(gateway_timeout()); 3].into_iter().chain([Act::Reply(text("yes"))]));
         stage.caller.account = has_limit.then(|| Arc::new(Books::default()) as Arc<dyn Account>);
         stage.caller.price = has_limit.then(|| Price::flat(0.0, None, 0.0));
         assert_eq!(stage.call().await.unwrap().record.attempts, 4);
@@ -186,14 +187,14 @@ async fn under_a_limit_no_connection_is_free_and_silence_counts_in_full() {
         (Act::Fail(gateway_timeout()), None),
     ] {
         let books = Arc::new(Books::default());
-        let mut stage = Stage::new([act, Act::Reply(text("yes"))]);
+        let mut stage = ScriptedCall::new([act, Act::Reply(text("yes"))]);
         stage.caller.account = Some(books.clone());
         stage.call().await.unwrap();
         let entered: Vec<_> =
             books.entered.lock().unwrap().iter().map(|call| (call.reservation, call.cost_usd)).collect();
         assert_eq!(entered, [(Some(1), cost)]);
     }
-    let mut stage = Stage::new([Act::Fail(gateway_timeout())]);
+    let mut stage = ScriptedCall::new([Act::Fail(gateway_timeout())]);
     stage.caller.account = Some(Arc::new(Books::default()));
     assert!(stage.call().await.unwrap_err().is_server_gone(), "the second time it is as if nobody were there");
 }
@@ -220,7 +221,7 @@ impl ChatModel for Doubtful {
 async fn each_request_of_an_attempt_is_charged_with_what_was_set_aside_for_it() {
     let books = Arc::new(Books::default());
     let doubtful = Arc::new(Doubtful { limits: Mutex::default() });
-    let mut stage = Stage::new([Act::Hang]);
+    let mut stage = ScriptedCall::new([Act::Hang]);
     stage.caller.chat = doubtful.clone();
     stage.caller.account = Some(books.clone());
     let failed = stage.call().await.unwrap_err();

@@ -20,7 +20,7 @@ async fn cached_tokens_cost_less_and_a_stated_cost_is_believed() {
         (None, million, None, None),
         (Some(price(None)), None, None, None),
     ] {
-        let mut stage = Stage::new([Act::Reply(Reply { tokens, stated_cost: stated, ..text("yes") })]);
+        let mut stage = ScriptedCall::new([Act::Reply(Reply { tokens, stated_cost: stated, ..text("yes") })]);
         stage.caller.price = price;
         let record = stage.call().await.unwrap().record;
         assert_eq!((record.tokens, record.cost_usd), (tokens, cost.map(Usd::from_dollars)));
@@ -51,7 +51,7 @@ async fn a_stated_cost_of_nothing_does_not_beat_a_price() {
         ("m", Some(priced), true, Usd::ZERO, true),
         ("m", None, false, Usd::ZERO, true),
     ] {
-        let mut stage = Stage::new([Act::Reply(free.clone())]);
+        let mut stage = ScriptedCall::new([Act::Reply(free.clone())]);
         stage.caller.price = price;
         if is_local {
             stage.caller.chat = Arc::new(Local(free.clone()));
@@ -61,7 +61,7 @@ async fn a_stated_cost_of_nothing_does_not_beat_a_price() {
         assert_eq!((record.cost_usd, record.cost_stated), (Some(cost), is_stated), "{model} {price:?} {is_local}");
     }
     // What is free is so whatever it took.
-    let mut stage = Stage::new([Act::Reply(text("yes"))]);
+    let mut stage = ScriptedCall::new([Act::Reply(text("yes"))]);
     stage.caller.price = Some(Price::flat(0.0, None, 0.0));
     assert_eq!(stage.call().await.unwrap().record.cost_usd, Some(Usd::ZERO));
 }
@@ -73,12 +73,12 @@ async fn an_answer_without_text_is_none() {
         (FinishReason::Length, ModelError::OutputLimit, 1),
         (FinishReason::Filtered, ModelError::Filtered { message: "no text was returned".to_owned() }, 1),
     ] {
-        let stage = Stage::new([Act::Reply(Reply { finish, ..text(" \n") })]);
+        let stage = ScriptedCall::new([Act::Reply(Reply { finish, ..text(" \n") })]);
         let unknown = Some(Box::new(AttemptUsage { tokens: None, cost_usd: None, notional_usd: None }));
         assert_eq!(stage.call().await.unwrap_err(), FailedCall { error, attempts, spent: unknown });
     }
     let call = ToolCall { id: "1".to_owned(), name: "file_read".to_owned(), arguments: "{}".to_owned() };
-    let stage = Stage::new([Act::Reply(Reply { tool_calls: vec![call], ..text("") })]);
+    let stage = ScriptedCall::new([Act::Reply(Reply { tool_calls: vec![call], ..text("") })]);
     assert_eq!(stage.call().await.unwrap().reply.tool_calls.len(), 1);
 }
 
@@ -89,7 +89,7 @@ async fn an_answer_that_was_cut_is_marked_with_what_cut_it() {
         (FinishReason::Length, (true, false)),
         (FinishReason::Filtered, (true, true)),
     ] {
-        let stage = Stage::new([Act::Reply(Reply { finish, ..text("so far") })]);
+        let stage = ScriptedCall::new([Act::Reply(Reply { finish, ..text("so far") })]);
         let record = stage.call().await.unwrap().record;
         assert_eq!((record.truncated, record.filtered), marks, "{finish:?}");
     }
@@ -100,22 +100,22 @@ async fn what_empty_answers_cost_is_counted_with_the_answer() {
     let empty = |tokens| Act::Reply(Reply { tokens, ..text("") });
     let answer = Act::Reply(Reply { tokens: Some(tokens(100, 50, 20)), ..text("yes") });
     let thrice = [empty(Some(tokens(100, 0, 7))), Act::Fail(overloaded()), answer.clone()];
-    let stage = Stage::new(thrice);
+    let stage = ScriptedCall::new(thrice);
     let record = stage.call().await.unwrap().record;
     assert_eq!(record.tokens, Some(tokens(200, 50, 27)));
-    let once = Stage::new([answer.clone()]).call().await.unwrap().record.cost_usd.unwrap();
+    let once = ScriptedCall::new([answer.clone()]).call().await.unwrap().record.cost_usd.unwrap();
     let paid = Usd::for_tokens(100, 10.0) + Usd::for_tokens(7, 100.0);
     assert_eq!(record.cost_usd, Some(once + paid));
 
     // An attempt of which nobody says what it took makes the whole unknown.
-    let record = Stage::new([empty(None), answer]).call().await.unwrap().record;
+    let record = ScriptedCall::new([empty(None), answer]).call().await.unwrap().record;
     assert_eq!((record.tokens, record.cost_usd), (Some(tokens(100, 50, 20)), None));
 
     // A stated cost counts where there is one, and what is not known does not become known by adding.
     let stated = |dollars| Some(Usd::from_dollars(dollars));
     for (first, second, cost) in [(stated(0.5), stated(0.25), stated(0.75)), (None, stated(0.25), None)] {
         let reply = |said, stated_cost| Act::Reply(Reply { tokens: Some(tokens(1, 0, 1)), stated_cost, ..text(said) });
-        let mut stage = Stage::new([reply("", first), reply("yes", second)]);
+        let mut stage = ScriptedCall::new([reply("", first), reply("yes", second)]);
         stage.caller.price = None;
         let record = stage.call().await.unwrap().record;
         assert_eq!((record.tokens, record.cost_usd), (Some(tokens(2, 0, 2)), cost));
@@ -125,7 +125,8 @@ async fn what_empty_answers_cost_is_counted_with_the_answer() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_fails_says_what_it_took_all_the_same() {
     let reply = |finish| Act::Reply(Reply { finish, tokens: Some(tokens(10, 0, 5)), ..text("") });
-    let stage = Stage::new([reply(FinishReason::Complete), Act::Fail(overloaded()), reply(FinishReason::Length)]);
+    let stage =
+        ScriptedCall::new([reply(FinishReason::Complete), Act::Fail(overloaded()), reply(FinishReason::Length)]);
     let failed = stage.call().await.unwrap_err();
     assert_eq!((failed.error, failed.attempts), (ModelError::OutputLimit, 3));
     let cost_usd = Some(Usd::for_tokens(20, 10.0) + Usd::for_tokens(10, 100.0));

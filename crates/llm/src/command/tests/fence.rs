@@ -104,10 +104,10 @@ async fn a_model_cannot_be_an_option() {
 fn a_version_that_was_not_tried_is_refused_unless_it_is_named() {
     for (said, allowed, outcome) in [
         ("2.1.197 (Claude Code)", None, Ok(())),
-        ("2.1.330 (Claude Code)", None, Err("claude 2.1.330 was not tested, but 2.1.197")),
+        ("2.1.330 (Claude Code)", None, Err("claude 2.1.330 was not tested; tested: 2.1.197")),
         ("2.1.330 (Claude Code)", Some("2.1.330"), Ok(())),
         ("2.1.330 (Claude Code)", Some("2.1.*"), Ok(())),
-        ("2.2.0 (Claude Code)", Some("2.1.*"), Err("claude 2.2.0 was not tried here")),
+        ("2.2.0 (Claude Code)", Some("2.1.*"), Err("claude 2.2.0 was not tested")),
         ("v9.9.9-beta.1", Some("*"), Ok(())),
         ("command not understood", Some("*"), Err("says no version: command not understood")),
     ] {

@@ -7,16 +7,16 @@ use super::super::*;
 const PROMPT: &str = "# Problem\n\n```problem\nDesign a queue\n```\n\n# Your task: propose";
 
 /// What was heard, and when, in milliseconds.
-struct Heard(Mutex<Vec<(u128, String)>>, Instant);
+struct TimedTexts(Mutex<Vec<(u128, String)>>, Instant);
 
-impl Listener for Heard {
+impl Listener for TimedTexts {
     fn on_token(&self, text: &str) {
         self.0.lock().unwrap().push((self.1.elapsed().as_millis(), text.to_owned()));
     }
 }
 
 async fn followed(model: &OfflineProvider) -> (Result<Reply, FailedAttempt>, Vec<(u128, String)>, u128) {
-    let heard = Heard(Mutex::default(), Instant::now());
+    let heard = TimedTexts(Mutex::default(), Instant::now());
     let request = Request {
         model: MODEL.into(),
         temperature: 0.0,

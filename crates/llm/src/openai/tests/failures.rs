@@ -273,7 +273,10 @@ async fn a_server_that_hangs_up_without_a_word_broke_off() {
     let client = OpenAiClient::new(endpoint(&url, ApiKind::Chat), &http_client(None).unwrap()).unwrap();
     let failed = complete(&client, &request()).await.unwrap_err();
     hanging_up.abort();
-    assert!(matches!(&failed, ModelError::Broken { message } if message.starts_with("it broke off")), "{failed:?}");
+    assert!(
+        matches!(&failed, ModelError::Broken { message } if message.starts_with("it was interrupted")),
+        "{failed:?}"
+    );
     assert!(failed.is_transient());
 }
 

@@ -171,7 +171,7 @@ async fn what_is_not_about_the_request_is_tried_as_chat_once_and_remembered() {
 async fn a_server_error_is_repeated_before_the_other_api_is_tried() {
     let server = half(answer_text(500, "boom"));
     let client = client(&server, ApiKind::Auto);
-    let (heard, request) = (Heard::default(), request());
+    let (heard, request) = (HeardTexts::default(), request());
     let timeouts = Timeouts { first_token: IDLE, idle: IDLE };
     let attempt = |attempt| client.ask(&request, Live { listener: &heard, timeouts, attempt, further: None });
     assert!(attempt(1).await.unwrap_err().error.is_transient());
@@ -250,7 +250,7 @@ fn too_long() -> HttpAnswer {
 async fn of_two_failures_the_one_that_names_the_cause_is_told_of() {
     let server = Server::with(|seen| if seen.path == RESPONSES { answer_text(500, "boom") } else { too_long() });
     let client = client(&server, ApiKind::Auto);
-    let (heard, request) = (Heard::default(), request());
+    let (heard, request) = (HeardTexts::default(), request());
     let timeouts = Timeouts { first_token: IDLE, idle: IDLE };
     let attempt = |attempt| client.ask(&request, Live { listener: &heard, timeouts, attempt, further: None });
     assert!(attempt(1).await.unwrap_err().error.is_transient());
@@ -296,7 +296,7 @@ async fn a_server_that_fails_on_every_stream_is_asked_for_whole_answers() {
 
 /// An attempt of a call.
 async fn attempt(client: &OpenAiClient, model: &str, attempt: u32) -> Result<Reply, FailedAttempt> {
-    let (heard, request) = (Heard::default(), request_for(model));
+    let (heard, request) = (HeardTexts::default(), request_for(model));
     let timeouts = Timeouts { first_token: IDLE, idle: IDLE };
     client.ask(&request, Live { listener: &heard, timeouts, attempt, further: None }).await
 }
@@ -414,7 +414,7 @@ impl crate::Further for Charged {
 
 /// What is charged before the last request of an attempt, and with it.
 async fn charges(client: &OpenAiClient, request: &Request, attempt: u32) -> (Vec<FailedAttempt>, FailedAttempt) {
-    let (heard, charged) = (Heard::default(), Charged::default());
+    let (heard, charged) = (HeardTexts::default(), Charged::default());
     let live = Live {
         listener: &heard,
         timeouts: Timeouts { first_token: LONG, idle: LONG },

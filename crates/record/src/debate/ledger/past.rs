@@ -11,7 +11,7 @@ use super::fold::{Fingerprint, Fold};
 /// A cache of the finished rounds' ledger, so that prompts do not fold the whole debate again. It is derived from the
 /// record, so comparisons of debates ignore it.
 #[derive(Debug, Clone, Default)]
-pub struct Past(Option<Arc<Folded>>);
+pub struct Past(Option<Arc<FoldedLedger>>);
 
 impl PartialEq for Past {
     fn eq(&self, _: &Self) -> bool {
@@ -20,7 +20,7 @@ impl PartialEq for Past {
 }
 
 #[derive(Debug, Clone)]
-struct Folded {
+struct FoldedLedger {
     ledger: Arc<Ledger>,
     texts: BTreeMap<AgentId, Fingerprint>,
     /// The folded contributions. Holding them detects replacements in a record that is changed later.
@@ -69,11 +69,11 @@ impl Past {
             seed: debate.seed,
             stages: Arc::clone(&debate.stages),
         };
-        Self(Some(Arc::new(Folded { ledger: fold.ledger, texts: fold.texts, of, basis })))
+        Self(Some(Arc::new(FoldedLedger { ledger: fold.ledger, texts: fold.texts, of, basis })))
     }
 }
 
-impl Folded {
+impl FoldedLedger {
     /// Whether the cached fold is part of the rounds before `round`.
     fn holds(&self, debate: &Debate, numbers: &[&AgentId], round: u32) -> bool {
         let Basis { numbers: known, team, critics: of_each, seed, stages } = &self.basis;

@@ -12,15 +12,15 @@ use dialectic_base::markdown::fenced;
 use super::*;
 
 /// A rendered template and the values that went into it.
-struct Sample {
+struct PromptSample {
     file: &'static str,
     values: Value,
     text: String,
 }
 
-fn sample<F: Fill>(template: &F) -> Sample {
+fn sample<F: Fill>(template: &F) -> PromptSample {
     let values = serde_json::to_value(template).unwrap();
-    Sample { file: F::TEMPLATE.file(), values, text: template.render().unwrap() }
+    PromptSample { file: F::TEMPLATE.file(), values, text: template.render().unwrap() }
 }
 
 /// The prompts of all protocols, each once.
@@ -127,7 +127,7 @@ fn role_for<'a>(prompt: &Prompt, role: &'a Role, judge: &'a Role) -> FocusedRole
 }
 
 /// Every template with every value there, each text being what `text` makes of its name.
-fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample> {
+fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<PromptSample> {
     let [problem, attached, path, question, answer, summary, error, first, second, solution, points] = [
         "problem", "attached", "path", "question", "answer", "summary", "error", "first", "second", "solution",
         "points",
@@ -170,7 +170,7 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample>
     let texts = Texts::of(&text);
     let of_protocols = prompts().into_iter().map(|prompt| {
         let values = texts.values(role_for(prompt, role, judge));
-        Sample {
+        PromptSample {
             file: prompt.file,
             values: serde_json::to_value(&values).unwrap(),
             text: prompt.render(&values).unwrap(),
@@ -180,7 +180,7 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample>
 }
 
 /// The fixed templates with optional values, each without them.
-fn bare(role: &Role) -> Vec<Sample> {
+fn bare(role: &Role) -> Vec<PromptSample> {
     let own = [OwnRound {
         proposal: None,
         critiques: vec![],
@@ -222,7 +222,7 @@ fn templates_and_values_have_the_same_variables() {
     let samples = full(&role, &Role::judge(), str::to_owned);
     let fixed: Vec<_> = Template::ALL.iter().map(|template| template.file()).collect();
     assert_eq!(samples.iter().map(|sample| sample.file).take(fixed.len()).collect::<Vec<_>>(), fixed);
-    let passed = |sample: &Sample| sample.values.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+    let passed = |sample: &PromptSample| sample.values.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
     for sample in &samples[..fixed.len()] {
         let read = catalog::environment().get_template(sample.file).unwrap().undeclared_variables(false);
         assert_eq!(read.into_iter().collect::<BTreeSet<_>>(), passed(sample), "{}", sample.file);
@@ -240,7 +240,7 @@ fn templates_and_values_have_the_same_variables() {
 fn every_text_that_a_template_asks_for_reaches_it() {
     for role in roles() {
         let samples = full(&role, &Role::judge(), |name| format!("<{name}>"));
-        for Sample { file, values, text } in &samples[..Template::ALL.len()] {
+        for PromptSample { file, values, text } in &samples[..Template::ALL.len()] {
             let mut expected = Vec::new();
             leaves(values, &mut expected);
             for leaf in expected {
@@ -253,7 +253,8 @@ fn every_text_that_a_template_asks_for_reaches_it() {
 #[test]
 fn texts_are_tidy_with_and_without_optional_values() {
     for role in roles() {
-        for Sample { file, text, .. } in full(&role, &Role::judge(), str::to_owned).into_iter().chain(bare(&role)) {
+        for PromptSample { file, text, .. } in full(&role, &Role::judge(), str::to_owned).into_iter().chain(bare(&role))
+        {
             assert!(!text.contains("\n\n\n"), "{file}: two blank lines\n{text}");
             assert!(text.lines().all(|line| line == line.trim_end()), "{file}: space at a line's end\n{text}");
             assert_eq!(text, text.trim(), "{file}: blank lines around it");
@@ -276,7 +277,7 @@ fn absent_values_leave_no_heading_behind() {
         &["# Solution", "# Your role: Testing", "# Your task: assess"],
         &[],
     ];
-    for (Sample { file, text, .. }, expected) in bare(&role).iter().zip(expected) {
+    for (PromptSample { file, text, .. }, expected) in bare(&role).iter().zip(expected) {
         assert_eq!(headings(text), expected, "{file}");
     }
     let texts = Texts::of(&str::to_owned);
@@ -336,7 +337,7 @@ fn what_is_paid_on_every_call_stays_short() {
     }
     let judge = Role::judge();
     for role in roles() {
-        for Sample { file, text, .. } in full(&role, &judge, str::to_owned) {
+        for PromptSample { file, text, .. } in full(&role, &judge, str::to_owned) {
             let own = text.find("# Your role").map_or(0, |start| text[start..].chars().count());
             // Those of `dialectic` are sent for most calls; others have a limit with their protocols' tests.
             let most = if file.contains("phases/") { 2200 } else { 4100 };

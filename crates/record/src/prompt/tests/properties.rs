@@ -43,7 +43,7 @@ proptest! {
         let plain = full(&role, &judge, |_| "plain".to_owned());
         for (hostile, plain) in full(&role, &judge, |_| format!("!{text}")).iter().zip(&plain) {
             let template = hostile.file;
-            let count = |sample: &Sample, text: &str| sample.text.matches(text).count();
+            let count = |sample: &PromptSample, text: &str| sample.text.matches(text).count();
             prop_assert_eq!(count(hostile, &format!("\n!{text}\n")), count(plain, "\nplain\n"), "{}", template);
             let ticks = |lines: Vec<&str>| {
                 lines.into_iter().map(|line| line.replace('`', if line.starts_with("```") { "" } else { "`" })).collect()

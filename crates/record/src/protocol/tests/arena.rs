@@ -1,22 +1,22 @@
 //! Which way an arena takes: converged, challenged, voted, extended; and who is asked what on it.
 
 use super::super::*;
-use super::course::{Course, Reply, first, good, settings};
+use super::course::{Course, ScriptedReply, first, good, settings};
 use crate::debate::{
     AgentId, Decider, Event, Gathered, OutcomeKind, Relation, Settings, Standings, Status, StopReason, Undecided,
     VotingRule,
 };
 
 /// What calls bring, by `<stage> <agent> <round>`, else by the stage alone.
-type Script<'a> = &'a [(&'a str, Reply)];
+type Script<'a> = &'a [(&'a str, ScriptedReply)];
 
 fn name(step: &Step) -> String {
     format!("{} {} {}", step.key.stage, step.key.agent_id, step.key.round)
 }
 
 /// A text with these decisions.
-fn deciding(decisions: &[&str]) -> Reply {
-    Reply::Text(format!("A text.\n\n## Decisions\n- {}", decisions.join("\n- ")))
+fn deciding(decisions: &[&str]) -> ScriptedReply {
+    ScriptedReply::Text(format!("A text.\n\n## Decisions\n- {}", decisions.join("\n- ")))
 }
 
 fn run_with(settings: Settings, script: Script<'_>) -> Course {
@@ -59,8 +59,8 @@ fn base(course: &Course) -> String {
     }
 }
 
-fn same(relation: Relation) -> Reply {
-    Reply::Related(Some(relation))
+fn same(relation: Relation) -> ScriptedReply {
+    ScriptedReply::Related(Some(relation))
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_text_without_decisions_keeps_the_agreement_unknown() {
     let course = run(
         2,
         2,
-        &[("revision b 1", Reply::Text("Nothing in particular.".to_owned())), ("revision", deciding(&["x"]))],
+        &[("revision b 1", ScriptedReply::Text("Nothing in particular.".to_owned())), ("revision", deciding(&["x"]))],
     );
     assert_eq!(agreements(&course), [None, Some(100.0)]);
     let unknown = course.debate.rounds[0].convergence.as_ref().unwrap().unknown.as_deref();
@@ -147,7 +147,7 @@ fn a_text_without_decisions_keeps_the_agreement_unknown() {
 
 #[test]
 fn a_comparison_that_failed_is_no_agreement() {
-    let course = run(2, 1, &[("convergence", Reply::Failed)]);
+    let course = run(2, 1, &[("convergence", ScriptedReply::Failed)]);
     assert_eq!(agreements(&course), [None]);
     assert!(course.visited.contains(&StageId::new("voting")));
     assert_eq!(course.debate.status, Status::Completed);
@@ -157,7 +157,8 @@ fn a_comparison_that_failed_is_no_agreement() {
 fn an_agreement_is_challenged_twice_at_most() {
     let mut with = settings(&ARENA, 3, 5);
     with.debate.arena.trickster = true;
-    let course = run_with(with.clone(), &[("convergence", same(Relation::Same)), ("challenge", Reply::Challenged(1))]);
+    let course =
+        run_with(with.clone(), &[("convergence", same(Relation::Same)), ("challenge", ScriptedReply::Challenged(1))]);
     let challenges = course.calls.iter().filter(|step| step.answer == OutputSpec::Challenge);
     assert_eq!(challenges.map(name).collect::<Vec<_>>(), ["challenge judge 1", "challenge judge 2"]);
     assert_eq!(course.debate.current_round, 3);
@@ -170,7 +171,7 @@ fn an_agreement_is_challenged_twice_at_most() {
     let course = run_with(with.clone(), &[("convergence", same(Relation::Same))]);
     assert_eq!(course.debate.current_round, 1);
     // Nobody looked: it has not.
-    let failed = [("convergence", same(Relation::Same)), ("challenge judge 1", Reply::Failed)];
+    let failed = [("convergence", same(Relation::Same)), ("challenge judge 1", ScriptedReply::Failed)];
     assert_eq!(run_with(with, &failed).debate.current_round, 2);
 }
 
@@ -188,7 +189,7 @@ fn a_round_has_its_texts_marked_where_an_observer_is_wanted() {
 
 #[test]
 fn a_winner_that_misses_something_is_sent_back_to_the_critics() {
-    let scored = |missing: &[usize]| Reply::Scored(vec![90.0, 60.0, 50.0], missing.to_vec());
+    let scored = |missing: &[usize]| ScriptedReply::Scored(vec![90.0, 60.0, 50.0], missing.to_vec());
     let script =
         [("convergence", same(Relation::Same)), ("scoring judge 1", scored(&[0])), ("scoring judge 2", scored(&[0]))];
     let course = run(3, 3, &script);
@@ -224,7 +225,7 @@ fn a_winner_that_misses_something_is_sent_back_to_the_critics() {
 
 #[test]
 fn an_extension_without_room_closes_with_what_led_to_it() {
-    let scored = Reply::Scored(vec![90.0, 60.0], vec![0]);
+    let scored = ScriptedReply::Scored(vec![90.0, 60.0], vec![0]);
     let mut course = Course::start(&ARENA, settings(&ARENA, 2, 1));
     // Up to the extension.
     let reply = |step: &Step| match &step.answer {
@@ -253,8 +254,11 @@ fn an_extension_without_room_closes_with_what_led_to_it() {
 /// A vote of so many, for the candidates at these places; who is not named fails.
 fn voted(rule: VotingRule, votes: &[Option<usize>]) -> Course {
     let names = ["voting a 1", "voting b 1", "voting c 1", "voting d 1", "voting e 1", "voting f 1"];
-    let script: Vec<(&str, Reply)> =
-        names.into_iter().zip(votes).map(|(name, vote)| (name, vote.map_or(Reply::Failed, Reply::Choice))).collect();
+    let script: Vec<(&str, ScriptedReply)> = names
+        .into_iter()
+        .zip(votes)
+        .map(|(name, vote)| (name, vote.map_or(ScriptedReply::Failed, ScriptedReply::Choice)))
+        .collect();
     let mut settings = settings(&ARENA, votes.len(), 1);
     settings.debate.arena.voting.rule = rule;
     run_with(settings, &script)
@@ -309,7 +313,8 @@ fn self_votes_are_counted_and_dissent_is_kept_word_for_word() {
 
 #[test]
 fn the_judge_scores_in_opposite_orders_and_chooses_where_scores_are_equal() {
-    let course = run(2, 1, &[("revision", deciding(&["x"])), ("scoring", Reply::Scored(vec![70.0, 70.0], Vec::new()))]);
+    let course =
+        run(2, 1, &[("revision", deciding(&["x"])), ("scoring", ScriptedReply::Scored(vec![70.0, 70.0], Vec::new()))]);
     let scorings: Vec<_> = course.calls.iter().filter(|step| matches!(step.answer, OutputSpec::Scores(_))).collect();
     let (PromptContext::Candidates { salt: one }, PromptContext::CandidatesReversed { salt: other }) =
         (scorings[0].shows, scorings[1].shows)
@@ -323,17 +328,17 @@ fn the_judge_scores_in_opposite_orders_and_chooses_where_scores_are_equal() {
 
 #[test]
 fn an_answer_is_written_without_scores_where_the_judge_gives_none() {
-    let unscored = ("scoring", Reply::Failed);
+    let unscored = ("scoring", ScriptedReply::Failed);
     let course = run(2, 1, &[("revision", deciding(&["x"])), unscored.clone()]);
     assert_eq!((course.debate.status, &course.debate.verdict), (Status::Completed, &None));
     assert_eq!(course.debate.outcome.as_ref().unwrap().kind, OutcomeKind::Degraded);
     assert_eq!(course.calls.last().unwrap().answer, OutputSpec::Solution(Authorship::Amended));
     // Who won the vote has won.
-    let course = run(3, 1, &[("voting", Reply::Choice(1)), unscored.clone()]);
+    let course = run(3, 1, &[("voting", ScriptedReply::Choice(1)), unscored.clone()]);
     assert!(course.debate.verdict.is_none() && course.debate.extensions.is_empty());
     assert!(base(&course).starts_with("final-refinement "), "{}", base(&course));
     // Where the answer is not written either, the debate is scored once it is taken up again.
-    let failed = run(2, 1, &[("revision", deciding(&["x"])), unscored, ("judgement", Reply::Failed)]);
+    let failed = run(2, 1, &[("revision", deciding(&["x"])), unscored, ("judgement", ScriptedReply::Failed)]);
     assert_eq!(failed.debate.status, Status::Failed);
     let again = failed.resumed().run(&good, &mut first);
     assert_eq!(again.debate.status, Status::Completed);
@@ -345,14 +350,18 @@ fn who_fails_stands_by_the_text_before() {
     let course = run(
         3,
         2,
-        &[("revision b 2", Reply::Failed), ("final-refinement b 2", Reply::Failed), ("voting", Reply::Choice(1))],
+        &[
+            ("revision b 2", ScriptedReply::Failed),
+            ("final-refinement b 2", ScriptedReply::Failed),
+            ("voting", ScriptedReply::Choice(1)),
+        ],
     );
     assert_eq!(base(&course), "revision b 1");
-    let course = run(3, 1, &[("proposal b 1", Reply::Failed)]);
+    let course = run(3, 1, &[("proposal b 1", ScriptedReply::Failed)]);
     let candidates = &course.calls.last().unwrap().inputs;
     assert_eq!(candidates.len(), 2);
     assert!(!course.calls.iter().any(|step| name(step) == "revision b 1"));
-    let course = run(2, 1, &[("proposal b 1", Reply::Failed)]);
+    let course = run(2, 1, &[("proposal b 1", ScriptedReply::Failed)]);
     assert_eq!(course.debate.error.as_deref(), Some("round 1 has 1 of the 2 proposals that an arena needs"));
 }
 

@@ -3,7 +3,7 @@
 use dialectic_base::severity::Severity;
 
 use super::super::*;
-use super::course::{Course, Reply, first, good, settings};
+use super::course::{Course, ScriptedReply, first, good, settings};
 use crate::debate::{Lens, OutcomeKind, StopReason, SynthesisMethod};
 
 const CHECKED: [&Protocol; 4] = [&DIALECTIC, &COUNCIL, &ARENA, &REVIEW];
@@ -16,14 +16,14 @@ fn begun(protocol: &'static Protocol, lenses: u32) -> Settings {
     settings
 }
 
-fn checked(protocol: &'static Protocol, lenses: u32, reply: &dyn Fn(&Step) -> Reply) -> Course {
+fn checked(protocol: &'static Protocol, lenses: u32, reply: &dyn Fn(&Step) -> ScriptedReply) -> Course {
     Course::start(protocol, begun(protocol, lenses)).run(reply, &mut first)
 }
 
 /// The checker with that lens finds something grave.
-fn faulted(at: Lens) -> impl Fn(&Step) -> Reply {
+fn faulted(at: Lens) -> impl Fn(&Step) -> ScriptedReply {
     move |step| match &step.answer {
-        OutputSpec::Check(lens) if *lens == at => Reply::Checked(vec![Severity::Blocking]),
+        OutputSpec::Check(lens) if *lens == at => ScriptedReply::Checked(vec![Severity::Blocking]),
         _ => good(step),
     }
 }
@@ -44,7 +44,7 @@ fn outcome(course: &Course) -> (OutcomeKind, Vec<String>) {
 fn a_draft_in_which_nothing_grave_is_found_is_the_answer() {
     for protocol in CHECKED {
         let course = checked(protocol, 3, &|step| match &step.answer {
-            OutputSpec::Check(_) => Reply::Checked(vec![Severity::Minor]),
+            OutputSpec::Check(_) => ScriptedReply::Checked(vec![Severity::Minor]),
             _ => good(step),
         });
         let debate = &course.debate;
@@ -82,9 +82,9 @@ fn something_grave_has_the_answer_written_anew_once_and_says_what_nobody_read() 
 fn another_approach_is_another_draft_which_is_checked_once_more() {
     for protocol in CHECKED {
         let reply = |step: &Step| match &step.answer {
-            OutputSpec::Check(_) => Reply::Checked(vec![Severity::Major]),
+            OutputSpec::Check(_) => ScriptedReply::Checked(vec![Severity::Major]),
             OutputSpec::Amendment | OutputSpec::Solution(_) if step.delivery == Delivery::DraftIfRethought => {
-                Reply::Rethought("Another way.".to_owned())
+                ScriptedReply::Rethought("Another way.".to_owned())
             }
             _ => good(step),
         };
@@ -107,7 +107,7 @@ fn another_approach_is_another_draft_which_is_checked_once_more() {
 fn a_lens_that_failed_degrades_and_a_final_text_that_failed_leaves_the_draft() {
     for protocol in CHECKED {
         let course = checked(protocol, 3, &|step| match &step.answer {
-            OutputSpec::Check(Lens::Facts) => Reply::Failed,
+            OutputSpec::Check(Lens::Facts) => ScriptedReply::Failed,
             _ => good(step),
         });
         let (kind, reasons) = outcome(&course);
@@ -116,7 +116,7 @@ fn a_lens_that_failed_degrades_and_a_final_text_that_failed_leaves_the_draft() {
         let unverified = course.debate.unverified();
         assert_eq!(unverified, ["It was not checked for facts."]);
         let course = checked(protocol, 3, &|step| match step.key.stage.as_str() {
-            "final" | "amend" => Reply::Failed,
+            "final" | "amend" => ScriptedReply::Failed,
             _ => faulted(Lens::Execute)(step),
         });
         let (kind, reasons) = outcome(&course);
@@ -163,7 +163,7 @@ fn checkers_are_the_panels_models_in_turn_and_neither_the_judges_nor_the_author(
 #[test]
 fn in_a_review_the_last_demands_and_the_points_go_to_the_author_in_one_call() {
     let course = checked(&REVIEW, 3, &|step| match &step.answer {
-        OutputSpec::Word(_) if step.key.agent_id.as_str() == "b" => Reply::Word("rewrite"),
+        OutputSpec::Word(_) if step.key.agent_id.as_str() == "b" => ScriptedReply::Word("rewrite"),
         _ => good(step),
     });
     let amended = course.calls.iter().find(|step| step.key.stage.as_str() == "amend").unwrap();

@@ -19,7 +19,7 @@ use super::super::{Authorship, Delivery, Next, OutputSpec, Protocol, Step, Trigg
 
 /// What a call brings. What does not fit what was asked for is a failure.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Reply {
+pub(super) enum ScriptedReply {
     Failed,
     /// No questions, or a score that cannot be read.
     Nothing,
@@ -183,7 +183,7 @@ impl Course {
     }
 
     /// Runs to the end. `reply` says what a call brings, `pick` which of so many things happens next.
-    pub(super) fn run(mut self, reply: &dyn Fn(&Step) -> Reply, pick: &mut dyn FnMut(usize) -> usize) -> Self {
+    pub(super) fn run(mut self, reply: &dyn Fn(&Step) -> ScriptedReply, pick: &mut dyn FnMut(usize) -> usize) -> Self {
         for _ in 0..5_000 {
             self.take_facts();
             let ready = self.ready();
@@ -237,7 +237,7 @@ impl Course {
     }
 
     /// The call comes to its end.
-    pub(super) fn settle(&mut self, step: &Step, reply: Reply) {
+    pub(super) fn settle(&mut self, step: &Step, reply: ScriptedReply) {
         let event = self.result(step, reply);
         assert_eq!(event.settles().map(|(key, _)| key), Some(&step.key), "{event:?}");
         self.calls.push(step.clone());
@@ -245,7 +245,7 @@ impl Course {
     }
 
     #[expect(clippy::too_many_lines, reason = "an arm for each kind of reply")]
-    fn result(&self, step: &Step, reply: Reply) -> Event {
+    fn result(&self, step: &Step, reply: ScriptedReply) -> Event {
         let key = step.key.clone();
         let settings = self.debate.settings.as_ref().unwrap();
         let agent = settings.everybody().find(|agent| agent.id == key.agent_id).unwrap();
@@ -267,7 +267,7 @@ impl Course {
             call: Some(call()),
         };
         match (&step.answer, reply) {
-            (OutputSpec::Check(lens), Reply::Checked(points)) => {
+            (OutputSpec::Check(lens), ScriptedReply::Checked(points)) => {
                 let points = points.into_iter().map(|severity| Point {
                     severity,
                     about: None,
@@ -280,20 +280,20 @@ impl Course {
                 let contribution = self.text(step, "1. It breaks.", metadata, Some(reading));
                 Event::Contributed { key, contribution, call: Some(call()) }
             }
-            (OutputSpec::Amendment, Reply::Text(text)) => {
+            (OutputSpec::Amendment, ScriptedReply::Text(text)) => {
                 let contribution = self.text(step, &text, Metadata::default(), None);
                 Event::Contributed { key, contribution, call: Some(call()) }
             }
-            (OutputSpec::Amendment, Reply::Rethought(text)) => {
+            (OutputSpec::Amendment, ScriptedReply::Rethought(text)) => {
                 let metadata = Metadata { rethought: true, ..Metadata::default() };
                 let contribution = self.text(step, &text, metadata, None);
                 Event::Contributed { key, contribution, call: Some(call()) }
             }
-            (OutputSpec::Solution(_), Reply::Rethought(text)) => self.delivered(step, &text, true),
-            (OutputSpec::Text, Reply::Text(text)) => contributed(&text, None, key.target_agent_id.clone()),
-            (OutputSpec::Questions { .. }, Reply::Nothing) => self.asked(step, None),
-            (OutputSpec::Questions { .. }, Reply::Text(text)) => self.asked(step, Some(text)),
-            (OutputSpec::Summary, Reply::Text(text)) => {
+            (OutputSpec::Solution(_), ScriptedReply::Rethought(text)) => self.delivered(step, &text, true),
+            (OutputSpec::Text, ScriptedReply::Text(text)) => contributed(&text, None, key.target_agent_id.clone()),
+            (OutputSpec::Questions { .. }, ScriptedReply::Nothing) => self.asked(step, None),
+            (OutputSpec::Questions { .. }, ScriptedReply::Text(text)) => self.asked(step, Some(text)),
+            (OutputSpec::Summary, ScriptedReply::Text(text)) => {
                 let summary = Summary {
                     agent_id: agent.id.clone(),
                     agent_role: agent.role.as_str().into(),
@@ -302,18 +302,18 @@ impl Course {
                 };
                 Event::Summarized { key, summary, call: call() }
             }
-            (OutputSpec::Score(kind), reply @ (Reply::Score(_) | Reply::Nothing)) => {
-                let score = if let Reply::Score(score) = reply { Some(score) } else { None };
+            (OutputSpec::Score(kind), reply @ (ScriptedReply::Score(_) | ScriptedReply::Nothing)) => {
+                let score = if let ScriptedReply::Score(score) = reply { Some(score) } else { None };
                 let evaluation = Evaluation { kind: *kind, score, threshold: 80.0 };
                 Event::Evaluated { key, evaluation, call: Some(call()) }
             }
-            (OutputSpec::Choice, Reply::Choice(place)) => {
+            (OutputSpec::Choice, ScriptedReply::Choice(place)) => {
                 let candidates: Vec<_> =
                     step.inputs.iter().filter(|one| self.debate.contribution(one).is_some()).collect();
                 let choice = candidates[place % candidates.len()].agent_id.clone();
                 contributed("better", None, Some(choice))
             }
-            (OutputSpec::Word(words), Reply::Word(word)) => {
+            (OutputSpec::Word(words), ScriptedReply::Word(word)) => {
                 assert!(words.contains(&word), "{word} was not to choose");
                 if self.debate.stage(key.stage).unwrap().in_round {
                     contributed("1. ChoiceReason.", Some(word), key.target_agent_id.clone())
@@ -321,7 +321,7 @@ impl Course {
                     Event::Polled { key, vote: word.to_owned(), reason: "because".to_owned(), call: call() }
                 }
             }
-            (OutputSpec::Judgement, Reply::Judgement(winner, scores)) => {
+            (OutputSpec::Judgement, ScriptedReply::Judgement(winner, scores)) => {
                 let spoke = super::super::motion::debaters(&self.debate, false);
                 let has_spoken = |id: &AgentId| spoke.iter().any(|agent| agent.id == *id);
                 let scores = settings.agents.iter().map(|agent| agent.id.clone()).zip(scores);
@@ -343,18 +343,18 @@ impl Course {
                 Event::Judged { key, judgement, call: call() }
             }
             (OutputSpec::Relations | OutputSpec::Challenge | OutputSpec::Kinds | OutputSpec::Scores(_), reply)
-                if reply != Reply::Failed =>
+                if reply != ScriptedReply::Failed =>
             {
                 self.compared(step, reply)
             }
-            (OutputSpec::Solution(authorship), Reply::Text(text)) => {
+            (OutputSpec::Solution(authorship), ScriptedReply::Text(text)) => {
                 let description = match authorship {
                     Authorship::Kept(kept) => self.debate.contribution(kept).unwrap().content.to_string(),
                     Authorship::Judge | Authorship::Amended | Authorship::Based(_) => text,
                 };
                 self.delivered(step, &description, false)
             }
-            (_, Reply::Failed) => {
+            (_, ScriptedReply::Failed) => {
                 let failure =
                     Failure { key, error: "503".to_owned(), kind: None, server_gone: false, attempts: 1, at: now() };
                 Event::CallFailed { failure, call: None }
@@ -394,11 +394,11 @@ impl Course {
     }
 
     /// What the judge says where it compares texts.
-    fn compared(&self, step: &Step, reply: Reply) -> Event {
+    fn compared(&self, step: &Step, reply: ScriptedReply) -> Event {
         let key = step.key.clone();
         let settings = self.debate.settings.as_ref().unwrap();
         match (&step.answer, reply) {
-            (OutputSpec::Relations, Reply::Related(relation)) => {
+            (OutputSpec::Relations, ScriptedReply::Related(relation)) => {
                 let wordings = self.debate.decisions_of(&step.inputs).wordings;
                 let decisions: Vec<String> = wordings.into_iter().map(|wording| wording.decision).collect();
                 let pair = |pair: &[String]| {
@@ -409,16 +409,16 @@ impl Course {
                 let relations = Relations { decisions, pairs, ..Relations::default() };
                 Event::Related { key, relations, call: call() }
             }
-            (OutputSpec::Challenge, Reply::Challenged(claims)) => {
+            (OutputSpec::Challenge, ScriptedReply::Challenged(claims)) => {
                 let claims = (0..claims).map(|number| format!("claim {number}")).collect();
                 Event::Challenged { key, challenge: Challenge { claims, ..Challenge::default() }, call: call() }
             }
-            (OutputSpec::Kinds, Reply::Observed) => {
+            (OutputSpec::Kinds, ScriptedReply::Observed) => {
                 let kinds = [Argument::Evidence].into();
                 let observed = |of: &CallKey| Observation { of: of.clone(), kinds: BTreeSet::clone(&kinds) };
                 Event::Observed { key, observations: step.inputs.iter().map(observed).collect(), call: call() }
             }
-            (OutputSpec::Scores(_), Reply::Scored(scores, missing)) => {
+            (OutputSpec::Scores(_), ScriptedReply::Scored(scores, missing)) => {
                 let id = |place: usize| settings.agents[place].id.clone();
                 let is_judged = |id: &AgentId| step.inputs.iter().any(|text| text.agent_id == *id);
                 let scores = scores
@@ -465,12 +465,12 @@ impl Course {
 }
 
 /// A reply that goes well: texts, acceptance, the first agent ahead.
-pub(super) fn good(step: &Step) -> Reply {
+pub(super) fn good(step: &Step) -> ScriptedReply {
     match &step.answer {
         // A critique is asked for points; a review of several texts has a section for each.
         OutputSpec::Text if ["critique", "review"].contains(&step.key.stage.as_str()) => {
             let sections = (1..=9).map(|number| format!("## Text {number}\n\nNo objections."));
-            Reply::Text(if step.key.target_agent_id.is_some() {
+            ScriptedReply::Text(if step.key.target_agent_id.is_some() {
                 "No objections.".to_owned()
             } else {
                 sections.collect::<Vec<_>>().join("\n\n")
@@ -480,17 +480,17 @@ pub(super) fn good(step: &Step) -> Reply {
         | OutputSpec::Summary
         | OutputSpec::Amendment
         | OutputSpec::Solution(_)
-        | OutputSpec::FollowUp => Reply::Text(format!("text of {}", step.key.agent_id)),
-        OutputSpec::Questions { .. } => Reply::Nothing,
-        OutputSpec::Score(_) => Reply::Score(0.0),
-        OutputSpec::Choice => Reply::Choice(0),
-        OutputSpec::Word(words) => Reply::Word(words[0]),
-        OutputSpec::Judgement => Reply::Judgement(Some(0), vec![80.0, 70.0, 60.0, 50.0, 40.0, 30.0]),
-        OutputSpec::Relations => Reply::Related(None),
-        OutputSpec::Challenge => Reply::Challenged(0),
-        OutputSpec::Kinds => Reply::Observed,
-        OutputSpec::Check(_) => Reply::Checked(Vec::new()),
-        OutputSpec::Scores(_) => Reply::Scored(vec![80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 20.0], Vec::new()),
+        | OutputSpec::FollowUp => ScriptedReply::Text(format!("text of {}", step.key.agent_id)),
+        OutputSpec::Questions { .. } => ScriptedReply::Nothing,
+        OutputSpec::Score(_) => ScriptedReply::Score(0.0),
+        OutputSpec::Choice => ScriptedReply::Choice(0),
+        OutputSpec::Word(words) => ScriptedReply::Word(words[0]),
+        OutputSpec::Judgement => ScriptedReply::Judgement(Some(0), vec![80.0, 70.0, 60.0, 50.0, 40.0, 30.0]),
+        OutputSpec::Relations => ScriptedReply::Related(None),
+        OutputSpec::Challenge => ScriptedReply::Challenged(0),
+        OutputSpec::Kinds => ScriptedReply::Observed,
+        OutputSpec::Check(_) => ScriptedReply::Checked(Vec::new()),
+        OutputSpec::Scores(_) => ScriptedReply::Scored(vec![80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 20.0], Vec::new()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The default protocol where something is missing: proposals, critiques, scores, majorities.
 
 use super::super::*;
-use super::course::{Course, Reply, first, good, settings};
+use super::course::{Course, ScriptedReply, first, good, settings};
 use crate::debate::{Decider, StopReason, SynthesisMethod, TerminationKind};
 
 fn name(step: &Step) -> String {
@@ -9,7 +9,7 @@ fn name(step: &Step) -> String {
     format!("{} {}{about} {}", step.key.stage, step.key.agent_id, step.key.round)
 }
 
-fn run(settings: Settings, reply: impl Fn(&Step, &str) -> Reply) -> Course {
+fn run(settings: Settings, reply: impl Fn(&Step, &str) -> ScriptedReply) -> Course {
     Course::start(&DIALECTIC, settings).run(&|step| reply(step, &name(step)), &mut first)
 }
 
@@ -17,7 +17,7 @@ fn failing(agents: usize, rounds: u32, failures: &[&str]) -> Course {
     run(
         settings(&DIALECTIC, agents, rounds),
         |step, name| {
-            if failures.contains(&name) { Reply::Failed } else { good(step) }
+            if failures.contains(&name) { ScriptedReply::Failed } else { good(step) }
         },
     )
 }
@@ -52,14 +52,14 @@ fn refinements_are_carried_over_and_missing_ones_asked_for_anew() {
 
 #[test]
 fn a_score_ends_the_debate_and_an_unreadable_one_does_not() {
-    let scored = |reply: Reply| {
+    let scored = |reply: ScriptedReply| {
         let mut settings = settings(&DIALECTIC, 2, 3);
         settings.debate.termination_condition.kind = TerminationKind::Quality;
         run(settings, |step, _| if matches!(step.answer, OutputSpec::Score(_)) { reply.clone() } else { good(step) })
     };
-    assert_eq!(scored(Reply::Score(80.0)).debate.rounds.len(), 1);
-    assert_eq!(scored(Reply::Score(79.9)).debate.rounds.len(), 3);
-    for unreadable in [Reply::Nothing, Reply::Failed] {
+    assert_eq!(scored(ScriptedReply::Score(80.0)).debate.rounds.len(), 1);
+    assert_eq!(scored(ScriptedReply::Score(79.9)).debate.rounds.len(), 3);
+    for unreadable in [ScriptedReply::Nothing, ScriptedReply::Failed] {
         let course = scored(unreadable);
         assert_eq!(course.debate.rounds.len(), 3);
         assert!(course.debate.rounds.iter().all(|round| round.evaluation.as_ref().unwrap().score.is_none()));
@@ -67,32 +67,34 @@ fn a_score_ends_the_debate_and_an_unreadable_one_does_not() {
 }
 
 /// A vote of four agents: whom each of them and, on a tie, the judge chooses.
-fn voted(choices: [usize; 4], casting: Reply) -> Course {
+fn voted(choices: [usize; 4], casting: ScriptedReply) -> Course {
     cast(choices.map(Some), casting)
 }
 
 /// The same with ballots that fail.
-fn cast(choices: [Option<usize>; 4], casting: Reply) -> Course {
+fn cast(choices: [Option<usize>; 4], casting: ScriptedReply) -> Course {
     let mut settings = settings(&DIALECTIC, 4, 1);
     settings.debate.synthesis_method = SynthesisMethod::Voting;
     run(settings, move |step, _| match (&step.answer, step.key.agent_id.as_str()) {
         (OutputSpec::Choice, "judge") => casting.clone(),
-        (OutputSpec::Choice, id) => choices[usize::from(id.as_bytes()[0] - b'a')].map_or(Reply::Failed, Reply::Choice),
+        (OutputSpec::Choice, id) => {
+            choices[usize::from(id.as_bytes()[0] - b'a')].map_or(ScriptedReply::Failed, ScriptedReply::Choice)
+        }
         _ => good(step),
     })
 }
 
 #[test]
 fn votes_are_counted_and_ties_broken_by_the_judge_alone() {
-    let course = voted([1, 1, 1, 0], Reply::Failed);
+    let course = voted([1, 1, 1, 0], ScriptedReply::Failed);
     let voting = course.debate.voting.as_ref().unwrap();
     assert_eq!((voting.winner.as_ref().unwrap().as_str(), voting.decided_by), ("b", Decider::Vote));
     assert!(course.debate.final_solution.as_ref().unwrap().description.starts_with("text of b"));
-    let course = voted([1, 1, 0, 0], Reply::Choice(1));
+    let course = voted([1, 1, 0, 0], ScriptedReply::Choice(1));
     let voting = course.debate.voting.as_ref().unwrap();
     assert_eq!((voting.winner.as_ref().unwrap().as_str(), voting.decided_by), ("b", Decider::Judge));
     // Nobody breaks the tie: the judge writes.
-    let course = voted([1, 1, 0, 0], Reply::Failed);
+    let course = voted([1, 1, 0, 0], ScriptedReply::Failed);
     let voting = course.debate.voting.as_ref().unwrap();
     assert_eq!((&voting.winner, voting.decided_by), (&None, Decider::Nobody));
     assert_eq!(course.debate.final_solution.as_ref().unwrap().description, "text of judge");
@@ -105,16 +107,16 @@ fn ballots_that_failed_make_no_winner() {
         (voting.winner.map(|winner| winner.to_string()), voting.decided_by, voting.tied.len())
     };
     // Too few to change who leads.
-    let course = cast([Some(1), Some(1), None, Some(1)], Reply::Failed);
+    let course = cast([Some(1), Some(1), None, Some(1)], ScriptedReply::Failed);
     assert_eq!(decided(&course), (Some("b".to_owned()), Decider::Vote, 0));
     // With them somebody else might have led.
-    let course = cast([Some(1), None, None, None], Reply::Choice(2));
+    let course = cast([Some(1), None, None, None], ScriptedReply::Choice(2));
     assert_eq!(decided(&course), (Some("c".to_owned()), Decider::Judge, 4));
     let text = &course.debate.final_solution.as_ref().unwrap().description;
     assert!(text.contains("Open, since ballots failed: a, b, c, d. The judge decided for c"), "{text}");
-    let course = cast([Some(1), Some(1), Some(0), None], Reply::Choice(0));
+    let course = cast([Some(1), Some(1), Some(0), None], ScriptedReply::Choice(0));
     assert_eq!(decided(&course), (Some("a".to_owned()), Decider::Judge, 2));
-    let course = cast([Some(1), None, None, None], Reply::Failed);
+    let course = cast([Some(1), None, None, None], ScriptedReply::Failed);
     assert_eq!(decided(&course), (None, Decider::Nobody, 4));
 }
 

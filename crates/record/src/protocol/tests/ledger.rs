@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::*;
-use super::course::{Course, Reply, first, good, settings};
+use super::course::{Course, ScriptedReply, first, good, settings};
 use crate::debate::{Critics, Ledger, ResultKind, TerminationKind};
 
 fn critiques(course: &Course, round: u32) -> Vec<(String, String)> {
@@ -69,9 +69,11 @@ fn until_resolved(min_rounds: u32, critique: fn(u32) -> &'static str, answer: fn
         let yields = DIALECTIC.stage(step.key.stage).and_then(|stage| stage.info.yields);
         let (round, is_b) = (step.key.round, step.key.agent_id.as_str() == "b");
         match yields {
-            Some(ResultKind::Critique) if is_b => Reply::Text("No objections.".to_owned()),
-            Some(ResultKind::Critique) => Reply::Text(critique(round).to_owned()),
-            Some(ResultKind::Proposal) if is_b && step.inputs.len() > 1 => Reply::Text(answer(round).to_owned()),
+            Some(ResultKind::Critique) if is_b => ScriptedReply::Text("No objections.".to_owned()),
+            Some(ResultKind::Critique) => ScriptedReply::Text(critique(round).to_owned()),
+            Some(ResultKind::Proposal) if is_b && step.inputs.len() > 1 => {
+                ScriptedReply::Text(answer(round).to_owned())
+            }
             _ => good(step),
         }
     };

@@ -2,7 +2,7 @@
 
 use super::super::motion::{criteria, debaters, side};
 use super::super::*;
-use super::course::{Course, Reply, first, good, settings};
+use super::course::{Course, ScriptedReply, first, good, settings};
 use crate::debate::{AgentId, Contribution, Position, ResultKind, Status, StopReason};
 
 fn ids(agents: &[&crate::debate::AgentSettings]) -> String {
@@ -30,12 +30,12 @@ fn heard(step: &Step) -> Vec<String> {
     step.inputs.iter().map(|key| format!("{} {}", key.stage, key.agent_id)).collect()
 }
 
-fn judged(winners: [Option<usize>; 2], scores: [&[f64]; 2]) -> impl Fn(&Step) -> Reply {
+fn judged(winners: [Option<usize>; 2], scores: [&[f64]; 2]) -> impl Fn(&Step) -> ScriptedReply {
     let scores = scores.map(<[f64]>::to_vec);
     move |step| {
         let pass = usize::from(step.key.pass) - 1;
         if step.answer == OutputSpec::Judgement {
-            Reply::Judgement(winners[pass], scores[pass].clone())
+            ScriptedReply::Judgement(winners[pass], scores[pass].clone())
         } else {
             good(step)
         }
@@ -154,7 +154,7 @@ fn who_did_not_open_is_not_examined_and_who_was_not_asked_does_not_answer() {
     let failing = |stage: &'static str, agent: &'static str| {
         let reply = move |step: &Step| {
             let fails = step.key.stage.as_str() == stage && step.key.agent_id.as_str() == agent;
-            if fails { Reply::Failed } else { good(step) }
+            if fails { ScriptedReply::Failed } else { good(step) }
         };
         Course::start(&LINCOLN_DOUGLAS, settings(&LINCOLN_DOUGLAS, 2, 2)).run(&reply, &mut first)
     };
@@ -181,7 +181,7 @@ fn at_a_roundtable_each_knows_what_was_said_before() {
     assert_eq!(heard[2], ["opening a", "opening b"]);
     // What was said in finished rounds is no input.
     assert_eq!(heard[3..], [vec![], vec!["closing a".to_owned()], vec!["closing a".into(), "closing b".into()]]);
-    let fails = |step: &Step| if step.key.agent_id.as_str() == "c" { good(step) } else { Reply::Failed };
+    let fails = |step: &Step| if step.key.agent_id.as_str() == "c" { good(step) } else { ScriptedReply::Failed };
     let course = Course::start(&ROUNDTABLE, settings(&ROUNDTABLE, 3, 2)).run(&fails, &mut first);
     assert_eq!(course.debate.error.as_deref(), Some("a debate needs 2 openings and has 1"));
 }
@@ -266,7 +266,7 @@ fn one_judgement_is_enough_and_none_is_not() {
     let failing = |passes: &'static [u8]| {
         let reply = move |step: &Step| {
             let fails = step.answer == OutputSpec::Judgement && passes.contains(&step.key.pass);
-            if fails { Reply::Failed } else { good(step) }
+            if fails { ScriptedReply::Failed } else { good(step) }
         };
         Course::start(&OXFORD, settings(&OXFORD, 2, 2)).run(&reply, &mut first)
     };
@@ -308,7 +308,7 @@ fn a_debate_that_is_stopped_is_judged_by_what_was_said() {
 fn what_failed_is_tried_again_when_the_debate_is_resumed() {
     // The opening of one side and the questions about the other's.
     let reply = |step: &Step| match (step.key.stage.as_str(), step.key.agent_id.as_str()) {
-        ("opening" | "cross-examination", "a") => Reply::Failed,
+        ("opening" | "cross-examination", "a") => ScriptedReply::Failed,
         _ => good(step),
     };
     let course = Course::start(&LINCOLN_DOUGLAS, settings(&LINCOLN_DOUGLAS, 2, 2)).run(&reply, &mut first);
@@ -316,7 +316,7 @@ fn what_failed_is_tried_again_when_the_debate_is_resumed() {
     let course = course.resumed().run(&good, &mut first);
     assert_eq!((course.debate.status, course.debate.failures.len()), (Status::Completed, 0));
     assert_eq!(course.debate.rounds[0].contributions.len(), 6);
-    let fails = |step: &Step| if step.answer == OutputSpec::Judgement { Reply::Failed } else { good(step) };
+    let fails = |step: &Step| if step.answer == OutputSpec::Judgement { ScriptedReply::Failed } else { good(step) };
     let course = Course::start(&OXFORD, settings(&OXFORD, 2, 2)).run(&fails, &mut first);
     let course = course.resumed().run(&good, &mut first);
     assert_eq!(course.debate.verdict.as_ref().unwrap().stable, Some(true));
@@ -339,10 +339,10 @@ fn polled(before: &str, after: &str) -> Course {
         let OutputSpec::Word(_) = step.answer else { return good(step) };
         let place = usize::from(step.key.agent_id.as_str().as_bytes()[0] - b'c');
         match votes[usize::from(step.key.round > 0)].as_bytes()[place] {
-            b'f' => Reply::Word("for"),
-            b'a' => Reply::Word("against"),
-            b'u' => Reply::Word("undecided"),
-            _ => Reply::Failed,
+            b'f' => ScriptedReply::Word("for"),
+            b'a' => ScriptedReply::Word("against"),
+            b'u' => ScriptedReply::Word("undecided"),
+            _ => ScriptedReply::Failed,
         }
     };
     Course::start(&OXFORD, settings(&OXFORD, 2 + before.len(), 2)).run(&reply, &mut first)
@@ -391,7 +391,7 @@ Nobody has the floor vote: the votes that are missing could have decided it."
     assert_eq!(winner("uuf", "ff-"), None);
     let uncounted = floor_vote(&polled("u-f-", "ff--").debate).unwrap().uncounted;
     assert_eq!(uncounted, ["d", "e", "f"].map(AgentId::new));
-    assert!(before_advice(&polled("--", "ff")).ends_with("nobody voted both before and after the debate."));
+    assert!(before_advice(&polled("--", "ff")).ends_with("no agent voted both before and after the debate."));
 }
 
 #[test]

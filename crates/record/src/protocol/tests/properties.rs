@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use proptest::prelude::*;
 
 use super::super::*;
-use super::course::{Course, Reply, settings};
+use super::course::{Course, ScriptedReply, settings};
 use dialectic_base::severity::Severity;
 
 use crate::debate::{Position, Relation, Status, StopReason, SynthesisMethod, TerminationKind};
@@ -31,18 +31,18 @@ fn number(parts: impl Hash) -> u64 {
 
 impl Case {
     /// A reply that depends on nothing but the call.
-    fn reply(&self, step: &Step) -> Reply {
+    fn reply(&self, step: &Step) -> ScriptedReply {
         let number = |salt: u64| number((self.replies, &step.key, salt));
         let place = |salt: u64, count: usize| usize::try_from(number(salt) % count as u64).unwrap();
         if self.failures > 0 && number(0).is_multiple_of(self.failures) {
-            return Reply::Failed;
+            return ScriptedReply::Failed;
         }
         let decisions = || ["", "\n\n## Decisions\n- this\n- that", "\n\n## Decisions\n- it"][place(9, 3)];
-        let text = || Reply::Text("words ".repeat(1 + place(1, 12)) + decisions());
+        let text = || ScriptedReply::Text("words ".repeat(1 + place(1, 12)) + decisions());
         let score = |salt| [0.0, 50.0, 79.5, 80.0, 100.0][place(salt, 5)];
         match &step.answer {
-            OutputSpec::Questions { .. } | OutputSpec::Score(_) if place(2, 3) == 0 => Reply::Nothing,
-            OutputSpec::Score(_) => Reply::Score(score(3)),
+            OutputSpec::Questions { .. } | OutputSpec::Score(_) if place(2, 3) == 0 => ScriptedReply::Nothing,
+            OutputSpec::Score(_) => ScriptedReply::Score(score(3)),
             OutputSpec::Text
             | OutputSpec::Summary
             | OutputSpec::Questions { .. }
@@ -50,24 +50,24 @@ impl Case {
             | OutputSpec::Solution(_)
             | OutputSpec::FollowUp => text(),
             OutputSpec::Check(_) => {
-                Reply::Checked([vec![], vec![Severity::Minor], vec![Severity::Blocking]][place(20, 3)].clone())
+                ScriptedReply::Checked([vec![], vec![Severity::Minor], vec![Severity::Blocking]][place(20, 3)].clone())
             }
-            OutputSpec::Choice => Reply::Choice(place(4, 6)),
-            OutputSpec::Word(words) => Reply::Word(words[place(5, words.len())]),
+            OutputSpec::Choice => ScriptedReply::Choice(place(4, 6)),
+            OutputSpec::Word(words) => ScriptedReply::Word(words[place(5, words.len())]),
             OutputSpec::Judgement => {
                 let agents = self.settings.agents.len();
                 let winner = Some(place(6, agents + 1)).filter(|winner| *winner < agents);
-                Reply::Judgement(winner, (10..).take(agents).map(score).collect())
+                ScriptedReply::Judgement(winner, (10..).take(agents).map(score).collect())
             }
-            OutputSpec::Relations => Reply::Related(
+            OutputSpec::Relations => ScriptedReply::Related(
                 [None, Some(Relation::Same), Some(Relation::Same), Some(Relation::Opposite)][place(7, 4)],
             ),
-            OutputSpec::Challenge => Reply::Challenged(place(8, 2)),
-            OutputSpec::Kinds => Reply::Observed,
+            OutputSpec::Challenge => ScriptedReply::Challenged(place(8, 2)),
+            OutputSpec::Kinds => ScriptedReply::Observed,
             OutputSpec::Scores(_) => {
                 let agents = self.settings.agents.len();
                 let missing = (0..agents).filter(|agent| place(30 + *agent as u64, 3) == 0);
-                Reply::Scored((10..).take(agents).map(score).collect(), missing.collect())
+                ScriptedReply::Scored((10..).take(agents).map(score).collect(), missing.collect())
             }
         }
     }

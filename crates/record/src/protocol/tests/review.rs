@@ -1,7 +1,7 @@
 //! Who is asked to write again, and which text closes a review.
 
 use super::super::*;
-use super::course::{Course, Reply, first, good, settings};
+use super::course::{Course, ScriptedReply, first, good, settings};
 use crate::debate::{Status, StopReason};
 
 /// A review in which the calls named so, as `<stage> <agent> <round>`, fail, and the reviewers decide by `demands`.
@@ -9,9 +9,9 @@ fn reviewed(agents: usize, rounds: u32, demands: &[&str], failures: &[&str]) -> 
     let reply = |step: &Step| {
         let name = format!("{} {} {}", step.key.stage, step.key.agent_id, step.key.round);
         match &step.answer {
-            _ if failures.contains(&name.as_str()) => Reply::Failed,
-            OutputSpec::Word(_) if demands.contains(&name.as_str()) => Reply::Word("rewrite"),
-            OutputSpec::Text => Reply::Text(name),
+            _ if failures.contains(&name.as_str()) => ScriptedReply::Failed,
+            OutputSpec::Word(_) if demands.contains(&name.as_str()) => ScriptedReply::Word("rewrite"),
+            OutputSpec::Text => ScriptedReply::Text(name),
             _ => good(step),
         }
     };
@@ -88,7 +88,10 @@ fn who_failed_has_accepted_nothing() {
     assert_eq!(inputs(&course, 3), ["draft a 1"]);
     assert_eq!(solution(&course), "draft a 1");
     let reasons = reasons(&course);
-    assert!(reasons.len() == 3 && reasons[2] == "a's last draft was not accepted: it had no review", "{reasons:?}");
+    assert!(
+        reasons.len() == 3 && reasons[2] == "a's last draft was accepted by nobody: it had no review",
+        "{reasons:?}"
+    );
 }
 
 #[test]

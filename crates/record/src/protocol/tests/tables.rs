@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use dialectic_base::severity::Severity;
 
 use super::super::*;
-use super::course::{Course, Reply, first, good, settings};
+use super::course::{Course, ScriptedReply, first, good, settings};
 use crate::debate::{Position, Relation, SynthesisMethod};
 
 /// What every protocol begins with, up to where all is clear.
@@ -21,8 +21,8 @@ fn with_beginning(next: &str, rest: &str) -> String {
 }
 
 /// A text that decides what no other one does.
-fn decided(step: &Step) -> Reply {
-    Reply::Text(format!("A text.\n\n## Decisions\n- Do as {} says", step.key.agent_id))
+fn decided(step: &Step) -> ScriptedReply {
+    ScriptedReply::Text(format!("A text.\n\n## Decisions\n- Do as {} says", step.key.agent_id))
 }
 
 const SPEECHES: &str = "\
@@ -223,11 +223,11 @@ fn every_stage_is_reached() {
             let agents = settings.agents.iter_mut().map(|agent| &mut agent.summarization);
             agents.chain([&mut settings.judge.summarization]).for_each(|rules| rules.enabled = true);
             let reply = |step: &Step| match &step.answer {
-                OutputSpec::Questions { .. } if step.key.pass == 1 => Reply::Text("How many?".to_owned()),
-                OutputSpec::Word(words) => Reply::Word(words[choice]),
+                OutputSpec::Questions { .. } if step.key.pass == 1 => ScriptedReply::Text("How many?".to_owned()),
+                OutputSpec::Word(words) => ScriptedReply::Word(words[choice]),
                 OutputSpec::Text => decided(step),
-                OutputSpec::Check(_) => Reply::Checked(vec![Severity::Blocking]),
-                OutputSpec::Relations => Reply::Related([Some(Relation::Same), None][choice]),
+                OutputSpec::Check(_) => ScriptedReply::Checked(vec![Severity::Blocking]),
+                OutputSpec::Relations => ScriptedReply::Related([Some(Relation::Same), None][choice]),
                 _ => good(step),
             };
             let course = Course::start(protocol, settings).run(&reply, &mut first);
@@ -283,9 +283,9 @@ fn as_many_calls_are_made_as_the_formula_says() {
             };
             let reply = |step: &Step| match &step.answer {
                 // Reviewers that are never content.
-                OutputSpec::Word(words) if words.contains(&"rewrite") => Reply::Word("rewrite"),
+                OutputSpec::Word(words) if words.contains(&"rewrite") => ScriptedReply::Word("rewrite"),
                 OutputSpec::Text => decided(step),
-                OutputSpec::Check(_) => Reply::Checked(vec![Severity::Blocking]),
+                OutputSpec::Check(_) => ScriptedReply::Checked(vec![Severity::Blocking]),
                 _ => good(step),
             };
             let course = Course::start(protocol, settings).run(&reply, &mut first);

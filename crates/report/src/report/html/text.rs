@@ -27,7 +27,7 @@ enum Breaks {
 
 /// The rendering context of a node.
 #[derive(Default)]
-struct Place {
+struct HeadingContext {
     /// The page's level for the text's highest headings.
     top: u8,
     /// The level of the text's highest headings.
@@ -126,7 +126,7 @@ fn render(text: &str, top: u8, breaks: Breaks, read: &mut dyn FnMut(Node<'_>)) -
         NodeValue::Heading(heading) => Some(heading.level),
         _ => None,
     });
-    let place = Place { top, highest: levels.min().unwrap_or(1) };
+    let place = HeadingContext { top, highest: levels.min().unwrap_or(1) };
     let mut html = String::with_capacity(text.len() + text.len() / 4);
     format_document_with_formatter(document, &options, &mut html, &Plugins::default(), write_node, place).ok()?;
     Some(html)
@@ -134,7 +134,7 @@ fn render(text: &str, top: u8, breaks: Breaks, read: &mut dyn FnMut(Node<'_>)) -
 
 /// Renders nodes that need special handling; comrak renders the others.
 fn write_node(
-    context: &mut Context<'_, '_, Place>,
+    context: &mut Context<'_, '_, HeadingContext>,
     node: Node<'_>,
     entering: bool,
 ) -> Result<ChildRendering, fmt::Error> {
@@ -191,7 +191,7 @@ fn write_node(
     }
 }
 
-fn write_pre(context: &mut Context<'_, '_, Place>, literal: &str) -> fmt::Result {
+fn write_pre(context: &mut Context<'_, '_, HeadingContext>, literal: &str) -> fmt::Result {
     context.write_str("\n<pre tabindex=\"0\"><code>")?;
     context.escape(literal)?;
     context.write_str("</code></pre>\n")

@@ -94,7 +94,7 @@ pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) ->
         "Agreement is the percentage of matters on which all texts decide the same; from the threshold on they have \
          converged. ",
         if last.is_reached() { "They did." } else { "They did not." },
-        " How alike the texts are decides nothing.",
+        " The similarity of the texts decides nothing.",
     ];
     let mut items: Vec<ListItem<'_>> =
         measured.iter().flat_map(|(round, of)| [course(round, of), challenged(round)].concat()).collect();

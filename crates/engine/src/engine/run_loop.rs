@@ -1,0 +1,378 @@
+//! The loop of a run: visits the stages, starts the calls that are ready, and records what follows.
+
+use dialectic_record::debate::{
+    CallKey, CallStatus, Debate, Event, Outcome, Recorded, ResultKind, Signal, StageId, Status, Timestamp,
+};
+use dialectic_record::protocol::{BudgetClass, Next, NoTransition, Stage, Step, Trigger};
+
+use super::calls::{Calls, Completion};
+use super::{Announced, Engine, EngineError, Open, RunEnding};
+
+impl Engine {
+    /// Runs the debate until it ends or must wait.
+    ///
+    /// # Errors
+    /// It cannot be saved, or the program has a defect. The debate can be resumed from its last event.
+    pub async fn run(&mut self) -> Result<RunEnding, EngineError> {
+        let ended = self.go_through().await;
+        // Abandons calls before the last save, so that no event follows it.
+        self.calls = Calls::new();
+        let saved = match ended {
+            Ok(ending) => self.record.flush().await.map(|()| ending).map_err(EngineError::from),
+            failed => failed,
+        };
+        if saved.is_err() {
+            self.record.salvage().await;
+        }
+        saved
+    }
+
+    async fn go_through(&mut self) -> Result<RunEnding, EngineError> {
+        self.outage.begin_run();
+        let mut reached = self.debate().current_stage.unwrap_or(self.protocol.start());
+        if self.debate().status != Status::Pending {
+            self.append(Event::Resumed)?;
+            reached = self.reopen(reached)?;
+        }
+        self.plan_costs(self.debate().current_round.max(1))?;
+        // Interrupted calls are repeated. A run killed after the decision to stop had not left its stage.
+        let stops = self.has_to_leave(reached);
+        let again = if stops { Trigger::STOP } else { Trigger::RETRY };
+        let Next::Go(mut stage) = self.protocol.next(reached, again)? else {
+            return Err(NoTransition { protocol: self.protocol.name, stage: reached, trigger: again }.into());
+        };
+        self.append(Event::StageEntered { stage })?;
+        // Waits for the first save: if it fails, nothing has been paid yet.
+        self.record.flush().await?;
+        loop {
+            let trigger = self.visit_or_pause(stage).await?;
+            if trigger == Trigger::RETRY {
+                stage = self.reopen(stage)?;
+            }
+            if trigger == Trigger::STOP {
+                self.outage.give_up();
+            }
+            stage = match self.protocol.next(stage, trigger)? {
+                Next::Go(_) if trigger == Trigger::STOP => self.wound_up_in(),
+                Next::Go(next) => next,
+                Next::Begin(next) => self.begin_round(next)?,
+                Next::Suspend => {
+                    self.append(Event::Suspended { stage })?;
+                    return Ok(RunEnding::Suspended);
+                }
+                Next::Done => {
+                    let outcome = Some(Outcome::derive(self.debate()));
+                    self.append(Event::Completed { outcome })?;
+                    return Ok(RunEnding::Completed);
+                }
+                Next::Fail => return Ok(RunEnding::Failed),
+                Next::Pause => {
+                    self.append(Event::Paused)?;
+                    return Ok(match (self.outage.ends_run, self.outage.is_limit()) {
+                        (true, true) => RunEnding::LimitReached,
+                        (true, false) => RunEnding::ServerGone,
+                        (false, _) => RunEnding::Paused,
+                    });
+                }
+            };
+            self.append(Event::StageEntered { stage })?;
+            self.record.checkpoint()?;
+        }
+    }
+
+    /// Begins the next round with `stage` if the limit allows it; otherwise closes the debate.
+    fn begin_round(&mut self, stage: StageId) -> Result<StageId, EngineError> {
+        let round = self.debate().current_round + 1;
+        // After the closing a rehearsal would end at once.
+        let mut ahead = self.debate().clone();
+        let at = Timestamp::now();
+        for event in [Event::RoundBegun { round, stage }, Event::StageEntered { stage }] {
+            drop(ahead.apply(&Recorded { seq: 0, at, event }));
+        }
+        self.plan_costs_of(&ahead, round)?;
+        if !self.is_plan_affordable() {
+            self.stop_for_budget()?;
+            return Ok(self.wound_up_in());
+        }
+        self.append(Event::RoundBegun { round, stage })?;
+        self.start_the_clock();
+        Ok(stage)
+    }
+
+    async fn visit_or_pause(&mut self, stage: StageId) -> Result<Trigger, EngineError> {
+        let cancel = self.cancel.clone();
+        if cancel.is_cancelled() {
+            return Ok(Trigger::PAUSE);
+        }
+        tokio::select! {
+            biased;
+            // Listed first: an answer that arrives with the interrupt is paid for and must be recorded.
+            trigger = self.visit(stage) => trigger,
+            () = cancel.cancelled() => Ok(Trigger::PAUSE),
+        }
+    }
+
+    /// Makes the calls of a stage, and those of later stages whose inputs are ready, until its own have finished.
+    pub(super) async fn visit(&mut self, id: StageId) -> Result<Trigger, EngineError> {
+        self.gather(id).await?;
+        if self.protocol.stage(id).is_some_and(|stage| stage.info.yields == Some(ResultKind::Check)) {
+            // A reading may have to be recorded first.
+            self.look(id)?;
+        }
+        if self.protocol.is_closing(id) {
+            // The answer's inputs are complete: only the closing is needed now.
+            self.plan_costs(0)?;
+        } else if self.makes_calls_around_rounds(id) {
+            // The inputs are known: reserve for their actual length, not the worst case.
+            self.plan_costs(self.debate().current_round.max(1))?;
+        }
+        self.forgo_check(id)?;
+        if self.protocol.stage(id).is_some_and(|stage| stage.info.in_round) && self.silence.is_none() {
+            self.start_the_clock();
+        }
+        let mut is_stale = true;
+        loop {
+            self.drain_commands()?;
+            if self.has_to_leave(id) || self.is_pausing {
+                self.open.clear();
+                match self.next_arrival().await? {
+                    Some(arrival) => {
+                        self.take(&arrival)?;
+                    }
+                    None if self.is_pausing => return Ok(Trigger::PAUSE),
+                    None => return Ok(Trigger::STOP),
+                }
+                is_stale = true;
+                continue;
+            }
+            is_stale |= self.do_without()?;
+            if self.is_cut_off() {
+                // Calls in flight finish normally.
+                match self.next_arrival().await? {
+                    Some(arrival) => {
+                        self.take(&arrival)?;
+                    }
+                    None => return self.sit_out().await,
+                }
+                is_stale = true;
+                continue;
+            }
+            if is_stale {
+                self.look(id)?;
+                if let Some(reason) = self.broken() {
+                    return self.fail(reason);
+                }
+            }
+            self.start_ready()?;
+            if !self.open.iter().any(|open| open.stage == id) {
+                break;
+            }
+            match self.next_arrival().await? {
+                Some(arrival) => {
+                    is_stale = self.take(&arrival)?;
+                    // The last result may lead to another call of the stage.
+                    is_stale |= !self.open.iter().any(|open| open.stage == id);
+                }
+                None if self.is_round_over_time()
+                    && self.open.iter().any(|open| open.step.cost == BudgetClass::Round) =>
+                {
+                    self.append(Event::RoundTimedOut { round: self.debate().current_round })?;
+                    is_stale = true;
+                }
+                // Nothing is in flight and nothing can start, so the rest will never come.
+                None => break,
+            }
+        }
+        self.end_announced(id);
+        let stage = self.declared(id)?;
+        match (stage.outcome)(self.debate()) {
+            Ok(trigger) => Ok(trigger),
+            Err(reason) => {
+                let refusal = self.refusal.take().map(|refusal| format!(": {refusal}")).unwrap_or_default();
+                self.fail(format!("{reason}{refusal}"))
+            }
+        }
+    }
+
+    /// Whether a stage outside the rounds has calls.
+    fn makes_calls_around_rounds(&self, id: StageId) -> bool {
+        let stage = self.protocol.stage(id).filter(|stage| !stage.info.in_round);
+        stage.is_some_and(|stage| !(stage.steps)(self.debate()).is_empty())
+    }
+
+    /// Collects the debate's material, if the stage wants it and it was not collected yet.
+    async fn gather(&mut self, id: StageId) -> Result<(), EngineError> {
+        let gathers = self.debate().stage(id).is_some_and(|stage| stage.yields == Some(ResultKind::Material));
+        let Some(gather) = self.gather.as_ref().filter(|_| gathers && self.debate().gathered.is_none()) else {
+            return Ok(());
+        };
+        let gathered = gather(self.debate()).await;
+        for material in &gathered.material {
+            if let Some(error) = &material.error {
+                self.warn(format!("{} {}: {error}", material.source.name(), material.name));
+            }
+        }
+        // Later prompts must include it.
+        self.shared = None;
+        Ok(self.append(Event::Gathered { gathered })?)
+    }
+
+    fn declared(&self, id: StageId) -> Result<&'static Stage, EngineError> {
+        let protocol = self.protocol;
+        let missing = NoTransition { protocol: protocol.name, stage: id, trigger: Trigger::RETRY };
+        Ok(protocol.stage(id).ok_or(missing)?)
+    }
+
+    /// Asks the protocol what follows from the record: facts, which are recorded, and wanted calls.
+    fn look(&mut self, id: StageId) -> Result<(), EngineError> {
+        let within_reach = self.protocol.within_reach(id);
+        for stage in &within_reach {
+            // A fact can lead to others.
+            loop {
+                let facts = (stage.facts)(self.debate());
+                if facts.is_empty() {
+                    break;
+                }
+                let settling = facts.iter().filter_map(Event::settles).map(|(key, _)| key.clone()).collect::<Vec<_>>();
+                if let Some(key) = settling.first() {
+                    let steps = stage.steps;
+                    self.announce(key.round, key.stage, steps, |engine| {
+                        engine.count_open(key.round, key.stage, &steps(engine.debate()))
+                    });
+                }
+                for fact in facts {
+                    self.append(fact)?;
+                }
+            }
+        }
+        let debate = self.debate();
+        let timed_out = debate.round(debate.current_round).is_some_and(|round| round.timed_out);
+        let mut open = Vec::new();
+        for stage in within_reach {
+            let wanted = (stage.steps)(debate).into_iter().filter(|step| {
+                debate.settled(&step.key).is_none()
+                    && !self.refused.contains(&step.key)
+                    && !(timed_out && step.cost == BudgetClass::Round)
+            });
+            open.extend(wanted.map(|step| Open { step, stage: stage.info.id }));
+        }
+        self.open = open;
+        Ok(())
+    }
+
+    /// Starts every wanted call whose inputs are ready.
+    fn start_ready(&mut self) -> Result<(), EngineError> {
+        let debate = self.debate();
+        let over_time = self.is_round_over_time();
+        let held = self.outage.providers();
+        let is_held = |key: &CallKey| {
+            let agent = self.panel.agent(&key.agent_id).filter(|_| !held.is_empty());
+            self.outage.waits(key) || agent.is_some_and(|agent| held.contains(&agent.caller.provider))
+        };
+        let ready = self.open.iter().filter(|open| {
+            // A round past its time limit starts no calls; those in flight finish normally.
+            let is_due = !over_time || open.step.cost != BudgetClass::Round;
+            is_due
+                && !is_held(&open.step.key)
+                && !self.calls.is_in_flight(&open.step.key)
+                && self.protocol.can_start(&open.step, debate, |input| {
+                    if self.calls.is_in_flight(input) {
+                        Some(false)
+                    } else {
+                        self.refused.contains(input).then_some(true)
+                    }
+                })
+        });
+        let ready: Vec<(StageId, Step)> = ready.map(|open| (open.stage, open.step.clone())).collect();
+        for (wanted_by, step) in ready {
+            // Retried when a call has returned.
+            if !self.has_place(step.key.stage) {
+                continue;
+            }
+            let (round, stage) = (step.key.round, step.key.stage);
+            let steps = self.declared(wanted_by)?.steps;
+            self.announce(round, stage, steps, |engine| {
+                engine.count_open(round, stage, engine.open.iter().map(|open| &open.step))
+            });
+            self.start(&step)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the settings allow another concurrent call of a stage.
+    fn has_place(&self, stage: StageId) -> bool {
+        let limit = self.debate().known_settings().debate.in_flight_of(stage);
+        limit.is_none_or(|limit| self.calls.in_flight_of(stage) < limit as usize)
+    }
+
+    /// The number of `steps` that are unfinished calls of a stage.
+    fn count_open<'a>(&self, round: u32, stage: StageId, steps: impl IntoIterator<Item = &'a Step>) -> usize {
+        let is_open = |step: &&Step| {
+            step.key.stage == stage && step.key.round == round && self.debate().settled(&step.key).is_none()
+        };
+        steps.into_iter().filter(is_open).count()
+    }
+
+    /// Shows that a stage begins with `total` known calls. `steps` are those of the stage that wants them.
+    fn announce(
+        &mut self,
+        round: u32,
+        stage: StageId,
+        steps: fn(&Debate) -> Vec<Step>,
+        total: impl FnOnce(&Self) -> usize,
+    ) {
+        let place = (round, self.debate().stage_rank(stage));
+        if self.announced.contains_key(&place) {
+            return;
+        }
+        let total = total(self);
+        // A stage that is visited twice in a round ends twice.
+        let wanted = steps(self.debate()).into_iter().map(|step| step.key);
+        let passes = wanted.filter(|key| key.stage == stage && key.round == round).map(|key| key.pass);
+        let first_pass = passes.min().unwrap_or(1);
+        let expected = total + self.done(round, stage, first_pass);
+        self.announced.insert(place, Announced { stage, expected, first_pass });
+        self.signal(Signal::StageStarted { stage, round, total });
+    }
+
+    /// Shows that a stage has ended, including nested calls.
+    fn end_announced(&mut self, id: StageId) {
+        let is_over = |stage: StageId| {
+            let is_kind = self.debate().stage(stage).is_some_and(|info| !info.is_place);
+            stage == id || (is_kind && !self.open.iter().any(|open| open.step.key.stage == stage))
+        };
+        let over: Vec<_> = self.announced.iter().filter(|(_, one)| is_over(one.stage)).map(|(at, _)| *at).collect();
+        for place in over {
+            let Some(Announced { stage, expected, first_pass }) = self.announced.remove(&place) else { continue };
+            let done = self.done(place.0, stage, first_pass);
+            let failed = expected.saturating_sub(done);
+            self.signal(Signal::StageEnded { stage, round: place.0, done, failed });
+        }
+    }
+
+    /// The number of a stage's results since that pass.
+    fn done(&self, round: u32, stage: StageId, first_pass: u8) -> usize {
+        let is_meant = |key: &CallKey| key.round == round && key.stage == stage && key.pass >= first_pass;
+        let of = |key: &CallKey, settled: CallStatus| is_meant(key) && settled != CallStatus::Failed;
+        self.debate().settled.iter().filter(|(key, settled)| of(key, **settled)).count()
+    }
+
+    /// The next finished call; `None` if none is in flight.
+    pub(super) async fn next_arrival(&mut self) -> Result<Option<Completion>, EngineError> {
+        loop {
+            self.admit()?;
+            if self.calls.is_idle() {
+                return Ok(None);
+            }
+            tokio::select! {
+                biased;
+                news = self.calls.next() => {
+                    if let Some(arrival) = self.notice(news)? {
+                        return Ok(Some(arrival));
+                    }
+                }
+                Some(command) = self.commands.recv() => self.handle_command(command)?,
+            }
+        }
+    }
+}
