@@ -1,6 +1,10 @@
 //! Providers of models by name: what settings, records and clients all have to know of them.
 
+mod family;
+
 use serde::{Deserialize, Serialize};
+
+pub use family::family;
 
 /// The provider that calls no model: its answers were prepared beforehand.
 pub const OFFLINE: &str = "offline";

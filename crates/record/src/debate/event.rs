@@ -9,7 +9,7 @@ use dialectic_base::money::Usd;
 use dialectic_base::tool_call::ToolCall;
 
 use super::{
-    AgentClarifications, AgentId, Answerer, Attachment, CallKey, CallStatus, Challenge, Contribution, Convergence,
+    AgentClarifications, AgentId, Answerer, Attachment, CallKey, CallStatus, Challenge, ChangeSet, Contribution, Convergence,
     Debate, DebateId, Evaluation, Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation, Outcome,
     PromptSources, Relations, Selection, Settings, Solution, StageId, StageInfo, StopReason, Summary, Timestamp,
     Verdict, Voting,
@@ -382,6 +382,9 @@ pub struct Created {
     /// Files that the user put beside the problem.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub attachments: Arc<[Attachment]>,
+    /// The change that is reviewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Arc<ChangeSet>>,
     /// The effective configuration.
     pub settings: Settings,
     /// The stages of its protocol, in the order in which they are shown.

@@ -80,6 +80,15 @@ impl Debate {
 
     /// Whether a contribution is a text for its own sake, which a ballot is not.
     pub fn is_text(&self, one: &Contribution) -> bool {
-        matches!(self.yield_of(one), Some(ResultKind::Proposal | ResultKind::Critique | ResultKind::Speech))
+        matches!(
+            self.yield_of(one),
+            Some(
+                ResultKind::Proposal
+                    | ResultKind::Critique
+                    | ResultKind::Speech
+                    | ResultKind::Findings
+                    | ResultKind::Opinion
+            )
+        )
     }
 }

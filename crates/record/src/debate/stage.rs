@@ -158,6 +158,10 @@ pub enum ResultKind {
     Kinds,
     /// Scores of the debaters, and who won.
     Verdict,
+    /// What is wrong with a change.
+    Findings,
+    /// What somebody says of another one's findings.
+    Opinion,
     /// What is wrong with a draft of the answer.
     Check,
     /// The answer of the debate.

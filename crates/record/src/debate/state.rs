@@ -12,7 +12,7 @@ use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 
 use super::{
-    AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, Clarification, Contribution, Convergence,
+    AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, ChangeSet, Clarification, Contribution, Convergence,
     DebateId, Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection, Observation,
     Outcome, Past, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution, StageId, StageInfo,
     StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
@@ -35,6 +35,9 @@ pub struct Debate {
     /// Files that the user put beside the problem.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub attachments: Arc<[Attachment]>,
+    /// The change that is reviewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Arc<ChangeSet>>,
     /// Where it stands.
     pub status: Status,
     /// The round in progress or finished last, 0 before the first.

@@ -31,7 +31,7 @@ pub use role::{Role, RoleError};
 pub use source::{PromptFileError, read_prompt, read_whole_prompt};
 pub use step::{Focus, Prompt, Values};
 pub use values::{
-    Assess, Beginning, EvaluatorClarifications, Fill, History, NoPoints, NoSolution, OwnHistory, PlainClarifications,
+    Assess, Beginning, EvaluatorClarifications, Fill, History, NoFindings, NoOpinions, NoPoints, NoSolution, OwnHistory, PlainClarifications,
     SecondChance,
 };
 pub use version::version;

@@ -18,6 +18,7 @@ macro_rules! prompt {
 mod arena;
 mod check;
 mod clarification;
+mod code_review;
 mod council;
 mod dialectic;
 mod follow_up;
@@ -45,6 +46,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 pub use arena::ARENA;
 pub use check::{CHECK, FINAL};
 pub use clarification::{CLARIFY, CLARIFY_AGAIN, all_clear, answers, clarification, initialization};
+pub use code_review::CODE_REVIEW;
 pub use council::{COUNCIL, QUICK_AGENTS};
 pub use dialectic::DIALECTIC;
 pub use follow_up::{ANSWER, ANSWER_FOR_TEXT, follow_up, follow_up_info};
@@ -57,7 +59,8 @@ pub use step::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Ste
 pub use verdict::{criteria, criteria_or};
 
 /// The protocols of this program, the default one first.
-pub const PROTOCOLS: &[&Protocol] = &[&DIALECTIC, &COUNCIL, &OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE, &REVIEW, &ARENA];
+pub const PROTOCOLS: &[&Protocol] =
+    &[&DIALECTIC, &COUNCIL, &OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE, &REVIEW, &CODE_REVIEW, &ARENA];
 
 /// A protocol.
 #[derive(Debug)]

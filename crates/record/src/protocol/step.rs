@@ -109,6 +109,8 @@ pub enum PromptContext {
     EarlierRounds,
     /// The last round in full and what came before it, or its summary, without names.
     WholeDebate,
+    /// What its inputs find in a change, under numbers and without authors; for the judge with what the others said of it.
+    Findings,
     /// The draft of the answer, with those of its inputs that check it, and the points that it claims to have met.
     Draft,
     /// The same as [`WholeDebate`](Self::WholeDebate), with who is who, the solution, and what the user asked about it
@@ -149,6 +151,8 @@ pub enum OutputSpec {
     Check(Lens),
     /// A text that takes the place of a draft, by its author, and whether its approach stays.
     Amendment,
+    /// Rulings on findings, which with them are the answer of the debate.
+    FindingRulings,
     /// The answer of the debate.
     Solution(Authorship),
     /// Text for the user, who asks something about the finished debate.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::debate::AgentId;
+use crate::debate::{AgentId, Finding, Opinion};
 
 use super::{Found, Point, RecheckStanding, Response};
 
@@ -81,6 +81,12 @@ pub struct Reading {
     /// How much a proposal changed against its author's last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
+    /// The findings of a reader of a change. Empty if it says that it has none; absent where none could be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub findings: Option<Vec<Finding>>,
+    /// What a reader says of another one's findings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub opinions: Vec<Opinion>,
     /// What a proposal lists as its decisions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,

@@ -8,6 +8,7 @@
 mod blocks;
 mod decisions;
 mod entries;
+mod findings;
 mod points;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use entries::{Entries, spoken, strip_word, tidy, without_bullet};
 use super::{Found, Point, RecheckStanding, Response};
 
 pub use decisions::read_decisions;
+pub use findings::{read_findings, read_opinions};
 
 /// The heading that prompts name for an author's answers to critics.
 pub const ANSWERS_HEADING: &str = "Response to critiques";
@@ -33,7 +35,7 @@ const STANDINGS: &[(&str, RecheckStanding)] = &[
     ("not withdrawn", RecheckStanding::Maintained),
     ("withdrawn", RecheckStanding::Withdrawn),
 ];
-const FINDINGS: &[(&str, Found)] = &[
+const FOUND: &[(&str, Found)] = &[
     ("verified", Found::Verified),
     ("not found", Found::NotFound),
     ("not-found", Found::NotFound),
@@ -95,7 +97,7 @@ pub fn read_critique(text: &str, numbers: &[&str]) -> ReadCritique<RecheckStandi
 /// Reads what a checker says who was shown accepted points with these numbers.
 pub fn read_check(text: &str, numbers: &[&str]) -> ReadCritique<Found> {
     let page = Page::new(text);
-    said_and_points(&page, &page.lines, numbers, FINDINGS)
+    said_and_points(&page, &page.lines, numbers, FOUND)
 }
 
 /// Reads a review of several texts: what it says under the heading of each, by the numbers of the texts. A text without

@@ -31,6 +31,16 @@ fn is_among(words: &str, list: &str) -> bool {
     !words.is_empty() && list.contains(&format!("|{words}|"))
 }
 
+/// What a list of points is like.
+pub(super) struct Form {
+    /// The words before what ends a point, in lower case.
+    pub(super) remedy: &'static str,
+    /// All that a text says that has no point.
+    pub(super) none: &'static str,
+}
+
+const OF_CRITIQUES: Form = Form { remedy: RESOLVED_BY, none: NONE };
+
 /// Reads the points of `lines`, and how many more there are. Lines for which `is_said` holds are about earlier points;
 /// `has_said` tells whether they say anything. The points are absent if none can be read, unless the lines only say
 /// that there are none.
@@ -40,6 +50,18 @@ pub(super) fn read(
     is_said: impl Fn(&BlockLine) -> bool,
     has_said: bool,
 ) -> (Option<Vec<Point>>, usize) {
+    read_as(page, lines, is_said, has_said, &OF_CRITIQUES, point)
+}
+
+/// The same of points of that form, each made of its text, its severity and that of its section.
+pub(super) fn read_as<T>(
+    page: &Page,
+    lines: &[BlockLine],
+    is_said: impl Fn(&BlockLine) -> bool,
+    has_said: bool,
+    form: &Form,
+    point: impl Fn(&str, Option<Severity>, Option<Severity>) -> Option<T>,
+) -> (Option<Vec<T>>, usize) {
     let (mut points, mut is_tagged, mut has_others) = (Vec::new(), false, false);
     // Whether the lines are those of a list of points with bullets, in which a tag may be missing.
     let (mut in_section, mut is_aside, mut is_list) = (None, false, false);
@@ -54,10 +76,10 @@ pub(super) fn read(
             }
             continue;
         }
-        let lead = lead(page, line, is_list || in_section.is_some());
+        let lead = lead(page, line, is_list || in_section.is_some(), form);
         let Some((severity, start)) = lead.filter(|_| !is_aside || matches!(line.kind, BlockKind::Heading(_))) else {
             is_list = false;
-            if let Some(title) = title(page, line).filter(|title| !is_among(title, NONE)) {
+            if let Some(title) = title(page, line).filter(|title| !is_among(title, form.none)) {
                 (is_aside, in_section) = (is_among(&title, ASIDE), severity_of_title(&title));
             } else if line.kind != BlockKind::Rule {
                 rest.push_str(&page.text[line.start..line.end]);
@@ -70,8 +92,8 @@ pub(super) fn read(
         is_list = line.kind == BlockKind::Item && !after_number(&page.text[line.start..line.end]).0;
         let mut end = line.end;
         while let Some(next) = lines.get(at) {
-            let is_more = belongs(line, next) || goes_on(page, line, next);
-            let is_next = || self::lead(page, next, is_list || in_section.is_some()).is_some();
+            let is_more = belongs(line, next) || goes_on(page, line, next, form);
+            let is_next = || self::lead(page, next, is_list || in_section.is_some(), form).is_some();
             if !is_more || next.depth <= line.depth && is_next() || is_said(next) {
                 break;
             }
@@ -83,22 +105,22 @@ pub(super) fn read(
     let unread = points.len().saturating_sub(MOST);
     points.truncate(MOST);
     let bare = rest.trim().trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
-    let is_none = is_among(&bare, NONE) || has_said && bare.is_empty();
+    let is_none = is_among(&bare, form.none) || has_said && bare.is_empty();
     // Tags of another form are those of severities that would be lost; these words tell of a list of strengths.
     let is_list = is_tagged || !has_others && !bare.contains("no objections");
     (if points.is_empty() { is_none } else { is_list }.then_some(points), unread)
 }
 
 /// Whether a line outside an item of a list belongs to the point above all the same: its remedy, or a list of details.
-fn goes_on(page: &Page, line: &BlockLine, next: &BlockLine) -> bool {
+fn goes_on(page: &Page, line: &BlockLine, next: &BlockLine, form: &Form) -> bool {
     let text = spoken(&page.text[next.start..next.end]);
-    let is_remedy = matches!(next.kind, BlockKind::Text | BlockKind::Item) && strip_word(text, RESOLVED_BY).is_some();
+    let is_remedy = matches!(next.kind, BlockKind::Text | BlockKind::Item) && strip_word(text, form.remedy).is_some();
     is_remedy || next.kind == BlockKind::Item && (line.kind != BlockKind::Item || line.depth == next.depth)
 }
 
 /// The severity of the point that a line begins, and where its words begin. Every numbered item at the top is one; an
 /// item with a bullet, and a paragraph, where it begins with a tag, or is one of a list of points.
-fn lead(page: &Page, line: &BlockLine, is_list: bool) -> Option<(Option<Severity>, usize)> {
+fn lead(page: &Page, line: &BlockLine, is_list: bool, form: &Form) -> Option<(Option<Severity>, usize)> {
     if line.depth > 1 || !line.first || !matches!(line.kind, BlockKind::Item | BlockKind::Text | BlockKind::Heading(_))
     {
         return None;
@@ -106,7 +128,7 @@ fn lead(page: &Page, line: &BlockLine, is_list: bool) -> Option<(Option<Severity
     let text = &page.text[line.start..line.end];
     let (is_numbered, rest) = after_number(text);
     let is_named = is_numbered && strip_word(spoken(text), "point").is_some();
-    let is_listed = is_list && line.kind == BlockKind::Item && strip_word(spoken(rest), RESOLVED_BY).is_none();
+    let is_listed = is_list && line.kind == BlockKind::Item && strip_word(spoken(rest), form.remedy).is_none();
     let is_item = is_listed || is_named || line.kind != BlockKind::Text && is_numbered;
     let (severity, rest) = match tag(rest) {
         Some((severity, rest)) => (Some(severity), rest),
@@ -189,7 +211,7 @@ fn tag_within(text: &str) -> Option<Severity> {
 /// A point, told apart into its parts, each word for word.
 fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -> Option<Point> {
     let severity = severity.or(in_section).or_else(|| tag_within(text)).unwrap_or(Severity::Major);
-    let (text, resolution) = resolution(text);
+    let (text, resolution) = resolution(text, RESOLVED_BY);
     let text = tidy(text);
     // An answer that was cut ends within a tag.
     let is_cut = text.starts_with('[') && !text.contains(']');
@@ -200,10 +222,10 @@ fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -
     Some(Point { severity, about, text: text.to_owned(), resolution, target: None })
 }
 
-/// The text up to `Resolved by:`, and the remedy.
-fn resolution(text: &str) -> (&str, Option<String>) {
+/// The text up to `Resolved by:` or what else stands before the remedy, and the remedy.
+pub(super) fn resolution<'t>(text: &'t str, before_it: &str) -> (&'t str, Option<String>) {
     let lower = text.to_ascii_lowercase();
-    let found = lower.match_indices(RESOLVED_BY).map(|(at, _)| at).find(|at| {
+    let found = lower.match_indices(before_it).map(|(at, _)| at).find(|at| {
         let after = lower[at + RESOLVED_BY.len()..].trim_start_matches(['*', '_', '`']);
         after.starts_with(':') || after.starts_with(" -") || after.starts_with(" –") || after.starts_with(" —")
     });
@@ -214,7 +236,7 @@ fn resolution(text: &str) -> (&str, Option<String>) {
     let closing = kept.len() - kept.trim_start_matches(['*', '_', '`']).len();
     let before =
         if kept[closing..].starts_with(char::is_whitespace) { &text[..before.len() + closing] } else { before };
-    let remedy = tidy(&text[at + RESOLVED_BY.len()..]);
+    let remedy = tidy(&text[at + before_it.len()..]);
     (before, Some(remedy).filter(|remedy| remedy.contains(char::is_alphanumeric)))
 }
 
