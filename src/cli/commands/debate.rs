@@ -46,6 +46,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         problem: problem.text.into(),
         context: None,
         attachments,
+        change: None,
         protocol,
         settings: settings.clone(),
         seed: None,

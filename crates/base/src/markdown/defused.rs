@@ -103,8 +103,11 @@ fn unlinked(text: &str) -> Cow<'_, str> {
     for (at, c) in text.char_indices() {
         out.push(c);
         let (before, after) = (&text[..at], &text[at + c.len_utf8()..]);
-        let ends_in = |word: &str| before.len() >= word.len() && before.is_char_boundary(before.len() - word.len())
-            && before[before.len() - word.len()..].eq_ignore_ascii_case(word);
+        let ends_in = |word: &str| {
+            before.len() >= word.len()
+                && before.is_char_boundary(before.len() - word.len())
+                && before[before.len() - word.len()..].eq_ignore_ascii_case(word)
+        };
         let is_link = match c {
             '@' => after.starts_with(|c: char| c.is_alphanumeric() || c == '\\' || c == '_'),
             '#' => after.starts_with(|c: char| c.is_ascii_digit()),

@@ -13,11 +13,12 @@ use dialectic_llm::{Caller, FailedCall, ModelError, Request, Turn};
 use dialectic_record::debate::{
     AgentId, Challenge, DEMAND, Judgement, Metadata, Observation, Reading, Reads, Relations, Solution, StoredReply,
 };
-use dialectic_record::prompt::{Fill, NoPoints, NoSolution, PromptError, SecondChance};
+use dialectic_record::prompt::{Fill, NoFindings, NoOpinions, NoPoints, NoSolution, PromptError, SecondChance};
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
 use super::reply::{Ballot, Cast, Questions, RawJudgement, RoundScore};
+use super::rulings::{RawRulings, Ruled};
 use super::written::without_approach;
 use super::{AnswerError, Assessment, Call, Written};
 
@@ -158,6 +159,8 @@ pub enum Value {
     Kinds(Vec<Observation>),
     /// Scores of the debaters, or of their texts.
     Judgement(Judgement),
+    /// The judge's rulings on findings; or why they could not be read, also when they were asked for once more.
+    Ruled(Ruled, Option<AnswerError>),
     /// The answer of the debate.
     Solution(Box<Delivered>),
     /// JSON that could not be read, also when it was asked for once more.
@@ -192,6 +195,7 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestRes
         | Value::Challenge(_)
         | Value::Kinds(_)
         | Value::Judgement(_)
+        | Value::Ruled(..)
         | Value::Solution(_)
         | Value::Unreadable(_) => None,
     };
@@ -238,6 +242,14 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
         OutputSpec::Kinds => ask.value(|text| RawKinds::read(text, &call.numbered), Value::Kinds).await,
         OutputSpec::Scores(_) => {
             ask.value(|text| RawScores::read(text, labels, &criteria, pass), Value::Judgement).await
+        }
+        OutputSpec::FindingRulings => {
+            let (read, record) = ask.json(|text| RawRulings::read(text, &call.findings)).await?;
+            let value = read.map_or_else(
+                |unreadable| Value::Ruled(Ruled::default(), Some(unreadable.error)),
+                |ruled| Value::Ruled(ruled, None),
+            );
+            Ok(RequestResult::of(value, record))
         }
         OutputSpec::Solution(Authorship::Kept(key)) => {
             let read = |text: &str| match Assessment::read(text) {
@@ -407,13 +419,12 @@ impl Ask {
         if !is_kept {
             (self.on_reply)(unreadable(first.text.to_string(), &NO_POINTS), first.call.clone());
         }
-        go_on(&mut self.request, &first.text, points_once_more());
+        go_on(&mut self.request, &first.text, once_more(reads));
         self.request.tools = Arc::new([]);
         let call = match self.caller.call(&self.request).await {
             Ok(second) => {
                 let more = reads.read(&second.reply.text);
-                let is_better = more.points.is_some() && more.unread_texts <= reading.unread_texts;
-                if is_better {
+                if reads.is_better(&more, &reading) {
                     let text = format!("{}\n\n{}", first.text.trim_end(), second.reply.text.trim()).into();
                     return Ok((first.and(text, second.record), said(reading.with_points_of(more))));
                 }
@@ -474,7 +485,7 @@ impl Ask {
             return Ok(RequestResult::of(Value::Word(cast), spoken.call));
         };
         let first = spoken.call.clone();
-        go_on(&mut request, &spoken.text, points_once_more());
+        go_on(&mut request, &spoken.text, once_more(reads));
         request.answer = None;
         replies.keep(spoken, &NO_POINTS);
         let (call, reading) = match replies.next(&request).await {
@@ -672,10 +683,19 @@ fn failed_call(caller: &Caller, request: &Request, failed: &FailedCall) -> CallR
     }
 }
 
-/// The request for the points of a text in which none can be read.
-fn points_once_more() -> String {
+/// The request for what a text was to say, where none of it can be read.
+fn once_more(reads: &Reads) -> String {
+    let said = match reads {
+        Reads::Findings { .. } => NoFindings {}.render(),
+        Reads::Opinion { .. } => NoOpinions {}.render(),
+        Reads::Critique { .. }
+        | Reads::Review { .. }
+        | Reads::Check { .. }
+        | Reads::Answers { .. }
+        | Reads::Final { .. } => NoPoints {}.render(),
+    };
     // The template is tested; were it defective, the form alone says enough.
-    NoPoints {}.render().unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())
+    said.unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())
 }
 
 /// Puts an answer, and what is said to it, after a question.

@@ -109,6 +109,13 @@ impl Engine {
             Value::Challenge(challenge) => Event::Challenged { key, challenge: challenge.clone(), call },
             Value::Kinds(observations) => Event::Observed { key, observations: observations.clone(), call },
             Value::Judgement(judgement) => Event::Judged { key, judgement: judgement.clone(), call },
+            Value::Ruled(ruled, missing) => {
+                if let Some(missing) = missing {
+                    self.warn(format!("the judge's rulings could not be read: {missing}"));
+                }
+                let solution = ruled.clone().into_solution(self.debate(), &key.agent_id, missing.as_ref());
+                Event::Synthesized { key: Some(key), text: None, solution: Box::new(solution), call: Some(call) }
+            }
             Value::Solution(delivered) => {
                 let Delivered { solution, text, rethought } = delivered.as_ref();
                 if let Some(missing) = &solution.parse_error {
@@ -143,6 +150,7 @@ impl Engine {
                     | OutputSpec::FollowUp
                     | OutputSpec::Check(_)
                     | OutputSpec::Amendment
+                    | OutputSpec::FindingRulings
                     | OutputSpec::Solution(_) => "the answer",
                 };
                 let (error, attempts) = (format!("{what} could not be read: {error}"), call.attempts);
@@ -299,6 +307,7 @@ impl Engine {
             | PromptContext::OwnTexts
             | PromptContext::Transcript
             | PromptContext::Draft
+            | PromptContext::Findings
             | PromptContext::EarlierRounds => false,
         };
         let agent = self.panel.agent(&whole.step.key.agent_id).map(|agent| &agent.settings);

@@ -58,6 +58,7 @@ impl<'a> PlayedAgent<'a> {
                 let row = |(number, kind): (usize, &str)| json!({ "text": number, "kinds": [kind] });
                 json!({ "texts": (1..).zip(kinds).map(row).collect::<Vec<_>>() })
             }
+            "rule on the findings" => return self.finding_rulings(),
             "assess" => self.assessment(self.at_hand().text),
             // Evaluators may have prompts of their own; what they are asked for shows in the schema.
             _ if schema.to_string().contains("\"functional_completeness\"") => {

@@ -5,6 +5,7 @@
 //! rehearsal, and claims no confidence. What it says depends on the request and a seed; it reads no file, clock or
 //! environment, and calls no tool.
 
+mod change;
 mod form;
 mod prompt;
 mod script;

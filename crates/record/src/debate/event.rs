@@ -9,10 +9,10 @@ use dialectic_base::money::Usd;
 use dialectic_base::tool_call::ToolCall;
 
 use super::{
-    AgentClarifications, AgentId, Answerer, Attachment, CallKey, CallStatus, Challenge, ChangeSet, Contribution, Convergence,
-    Debate, DebateId, Evaluation, Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation, Outcome,
-    PromptSources, Relations, Selection, Settings, Solution, StageId, StageInfo, StopReason, Summary, Timestamp,
-    Verdict, Voting,
+    AgentClarifications, AgentId, Answerer, Attachment, CallKey, CallStatus, Challenge, ChangeSet, Contribution,
+    Convergence, Debate, DebateId, Evaluation, Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation,
+    Outcome, PromptSources, Relations, Selection, Settings, Solution, StageId, StageInfo, StopReason, Summary,
+    Timestamp, Verdict, Voting,
 };
 
 /// An event in its place: the content of one journal line.

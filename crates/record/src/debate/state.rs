@@ -12,10 +12,10 @@ use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 
 use super::{
-    AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, ChangeSet, Clarification, Contribution, Convergence,
-    DebateId, Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection, Observation,
-    Outcome, Past, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution, StageId, StageInfo,
-    StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
+    AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, ChangeSet, Clarification, Contribution,
+    Convergence, DebateId, Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection,
+    Observation, Outcome, Past, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution, StageId,
+    StageInfo, StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
@@ -519,11 +519,11 @@ impl Debate {
         self.rounds.iter().find(|round| round.round_number == number)
     }
 
-    /// The round that an answer rests on: the last one that holds a proposal or a speech. A debate that is closed early may have
+    /// The round that an answer rests on: the last one that holds a proposal, a speech or findings. A debate that is closed early may have
     /// begun another one.
     pub fn final_round(&self) -> Option<&Round> {
-        let is_text =
-            |one: &Arc<Contribution>| matches!(self.yield_of(one), Some(ResultKind::Proposal | ResultKind::Speech));
+        let rests_on = [ResultKind::Proposal, ResultKind::Speech, ResultKind::Findings];
+        let is_text = |one: &Arc<Contribution>| self.yield_of(one).is_some_and(|yields| rests_on.contains(&yields));
         self.rounds.iter().rev().find(|round| round.contributions.iter().any(is_text))
     }
 

@@ -1,11 +1,13 @@
 //! A change, read by several: each finds faults in it, each reads what the others found, and the judge rules.
 
-use crate::debate::{CallKey, CallStatus, Debate, Event, ResultKind, Settings, Solution, StageId, StageInfo, describe_review};
+use crate::debate::{
+    CallKey, CallStatus, Debate, Event, ResultKind, Settings, Solution, StageId, StageInfo, describe_review,
+};
 use crate::prompt::Prompt;
 
 use super::{
-    BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear, answers,
-    clarification, complete_or_fallback, initialization, key, keys, nothing, with_failure,
+    BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear,
+    answers, clarification, complete_or_fallback, initialization, key, keys, nothing, with_failure,
 };
 
 const FINDINGS: StageId = StageId::new("findings");
@@ -29,7 +31,7 @@ pub static CODE_REVIEW: Protocol = Protocol {
     name: "code-review",
     about: "each agent reads a change and names findings, each confirms or refutes the others' findings, the judge rules",
     suits: "a change to be read before it is merged: `dialectic review` reads it from git",
-    calls: "at most n + n·(n − 1) + 1",
+    calls: "at most n + n·(n - 1) + 1",
     check,
     default_rounds: ROUNDS,
     built_in_agents: None,

@@ -6,7 +6,9 @@ use dialectic_base::figures::counted;
 use dialectic_base::markdown::{defused, defused_line, inline};
 use dialectic_base::severity::Severity;
 
-use crate::debate::{ChangeSet, Debate, FindingDecision, FindingRuling, Placed, ResultKind, ReviewedFinding, Stance, Voices};
+use crate::debate::{
+    ChangeSet, Debate, FindingDecision, FindingRuling, Placed, ResultKind, ReviewedFinding, Stance, Voices,
+};
 
 /// A review with these rulings and this word of the judge's, for people: nothing that a model wrote does anything in it.
 pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str) -> String {
@@ -20,7 +22,8 @@ pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str
         let _ = write!(out, "\n{note}\n");
     }
     for (number, finding) in (1..).zip(&kept) {
-        let _ = write!(out, "\n## {number}. {}\n\n{}", title(debate, finding), describe_finding(debate, finding, &voices));
+        let _ =
+            write!(out, "\n## {number}. {}\n\n{}", title(debate, finding), describe_finding(debate, finding, &voices));
     }
     if !dismissed.is_empty() {
         let _ = write!(out, "\n## Dismissed\n\n");
@@ -37,7 +40,11 @@ pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str
 fn verdict(debate: &Debate, kept: &[&ReviewedFinding], dismissed: usize) -> String {
     let readers = debate.agents().len();
     let read = debate.agents().iter().filter(|agent| debate.findings_of(&agent.id).is_some()).count();
-    let of_all = if read < readers { format!(" by the {read} of {readers} readers whose findings are there") } else { String::new() };
+    let of_all = if read < readers {
+        format!(" by the {read} of {readers} readers whose findings are there")
+    } else {
+        String::new()
+    };
     let dismissed = if dismissed > 0 { format!("; {dismissed} dismissed") } else { String::new() };
     if read == 0 {
         return "No findings could be read.".to_owned();
@@ -47,7 +54,8 @@ fn verdict(debate: &Debate, kept: &[&ReviewedFinding], dismissed: usize) -> Stri
     }
     let count = |severity: Severity| kept.iter().filter(|finding| finding.severity == severity).count();
     let counts = Severity::ALL.iter().map(|severity| (count(*severity), severity.name()));
-    let counts: Vec<String> = counts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
+    let counts: Vec<String> =
+        counts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
     format!("{}{of_all}: {}{dismissed}.", counted(kept.len() as u64, "finding"), counts.join(", "))
 }
 

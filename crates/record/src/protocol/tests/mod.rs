@@ -2,6 +2,7 @@
 
 mod arena;
 mod check;
+mod code_review;
 mod course;
 mod dialectic;
 mod ledger;

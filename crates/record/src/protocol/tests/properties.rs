@@ -44,7 +44,8 @@ impl Case {
             OutputSpec::Questions { .. } | OutputSpec::Score(_) if place(2, 3) == 0 => Reply::Nothing,
             OutputSpec::Score(_) => Reply::Score(score(3)),
             OutputSpec::Text if step.key.stage.as_str() == "findings" => {
-                let texts = ["No findings.", "1. [major] a.rs:1-9: x", "1. [minor] a.rs:9: x\n2. [blocking] b.rs:3: y", "?"];
+                let texts =
+                    ["No findings.", "1. [major] a.rs:1-9: x", "1. [minor] a.rs:9: x\n2. [blocking] b.rs:3: y", "?"];
                 Reply::Text(texts[place(40, 4)].to_owned())
             }
             OutputSpec::Text
