@@ -6,6 +6,7 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | [`cli`] | arguments in, results and exit code out: parse, resolve, run, print; no logic of debates |
+//! | [`change`] | a change to be reviewed: from git or from a diff, with nothing of it obeyed |
 //! | [`evaluation`] | has the solutions of saved debates scored, and writes the scores down |
 //! | `mcp` | the debates for coding agents, over the Model Context Protocol |
 //! | `serve` | the debates in a browser, and an API for programs |
@@ -24,6 +25,7 @@
 
 #[cfg(feature = "archive")]
 pub mod archive;
+pub mod change;
 pub mod cli;
 pub mod error;
 pub mod evaluation;

@@ -125,7 +125,7 @@ fn overrides(args: &DebateArgs) -> Overrides {
 }
 
 /// A ready panel, or a file.
-fn panel(name: &str) -> PanelChoice {
+pub(super) fn panel(name: &str) -> PanelChoice {
     PanelName::named(name).map_or_else(|| PanelChoice::File(name.into()), PanelChoice::Named)
 }
 

@@ -29,7 +29,7 @@ impl PlayedAgent<'_> {
 
     /// A word on each finding that is listed.
     pub(super) fn opinions(&self) -> String {
-        let listed = self.prompt.of_kinds(&["findings"]).next_back().unwrap_or_default().text;
+        let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
         let numbers = listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next());
         let opinion = |number| format!("- {number} left: this is a rehearsal, in which nobody followed the code.");
         numbers.map(opinion).collect::<Vec<_>>().join("\n")
@@ -37,7 +37,7 @@ impl PlayedAgent<'_> {
 
     /// A ruling on each finding that is listed.
     pub(super) fn finding_rulings(&self) -> Value {
-        let listed = self.prompt.of_kinds(&["findings"]).next_back().unwrap_or_default().text;
+        let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
         let is_number = |line: &&str| line.strip_prefix('F').is_some_and(|rest| rest.parse::<u32>().is_ok());
         let unweighed = part("Judge").get("unweighed");
         let ruling =

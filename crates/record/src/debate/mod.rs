@@ -69,8 +69,8 @@ pub use contribution::{Contribution, DEMAND, Metadata};
 pub use defaults::{default_settings, go_offline};
 pub use event::{CallResult, Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use findings::{
-    Finding, FindingDecision, FindingRuling, GivenOpinion, Opinion, Place, Report, ReviewedFinding, Stance, Voices,
-    describe_finding, describe_review,
+    Finding, FindingDecision, FindingRuling, GivenOpinion, Opinion, Place, Report, ReviewText, ReviewedFinding, Stance,
+    Voices, describe_review,
 };
 pub use fold::{FoldError, fold};
 pub use follow_up::FollowUp;

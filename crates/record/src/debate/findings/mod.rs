@@ -10,7 +10,7 @@ use dialectic_base::severity::Severity;
 
 use super::{AgentId, Contribution, Debate, Lines, Placed, ResultKind};
 
-pub use describe::{describe_finding, describe_review};
+pub use describe::{ReviewText, describe_review};
 pub use voices::Voices;
 
 /// A fault that a reader found.
