@@ -1,6 +1,6 @@
 //! Git, run as a program that is told to run nothing itself: a repository may be a stranger's, its configuration, too.
 //!
-//! It is asked for names, hashes and stored bytes alone. What would start filters, external diffs or conversions is
+//! It is asked for names, hashes and stored bytes alone, with all filters taken back. What would start external diffs or conversions is
 //! never asked for: files of the working tree are read, and changes worked out, by this program.
 
 use std::io::{self, Write};
@@ -126,8 +126,28 @@ impl Git {
         command
     }
 
-    fn output(&self, arguments: &[&str], input: &[u8]) -> Result<Output, GitError> {
+    /// What a configuration says of filters, taken back: to see whether a file changed, git would run them.
+    fn without_filters(&self) -> Result<Vec<(String, &'static str)>, GitError> {
+        let names = self.run(&["config", "--list", "-z", "--name-only"], &[])?;
+        let unset = |name: &[u8]| {
+            let name = text(name);
+            let lower = name.to_ascii_lowercase();
+            let value = match lower.strip_prefix("filter.")?.rsplit('.').next()? {
+                "clean" | "smudge" | "process" => "",
+                "required" => "false",
+                _ => return None,
+            };
+            Some((name, value))
+        };
+        Ok(names.split(|byte| *byte == 0).filter_map(unset).collect())
+    }
+
+    fn output(&self, arguments: &[&str], input: &[u8], settings: &[(String, &str)]) -> Result<Output, GitError> {
         let mut command = self.command();
+        command.env("GIT_CONFIG_COUNT", settings.len().to_string());
+        for (place, (key, value)) in settings.iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{place}"), key).env(format!("GIT_CONFIG_VALUE_{place}"), value);
+        }
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(GitError::NotStarted)?;
         if let Some(mut stdin) = child.stdin.take() {
@@ -138,7 +158,11 @@ impl Git {
     }
 
     fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
-        let output = self.output(arguments, input)?;
+        self.run_with(arguments, input, &[])
+    }
+
+    fn run_with(&self, arguments: &[&str], input: &[u8], settings: &[(String, &str)]) -> Result<Vec<u8>, GitError> {
+        let output = self.output(arguments, input, settings)?;
         if output.status.success() {
             return Ok(output.stdout);
         }
@@ -177,11 +201,11 @@ impl Git {
         Ok(entries(&self.run(&arguments, &[])?))
     }
 
-    /// What may differ between a commit and the working tree. Nothing is read of the files there.
+    /// What may differ between a commit and the working tree.
     pub(super) fn since(&self, base: &str) -> Result<Vec<Entry>, GitError> {
         let options = ["diff-index", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-abbrev", "--no-renames"];
         let arguments = [&options[..], &["--ignore-submodules=dirty", base]].concat();
-        Ok(entries(&self.run(&arguments, &[])?))
+        Ok(entries(&self.run_with(&arguments, &[], &self.without_filters()?)?))
     }
 
     /// The files of the working tree that are neither tracked nor ignored.

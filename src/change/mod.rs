@@ -427,6 +427,12 @@ fn secret(text: &str, keys: &KnownKeys) -> Option<String> {
     keys.find(text).map(|variable| format!("it holds the value of {variable}"))
 }
 
+/// The lines of a diff as they stand in the files.
+fn without_marks(diff: &str) -> String {
+    let bare = |line: &str| line.strip_prefix(['+', '-', ' ']).unwrap_or(line).to_owned();
+    diff.lines().map(bare).collect::<Vec<_>>().join("\n")
+}
+
 fn text_of(bytes: &[u8]) -> Result<String, String> {
     match decode(bytes) {
         Ok(text) if !text.contains('\0') => Ok(text.to_owned()),
@@ -479,7 +485,7 @@ pub fn piped(
             Kind::Link => Some("a symbolic link".to_owned()),
             Kind::Submodule => Some("a submodule: another repository".to_owned()),
             Kind::Text if diff.text.contains('\0') => Some("binary, or not UTF-8".to_owned()),
-            Kind::Text => secret(&diff.text, &keys),
+            Kind::Text => secret(&without_marks(&diff.text), &keys),
         };
         if let Some(reason) = reason {
             files.leave(&path, reason);

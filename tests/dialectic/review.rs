@@ -181,7 +181,7 @@ fn there_may_be_nothing_to_review_and_nothing_to_compare() {
     assert!(run.stderr.contains("There is no change to review"), "{}", run.stderr);
     for (arguments, said) in [
         (vec!["--base", "nowhere"], "`nowhere` is no commit"),
-        (vec!["--base", "--output=x"], "`--output=x` is no commit"),
+        (vec!["--base=--output=x"], "`--output=x` is no commit"),
     ] {
         let run = sandbox.run(["review"].into_iter().chain(arguments)).expect_code(2);
         assert!(run.stderr.contains(said), "{}", run.stderr);

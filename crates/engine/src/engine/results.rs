@@ -12,8 +12,8 @@ use dialectic_base::figures::thousands;
 use dialectic_llm::{FailedCall, ModelError};
 use dialectic_record::debate::{
     AgentClarifications, AgentFailurePolicy, AgentId, AgentSettings, CallKey, Clarification, Contribution, Evaluation,
-    Event, Failure, Metadata, Reading, Round, Shortened, Signal, Solution, StageId, Summary, SummaryMetadata,
-    TerminationSettings, Timestamp,
+    Event, Failure, Metadata, Reading, ResultKind, Round, Shortened, Signal, Solution, StageId, Summary,
+    SummaryMetadata, TerminationSettings, Timestamp,
 };
 use dialectic_record::protocol::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step, Trigger};
 
@@ -163,7 +163,9 @@ impl Engine {
             }
         };
         self.append(event)?;
-        Ok(false)
+        // Who is asked about findings depends on whether there are some.
+        let yields = self.debate().stage(step.key.stage).and_then(|stage| stage.yields);
+        Ok(yields == Some(ResultKind::Findings))
     }
 
     /// A solution in the place that its step has for it.

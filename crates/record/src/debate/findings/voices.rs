@@ -38,8 +38,10 @@ impl<'a> Voices<'a> {
         }
     }
 
-    /// Those of `ids`, each once.
+    /// Those of `ids`, each once, in the order of the configuration.
     pub fn names<'i>(&self, ids: impl IntoIterator<Item = &'i AgentId>) -> Vec<String> {
+        let mut ids: Vec<&AgentId> = ids.into_iter().collect();
+        ids.sort_by_key(|id| self.debate.agents().iter().position(|agent| agent.id == **id));
         let mut names: Vec<String> = Vec::new();
         for name in ids.into_iter().map(|id| self.name(id)) {
             if !names.contains(&name) {
