@@ -277,13 +277,14 @@ impl Repository {
         stored && !path.is_symlink() && self.git.tracks(&inside).is_ok_and(|tracks| !tracks)
     }
 
-    /// The change, as far as `wanted`; nothing where there is none.
+    /// The change, as far as `wanted`; nothing where there is none. Debates are kept in `own`.
     ///
     /// # Errors
     /// Where git or the file system does not bring it, or nothing of it can be shown.
     pub fn change(
         &self,
         wanted: &Wanted,
+        own: &Path,
         settings: &Settings,
         environment: &Environment,
     ) -> Result<Option<Change>, ChangeError> {
@@ -299,7 +300,10 @@ impl Repository {
         }
         if self.head.is_none() {
             let mut untracked = self.git.untracked()?;
-            untracked.retain(|path| wanted.has(path));
+            // Records of debates are nobody's change.
+            let own = own.strip_prefix(self.git.root()).map(plain).unwrap_or_default();
+            let is_own = |path: &str| !own.is_empty() && Path::new(path).starts_with(&own);
+            untracked.retain(|path| wanted.has(path) && !is_own(path));
             for path in untracked.iter().take(UNTRACKED) {
                 files.leave(path, "git does not track it; `git add` makes it part of the change");
             }
@@ -573,7 +577,7 @@ fn assemble(
         attachments.add(path, whole.as_bytes())?;
     }
     let problem = format!(
-        "Find the faults that a change brings in, before it is merged: the difference between {}, in {}.\n\n\
+        "Review: {}\n\nFind the faults that this change brings in, before it is merged. It touches {}.\n\n\
          The attachment {DIFF} is the change. The other attachments are files that it touches, as they are after it, each \
          under its path, as far as there is room.{}",
         set.of,

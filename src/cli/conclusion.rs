@@ -21,6 +21,7 @@ use super::args::{ReviewFormat, RunArgs, Watch};
 use super::output::{detail, is_stdout, write_output, write_report};
 use super::questions::{OnQuestions, listed};
 use super::session::{Over, debates};
+use super::target::OutputTarget;
 use super::terminal::Terminal;
 use super::watchers::Waited;
 
@@ -62,7 +63,11 @@ impl ReviewEnd {
         };
         match &args.output {
             Some(path) => {
-                write_output(path, debate, &written)?;
+                if self.format == ReviewFormat::Terminal {
+                    write_output(path, debate, &written)?;
+                } else {
+                    OutputTarget::find(path)?.write(|out| out.write_all(written.as_bytes()))?;
+                }
                 terminal.notice(&format!("Wrote the result to {}", path.display()));
                 Ok(())
             }

@@ -14,8 +14,8 @@ use crate::error::Error;
 use crate::features;
 use dialectic_base::figures::{counted, list};
 use dialectic_config::{
-    ConfigFiles, ConfigPath, EnvFile, Loaded, Overrides, Switch, capture_environment, model_warnings,
-    process_environment, users_environment,
+    ConfigFiles, ConfigPath, EnvFile, Loaded, Overrides, Switch, capture_environment, debates_directory,
+    model_warnings, process_environment, users_environment,
 };
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Spec;
@@ -47,7 +47,8 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let change = match &source {
         Source::Repository(repository) => {
             let wanted = Wanted::of(&args.paths, &directory, Some(repository.root()));
-            repository.change(&wanted, &settings, &environment)?
+            let own = directory.join(debates_directory(&process_environment())?);
+            repository.change(&wanted, &own, &settings, &environment)?
         }
         Source::Pipe(bytes) => {
             piped(bytes, &directory, &Wanted::of(&args.paths, &directory, None), &settings, &environment)?

@@ -9,7 +9,7 @@ use crate::support::{MockServer, Planted, planted, readers};
 /// The findings of one change, in all forms.
 fn review(planted: &Planted) -> [Value; 3] {
     let fault = planted.fault.text.clone();
-    let server = MockServer::with(readers(planted, move |text| text.contains(&fault)));
+    let server = MockServer::with(readers(planted, move |_, text| text.contains(&fault)));
     let sandbox = repository(served(&server), &[(&planted.path, &planted.before)]);
     commit(&sandbox, &[(&planted.path, &planted.after)]);
     let run = |arguments: &[&str]| {

@@ -68,8 +68,8 @@ fn read(path: &Path) -> Planted {
 
 /// Readers of one change: one finds the fault and says something wrong, another finds it at its first line and says
 /// something else that is wrong, each in its own form; a third finds nothing. Whether the others and the judge see
-/// through what is wrong is `sees`, by the text of a finding.
-pub(crate) fn readers<S: Fn(&str) -> bool + Send + Sync>(
+/// through what is wrong is `sees`, by the model that is asked and the text of a finding.
+pub(crate) fn readers<S: Fn(&str, &str) -> bool + Send + Sync>(
     planted: &Planted,
     sees: S,
 ) -> impl Fn(&Incoming) -> Reply + use<S> {
@@ -98,14 +98,14 @@ pub(crate) fn readers<S: Fn(&str) -> bool + Send + Sync>(
         "confirm the findings" => {
             let items = listed(request.prompt()).into_iter().filter(|(number, _)| number.contains('.'));
             let word = |(number, text): (String, String)| {
-                let stance = if sees(&text) { "confirmed" } else { "refuted" };
+                let stance = if sees(request.model(), &text) { "confirmed" } else { "refuted" };
                 format!("- {number} {stance}: I followed the lines")
             };
             Reply::text(items.map(word).collect::<Vec<_>>().join("\n"))
         }
         "rule on the findings" => {
             let ruling = |(number, text): (String, String)| {
-                let decision = if sees(&text) { "stands" } else { "dismissed" };
+                let decision = if sees(request.model(), &text) { "stands" } else { "dismissed" };
                 json!({"finding": number, "reason": "the lines decide", "decision": decision, "severity": "major"})
             };
             let mut rulings = Vec::new();
@@ -117,7 +117,9 @@ pub(crate) fn readers<S: Fn(&str) -> bool + Send + Sync>(
                     continue;
                 }
                 if let Some((name, members)) = group.replace((number, Vec::new())) {
-                    let alike = members.windows(2).all(|pair| sees(&pair[0].1) == sees(&pair[1].1));
+                    let alike = members
+                        .windows(2)
+                        .all(|pair| sees(request.model(), &pair[0].1) == sees(request.model(), &pair[1].1));
                     if alike {
                         rulings.push(ruling((name, members[0].1.clone())));
                     } else {
@@ -132,7 +134,7 @@ pub(crate) fn readers<S: Fn(&str) -> bool + Send + Sync>(
 }
 
 /// The numbers and findings of the list in a prompt.
-fn listed(prompt: &str) -> Vec<(String, String)> {
+pub(crate) fn listed(prompt: &str) -> Vec<(String, String)> {
     let from = prompt.rfind("found\n").unwrap();
     let lines = prompt[from..].lines().skip(1).take_while(|line| !line.starts_with("```"));
     let item = |line: &str| {
