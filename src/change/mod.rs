@@ -6,6 +6,7 @@
 mod base;
 mod diff;
 mod git;
+mod wanted;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -22,9 +23,11 @@ use dialectic_engine::tools::{AccessError, ContextDirectory};
 use dialectic_record::debate::{Attachment, ChangeSet, ChangedFile, LeftOut, Settings};
 
 pub use git::GitError;
+pub use wanted::Wanted;
 
 use diff::{FileDiff, Kind};
 use git::{Entry, Git, Mode};
+use wanted::plain;
 
 /// What the diff is called among the attachments, and the list of what is not shown.
 const DIFF: &str = "change.diff";
@@ -164,43 +167,6 @@ impl Files {
     fn leave(&mut self, path: &str, reason: impl Into<String>) {
         self.left_out.push(LeftOut { path: path.to_owned(), reason: reason.into() });
     }
-}
-
-/// Which files are wanted: all, or those at or below some paths.
-#[derive(Debug, Default)]
-pub struct Wanted(Vec<String>);
-
-impl Wanted {
-    /// Of paths as they are typed in `directory`, below `root`.
-    pub fn of(paths: &[PathBuf], directory: &Path, root: Option<&Path>) -> Self {
-        let prefix = root.and_then(|root| directory.strip_prefix(root).ok()).unwrap_or(Path::new(""));
-        Self(paths.iter().map(|path| plain(&prefix.join(relative(path, root)))).collect())
-    }
-
-    fn has(&self, path: &str) -> bool {
-        let below = |wanted: &String| {
-            wanted.is_empty()
-                || path.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        self.0.is_empty() || self.0.iter().any(below)
-    }
-}
-
-fn relative<'p>(path: &'p Path, root: Option<&Path>) -> &'p Path {
-    root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path)
-}
-
-/// A path without `.` and `..`, with slashes.
-fn plain(path: &Path) -> String {
-    let mut names: Vec<String> = Vec::new();
-    for component in path.components() {
-        match component {
-            Component::Normal(name) => names.push(name.to_string_lossy().into_owned()),
-            Component::ParentDir => drop(names.pop()),
-            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
-        }
-    }
-    names.join("/")
 }
 
 impl Repository {
@@ -507,6 +473,12 @@ pub fn piped(
     assemble(files, set, settings, environment)
 }
 
+/// The lines of a text with their numbers, which models cannot count.
+fn numbered(text: &str) -> String {
+    let line = |(number, line): (usize, &str)| format!("{number:>4} | {line}\n");
+    (1..).zip(text.lines()).map(line).collect()
+}
+
 /// The paths that a diff names.
 pub fn paths_of(bytes: &[u8]) -> BTreeSet<String> {
     diff::read(&String::from_utf8_lossy(bytes))
@@ -551,10 +523,11 @@ fn assemble(
         let path = diff.path().to_owned();
         let mut lines = None;
         if let Some(whole) = whole.filter(|whole| !whole.trim().is_empty()) {
-            if length(&whole) <= room {
-                room -= length(&whole);
+            let numbered = numbered(&whole);
+            if length(&numbered) <= room {
+                room -= length(&numbered);
                 lines = u32::try_from(whole.lines().count()).ok();
-                whole_files.push((path.clone(), whole));
+                whole_files.push((path.clone(), numbered));
             } else {
                 left_out.push(LeftOut {
                     path: path.clone(),
@@ -579,7 +552,7 @@ fn assemble(
     let problem = format!(
         "Review: {}\n\nFind the faults that this change brings in, before it is merged. It touches {}.\n\n\
          The attachment {DIFF} is the change. The other attachments are files that it touches, as they are after it, each \
-         under its path, as far as there is room.{}",
+         under its path and with its lines numbered, as far as there is room.{}",
         set.of,
         counted(set.files.len() as u64, "file"),
         if left_out.is_empty() {

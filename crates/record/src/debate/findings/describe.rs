@@ -116,8 +116,13 @@ impl<'a> ReviewText<'a> {
         }
         let found = voices.listed(finding.reports.iter().map(|report| &report.by));
         let confirmed = voices.listed(finding.who(Stance::Confirmed));
-        let confirmed = if confirmed.is_empty() { "nobody else".to_owned() } else { confirmed };
-        let _ = write!(out, "\n- Found by {}; confirmed by {}\n", inline(&found), inline(&confirmed));
+        let is_found_by_all = finding.reports.len() == self.debate.agents().len();
+        let confirmed = match (confirmed.is_empty(), is_found_by_all) {
+            (false, _) => format!("; confirmed by {}", inline(&confirmed)),
+            (true, true) => String::new(),
+            (true, false) => "; confirmed by nobody else".to_owned(),
+        };
+        let _ = write!(out, "\n- Found by {}{confirmed}\n", inline(&found));
         for one in finding.opinions.iter().filter(|one| one.opinion.stance == Stance::Refuted) {
             let reason = one.opinion.reason.as_deref().map_or_else(|| "no reason given".to_owned(), defused_line);
             let _ = writeln!(out, "- Against it, by {}: {reason}", inline(&voices.name(&one.by)));

@@ -250,7 +250,7 @@ impl Reads {
             Self::Findings { paths } => {
                 let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
                 let (findings, unread) = read_findings(text, &paths);
-                Reading { findings, unread, ..Reading::default() }
+                Reading { unread, findings, ..Reading::default() }
             }
             Self::Opinion { findings } => {
                 let findings: Vec<&str> = findings.iter().map(String::as_str).collect();

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use dialectic_base::markdown::defused_line;
 use dialectic_record::debate::{Debate, ReviewText, ReviewedFinding};
 
 use super::{pretty, shown};
@@ -23,9 +24,8 @@ pub fn review_github(debate: &Debate) -> String {
         }
         body += &part;
     }
-    for reason in debate.outcome.iter().flat_map(|outcome| &outcome.reasons).take(20) {
-        body += &format!("\nNot complete: {}\n", dialectic_base::markdown::defused_line(reason));
-    }
+    let reasons = debate.outcome.iter().flat_map(|outcome| &outcome.reasons).take(20);
+    body.extend(reasons.map(|reason| format!("\nNot complete: {}\n", defused_line(reason))));
     let mut written = json!({ "event": "COMMENT", "body": body, "comments": comments });
     if let Some(head) = debate.change.as_ref().and_then(|change| change.head.as_ref()) {
         written["commit_id"] = json!(head);

@@ -3,8 +3,6 @@
 mod github;
 mod json;
 mod sarif;
-#[cfg(test)]
-mod tests;
 
 use serde::Serialize;
 

@@ -54,7 +54,7 @@ fn result(debate: &Debate, finding: &ReviewedFinding, voices: &Voices<'_>) -> Va
     let shown = shown(debate, finding);
     let mut text = lead.text.clone();
     if let Some(evidence) = &lead.evidence {
-        text += &format!("\n\nTo see it: {evidence}");
+        text = format!("{text}\n\nTo see it: {evidence}");
     }
     if let (None, Some((place, _))) = (&shown, finding.place(debate)) {
         text = format!("{}: {text}", single_spaced(&place.to_string()));
