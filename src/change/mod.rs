@@ -187,15 +187,14 @@ impl Repository {
             Some(head) => commit(head)?,
             None => git.commit("HEAD")?.ok_or(ChangeError::Empty)?,
         };
-        let (name, start) = match base {
-            Some(base) => (base.to_owned(), commit(base)?),
-            None => {
-                let mut found = None;
-                for name in BASES {
-                    found = found.or(git.commit(name)?.map(|commit| (short(name), commit)));
-                }
-                found.ok_or(ChangeError::NoBase)?
+        let (name, start) = if let Some(base) = base {
+            (base.to_owned(), commit(base)?)
+        } else {
+            let mut found = None;
+            for name in BASES {
+                found = found.or(git.commit(name)?.map(|commit| (short(name), commit)));
             }
+            found.ok_or(ChangeError::NoBase)?
         };
         let unrelated = || ChangeError::Unrelated { base: name.clone(), head: head.unwrap_or("HEAD").to_owned() };
         let base = git.merge_base(&start, &end)?.ok_or_else(unrelated)?;
@@ -495,8 +494,6 @@ fn assemble(
     environment: &Environment,
 ) -> Result<Option<Change>, ChangeError> {
     let length = |text: &str| text.chars().count();
-    let listed =
-        |left_out: &[LeftOut]| left_out.iter().map(|one| format!("{}: {}\n", one.path, one.reason)).collect::<String>();
     let limit = settings.debate.attachment_limit;
     let mut room = limit.saturating_sub(SHARE.min(limit / 10));
     let (mut text, mut shown) = (String::new(), Vec::new());
@@ -543,7 +540,8 @@ fn assemble(
     let mut attachments = Attachments::new(settings, environment);
     attachments.add(DIFF.to_owned(), text.as_bytes())?;
     if !left_out.is_empty() {
-        let list: String = listed(&left_out).chars().take(SHARE.min(limit / 10)).collect();
+        let list = left_out.iter().map(|one| format!("{}: {}", one.path, one.reason)).collect::<Vec<_>>().join("\n");
+        let list: String = list.chars().take(SHARE.min(limit / 10)).collect();
         attachments.add(LEFT_OUT.to_owned(), list.as_bytes())?;
     }
     for (path, whole) in whole_files {

@@ -32,7 +32,10 @@ impl Claim {
         let parts: Vec<&str> = line.split(" | ").map(str::trim).collect();
         let [lines, severity, text, evidence] = parts[..] else { panic!("not four parts: {line}") };
         let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
-        let lines = (first.parse().unwrap(), last.parse().unwrap());
+        let lines = (
+            first.parse().expect("the set is as its readers expect"),
+            last.parse().expect("the set is as its readers expect"),
+        );
         Self { lines, severity: severity.into(), text: text.into(), evidence: evidence.into() }
     }
 
@@ -45,24 +48,32 @@ impl Claim {
 /// All of them, sorted by name.
 pub(crate) fn planted() -> Vec<Planted> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/planted");
-    let mut paths: Vec<_> = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<_> = std::fs::read_dir(directory)
+        .expect("the set is as its readers expect")
+        .map(|entry| entry.expect("the set is as its readers expect").path())
+        .collect();
     paths.sort();
     paths.iter().map(|path| read(path)).collect()
 }
 
 fn read(path: &Path) -> Planted {
-    let text = std::fs::read_to_string(path).unwrap();
-    let (head, texts) = text.split_once("=== before\n").unwrap();
-    let (before, after) = texts.split_once("=== after\n").unwrap();
+    let text = std::fs::read_to_string(path).expect("the set is as its readers expect");
+    let (head, texts) = text.split_once("=== before\n").expect("the set is as its readers expect");
+    let (before, after) = texts.split_once("=== after\n").expect("the set is as its readers expect");
     let of = |key: &str| head.lines().filter_map(|line| line.strip_prefix(key)).collect::<Vec<_>>();
     let wrong: Vec<Claim> = of("false: ").into_iter().map(Claim::read).collect();
     Planted {
-        name: path.file_stem().unwrap().to_str().unwrap().to_owned(),
+        name: path
+            .file_stem()
+            .expect("the set is as its readers expect")
+            .to_str()
+            .expect("the set is as its readers expect")
+            .to_owned(),
         path: of("path: ")[0].to_owned(),
         before: before.to_owned(),
         after: after.to_owned(),
         fault: Claim::read(of("fault: ")[0]),
-        wrong: wrong.try_into().unwrap(),
+        wrong: wrong.try_into().expect("the set is as its readers expect"),
     }
 }
 
@@ -113,7 +124,7 @@ pub(crate) fn readers<S: Fn(&str, &str) -> bool + Send + Sync>(
             let all = listed(request.prompt()).into_iter().chain([("F".to_owned(), String::new())]);
             for (number, text) in all {
                 if !number.starts_with('F') {
-                    group.as_mut().unwrap().1.push((number, text));
+                    group.as_mut().expect("the set is as its readers expect").1.push((number, text));
                     continue;
                 }
                 if let Some((name, members)) = group.replace((number, Vec::new())) {
@@ -135,7 +146,7 @@ pub(crate) fn readers<S: Fn(&str, &str) -> bool + Send + Sync>(
 
 /// The numbers and findings of the list in a prompt.
 pub(crate) fn listed(prompt: &str) -> Vec<(String, String)> {
-    let from = prompt.rfind("found\n").unwrap();
+    let from = prompt.rfind("found\n").expect("the set is as its readers expect");
     let lines = prompt[from..].lines().skip(1).take_while(|line| !line.starts_with("```"));
     let item = |line: &str| {
         if line.starts_with('F') {
