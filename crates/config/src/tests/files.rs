@@ -82,7 +82,7 @@ fn mistakes_of_the_command_line_are_not_the_files() {
     assert_eq!(texts[1], "--agents names no role");
     assert_eq!(
         texts[3],
-        "--protocol names an unknown protocol `arenas` (did you mean `arena`?); known: `dialectic`, `council`, `oxford`, `lincoln-douglas`, `roundtable`, `review`, `arena`"
+        "--protocol names an unknown protocol `arenas` (did you mean `arena`?); known: `dialectic`, `council`, `oxford`, `lincoln-douglas`, `roundtable`, `review`, `code-review`, `arena`"
     );
     assert!(texts[4].starts_with("cannot use the context directory `"), "{}", texts[4]);
 
@@ -199,7 +199,17 @@ fn the_schema_describes_every_key_and_has_the_defaults() {
     assert_eq!((&debate["rounds"]["default"], &debate["rounds"]["minimum"]), (&json!(3), &json!(1)));
     assert_eq!(
         debate["protocol"]["enum"],
-        json!(["dialectic", "council", "oxford", "lincoln-douglas", "roundtable", "review", "arena", null])
+        json!([
+            "dialectic",
+            "council",
+            "oxford",
+            "lincoln-douglas",
+            "roundtable",
+            "review",
+            "code-review",
+            "arena",
+            null
+        ])
     );
     assert_eq!(definitions["Agent"]["properties"]["temperature"]["maximum"], json!(2));
     assert_eq!(definitions["Agent"]["properties"]["role"]["examples"][0], "architect");
