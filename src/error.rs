@@ -130,6 +130,14 @@ pub enum Error {
         /// The debate.
         id: DebateId,
     },
+    /// A review found something as grave as `--fail-on` says.
+    #[error("the review {id} has {findings}")]
+    Findings {
+        /// The debate.
+        id: DebateId,
+        /// How many, in words.
+        findings: String,
+    },
     /// The demo was interrupted.
     #[error("interrupted; the recorded debate is saved for reading")]
     DemoInterrupted {
@@ -219,8 +227,8 @@ impl<E: Diagnostic> From<E> for Error {
 
 impl Error {
     /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under
-    /// `--strict`, 7 the debate has questions, 75 try again later (a server is unreachable, or another process or none
-    /// runs the debate), 124 still running, 130 interrupted
+    /// `--strict` or in a review, 6 a review has findings under `--fail-on`, 7 the debate asks something, 75 try again later (a server is gone, another process runs the debate, or nobody does), 124 it
+    /// still runs, 130 interrupted
     /// (`docs/commands.md`).
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
@@ -240,6 +248,7 @@ impl Error {
             | Self::NoRoomToClose { .. }
             | Self::NotEvaluated { .. } => ErrorCategory::Provider,
             Self::NotFull { .. } => return 5,
+            Self::Findings { .. } => return 6,
             Self::Said { code } => return *code,
             Self::Asks { .. } => return ASKS,
             Self::StillRunning { .. } => return STILL_RUNS,
@@ -280,6 +289,7 @@ impl Error {
                 format!("everything said is saved; when the cause is fixed: dialectic resume {id}")
             }
             Self::NotFull { id } => format!("`dialectic show {id}` tells why"),
+            Self::Findings { id, .. } => format!("`dialectic show {id}` shows them again"),
             Self::NoRoomToClose { id, at, .. } => {
                 format!("with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>")
             }

@@ -6,6 +6,7 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | [`cli`] | arguments in, results and exit code out: parse, resolve, run, print; no logic of debates |
+//! | [`change`] | a change to be reviewed: from git or from a diff, with nothing of it obeyed |
 //! | [`evaluation`] | scores the solutions of saved debates |
 //! | `mcp` | serves debates to coding agents over the Model Context Protocol |
 //! | `serve` | serves debates to browsers, with an API for programs |
@@ -25,6 +26,7 @@
 
 #[cfg(feature = "archive")]
 pub mod archive;
+pub mod change;
 pub mod cli;
 pub mod error;
 pub mod evaluation;

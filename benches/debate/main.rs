@@ -1,4 +1,4 @@
-//! The project's own figures: `cargo bench --bench debate -- [start|report|scheduling|prompts|engine|streams|consumers|live|memory|size]`.
+//! The project's own figures: `cargo bench --bench debate -- [start|report|review|scheduling|prompts|engine|streams|consumers|live|memory|size]`.
 //!
 //! Runs the release binary against the mock model server of the tests and prints one Markdown table. The server
 //! runs in this process, so that only the program is measured.
@@ -20,6 +20,7 @@ mod memory;
 mod prompts;
 mod reference;
 mod report;
+mod review;
 mod scheduling;
 mod size;
 mod start;
@@ -39,9 +40,10 @@ impl Row {
 
 type Benchmark = fn() -> Result<Vec<Row>, String>;
 
-const BENCHMARKS: [(&str, Benchmark); 10] = [
+const BENCHMARKS: [(&str, Benchmark); 11] = [
     ("start", start::rows),
     ("report", report::rows),
+    ("review", review::rows),
     ("scheduling", scheduling::rows),
     ("prompts", prompts::rows),
     ("engine", engine::rows),

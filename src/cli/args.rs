@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 mod apart;
 mod archive;
 mod handling;
+mod review;
 mod skill;
 
 use dialectic_base::money::Usd;
@@ -25,6 +26,7 @@ pub(super) use archive::{MemoryArgs, RatingsArgs};
 pub(super) use handling::{
     AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, NewestArg, RateArgs, RmArgs, ShowArgs, TagArgs,
 };
+pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
 pub(super) use skill::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
@@ -70,6 +72,8 @@ pub(super) enum Command {
     Init(InitArgs),
     /// Debate a problem and print the solution
     Debate(Box<DebateArgs>),
+    /// Have a change read by several: findings, confirmed or refuted by the others, and ruled on
+    Review(Box<ReviewArgs>),
     /// Continue a paused, failed or killed debate from its last finished call
     Resume(ResumeArgs),
     /// Wait for the end of a debate that runs elsewhere, and exit as it did
@@ -131,6 +135,7 @@ impl Command {
     pub(super) fn run_args(&self) -> Option<(&'static str, &RunArgs)> {
         match self {
             Self::Debate(args) => Some(("debate", &args.run)),
+            Self::Review(args) => Some(("review", &args.run)),
             Self::Resume(args) => Some(("resume", &args.run)),
             Self::Answer(args) => Some(("answer", &args.run)),
             Self::Fork(args) => Some(("fork", &args.run)),

@@ -6,16 +6,22 @@ use std::time::Duration;
 
 use crate::error::{Error, ForeignMessage};
 use crate::status::{Presence, Standing, open_questions};
+use dialectic_base::figures::counted;
+use dialectic_base::severity::Severity;
 use dialectic_engine::access::key_variable;
 use dialectic_engine::engine::RunEnding;
-use dialectic_record::debate::{Brief, CallStatus, Debate, Failure, ForkPoint, OutcomeKind, StopReason};
+use dialectic_record::debate::{
+    Brief, CallStatus, Debate, Failure, ForkPoint, OutcomeKind, ReviewedFinding, StopReason,
+};
 use dialectic_record::store::Entry;
 use dialectic_report::display::{Ended, StreamEnd, gist, summary};
+use dialectic_report::report::{review_github, review_json, review_sarif};
 
-use super::args::{RunArgs, Watch};
+use super::args::{ReviewFormat, RunArgs, Watch};
 use super::output::{detail, is_stdout, write_output, write_report};
 use super::questions::{OnQuestions, listed};
 use super::session::{Over, debates};
+use super::target::OutputTarget;
 use super::terminal::Terminal;
 use super::watchers::Waited;
 
@@ -32,6 +38,67 @@ pub(super) struct Files<'a> {
     pub(super) took: Duration,
     /// Whether this is the directory's first debate: new users get no pager.
     pub(super) is_first: bool,
+    /// How a review ends.
+    pub(super) review: Option<ReviewEnd>,
+}
+
+/// The form of a review, and what makes it fail.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReviewEnd {
+    /// The form.
+    pub(super) format: ReviewFormat,
+    /// The least grave finding that fails.
+    pub(super) fail_on: Option<Severity>,
+}
+
+impl ReviewEnd {
+    /// Prints or writes the review.
+    pub(super) fn print(self, debate: &Debate, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
+        let solution = debate.final_solution.as_ref().map_or("**No findings.**\n", |solution| &solution.description);
+        let written = match self.format {
+            ReviewFormat::Terminal | ReviewFormat::Markdown => Cow::Borrowed(solution),
+            ReviewFormat::Json => review_json(debate).into(),
+            ReviewFormat::Sarif => review_sarif(debate).into(),
+            ReviewFormat::Github => review_github(debate).into(),
+        };
+        match &args.output {
+            Some(path) => {
+                if self.format == ReviewFormat::Terminal {
+                    write_output(path, debate, &written)?;
+                } else {
+                    OutputTarget::find(path)?.write(|out| out.write_all(written.as_bytes()))?;
+                }
+                terminal.notice(&format!("Wrote the result to {}", path.display()));
+                Ok(())
+            }
+            None if args.events.as_deref().is_some_and(is_stdout) => Ok(()),
+            None if self.format == ReviewFormat::Terminal => terminal.solution(&written, false),
+            None => terminal.result_from(|out| out.write_all(written.as_bytes())),
+        }
+    }
+
+    /// What a finished review ends with. Agents that failed are no clean bill.
+    fn verdict(self, debate: &Debate) -> Result<(), Error> {
+        let id = debate.id.clone();
+        let fails = |finding: &&ReviewedFinding| {
+            !finding.is_dismissed() && self.fail_on.is_some_and(|least| finding.severity <= least)
+        };
+        let failing = debate.findings().iter().filter(fails).count();
+        if let (1.., Some(least)) = (failing, self.fail_on) {
+            let findings = counted(failing as u64, "finding");
+            let graver = if least == Severity::Blocking { "" } else { " or graver" };
+            return Err(Error::Findings {
+                id,
+                findings: format!(
+                    "{findings} that {} {}{graver}",
+                    if failing == 1 { "is" } else { "are" },
+                    least.name()
+                ),
+            });
+        }
+        let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
+        if is_full { Ok(()) } else { Err(Error::NotFull { id }) }
+    }
 }
 
 /// Reports where the debate is saved, writes the report, and prints the outcome.
@@ -95,14 +162,18 @@ fn finish(
         RunEnding::Completed => {}
     }
     let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
-    let printed = match &args.output {
-        Some(path) => write_output(path, debate, solution).map(|()| {
+    let printed = match (&args.output, files.review) {
+        (_, Some(review)) => review.print(debate, args, terminal),
+        (Some(path), None) => write_output(path, debate, solution).map(|()| {
             terminal.notice(&format!("Wrote the result to {}", path.display()));
         }),
-        None if args.events.as_deref().is_some_and(is_stdout) => Ok(()),
-        None => terminal.solution(&with_brief(debate, solution), !args.watch.no_pager && !files.is_first),
+        (None, None) if args.events.as_deref().is_some_and(is_stdout) => Ok(()),
+        (None, None) => terminal.solution(&with_brief(debate, solution), !args.watch.no_pager && !files.is_first),
     };
     tell_outcome(debate, files.took, args.watch.watch(), terminal);
+    if let Some(review) = files.review {
+        return printed.and_then(|()| review.verdict(debate));
+    }
     let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
     if args.strict && !is_full { Err(Error::NotFull { id: id() }) } else { printed }
 }

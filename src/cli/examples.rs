@@ -23,6 +23,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "git diff | dialectic debate -a security,testing --attach - \"Is this safe to merge?\"",
         ],
     ),
+    (
+        "review",
+        &[
+            "dialectic review",
+            "dialectic review --base main src --fail-on blocking --max-cost 0.50",
+            "git diff main | dialectic review --format markdown",
+        ],
+    ),
     ("resume", &["dialectic resume latest", "dialectic resume vhkp --finish"]),
     ("wait", &["dialectic wait vhkp --timeout 45", "dialectic wait vhkp --strict --json"]),
     ("status", &["dialectic status vhkp", "dialectic status vhkp --json"]),

@@ -7,7 +7,7 @@ use clap::builder::Styles;
 
 /// The commands of each group in display order.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Debate", &["debate", "resume", "ask", "fork", "serve"]),
+    ("Debate", &["debate", "review", "resume", "ask", "fork", "serve"]),
     ("Without a terminal", &["wait", "status", "answer", "stop"]),
     ("Read", &["demo", "list", "show", "report", "diff", "replay"]),
     ("Keep", &["rate", "tag", "rm", "memory"]),

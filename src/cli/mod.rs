@@ -125,6 +125,7 @@ fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Demo(args) => commands::demo::run(args, terminal),
         Command::Init(args) => commands::init::run(args, terminal),
         Command::Debate(args) => commands::debate::run(args, terminal),
+        Command::Review(args) => commands::review::run(args, terminal),
         Command::Resume(args) => commands::resume::run(args, terminal),
         Command::Wait(args) => commands::wait::run(args, terminal),
         Command::Status(args) => commands::status::run(args, terminal),

@@ -13,7 +13,7 @@ use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Debate, DebateFile, Settings};
 use dialectic_record::protocol::side;
 use dialectic_record::store::{AccessMode, Entry};
-use dialectic_report::report::{ReportDetail, View, decision_record, html, markdown};
+use dialectic_report::report::{ReportDetail, View, decision_record, html, markdown, review_github, review_sarif};
 
 use super::target::OutputTarget;
 use super::terminal::Terminal;
@@ -32,6 +32,10 @@ pub(super) enum ReportFormatArg {
     /// The saved state
     #[value(name = "json")]
     State,
+    /// Of a review: SARIF 2.1.0
+    Sarif,
+    /// Of a review: the body of a pull request review, as GitHub's API takes it
+    Github,
 }
 
 /// The file extensions of reports and their formats.
@@ -94,11 +98,19 @@ pub(super) fn write_report(
     let by_ending = || path.map_or(Ok(ReportFormatArg::Markdown), |path| ReportFormatArg::of("--output", path));
     let format = format.map_or_else(by_ending, Ok)?;
     let saved = entry.load(match format {
-        ReportFormatArg::Markdown | ReportFormatArg::Decision | ReportFormatArg::State => AccessMode::State,
+        ReportFormatArg::Markdown
+        | ReportFormatArg::Decision
+        | ReportFormatArg::State
+        | ReportFormatArg::Sarif
+        | ReportFormatArg::Github => AccessMode::State,
         ReportFormatArg::Page => AccessMode::Events,
     })?;
     for warning in &saved.warnings {
         terminal.warning(warning);
+    }
+    if matches!(format, ReportFormatArg::Sarif | ReportFormatArg::Github) && saved.debate.change.is_none() {
+        let message = "is a form of a review, and this debate is none".to_owned();
+        return Err(ConfigError::Argument { option: "--format", message }.into());
     }
     let view = View::new(&saved.debate, &saved.events, configured).with_sides(side);
     let view = view.with_standing(standing(entry, &saved.debate));
@@ -106,6 +118,8 @@ pub(super) fn write_report(
         ReportFormatArg::Markdown => markdown(&view, detail, out),
         ReportFormatArg::Page => out.write_all(html(&view).as_bytes()),
         ReportFormatArg::Decision => decision_record(&view, out),
+        ReportFormatArg::Sarif => out.write_all(review_sarif(&saved.debate).as_bytes()),
+        ReportFormatArg::Github => out.write_all(review_github(&saved.debate).as_bytes()),
         ReportFormatArg::State => {
             serde_json::to_writer_pretty(&mut *out, &DebateFile::of(&saved.debate))?;
             out.write_all(b"\n")
@@ -114,7 +128,9 @@ pub(super) fn write_report(
     let Some(path) = path else {
         return match format {
             ReportFormatArg::Markdown | ReportFormatArg::Decision => terminal.markdown_from(write),
-            ReportFormatArg::Page | ReportFormatArg::State => terminal.result_from(write),
+            ReportFormatArg::Page | ReportFormatArg::State | ReportFormatArg::Sarif | ReportFormatArg::Github => {
+                terminal.result_from(write)
+            }
         };
     };
     OutputTarget::prepare(path)?.write(write)?;

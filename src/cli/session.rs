@@ -27,7 +27,7 @@ use dialectic_report::display::{EventSink, KeysMeaning, Messages, ProgressMode, 
 
 use super::args::{RunArgs, VouchArgs};
 use super::commands::serve::{Served, Server, Watched};
-use super::conclusion::{Files, conclude};
+use super::conclusion::{Files, ReviewEnd, conclude};
 use super::detach::leave;
 use super::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use super::keys::{Key, Keyboard};
@@ -65,6 +65,7 @@ pub(super) struct Session<'a> {
     is_first: bool,
     given: Option<Given>,
     on_questions: OnQuestions,
+    review: Option<ReviewEnd>,
 }
 
 /// The requested environment file.
@@ -151,6 +152,7 @@ impl<'a> Session<'a> {
             server: None,
             is_first: is_first_debate(),
             given: None,
+            review: None,
             on_questions: if args.detach { OnQuestions::Leave } else { OnQuestions::Ask },
         })
     }
@@ -165,9 +167,14 @@ impl<'a> Session<'a> {
         Self { given, on_questions, ..self }
     }
 
+    /// With a review that ends so.
+    pub(super) fn reviewing(self, review: ReviewEnd) -> Self {
+        Self { review: Some(review), ..self }
+    }
+
     /// Runs and shows the debate, and reports its end. `foreseen` is an existing forecast.
     pub(super) fn run(self, ready: Ready, foreseen: Option<Forecast>, terminal: &mut Terminal) -> Result<(), Error> {
-        let Self { args, report, events, trace, after, server, is_first, given, on_questions } = self;
+        let Self { args, report, events, trace, after, server, is_first, given, on_questions, review } = self;
         let ready = if args.detach {
             leave(&ready, terminal)?;
             ready.kept()
@@ -242,7 +249,7 @@ impl<'a> Session<'a> {
             end_soon();
         }
         let took = begun.elapsed();
-        let files = Files { saved_to: &saved_to, report: report.as_deref(), took, is_first };
+        let files = Files { saved_to: &saved_to, report: report.as_deref(), took, is_first, review };
         let is_over = ended.as_ref().is_ok_and(Over::is_over);
         let result = ended.and_then(|ended| conclude(ended, &files, args, terminal));
         if is_over && !matches!(result, Err(Error::PipeClosed)) {

@@ -364,7 +364,8 @@ impl DebateInputs {
         let of_models = model_warnings(&settings, Utc::now().date_naive());
         let warnings = [loaded.warnings.clone(), of_changes, of_models].concat();
         let provenance = loaded.provenance.clone();
-        let spec = Spec { problem, context: None, attachments, protocol, settings, seed: None, provenance };
+        let spec =
+            Spec { problem, context: None, attachments, change: None, protocol, settings, seed: None, provenance };
         Ok((spec, warnings, loaded))
     }
 

@@ -57,6 +57,7 @@ impl Scene {
             problem: "\nDesign a cache\nwith care".into(),
             context: None,
             attachments: [].into(),
+            change: None,
             settings: default_settings(),
             stages,
             prompt_sources: PromptSources { version: None, agents: Vec::new(), judge },

@@ -30,6 +30,9 @@ const NO_STAGES: &[(&str, &str, &str)] = &[
     ("crates/engine/src/agent/reply.rs", "evaluation", "the name of a schema in requests"),
     ("src/evaluation/answer.rs", "evaluation", "a key of the answer of `eval`"),
     ("src/evaluation/schema.rs", "evaluation", "a key of the answer of `eval`"),
+    ("crates/report/src/report/review/sarif.rs", "ruling", "a key of a result's properties"),
+    ("crates/report/src/report/review/json.rs", "ruling", "a key of a finding"),
+    ("crates/report/src/report/review/json.rs", "findings", "a key of a review"),
     ("crates/record/src/debate/contribution.rs", "rewrite", "the choice of a reviewer"),
 ];
 

@@ -63,6 +63,7 @@ mod report;
 mod report_of_a_run;
 mod report_page;
 mod resume;
+mod review;
 mod sections;
 mod serve;
 mod set_up;

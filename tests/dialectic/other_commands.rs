@@ -36,6 +36,8 @@ fn the_help_of_the_program() {
 
     Debate:
       debate       Debate a problem and print the solution
+      review       Have a change read by several: findings, confirmed or refuted by the others, and
+                   ruled on
       resume       Continue a paused, failed or killed debate from its last finished call
       ask          Ask the judge, or an agent, about a finished debate
       fork         Fork a past debate: change something and continue from there
@@ -194,7 +196,7 @@ fn protocols_are_listed_and_shown_as_tables_and_diagrams() {
     --- stdout
 
     --- stderr
-    error: the protocol `dialogue` is unknown; known: dialectic, council, oxford, lincoln-douglas, roundtable, review, arena
+    error: the protocol `dialogue` is unknown; known: dialectic, council, oxford, lincoln-douglas, roundtable, review, code-review, arena
     ");
     sandbox.run(["protocols", "show", "dialogue"]).expect_code(2);
     sandbox.run(["protocols", "show"]).expect_code(2);

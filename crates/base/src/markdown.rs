@@ -1,9 +1,13 @@
 //! Markdown around foreign text: fences, cells and lines that the text cannot break out of.
 
+mod defused;
+
 use std::borrow::Cow;
 use std::iter::successors;
 
 use memchr::memchr;
+
+pub use defused::{defused, defused_line};
 
 /// The fence for `content`: backticks, at least three and one more than any run of them inside.
 pub fn fence(content: &str) -> String {

@@ -1,6 +1,10 @@
 //! Names of providers, as settings, records and clients use them.
 
+mod family;
+
 use serde::{Deserialize, Serialize};
+
+pub use family::family;
 
 /// The provider that calls no model: its answers are canned.
 pub const OFFLINE: &str = "offline";

@@ -34,14 +34,18 @@ pub enum ConfigPath {
     Default,
     /// A named file, which must exist.
     Named(PathBuf),
+    /// A file that was found elsewhere than at [`DEFAULT_PATH`], such as one of an earlier revision.
+    Found(PathBuf),
+    /// No file of the directory.
+    None,
 }
 
 impl ConfigPath {
     /// The path, as given or by default.
     pub fn as_path(&self) -> &Path {
         match self {
-            Self::Default => Path::new(DEFAULT_PATH),
-            Self::Named(path) => path,
+            Self::Default | Self::None => Path::new(DEFAULT_PATH),
+            Self::Named(path) | Self::Found(path) => path,
         }
     }
 }
@@ -95,7 +99,12 @@ impl<'a> ConfigFiles<'a> {
 
     fn project(&self) -> Result<Option<&ConfigDocument>, ConfigError> {
         if self.project.get().is_none() {
-            let project = read(self.path.as_path(), &schema::CONFIG)?;
+            let project = match self.path {
+                ConfigPath::None => None,
+                ConfigPath::Default | ConfigPath::Named(_) | ConfigPath::Found(_) => {
+                    read(self.path.as_path(), &schema::CONFIG)?
+                }
+            };
             if let (ConfigPath::Named(path), None) = (&self.path, &project) {
                 return Err(ConfigError::Missing { path: path.clone() });
             }
@@ -153,7 +162,9 @@ impl<'a> ConfigFiles<'a> {
     pub fn hooks(&self) -> Result<Hooks, ConfigError> {
         match self.path {
             ConfigPath::Named(_) => Ok(self.load(&Overrides::default())?.hooks),
-            ConfigPath::Default => Ok(self.user()?.and_then(|user| commands(&user.document.tree)).unwrap_or_default()),
+            ConfigPath::Default | ConfigPath::Found(_) | ConfigPath::None => {
+                Ok(self.user()?.and_then(|user| commands(&user.document.tree)).unwrap_or_default())
+            }
         }
     }
 
@@ -244,7 +255,7 @@ pub(super) fn assemble(
 ) -> Result<Loaded, ConfigError> {
     let &FileSet { path, project, user, panel } = files;
     let mut warnings = environment.warnings().to_vec();
-    let is_found = *path == ConfigPath::Default && project.is_some();
+    let is_found = !matches!(path, ConfigPath::Named(_)) && project.is_some();
     let own: Vec<String> = [project.filter(|_| !is_found), user.map(|user| &user.document)]
         .into_iter()
         .flatten()
@@ -329,13 +340,15 @@ fn allowed_hooks(files: &FileSet, warnings: &mut Vec<String>) -> Hooks {
     let of_file = files.project.and_then(|project| commands(&project.tree));
     match (files.path, of_file) {
         (ConfigPath::Named(_), Some(hooks)) => return hooks,
-        (ConfigPath::Default, Some(hooks)) if !hooks.after_debate.is_empty() => {
+        (ConfigPath::Default | ConfigPath::Found(_) | ConfigPath::None, Some(hooks))
+            if !hooks.after_debate.is_empty() =>
+        {
             let path = files.path.as_path().display();
             warnings.push(format!(
                 "the commands in `hooks` are skipped: {path} was found, not named; to run them: -c {path}"
             ));
         }
-        (ConfigPath::Named(_) | ConfigPath::Default, _) => {}
+        (ConfigPath::Named(_) | ConfigPath::Default | ConfigPath::Found(_) | ConfigPath::None, _) => {}
     }
     files.user.and_then(|user| commands(&user.document.tree)).unwrap_or_default()
 }

@@ -14,10 +14,9 @@ use dialectic_base::provider::OFFLINE;
 
 use crate::command::program_preset;
 
-mod family;
 mod near;
 
-pub use family::family;
+pub use dialectic_base::provider::family;
 pub(super) use near::explained;
 pub use near::{current_near, named};
 

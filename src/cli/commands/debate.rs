@@ -46,6 +46,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         problem: problem.text.into(),
         context: None,
         attachments,
+        change: None,
         protocol,
         settings: settings.clone(),
         seed: None,
@@ -125,7 +126,7 @@ fn overrides(args: &DebateArgs) -> Overrides {
 }
 
 /// A ready-made panel, or a file.
-fn panel(name: &str) -> PanelChoice {
+pub(super) fn panel(name: &str) -> PanelChoice {
     PanelName::named(name).map_or_else(|| PanelChoice::File(name.into()), PanelChoice::Named)
 }
 

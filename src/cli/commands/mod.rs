@@ -27,6 +27,7 @@ pub(super) mod ratings;
 pub(super) mod replay;
 pub(super) mod report;
 pub(super) mod resume;
+pub(super) mod review;
 pub(super) mod rm;
 #[cfg_attr(not(feature = "serve"), path = "serve/absent.rs")]
 pub(super) mod serve;

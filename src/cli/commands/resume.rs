@@ -64,8 +64,18 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
 
 /// Resumes and runs a debate.
 pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(), Error> {
-    let ResumeOrder { environment, entry, is_agreed, finish, limit, max_calls_per_day, vouch, run, answers, on_questions } =
-        *order;
+    let ResumeOrder {
+        environment,
+        entry,
+        is_agreed,
+        finish,
+        limit,
+        max_calls_per_day,
+        vouch,
+        run,
+        answers,
+        on_questions,
+    } = *order;
     let runner = runner(environment.clone())?;
     let saved = match runner.open(entry, &[]) {
         Err(RunnerError::IsFinished { id, warnings }) => {

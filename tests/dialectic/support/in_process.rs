@@ -48,6 +48,7 @@ pub(crate) fn created(settings: &Settings, panel: &Panel, id: DebateId, seed: u6
         problem: "Design a queue. It must be fast.".into(),
         context: None,
         attachments: [].into(),
+        change: None,
         settings: settings.clone(),
         stages: protocol(settings).infos(),
         prompt_sources: panel.sources.clone(),

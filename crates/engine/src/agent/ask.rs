@@ -13,11 +13,12 @@ use dialectic_llm::{Caller, FailedCall, ModelError, Request, Turn};
 use dialectic_record::debate::{
     AgentId, Challenge, DEMAND, Judgement, Metadata, Observation, Reading, Reads, Relations, Solution, StoredReply,
 };
-use dialectic_record::prompt::{Fill, NoPoints, NoSolution, PromptError, SecondChance};
+use dialectic_record::prompt::{Fill, NoFindings, NoOpinions, NoPoints, NoSolution, PromptError, SecondChance};
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
 use super::reply::{Ballot, Cast, Questions, RawJudgement, RoundScore};
+use super::rulings::{RawRulings, Ruled};
 use super::written::without_approach;
 use super::{AnswerError, Assessment, Call, Written};
 
@@ -166,6 +167,8 @@ pub enum Value {
     Kinds(Vec<Observation>),
     /// Scores of the debaters, or of their texts.
     Judgement(Judgement),
+    /// The judge's rulings on findings; or why they could not be read, also when they were asked for once more.
+    Ruled(Ruled, Option<AnswerError>),
     /// The answer of the debate.
     Solution(Box<Delivered>),
     /// JSON that remained unreadable after a second request.
@@ -200,6 +203,7 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestRes
         | Value::Challenge(_)
         | Value::Kinds(_)
         | Value::Judgement(_)
+        | Value::Ruled(..)
         | Value::Solution(_)
         | Value::Unreadable(_) => None,
     };
@@ -247,6 +251,7 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
         OutputSpec::Scores(_) => {
             ask.value(|text| RawScores::read(text, labels, &criteria, pass), Value::Judgement).await
         }
+        OutputSpec::FindingRulings => ask.rulings(&call.findings).await,
         OutputSpec::Solution(Authorship::Kept(key)) => {
             let read = |text: &str| match Assessment::read(text) {
                 (assessment, None) => Ok(assessment),
@@ -416,13 +421,12 @@ impl Ask {
         if !is_kept {
             (self.on_reply)(unreadable(first.text.to_string(), &NO_POINTS), first.call.clone());
         }
-        go_on(&mut self.request, &first.text, points_once_more());
+        go_on(&mut self.request, &first.text, once_more(reads));
         self.request.tools = Arc::new([]);
         let call = match self.caller.call(&self.request).await {
             Ok(second) => {
                 let more = reads.read(&second.reply.text);
-                let is_better = more.points.is_some() && more.unread_texts <= reading.unread_texts;
-                if is_better {
+                if reads.is_better(&more, &reading) {
                     let text = format!("{}\n\n{}", first.text.trim_end(), second.reply.text.trim()).into();
                     return Ok((first.and(text, second.record), said(reading.with_points_of(more))));
                 }
@@ -484,7 +488,7 @@ impl Ask {
             return Ok(RequestResult::of(Value::Word(cast), spoken.call));
         };
         let first = spoken.call.clone();
-        go_on(&mut request, &spoken.text, points_once_more());
+        go_on(&mut request, &spoken.text, once_more(reads));
         request.answer = None;
         replies.keep(spoken, &NO_POINTS);
         let (call, reading) = match replies.next(&request).await {
@@ -579,6 +583,19 @@ impl Ask {
             }
         };
         Ok((Solved { written, cut }, call))
+    }
+
+    /// Asks for rulings on findings with these numbers, and once more with the reason where none can be read.
+    ///
+    /// # Errors
+    /// When the first call fails for good.
+    async fn rulings(self, numbers: &[String]) -> Result<RequestResult, FailedCall> {
+        let (read, record) = self.json(|text| RawRulings::read(text, numbers)).await?;
+        let value = match read {
+            Ok(ruled) => Value::Ruled(ruled, None),
+            Err(unreadable) => Value::Ruled(Ruled::default(), Some(unreadable.error)),
+        };
+        Ok(RequestResult::of(value, record))
     }
 
     fn replies(self) -> (Replies, Request) {
@@ -681,10 +698,19 @@ fn failed_call(caller: &Caller, request: &Request, failed: &FailedCall) -> CallR
     }
 }
 
-/// The request for the missing points of a text.
-fn points_once_more() -> String {
+/// The request for what a text was to say, where none of it can be read.
+fn once_more(reads: &Reads) -> String {
+    let said = match reads {
+        Reads::Findings { .. } => NoFindings {}.render(),
+        Reads::Opinion { .. } => NoOpinions {}.render(),
+        Reads::Critique { .. }
+        | Reads::Review { .. }
+        | Reads::Check { .. }
+        | Reads::Answers { .. }
+        | Reads::Final { .. } => NoPoints {}.render(),
+    };
     // Tests render this template; the form alone is a sufficient fallback.
-    NoPoints {}.render().unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())
+    said.unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())
 }
 
 /// Appends an answer and a response to a question.

@@ -21,6 +21,7 @@ use super::draft::DraftTexts;
 use super::excerpt::{Titled, bounded, length, shorten, total};
 use super::points::{ListedPoints, answered_at_the_end};
 use super::reply::{self, Ballot, Questions, RawJudgement, RoundScore};
+use super::rulings::{ListedFindings, RawRulings};
 use super::texts::{
     Earlier, anonymous_transcript, earlier_answers, earlier_texts, final_texts, has_points, history, material,
     newest_summary, number, own_rounds, own_text, speeches, text_label, transcript, wants_histories, who_is_who,
@@ -67,6 +68,8 @@ pub struct Call {
     pub(super) requirements: Vec<String>,
     /// The calls whose texts are shown under numbers, in order.
     pub(super) numbered: Vec<CallKey>,
+    /// The numbers of the findings that the judge rules on.
+    pub(super) findings: Vec<String>,
     /// The scored criteria.
     pub(super) criteria: Vec<String>,
     /// The open points for the judge's rulings, or the accepted ones for the checker, in the order of the list.
@@ -158,6 +161,7 @@ struct ShownTexts<'a> {
     parts: Vec<(&'static str, Vec<Titled<'a>>)>,
     question: Option<&'a str>,
     draft: Option<DraftTexts>,
+    findings: ListedFindings,
     dispute: Option<String>,
     decisions: Vec<String>,
     requirements: Vec<String>,
@@ -236,6 +240,10 @@ impl<'a> ShownTexts<'a> {
                 let length = draft.as_ref().map_or(0, DraftTexts::length);
                 Self { inputs, points: points(), draft, length, ..Self::default() }
             }
+            PromptContext::Findings => {
+                let findings = ListedFindings::of(debate, step);
+                Self { length: length(&findings.text), findings, ..Self::default() }
+            }
             PromptContext::EarlierRounds => {
                 let mut entries = earlier_texts(debate, Earlier::ToBeCondensed);
                 entries.reverse();
@@ -313,7 +321,8 @@ impl<'a> ShownTexts<'a> {
     }
 
     fn listed(&self) -> Option<&str> {
-        self.points.as_ref().map(|listed| listed.text.as_str())
+        let findings = Some(self.findings.text.trim_end()).filter(|text| !text.is_empty());
+        self.points.as_ref().map(|listed| listed.text.as_str()).or(findings)
     }
 
     fn entries(&self) -> Vec<TitledText<'_>> {
@@ -423,6 +432,7 @@ fn question(
         OutputSpec::Relations => Some(Arc::new(RawRelations::schema(!shown.requirements.is_empty()))),
         OutputSpec::Challenge => Some(Arc::new(RawChallenge::schema())),
         OutputSpec::Kinds => Some(Arc::new(RawKinds::schema())),
+        OutputSpec::FindingRulings => Some(RawRulings::schema()),
         OutputSpec::Judgement => Some(Arc::new(RawJudgement::schema(&shown.labels, &criteria))),
         OutputSpec::Scores(_) => Some(Arc::new(RawScores::schema(&shown.labels, &criteria))),
     };
@@ -447,6 +457,7 @@ fn question(
         | OutputSpec::Challenge
         | OutputSpec::Kinds
         | OutputSpec::Judgement
+        | OutputSpec::FindingRulings
         | OutputSpec::Scores(_) => (None, None),
     };
     let criteria = criteria.into_iter().map(str::to_owned).collect();
@@ -458,7 +469,7 @@ fn question(
     let is_final = step.shows == PromptContext::Draft && step.answer == OutputSpec::Solution(Authorship::Judge);
     let standing = debate.draft.iter().filter(|_| is_final).flat_map(|draft| &draft.rulings).cloned().collect();
     let room = shown.points.as_ref().map_or(0, |listed| listed.room) + shown.draft.as_ref().map_or(0, DraftTexts::room);
-    let ShownTexts { labels, length, decisions, requirements, numbered, .. } = shown;
+    let ShownTexts { labels, length, decisions, requirements, numbered, findings, .. } = shown;
     Ok(Call {
         step: step.clone(),
         request,
@@ -470,6 +481,7 @@ fn question(
         decisions,
         requirements,
         numbered,
+        findings: findings.numbers,
         criteria,
         listed,
         checked: points_of_check(debate, step),

@@ -65,6 +65,7 @@ impl DraftTexts {
             | OutputSpec::Kinds
             | OutputSpec::Judgement
             | OutputSpec::Scores(_)
+            | OutputSpec::FindingRulings
             | OutputSpec::FollowUp => shown,
         })
     }

@@ -17,6 +17,7 @@ mod panel;
 mod points;
 mod reply;
 mod ruling;
+mod rulings;
 mod solution;
 mod texts;
 mod written;
@@ -29,6 +30,7 @@ pub use labels::Labels;
 pub use model::{facts_of, limits_of, price_of, timeouts_of};
 pub use panel::{Agent, Panel, PanelError};
 pub use reply::Cast;
+pub use rulings::Ruled;
 pub use solution::CANDIDATES;
 pub use written::{Assessment, Written};
 

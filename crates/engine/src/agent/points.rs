@@ -73,6 +73,7 @@ impl ListedPoints {
                 | OutputSpec::Amendment
                 | OutputSpec::Relations
                 | OutputSpec::Kinds
+                | OutputSpec::FindingRulings
                 | OutputSpec::Scores(_),
                 ..,
             ) => return None,

@@ -127,6 +127,8 @@ pub(super) fn own_rounds<'a>(
                     | ResultKind::Speech
                     | ResultKind::Ballot
                     | ResultKind::Score
+                    | ResultKind::Findings
+                    | ResultKind::Opinion
                     | ResultKind::Check
                     | ResultKind::Verdict
                     | ResultKind::Solution,
@@ -172,6 +174,8 @@ fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<
         | ResultKind::Questions
         | ResultKind::Summary
         | ResultKind::Score
+        | ResultKind::Findings
+        | ResultKind::Opinion
         | ResultKind::Check
         | ResultKind::Verdict
         | ResultKind::Solution => None,

@@ -350,6 +350,7 @@ impl Engine {
                 | PromptContext::Numbered
                 | PromptContext::Texts
                 | PromptContext::OwnTexts
+                | PromptContext::Findings
                 | PromptContext::EarlierRounds => false,
             };
             let rests_on = step.inputs.iter().any(lacks) || reads && debate.stage_rank(step.key.stage) > rank;

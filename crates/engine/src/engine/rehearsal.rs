@@ -10,9 +10,9 @@ use dialectic_base::severity::Severity;
 use dialectic_llm::{Request, Turn, request_bytes};
 use dialectic_record::debate::{
     Advice, AgentClarifications, AgentId, AgentSettings, Answered, AuthorReply, CallKey, Challenge, Change, Debate,
-    Evaluation, Event, Found, GivenUp, Judgement, Ledger, Metadata, Objection, Point, Reading, Recheck,
-    RecheckStanding, Recorded, RelatedPair, Relation, Relations, Response, ResultKind, Solution, StageId, Summary,
-    SummaryMetadata, Timestamp, Verification,
+    Evaluation, Event, Finding, Found, GivenUp, Judgement, Ledger, Metadata, Objection, Opinion, Point, Reading,
+    Recheck, RecheckStanding, Recorded, RelatedPair, Relation, Relations, Report, Response, ResultKind, Solution,
+    StageId, Stance, Summary, SummaryMetadata, Timestamp, Verification,
 };
 use dialectic_record::protocol::{BudgetClass, Delivery, Next, OutputSpec, Protocol, Stage, Step};
 
@@ -320,6 +320,10 @@ impl<'a> Rehearsal<'a> {
                 };
                 Event::Judged { key, judgement, call }
             }
+            OutputSpec::FindingRulings => {
+                let solution = Box::new(Solution { description: text.to_string(), ..Solution::default() });
+                Event::Synthesized { key: Some(key), text: None, solution, call: Some(call) }
+            }
             OutputSpec::Solution(_) => {
                 let solution = Box::new(Solution { description: text.to_string(), ..Solution::default() });
                 let (rethought, call) = (self.is_rethought(step), Some(call));
@@ -427,7 +431,20 @@ impl<'a> Rehearsal<'a> {
                 answers: self.replies(step, length),
                 ..Reading::default()
             },
-            (ResultKind::Ballot, None)
+            // All of the text, so that those who read it are shown as much.
+            (ResultKind::Findings, _) => {
+                let text = "x".repeat(length / POINTS);
+                let finding = Finding { severity: Severity::Major, place: None, text, evidence: None };
+                Reading { findings: Some(vec![finding; POINTS]), ..Reading::default() }
+            }
+            (ResultKind::Opinion, Some(author)) => {
+                let findings = self.debate.findings_of(author).unwrap_or_default();
+                let reason = Some(share(length, findings.len()));
+                let opinion =
+                    |one: Report| Opinion { finding: one.number, stance: Stance::Left, reason: reason.clone() };
+                Reading { opinions: findings.into_iter().map(opinion).collect(), ..Reading::default() }
+            }
+            (ResultKind::Ballot | ResultKind::Opinion, None)
             | (ResultKind::Proposal, Some(_))
             | (
                 ResultKind::Material

@@ -12,8 +12,8 @@ use dialectic_base::figures::thousands;
 use dialectic_llm::{FailedCall, ModelError};
 use dialectic_record::debate::{
     AgentClarifications, AgentFailurePolicy, AgentId, AgentSettings, CallKey, Clarification, Contribution, Evaluation,
-    Event, Failure, Metadata, Reading, Round, Shortened, Signal, Solution, StageId, Summary, SummaryMetadata,
-    TerminationSettings, Timestamp,
+    Event, Failure, Metadata, Reading, ResultKind, Round, Shortened, Signal, Solution, StageId, Summary,
+    SummaryMetadata, TerminationSettings, Timestamp,
 };
 use dialectic_record::protocol::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step, Trigger};
 
@@ -109,6 +109,13 @@ impl Engine {
             Value::Challenge(challenge) => Event::Challenged { key, challenge: challenge.clone(), call },
             Value::Kinds(observations) => Event::Observed { key, observations: observations.clone(), call },
             Value::Judgement(judgement) => Event::Judged { key, judgement: judgement.clone(), call },
+            Value::Ruled(ruled, missing) => {
+                if let Some(missing) = missing {
+                    self.warn(format!("the judge's rulings could not be read: {missing}"));
+                }
+                let solution = ruled.clone().into_solution(self.debate(), &key.agent_id, missing.as_ref());
+                Event::Synthesized { key: Some(key), text: None, solution: Box::new(solution), call: Some(call) }
+            }
             Value::Solution(delivered) => {
                 let Delivered { solution, text, rethought } = delivered.as_ref();
                 if let Some(missing) = &solution.parse_error {
@@ -143,6 +150,7 @@ impl Engine {
                     | OutputSpec::FollowUp
                     | OutputSpec::Check(_)
                     | OutputSpec::Amendment
+                    | OutputSpec::FindingRulings
                     | OutputSpec::Solution(_) => "the answer",
                 };
                 let (error, attempts) = (format!("{what} could not be read: {error}"), call.attempts);
@@ -155,7 +163,9 @@ impl Engine {
             }
         };
         self.append(event)?;
-        Ok(false)
+        // Who is asked about findings depends on whether there are some.
+        let yields = self.debate().stage(step.key.stage).and_then(|stage| stage.yields);
+        Ok(yields == Some(ResultKind::Findings))
     }
 
     /// The solution with its text, as its step requires.
@@ -303,6 +313,7 @@ impl Engine {
             | PromptContext::OwnTexts
             | PromptContext::Transcript
             | PromptContext::Draft
+            | PromptContext::Findings
             | PromptContext::EarlierRounds => false,
         };
         let agent = self.panel.agent(&whole.step.key.agent_id).map(|agent| &agent.settings);

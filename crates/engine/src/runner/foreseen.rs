@@ -75,6 +75,7 @@ fn forecast_of(
         problem: spec.problem.clone(),
         context: spec.context.clone(),
         attachments: Arc::clone(&spec.attachments),
+        change: spec.change.clone(),
         settings: settings.clone(),
         stages: spec.protocol.infos(),
         prompt_sources: sources.clone(),

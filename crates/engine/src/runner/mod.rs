@@ -31,8 +31,8 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::money::Usd;
 use dialectic_base::secrets::KnownKeys;
 use dialectic_record::debate::{
-    Attachment, Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint, ForkedFrom,
-    Settings, Status, check_taken_over, fork, proposals_for,
+    Attachment, ChangeSet, Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint,
+    ForkedFrom, Settings, Status, check_taken_over, fork, proposals_for,
 };
 use dialectic_record::protocol::{Protocol, Unfit};
 use dialectic_record::store::{Directory, Entry, JournalContents, Record, StoreError, read_journal, read_state};
@@ -69,6 +69,8 @@ pub struct Spec {
     pub context: Option<String>,
     /// Files shown to everybody with the problem.
     pub attachments: Arc<[Attachment]>,
+    /// The change that is reviewed.
+    pub change: Option<Arc<ChangeSet>>,
     /// The protocol; takes precedence over the settings.
     pub protocol: &'static Protocol,
     /// The settings.
@@ -83,7 +85,16 @@ impl Spec {
     /// A problem to debate with the user's own settings.
     pub fn new(problem: impl Into<Arc<str>>, protocol: &'static Protocol, settings: Settings) -> Self {
         let (problem, provenance) = (problem.into(), Trust::of_user());
-        Self { problem, context: None, attachments: [].into(), protocol, settings, seed: None, provenance }
+        Self {
+            problem,
+            context: None,
+            attachments: [].into(),
+            change: None,
+            protocol,
+            settings,
+            seed: None,
+            provenance,
+        }
     }
 }
 
@@ -215,7 +226,7 @@ impl Runner {
     /// # Errors
     /// It cannot run with these settings.
     pub fn prepare(&self, spec: Spec) -> Result<Prepared, RunnerError> {
-        let Spec { problem, context, attachments, protocol, mut settings, seed, provenance } = spec;
+        let Spec { problem, context, attachments, change, protocol, mut settings, seed, provenance } = spec;
         protocol.name.clone_into(&mut settings.debate.protocol);
         (protocol.check)(&settings)?;
         provenance.set_terms(&mut settings, &self.services.environment);
@@ -227,6 +238,7 @@ impl Runner {
             problem,
             context,
             attachments,
+            change,
             seed: seed.or(settings.debate.seed).unwrap_or_else(|| rand::rng().random()),
             stages: protocol.infos(),
             prompt_sources: panel.sources.clone(),

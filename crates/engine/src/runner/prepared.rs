@@ -277,6 +277,7 @@ pub(super) fn to_come(
             problem: Arc::clone(&debate.problem),
             context: debate.context.clone(),
             attachments: Arc::clone(&debate.attachments),
+            change: debate.change.clone(),
             settings: settings.clone(),
             stages: Arc::clone(&debate.stages),
             prompt_sources: sources.clone(),

@@ -6,7 +6,7 @@
 //! The resolution itself need not be race-free, and may follow absolute links that lead back inside.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use cap_std::ambient_authority;
@@ -129,6 +129,17 @@ impl ContextDirectory {
     /// The path is refused, leads nowhere, or is not a file.
     pub fn check_file(&self, path: &str) -> Result<(), AccessError> {
         self.open_file(path).map(drop)
+    }
+
+    /// The bytes of a file that may be read, as tools read it, `most` of them at most.
+    ///
+    /// # Errors
+    /// When the path is refused, leads nowhere, or is no file.
+    pub fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, AccessError> {
+        let mut bytes = Vec::new();
+        let file = self.open_file(path)?;
+        file.take(most).read_to_end(&mut bytes).map_err(|source| AccessError::Unreadable { source })?;
+        Ok(bytes)
     }
 
     /// Opens a regular file for reading, without blocking or following an unchecked link.

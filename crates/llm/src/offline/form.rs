@@ -53,6 +53,7 @@ impl<'a> PlayedAgent<'a> {
                 let row = |(number, one): (usize, _)| json!({ "text": number, "kinds": [kind(one)] });
                 json!({ "texts": (1..).zip(self.prompt.of_kinds(&["contribution"])).map(row).collect::<Value>() })
             }
+            "rule on the findings" => return self.finding_rulings(),
             "assess" => self.assessment(self.at_hand().text),
             // Evaluators may have their own prompts; the schema shows the requested scores.
             _ if schema.to_string().contains("\"functional_completeness\"") => {

@@ -4,6 +4,7 @@
 //! schema, and inserts words of the problem into canned sentences. It says that it is a rehearsal, and states no
 //! confidence. Its answers depend on the request and a seed; it reads no file, clock or environment, and calls no tool.
 
+mod change;
 mod form;
 mod prompt;
 mod script;

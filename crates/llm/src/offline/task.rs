@@ -45,6 +45,8 @@ impl<'a> PlayedAgent<'a> {
                 paragraphs(self.prompt.of_kinds(&TEXTS).map(review))
             }
             "check" => self.check(),
+            "find faults" => self.findings(),
+            "confirm the findings" => self.opinions(),
             "refine" | "rewrite" | "revise" | "rework" | "write your last word" => self.revision(RESPONSE),
             "finalise" | "amend" => self.revision(CHECKED),
             "open" | "rebut" | "question" | "answer" | "close" => self.speech(),

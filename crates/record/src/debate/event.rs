@@ -9,10 +9,10 @@ use dialectic_base::money::Usd;
 use dialectic_base::tool_call::ToolCall;
 
 use super::{
-    AgentClarifications, AgentId, Answerer, Attachment, CallKey, CallStatus, Challenge, Contribution, Convergence,
-    Debate, DebateId, Evaluation, Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation, Outcome,
-    PromptSources, Relations, Selection, Settings, Solution, StageId, StageInfo, StopReason, Summary, Timestamp,
-    Verdict, Voting,
+    AgentClarifications, AgentId, Answerer, Attachment, CallKey, CallStatus, Challenge, ChangeSet, Contribution,
+    Convergence, Debate, DebateId, Evaluation, Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation,
+    Outcome, PromptSources, Relations, Selection, Settings, Solution, StageId, StageInfo, StopReason, Summary,
+    Timestamp, Verdict, Voting,
 };
 
 /// A numbered event: the content of one journal line.
@@ -385,6 +385,9 @@ pub struct Created {
     /// The user's attachments.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub attachments: Arc<[Attachment]>,
+    /// The change that is reviewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Arc<ChangeSet>>,
     /// The effective configuration.
     pub settings: Settings,
     /// The stages of its protocol, in display order.

@@ -259,6 +259,7 @@ pub fn created(stages: Arc<[StageInfo]>) -> Event {
         problem,
         context: None,
         attachments: [].into(),
+        change: None,
         settings: settings.unwrap(),
         stages,
         prompt_sources: prompt_sources.unwrap(),

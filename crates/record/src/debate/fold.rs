@@ -87,6 +87,7 @@ impl Debate {
             problem,
             context,
             attachments,
+            change,
             settings,
             stages,
             prompt_sources,
@@ -99,6 +100,7 @@ impl Debate {
             problem,
             context,
             attachments,
+            change,
             prompt_sources: Some(prompt_sources),
             settings: Some(settings),
             stages,
@@ -194,6 +196,8 @@ impl Debate {
                         | ResultKind::Agreement
                         | ResultKind::Challenge
                         | ResultKind::Kinds
+                        | ResultKind::Findings
+                        | ResultKind::Opinion
                         | ResultKind::Verdict,
                     )
                     | None => self.insert(key.round, contribution, seq)?,

@@ -78,6 +78,15 @@ impl Debate {
 
     /// Whether a contribution is a text rather than a ballot.
     pub fn is_text(&self, one: &Contribution) -> bool {
-        matches!(self.yield_of(one), Some(ResultKind::Proposal | ResultKind::Critique | ResultKind::Speech))
+        matches!(
+            self.yield_of(one),
+            Some(
+                ResultKind::Proposal
+                    | ResultKind::Critique
+                    | ResultKind::Speech
+                    | ResultKind::Findings
+                    | ResultKind::Opinion
+            )
+        )
     }
 }

@@ -7,11 +7,13 @@
 mod agreement;
 mod attachment;
 mod call;
+mod change_set;
 mod check;
 mod clarification;
 mod contribution;
 pub mod defaults;
 mod event;
+mod findings;
 mod fold;
 mod follow_up;
 mod forecast;
@@ -60,11 +62,16 @@ pub use agreement::{
 };
 pub use attachment::Attachment;
 pub use call::{CallKey, CallStatus};
+pub use change_set::{ChangeSet, ChangedFile, LeftOut, Lines, Placed};
 pub use check::{CheckPoint, Draft, Lens};
 pub use clarification::{AgentClarifications, Answerer, Clarification, Question};
 pub use contribution::{Contribution, DEMAND, Metadata};
 pub use defaults::{default_settings, go_offline};
 pub use event::{CallResult, Created, Event, FORMAT_VERSION, Recorded, StoredReply};
+pub use findings::{
+    Finding, FindingDecision, FindingRuling, GivenOpinion, Opinion, Place, Report, ReviewText, ReviewedFinding, Stance,
+    Voices, describe_review,
+};
 pub use fold::{FoldError, fold};
 pub use follow_up::FollowUp;
 pub use forecast::{Forecast, Made, PlannedCall, Purchase, Span};
@@ -85,7 +92,7 @@ pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFa
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use reading::{
     ANSWERS_HEADING, CHECK_ANSWERS_HEADING, PointAnswer, ReadAnswers, ReadCritique, read_answers, read_check,
-    read_critique, read_decisions, read_given_up, read_review,
+    read_critique, read_decisions, read_findings, read_given_up, read_opinions, read_review,
 };
 pub use settings::{
     AgentFailurePolicy, AgentSettings, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,

@@ -82,6 +82,7 @@ impl Outcome {
         }
         if rules == OutcomeRules::Today {
             reasons.extend(unread_critiques(debate));
+            reasons.extend(unread_findings(debate));
         }
         if let Some((text, ballot)) = unseen(debate) {
             let words = debate.words(text.stage);
@@ -167,6 +168,36 @@ fn unread_critiques(debate: &Debate) -> Vec<String> {
         let Some(lens) = one.metadata.lens else { continue };
         let which = format!("{}'s {} for {}", one.agent_id, debate.words(one.stage).noun, lens.subject());
         reasons.extend(too_many(one, &which));
+    }
+    reasons
+}
+
+/// Findings that could not be read or were too many, words on findings that could not be read, and findings on which
+/// the judge did not rule.
+fn unread_findings(debate: &Debate) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for one in debate.texts_yielding(ResultKind::Findings) {
+        let which = format!("{}'s findings", one.agent_id);
+        if one.reading.as_ref().is_none_or(|reading| reading.findings.is_none()) {
+            reasons.push(format!("{which} could not be read"));
+        }
+        let unread = one.unread_points();
+        if unread > 0 {
+            reasons.push(format!("{unread} of {which} were not read"));
+        }
+    }
+    for one in debate.texts_yielding(ResultKind::Opinion) {
+        if one.reading.as_ref().is_none_or(|reading| reading.opinions.is_empty()) {
+            let target = one.target_agent_id.as_ref().map(ToString::to_string).unwrap_or_default();
+            reasons.push(format!("what {} says of {target}'s findings could not be read", one.agent_id));
+        }
+    }
+    if debate.final_solution.as_ref().is_some_and(|solution| solution.parse_error.is_none()) {
+        let unruled = debate.findings().into_iter().filter(|finding| finding.ruling.is_none());
+        let unruled: Vec<String> = unruled.map(|finding| finding.number).collect();
+        if !unruled.is_empty() {
+            reasons.push(format!("the judge did not rule on {}", list(&unruled)));
+        }
     }
     reasons
 }

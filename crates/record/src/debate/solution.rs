@@ -6,7 +6,7 @@ use dialectic_base::call::Cut;
 use dialectic_base::figures::score;
 use dialectic_base::markdown::single_spaced;
 
-use super::{AgentId, Ruling};
+use super::{AgentId, FindingRuling, Ruling};
 
 /// The final solution of a debate.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -47,6 +47,9 @@ pub struct Solution {
     /// The judge's rulings on open points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rulings: Vec<Ruling>,
+    /// What the judge decided on the findings of a review.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub finding_rulings: Vec<FindingRuling>,
     /// The author of the refinement that it is, or is built on (voting and merge).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<AgentId>,

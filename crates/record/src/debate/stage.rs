@@ -158,6 +158,10 @@ pub enum ResultKind {
     Kinds,
     /// Scores of the debaters, and the winner.
     Verdict,
+    /// What is wrong with a change.
+    Findings,
+    /// What somebody says of another one's findings.
+    Opinion,
     /// Faults of a draft.
     Check,
     /// The answer of the debate.

@@ -12,10 +12,10 @@ use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 
 use super::{
-    AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, Clarification, Contribution, Convergence,
-    DebateId, Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection, Observation,
-    Outcome, Past, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution, StageId, StageInfo,
-    StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
+    AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, ChangeSet, Clarification, Contribution,
+    Convergence, DebateId, Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection,
+    Observation, Outcome, Past, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution, StageId,
+    StageInfo, StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
 };
 
 /// A whole debate, as in `<id>.json`. Cheap to clone except for its summaries: contributions are shared.
@@ -35,6 +35,9 @@ pub struct Debate {
     /// The user's attachments.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub attachments: Arc<[Attachment]>,
+    /// The change that is reviewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Arc<ChangeSet>>,
     /// Its status.
     pub status: Status,
     /// The current or last finished round; 0 before the first.
@@ -515,11 +518,11 @@ impl Debate {
         self.rounds.iter().find(|round| round.round_number == number)
     }
 
-    /// The round on which an answer rests: the last one with a proposal or a speech. A debate that closed early may
-    /// have begun another.
+    /// The round that an answer rests on: the last one that holds a proposal, a speech or findings. A debate that is closed early may have
+    /// begun another one.
     pub fn final_round(&self) -> Option<&Round> {
-        let is_text =
-            |one: &Arc<Contribution>| matches!(self.yield_of(one), Some(ResultKind::Proposal | ResultKind::Speech));
+        let rests_on = [ResultKind::Proposal, ResultKind::Speech, ResultKind::Findings];
+        let is_text = |one: &Arc<Contribution>| self.yield_of(one).is_some_and(|yields| rests_on.contains(&yields));
         self.rounds.iter().rev().find(|round| round.contributions.iter().any(is_text))
     }
 

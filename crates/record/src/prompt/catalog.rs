@@ -61,6 +61,10 @@ templates! {
     SecondChance => "second-chance.md",
     /// The message after a critique without readable points.
     NoPoints => "second-chance-points.md",
+    /// The message after a reader's text without readable findings.
+    NoFindings => "second-chance-findings.md",
+    /// The message after a text that says nothing readable of another one's findings.
+    NoOpinions => "second-chance-opinions.md",
     /// The message after a judge's answer without a solution.
     NoSolution => "judge/no-solution.md",
     /// The user's answers for an evaluator.

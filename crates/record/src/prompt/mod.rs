@@ -31,8 +31,8 @@ pub use role::{Role, RoleError};
 pub use source::{PromptFileError, read_prompt, read_whole_prompt};
 pub use step::{Focus, Prompt, Values};
 pub use values::{
-    Assess, Beginning, EvaluatorClarifications, Fill, History, NoPoints, NoSolution, OwnHistory, PlainClarifications,
-    SecondChance,
+    Assess, Beginning, EvaluatorClarifications, Fill, History, NoFindings, NoOpinions, NoPoints, NoSolution,
+    OwnHistory, PlainClarifications, SecondChance,
 };
 pub use version::version;
 

@@ -105,6 +105,22 @@ impl Fill for NoPoints {
     const TEMPLATE: Template = Template::NoPoints;
 }
 
+/// The message after a reader's text without readable findings. A turn of its own, not a body.
+#[derive(Debug, Clone, Serialize)]
+pub struct NoFindings {}
+
+impl Fill for NoFindings {
+    const TEMPLATE: Template = Template::NoFindings;
+}
+
+/// The message after a text that says nothing readable of another one's findings. A turn of its own, not a body.
+#[derive(Debug, Clone, Serialize)]
+pub struct NoOpinions {}
+
+impl Fill for NoOpinions {
+    const TEMPLATE: Template = Template::NoOpinions;
+}
+
 /// The message after a judge's answer without a solution: a turn, not a body.
 #[derive(Debug, Clone, Serialize)]
 pub struct NoSolution {}

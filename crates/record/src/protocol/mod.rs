@@ -19,6 +19,7 @@ mod arena;
 mod arms;
 mod check;
 mod clarification;
+mod code_review;
 mod council;
 mod dialectic;
 mod follow_up;
@@ -47,6 +48,7 @@ pub use arena::ARENA;
 pub use arms::{BEST_OF_N, SELF_REFINE, SINGLE};
 pub use check::{CHECK, FINAL};
 pub use clarification::{CLARIFY, CLARIFY_AGAIN, all_clear, answers, clarification, initialization};
+pub use code_review::CODE_REVIEW;
 pub use council::{COUNCIL, QUICK_AGENTS};
 pub use dialectic::DIALECTIC;
 pub use follow_up::{ANSWER, ANSWER_FOR_TEXT, follow_up, follow_up_info};
@@ -59,8 +61,19 @@ pub use step::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Ste
 pub use verdict::{criteria, criteria_or};
 
 /// The protocols of this program, the default one first.
-pub const PROTOCOLS: &[&Protocol] =
-    &[&DIALECTIC, &COUNCIL, &OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE, &REVIEW, &ARENA, &SINGLE, &SELF_REFINE, &BEST_OF_N];
+pub const PROTOCOLS: &[&Protocol] = &[
+    &DIALECTIC,
+    &COUNCIL,
+    &OXFORD,
+    &LINCOLN_DOUGLAS,
+    &ROUNDTABLE,
+    &REVIEW,
+    &CODE_REVIEW,
+    &ARENA,
+    &SINGLE,
+    &SELF_REFINE,
+    &BEST_OF_N,
+];
 
 /// A protocol.
 #[derive(Debug)]

@@ -109,6 +109,8 @@ pub enum PromptContext {
     EarlierRounds,
     /// The last round in full and the earlier ones, or their summary, without names.
     WholeDebate,
+    /// What its inputs find in a change, under numbers and without authors; for the judge with what the others said of it.
+    Findings,
     /// The draft of the answer, with its checks among the inputs, and the points that it claims to have met.
     Draft,
     /// [`WholeDebate`](Self::WholeDebate) with the authors, the solution, and the earlier follow-up questions and
@@ -148,6 +150,8 @@ pub enum OutputSpec {
     Check(Lens),
     /// A text by the draft's author that replaces it, and whether the approach stays.
     Amendment,
+    /// Rulings on findings, which with them are the answer of the debate.
+    FindingRulings,
     /// The answer of the debate.
     Solution(Authorship),
     /// The answer to a follow-up question.

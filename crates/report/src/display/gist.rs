@@ -21,7 +21,10 @@ pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
 /// The first two of the three lines.
 pub fn essence(debate: &Debate, columns: Option<usize>) -> String {
     let broken = |line: String| columns.map_or_else(|| line.clone(), |columns| rows("", &line, columns).join("\n"));
-    [answer(debate), objection(debate)].map(broken).join("\n")
+    // The findings of a review are its answer.
+    let objection = debate.change.is_none().then(|| objection(debate));
+    let lines = [Some(answer(debate)), objection].into_iter().flatten();
+    lines.map(broken).collect::<Vec<_>>().join("\n")
 }
 
 /// `A token bucket per key: Keep the counters in Redis.`

@@ -93,6 +93,7 @@ impl AttemptRequest {
             | OutputSpec::Relations
             | OutputSpec::Challenge
             | OutputSpec::Kinds
+            | OutputSpec::FindingRulings
             | OutputSpec::Judgement
             | OutputSpec::Scores(_) => goes_on,
         };

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use crate::debate::{
     ANSWERS_HEADING, AgentId, CHECK_ANSWERS_HEADING, CallKey, Contribution, Debate, Lens, PointAnswer, ReadAnswers,
-    ReadCritique, ResultKind, read_answers, read_check, read_critique, read_decisions, read_given_up, read_review,
+    ReadCritique, ResultKind, read_answers, read_check, read_critique, read_decisions, read_findings, read_given_up,
+    read_opinions, read_review,
 };
 
 use super::{
@@ -43,6 +44,16 @@ pub enum Reads {
         points: Vec<Numbered>,
         /// Its author's last text without the answers in it.
         before: String,
+    },
+    /// What is wrong with a change.
+    Findings {
+        /// The paths of its files.
+        paths: Vec<String>,
+    },
+    /// What is said of another one's findings.
+    Opinion {
+        /// Their numbers.
+        findings: Vec<String>,
     },
     /// The text after a check, with answers under a separate heading.
     Final {
@@ -135,12 +146,20 @@ impl Reads {
                 let accepted = if is_first { ledger.to_verify(debate) } else { Vec::new() };
                 Some(Self::Check { accepted: accepted.into_iter().map(Numbered::of).collect() })
             }
+            (_, ResultKind::Findings) => {
+                let files = debate.change.iter().flat_map(|change| &change.files);
+                Some(Self::Findings { paths: files.map(|file| file.path.clone()).collect() })
+            }
+            (Some(author), ResultKind::Opinion) => {
+                let findings = debate.findings_of(author).unwrap_or_default();
+                Some(Self::Opinion { findings: findings.into_iter().map(|one| one.number).collect() })
+            }
             (None, ResultKind::Proposal | ResultKind::Solution) if debate.newest_draft().is_some() => {
                 let points = Ledger::of(debate).objections;
                 Some(Self::Final { points: points.iter().map(Numbered::of).collect() })
             }
             (None, ResultKind::Proposal) => Some(Self::answers(debate, key, inputs, Numbering::ForLife)),
-            (None, ResultKind::Ballot)
+            (None, ResultKind::Ballot | ResultKind::Opinion)
             | (Some(_), ResultKind::Proposal)
             | (
                 _,
@@ -165,7 +184,12 @@ impl Reads {
         let reads = Self::of(debate, key, inputs)?;
         Some(match reads {
             Self::Answers { .. } => Self::answers(debate, key, inputs, Numbering::ByCritique),
-            Self::Critique { .. } | Self::Review { .. } | Self::Check { .. } | Self::Final { .. } => reads,
+            Self::Critique { .. }
+            | Self::Review { .. }
+            | Self::Check { .. }
+            | Self::Findings { .. }
+            | Self::Opinion { .. }
+            | Self::Final { .. } => reads,
         })
     }
 
@@ -222,6 +246,15 @@ impl Reads {
                 let decisions = read_decisions(&now);
                 Reading { change, decisions, ..answered(read, points) }
             }
+            Self::Findings { paths } => {
+                let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+                let (findings, unread) = read_findings(text, &paths);
+                Reading { unread, findings, ..Reading::default() }
+            }
+            Self::Opinion { findings } => {
+                let findings: Vec<&str> = findings.iter().map(String::as_str).collect();
+                Reading { opinions: read_opinions(text, &findings), ..Reading::default() }
+            }
             Self::Final { points } => answered(read_answers(text, CHECK_ANSWERS_HEADING, &numbers(points)), points),
         }
     }
@@ -229,7 +262,11 @@ impl Reads {
     /// Whether the text should contain points.
     pub fn asks_for_points(&self) -> bool {
         match self {
-            Self::Critique { .. } | Self::Check { .. } | Self::Review { .. } => true,
+            Self::Critique { .. }
+            | Self::Check { .. }
+            | Self::Review { .. }
+            | Self::Findings { .. }
+            | Self::Opinion { .. } => true,
             Self::Answers { .. } | Self::Final { .. } => false,
         }
     }
@@ -239,7 +276,21 @@ impl Reads {
         match self {
             Self::Critique { .. } | Self::Check { .. } => reading.points.is_none(),
             Self::Review { .. } => reading.points.is_none() || reading.unread_texts > 0,
+            Self::Findings { .. } => reading.findings.is_none(),
+            Self::Opinion { findings } => reading.opinions.is_empty() && !findings.is_empty(),
             Self::Answers { .. } | Self::Final { .. } => false,
+        }
+    }
+
+    /// Whether a second text says more of what was asked for than the first, whose reading is `reading`.
+    pub fn is_better(&self, more: &Reading, reading: &Reading) -> bool {
+        match self {
+            Self::Findings { .. } | Self::Opinion { .. } => !self.lacks_points(more),
+            Self::Critique { .. }
+            | Self::Check { .. }
+            | Self::Review { .. }
+            | Self::Answers { .. }
+            | Self::Final { .. } => more.points.is_some() && more.unread_texts <= reading.unread_texts,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::debate::AgentId;
+use crate::debate::{AgentId, Finding, Opinion};
 
 use super::{Found, Point, RecheckStanding, Response};
 
@@ -80,6 +80,12 @@ pub struct Reading {
     /// The size of the change since the author's last proposal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
+    /// The findings of a reader of a change. Empty if it says that it has none; absent where none could be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub findings: Option<Vec<Finding>>,
+    /// What a reader says of another one's findings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub opinions: Vec<Opinion>,
     /// The listed decisions of a proposal.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,

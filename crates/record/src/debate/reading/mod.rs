@@ -7,6 +7,7 @@
 mod blocks;
 mod decisions;
 mod entries;
+mod findings;
 mod points;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use entries::{Entries, spoken, strip_word, tidy, without_bullet};
 use super::{Found, Point, RecheckStanding, Response};
 
 pub use decisions::read_decisions;
+pub use findings::{read_findings, read_opinions};
 
 /// The prompts' heading for an author's answers to critics.
 pub const ANSWERS_HEADING: &str = "Response to critiques";
@@ -32,7 +34,7 @@ const STANDINGS: &[(&str, RecheckStanding)] = &[
     ("not withdrawn", RecheckStanding::Maintained),
     ("withdrawn", RecheckStanding::Withdrawn),
 ];
-const FINDINGS: &[(&str, Found)] = &[
+const FOUND: &[(&str, Found)] = &[
     ("verified", Found::Verified),
     ("not found", Found::NotFound),
     ("not-found", Found::NotFound),
@@ -93,7 +95,7 @@ pub fn read_critique(text: &str, numbers: &[&str]) -> ReadCritique<RecheckStandi
 /// Parses a check whose prompt showed accepted points with these numbers.
 pub fn read_check(text: &str, numbers: &[&str]) -> ReadCritique<Found> {
     let page = Page::new(text);
-    said_and_points(&page, &page.lines, numbers, FINDINGS)
+    said_and_points(&page, &page.lines, numbers, FOUND)
 }
 
 /// Parses a review of several texts: the section of each, by the numbers of the texts. A missing or unreadable section

@@ -33,6 +33,16 @@ fn is_among(words: &str, list: &str) -> bool {
     !words.is_empty() && list.contains(&format!("|{words}|"))
 }
 
+/// What a list of points is like.
+pub(super) struct Form {
+    /// The words before what ends a point, in lower case.
+    pub(super) remedy: &'static str,
+    /// All that a text says that has no point.
+    pub(super) none: &'static str,
+}
+
+const OF_CRITIQUES: Form = Form { remedy: RESOLVED_BY, none: NONE };
+
 /// Parses the points of `lines`, and counts those beyond the limit. Lines for which `is_said` holds are about earlier
 /// points; `has_said` tells whether there are any. The points are absent if none can be read, unless the lines only
 /// state that there are none.
@@ -42,6 +52,18 @@ pub(super) fn read(
     is_said: impl Fn(&BlockLine) -> bool,
     has_said: bool,
 ) -> (Option<Vec<Point>>, usize) {
+    read_as(page, lines, is_said, has_said, &OF_CRITIQUES, point)
+}
+
+/// The same of points of that form, each made of its text, its severity and that of its section.
+pub(super) fn read_as<T>(
+    page: &Page,
+    lines: &[BlockLine],
+    is_said: impl Fn(&BlockLine) -> bool,
+    has_said: bool,
+    form: &Form,
+    point: impl Fn(&str, Option<Severity>, Option<Severity>) -> Option<T>,
+) -> (Option<Vec<T>>, usize) {
     let (mut points, mut is_tagged, mut has_others) = (Vec::new(), false, false);
     // Whether the bullets list points, where a tag may be missing.
     let (mut in_section, mut above, mut is_list) = (None, String::new(), false);
@@ -55,12 +77,12 @@ pub(super) fn read(
             }
             continue;
         }
-        let lead = lead(page, line, is_list || in_section.is_some());
+        let lead = lead(page, line, is_list || in_section.is_some(), form);
         let is_open = !is_among(&above, ASIDE) || matches!(line.kind, BlockKind::Heading(_));
         let is_new = |tag: Option<Severity>| if is_among(&above, EARLIER) { tag.is_some() } else { is_open };
         let Some((severity, start)) = lead.filter(|(tag, _)| is_new(*tag)) else {
             is_list = false;
-            if let Some(title) = title(page, line).filter(|title| !is_among(title, NONE)) {
+            if let Some(title) = title(page, line).filter(|title| !is_among(title, form.none)) {
                 (in_section, above) = (severity_of_title(&title), title);
             } else if line.kind != BlockKind::Rule {
                 rest = rest + &page.text[line.start..line.end] + "\n";
@@ -75,8 +97,8 @@ pub(super) fn read(
         is_list = line.kind == BlockKind::Item && !after_number(&page.text[line.start..line.end]).0;
         let mut end = line.end;
         while let Some(next) = lines.get(at) {
-            let is_more = belongs(line, next) || goes_on(page, line, next);
-            let is_next = || self::lead(page, next, is_list || in_section.is_some()).is_some();
+            let is_more = belongs(line, next) || goes_on(page, line, next, form);
+            let is_next = || self::lead(page, next, is_list || in_section.is_some(), form).is_some();
             if !is_more || next.depth <= line.depth && is_next() || is_said(next) {
                 break;
             }
@@ -88,22 +110,22 @@ pub(super) fn read(
     let unread = points.len().saturating_sub(MOST);
     points.truncate(MOST);
     let bare = rest.trim().trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
-    let is_none = is_among(&bare, NONE) || has_said && bare.is_empty();
+    let is_none = is_among(&bare, form.none) || has_said && bare.is_empty();
     // A bullet list without tags is a list of points unless these words show a list of strengths.
     let is_list = !has_others && (is_tagged || !bare.contains("no objections"));
     (if points.is_empty() { is_none } else { is_list }.then_some(points), unread)
 }
 
 /// Whether a line after a list item still belongs to its point: a remedy, or a list of details.
-fn goes_on(page: &Page, line: &BlockLine, next: &BlockLine) -> bool {
+fn goes_on(page: &Page, line: &BlockLine, next: &BlockLine, form: &Form) -> bool {
     let text = spoken(&page.text[next.start..next.end]);
-    let is_remedy = matches!(next.kind, BlockKind::Text | BlockKind::Item) && strip_word(text, RESOLVED_BY).is_some();
+    let is_remedy = matches!(next.kind, BlockKind::Text | BlockKind::Item) && strip_word(text, form.remedy).is_some();
     is_remedy || next.kind == BlockKind::Item && (line.kind != BlockKind::Item || line.depth == next.depth)
 }
 
 /// The severity of the point that begins with this line, and the offset of its text. Every numbered top-level item is a
 /// point; a bullet or a paragraph is one if it has a tag or belongs to a list of points.
-fn lead(page: &Page, line: &BlockLine, is_list: bool) -> Option<(Option<Severity>, usize)> {
+fn lead(page: &Page, line: &BlockLine, is_list: bool, form: &Form) -> Option<(Option<Severity>, usize)> {
     if line.depth > 1 || !line.first || !matches!(line.kind, BlockKind::Item | BlockKind::Text | BlockKind::Heading(_))
     {
         return None;
@@ -111,7 +133,7 @@ fn lead(page: &Page, line: &BlockLine, is_list: bool) -> Option<(Option<Severity
     let text = &page.text[line.start..line.end];
     let (is_numbered, rest) = after_number(text);
     let is_named = is_numbered && strip_word(spoken(text), "point").is_some();
-    let is_listed = is_list && line.kind == BlockKind::Item && strip_word(spoken(rest), RESOLVED_BY).is_none();
+    let is_listed = is_list && line.kind == BlockKind::Item && strip_word(spoken(rest), form.remedy).is_none();
     let is_item = is_listed || is_named || line.kind != BlockKind::Text && is_numbered;
     let (severity, rest) = match tag(rest) {
         Some((severity, rest)) => (Some(severity), rest),
@@ -194,7 +216,7 @@ fn tag_within(text: &str) -> Option<Severity> {
 /// A point divided into its parts, each verbatim.
 fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -> Option<Point> {
     let severity = severity.or(in_section).or_else(|| tag_within(text)).unwrap_or(Severity::Major);
-    let (text, resolution) = resolution(text);
+    let (text, resolution) = resolution(text, RESOLVED_BY);
     let text = tidy(text);
     // A cut answer may end within a tag.
     let is_cut = text.starts_with('[') && !text.contains(']');
@@ -205,11 +227,11 @@ fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -
     Some(Point { severity, about, text: text.to_owned(), resolution, target: None })
 }
 
-/// The text before `Resolved by:`, and the remedy.
-fn resolution(text: &str) -> (&str, Option<String>) {
+/// The text up to `Resolved by:` or what else stands before the remedy, and the remedy.
+pub(super) fn resolution<'t>(text: &'t str, before_it: &str) -> (&'t str, Option<String>) {
     let lower = text.to_ascii_lowercase();
-    let found = lower.match_indices(RESOLVED_BY).map(|(at, _)| at).find(|at| {
-        let after = lower[at + RESOLVED_BY.len()..].trim_start_matches(['*', '_', '`']);
+    let found = lower.match_indices(before_it).map(|(at, _)| at).find(|at| {
+        let after = lower[at + before_it.len()..].trim_start_matches(['*', '_', '`']);
         after.starts_with(':') || after.starts_with(" -") || after.starts_with(" –") || after.starts_with(" —")
     });
     let Some(at) = found else { return (text, None) };
@@ -219,7 +241,7 @@ fn resolution(text: &str) -> (&str, Option<String>) {
     let closing = kept.len() - kept.trim_start_matches(['*', '_', '`']).len();
     let before =
         if kept[closing..].starts_with(char::is_whitespace) { &text[..before.len() + closing] } else { before };
-    let remedy = tidy(&text[at + RESOLVED_BY.len()..]);
+    let remedy = tidy(&text[at + before_it.len()..]);
     (before, Some(remedy).filter(|remedy| remedy.contains(char::is_alphanumeric)))
 }
 

@@ -120,6 +120,7 @@ fn role_for<'a>(prompt: &Prompt, role: &'a Role, judge: &'a Role) -> FocusedRole
             "observe.md",
             "score.md",
             "solve.md",
+            "rule.md",
         ]
         .iter()
         .any(|file| prompt.file.ends_with(file));
@@ -163,6 +164,8 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<PromptS
         }),
         sample(&SecondChance { error: &error }),
         sample(&NoPoints {}),
+        sample(&NoFindings {}),
+        sample(&NoOpinions {}),
         sample(&NoSolution {}),
         sample(&EvaluatorClarifications { clarifications: &clarifications }),
         sample(&PlainClarifications { groups: &groups }),

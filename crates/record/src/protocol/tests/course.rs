@@ -94,6 +94,7 @@ impl Course {
             problem: "Design it.".into(),
             context: None,
             attachments: [].into(),
+            change: None,
             settings,
             stages: protocol.infos(),
             prompt_sources: serde_json::from_value(json!({"agents": [], "judge": judge})).unwrap(),
@@ -354,6 +355,7 @@ impl Course {
                 };
                 self.delivered(step, &description, false)
             }
+            (OutputSpec::FindingRulings, Reply::Text(text)) => self.delivered(step, &text, false),
             (_, ScriptedReply::Failed) => {
                 let failure =
                     Failure { key, error: "503".to_owned(), kind: None, server_gone: false, attempts: 1, at: now() };
@@ -476,10 +478,18 @@ pub(super) fn good(step: &Step) -> ScriptedReply {
                 sections.collect::<Vec<_>>().join("\n\n")
             })
         }
+        OutputSpec::Text if step.key.stage.as_str() == "findings" => {
+            Reply::Text("1. [major] a.rs:1: a fault.".to_owned())
+        }
+        OutputSpec::Text if step.key.stage.as_str() == "confirmation" => {
+            let lines = (1..=9).map(|number| format!("- {number}.1 confirmed: line 1 shows it"));
+            Reply::Text(lines.collect::<Vec<_>>().join("\n"))
+        }
         OutputSpec::Text
         | OutputSpec::Summary
         | OutputSpec::Amendment
         | OutputSpec::Solution(_)
+        | OutputSpec::FindingRulings
         | OutputSpec::FollowUp => ScriptedReply::Text(format!("text of {}", step.key.agent_id)),
         OutputSpec::Questions { .. } => ScriptedReply::Nothing,
         OutputSpec::Score(_) => ScriptedReply::Score(0.0),

@@ -3,6 +3,7 @@
 mod arena;
 mod arms;
 mod check;
+mod code_review;
 mod course;
 mod dialectic;
 mod ledger;

@@ -207,6 +207,8 @@ fn every_prompt_shows_the_texts_that_it_is_given() {
             "check/finalise.md" => vec!["DRAFT", "ACCEPTED", "RAISED", "POINTS", "TOLD"],
             "check/amend.md" => vec!["DRAFT", "ACCEPTED", "RAISED"],
             "check/assess.md" => vec!["DRAFT", "RAISED", "POINTS", "SECTION"],
+            "code-review/find.md" => vec![],
+            "code-review/confirm.md" | "code-review/rule.md" => vec!["POINTS"],
             "council/propose.md" => vec![],
             "council/review.md" => vec!["ENTRY-1", "ENTRY-2", "INPUT-1"],
             "council/synthesize.md" => vec!["ENTRY-1", "ENTRY-2", "POINTS", "APPROACHES"],

@@ -43,11 +43,17 @@ impl Case {
         match &step.answer {
             OutputSpec::Questions { .. } | OutputSpec::Score(_) if place(2, 3) == 0 => ScriptedReply::Nothing,
             OutputSpec::Score(_) => ScriptedReply::Score(score(3)),
+            OutputSpec::Text if step.key.stage.as_str() == "findings" => {
+                let texts =
+                    ["No findings.", "1. [major] a.rs:1-9: x", "1. [minor] a.rs:9: x\n2. [blocking] b.rs:3: y", "?"];
+                Reply::Text(texts[place(40, 4)].to_owned())
+            }
             OutputSpec::Text
             | OutputSpec::Summary
             | OutputSpec::Questions { .. }
             | OutputSpec::Amendment
             | OutputSpec::Solution(_)
+            | OutputSpec::FindingRulings
             | OutputSpec::FollowUp => text(),
             OutputSpec::Check(_) => {
                 ScriptedReply::Checked([vec![], vec![Severity::Minor], vec![Severity::Blocking]][place(20, 3)].clone())

@@ -21,8 +21,11 @@ fn with_beginning(next: &str, rest: &str) -> String {
 }
 
 /// A text that decides what no other one does.
-fn decided(step: &Step) -> ScriptedReply {
-    ScriptedReply::Text(format!("A text.\n\n## Decisions\n- Do as {} says", step.key.agent_id))
+fn decided(step: &Step) -> Reply {
+    if ["findings", "confirmation"].contains(&step.key.stage.as_str()) {
+        return good(step);
+    }
+    Reply::Text(format!("A text.\n\n## Decisions\n- Do as {} says", step.key.agent_id))
 }
 
 const SPEECHES: &str = "\
@@ -134,6 +137,12 @@ fn each_table_has_exactly_these_rows() {
     assert_eq!(SELF_REFINE.table(), with_beginning("proposal, in a new round", &self_refine));
     let best_of_n = format!("| proposal | PROPOSALS_COMPLETE | choice |\n{}", ended_by("choice"));
     assert_eq!(BEST_OF_N.table(), with_beginning("proposal, in a new round", &best_of_n));
+    let code_review = "\
+| findings | FINDINGS_COMPLETE | confirmation |
+| confirmation | CONFIRMATIONS_COMPLETE | ruling |
+| ruling | RULED | done |
+";
+    assert_eq!(CODE_REVIEW.table(), with_beginning("findings, in a new round", code_review));
 }
 
 #[test]
@@ -268,6 +277,7 @@ fn as_many_calls_are_made_as_the_formula_says() {
                 "n + r·n² + 1, and 4 for the check" => n + r * n * n + 1 + 4,
                 "2·n + 1, and 4 for the check" => 2 * n + 1 + 4,
                 "d·r + 2·(n - d) + 2, d of the n agents being on a side" => d * r + 2 * (n - d) + 2,
+                "at most n + n·(n - 1) + 1" => n + n * (n - 1) + 1,
                 "2·r + 6" => 2 * r + 6,
                 "n·r + 2" => n * r + 2,
                 "at most n·r + 1, and 4 for the check" => n * r + 1 + 4,

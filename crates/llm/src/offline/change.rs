@@ -1,0 +1,72 @@
+//! The review of a change, as the offline provider plays it: it points at lines of the diff, and says that nobody read
+//! them.
+
+use serde_json::{Value, json};
+
+use super::mixed;
+use super::script::part;
+use super::task::PlayedAgent;
+
+/// Characters of a line that are quoted.
+const QUOTED: usize = 60;
+
+impl PlayedAgent<'_> {
+    /// The first new line of the change, and one of the others: another one for each role.
+    pub(super) fn findings(&self) -> String {
+        let diff = self.prompt.of_kinds(&["attachment"]).map(|one| one.text).find(|text| text.contains("\n@@ "));
+        let lines = new_lines(diff.unwrap_or_default());
+        let Some((first, others)) = lines.split_first() else { return "No findings.".to_owned() };
+        let turn = mixed(self.seed, self.part.title) % others.len().max(1) as u64;
+        let other = others.get(usize::try_from(turn).unwrap_or_default());
+        let finding = |(number, (path, line, text)): (usize, &(&str, u32, String))| {
+            format!(
+                "{number}. [minor] {path}:{line}: this is a rehearsal, in which nobody read `{text}`. A reader would \
+                 say here what goes wrong with it. To see it: have a model read the change."
+            )
+        };
+        (1..).zip([first].into_iter().chain(other)).map(finding).collect::<Vec<_>>().join("\n")
+    }
+
+    /// A word on each finding that is listed.
+    pub(super) fn opinions(&self) -> String {
+        let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
+        let numbers = listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next());
+        let opinion = |number| format!("- {number} left: this is a rehearsal, in which nobody followed the code.");
+        numbers.map(opinion).collect::<Vec<_>>().join("\n")
+    }
+
+    /// A ruling on each finding that is listed.
+    pub(super) fn finding_rulings(&self) -> Value {
+        let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
+        let is_number = |line: &&str| line.strip_prefix('F').is_some_and(|rest| rest.parse::<u32>().is_ok());
+        let unweighed = part("Judge").get("unweighed");
+        let ruling =
+            |number: &str| json!({ "finding": number, "reason": unweighed, "decision": "open", "severity": "minor" });
+        let rulings: Vec<Value> = listed.lines().filter(is_number).map(ruling).collect();
+        json!({ "rulings": rulings, "summary": unweighed, "title": "" })
+    }
+}
+
+/// The first new line of each stretch of a diff: its file, its number there, and its beginning.
+fn new_lines(diff: &str) -> Vec<(&str, u32, String)> {
+    let (mut path, mut at, mut found): (&str, Option<u32>, Vec<_>) = ("", None, Vec::new());
+    for line in diff.lines() {
+        if let Some(new) = line.strip_prefix("+++ b/") {
+            path = new.trim_end_matches('\t');
+        } else if let Some(hunk) = line.strip_prefix("@@ ") {
+            let new = hunk.split('+').nth(1).and_then(|new| new.split([',', ' ']).next());
+            at = new.and_then(|new| new.parse().ok());
+        } else if let Some(number) = at {
+            match line.split_at_checked(1) {
+                Some(("+", text)) if text.contains(char::is_alphanumeric) => {
+                    let quoted: String = text.trim().replace('`', "'").chars().take(QUOTED).collect();
+                    found.push((path, number, quoted));
+                    at = None;
+                }
+                Some(("-", _)) => {}
+                Some(_) | None => at = Some(number + 1),
+            }
+        }
+    }
+    found
+}

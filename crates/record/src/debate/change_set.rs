@@ -1,0 +1,132 @@
+//! A change that is reviewed: which files and lines it touches, and what of it was read.
+
+use serde::{Deserialize, Serialize};
+
+/// A change, as its readers got it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeSet {
+    /// What was compared, in words: `main and the working tree`.
+    pub of: String,
+    /// The commit that it starts from; absent for a diff from a pipe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The commit that it ends at; absent where that is the working tree, or unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// The files whose changes were read.
+    pub files: Vec<ChangedFile>,
+    /// What was not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A file whose change was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangedFile {
+    /// Its path below the root, as it is called after the change.
+    pub path: String,
+    /// The lines of the file as it is after the change that the diff shows, stretch by stretch.
+    pub hunks: Vec<Lines>,
+    /// How many lines it has after the change, where it was read as a whole, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<u32>,
+}
+
+/// A file, or a part of one, that was not read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Its path.
+    pub path: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Lines of a file, counted from 1, the last one included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Lines {
+    /// The first.
+    pub first: u32,
+    /// The last.
+    pub last: u32,
+}
+
+/// Where a place stands in a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placed {
+    /// In the diff: these of its lines are shown there in one stretch.
+    InDiff(Lines),
+    /// In a file of the change, at lines that the diff does not show.
+    InFile(Lines),
+    /// In a file of the change, at no line that it has.
+    File,
+    /// In no file of the change.
+    Elsewhere,
+}
+
+impl Lines {
+    /// These lines, the smaller number first. Nothing where one is 0.
+    pub fn new(one: u32, other: u32) -> Option<Self> {
+        (one > 0 && other > 0).then(|| Self { first: one.min(other), last: one.max(other) })
+    }
+
+    /// The lines that both have.
+    pub fn shared(self, other: Self) -> Option<Self> {
+        let (first, last) = (self.first.max(other.first), self.last.min(other.last));
+        (first <= last).then_some(Self { first, last })
+    }
+
+    /// How many they are.
+    pub fn count(self) -> u32 {
+        self.last - self.first + 1
+    }
+}
+
+impl std::fmt::Display for Lines {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.first)?;
+        if self.last > self.first { write!(f, "-{}", self.last) } else { Ok(()) }
+    }
+}
+
+impl ChangeSet {
+    /// The file of that path.
+    pub fn file(&self, path: &str) -> Option<&ChangedFile> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
+    /// Where lines of a file stand in it.
+    pub fn place(&self, path: &str, lines: Option<Lines>) -> Placed {
+        let Some(file) = self.file(path) else { return Placed::Elsewhere };
+        let Some(lines) = lines else { return Placed::File };
+        let shown = file.hunks.iter().filter_map(|hunk| hunk.shared(lines));
+        // Of equal ones the first.
+        if let Some(shown) = shown.reduce(|best, next| if next.count() > best.count() { next } else { best }) {
+            return Placed::InDiff(shown);
+        }
+        if file.lines.is_some_and(|count| lines.last <= count) { Placed::InFile(lines) } else { Placed::File }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_in_the_diff_in_the_file_or_nowhere() {
+        let lines = |first, last| Lines { first, last };
+        let file = ChangedFile { path: "a.rs".into(), hunks: vec![lines(5, 12), lines(40, 44)], lines: Some(60) };
+        let change = ChangeSet { files: vec![file], ..ChangeSet::default() };
+        let place = |first, last| change.place("a.rs", Some(lines(first, last)));
+        assert_eq!(place(7, 7), Placed::InDiff(lines(7, 7)));
+        assert_eq!(place(10, 20), Placed::InDiff(lines(10, 12)), "as far as the diff shows them");
+        assert_eq!(place(12, 44), Placed::InDiff(lines(40, 44)), "where it shows most of them");
+        assert_eq!(place(20, 21), Placed::InFile(lines(20, 21)));
+        assert_eq!(place(59, 61), Placed::File);
+        assert_eq!(change.place("a.rs", None), Placed::File);
+        assert_eq!(change.place("b.rs", Some(lines(5, 5))), Placed::Elsewhere);
+        assert_eq!(change.place("../a.rs", Some(lines(5, 5))), Placed::Elsewhere);
+        assert_eq!((Lines::new(9, 4), Lines::new(0, 4)), (Some(lines(4, 9)), None));
+    }
+}

@@ -1,0 +1,176 @@
+//! A review as Markdown: the findings that stand, those that do not, and what was read.
+
+use std::fmt::Write;
+
+use dialectic_base::figures::counted;
+use dialectic_base::markdown::{defused, defused_line, inline};
+use dialectic_base::severity::Severity;
+
+use crate::debate::{ChangeSet, Debate, FindingDecision, FindingRuling, Placed, ReviewedFinding, Stance, Voices};
+
+/// A review with these rulings and this word of the judge's, for people: nothing that a model wrote does anything in it.
+pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str) -> String {
+    let review = ReviewText::of(debate, debate.findings_ruled(rulings));
+    let mut out = format!("**{}**\n", review.verdict());
+    if !summary.trim().is_empty() {
+        let _ = write!(out, "\n{}\n", defused(summary));
+    }
+    for part in [review.note(), review.kept_in_words(|_| true), review.dismissed_in_words(), review.receipt()] {
+        out += &part;
+    }
+    out
+}
+
+/// A review on its way into words, as Markdown in which nothing that a model wrote does anything.
+#[derive(Debug, Clone)]
+pub struct ReviewText<'a> {
+    debate: &'a Debate,
+    findings: Vec<ReviewedFinding>,
+    voices: Voices<'a>,
+}
+
+impl<'a> ReviewText<'a> {
+    /// Of a review with these findings.
+    pub fn of(debate: &'a Debate, findings: Vec<ReviewedFinding>) -> Self {
+        Self { debate, findings, voices: Voices::of(debate) }
+    }
+
+    /// The findings that were not dismissed.
+    pub fn kept(&self) -> impl Iterator<Item = &ReviewedFinding> {
+        self.findings.iter().filter(|finding| !finding.is_dismissed())
+    }
+
+    fn dismissed(&self) -> impl Iterator<Item = &ReviewedFinding> {
+        self.findings.iter().filter(|finding| finding.is_dismissed())
+    }
+
+    /// What the review comes to, in a sentence.
+    pub fn verdict(&self) -> String {
+        let readers = self.debate.agents().len();
+        let read = self.debate.agents().iter().filter(|agent| self.debate.findings_of(&agent.id).is_some()).count();
+        let of_all = if read < readers {
+            format!(" by the {read} of {readers} readers whose findings are there")
+        } else {
+            String::new()
+        };
+        let dismissed = match self.dismissed().count() {
+            0 => String::new(),
+            count => format!("; {count} dismissed"),
+        };
+        if read == 0 && readers > 0 {
+            return "No findings could be read.".to_owned();
+        }
+        let kept = self.kept().count();
+        if kept == 0 {
+            return format!("No findings{of_all}{dismissed}.");
+        }
+        let count = |severity: Severity| self.kept().filter(|finding| finding.severity == severity).count();
+        let counts = Severity::ALL.iter().map(|severity| (count(*severity), severity.name()));
+        let counts: Vec<String> =
+            counts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
+        format!("{}{of_all}: {}{dismissed}.", counted(kept as u64, "finding"), counts.join(", "))
+    }
+
+    /// How those who found and confirmed are counted, where that is out of the ordinary.
+    pub fn note(&self) -> String {
+        let note = self.voices.note().filter(|_| !self.findings.is_empty());
+        note.map(|note| format!("\n{note}\n")).unwrap_or_default()
+    }
+
+    /// The findings that were not dismissed and are wanted, each under a heading.
+    pub fn kept_in_words(&self, is_wanted: impl Fn(&ReviewedFinding) -> bool) -> String {
+        let numbered = (1..).zip(self.kept().filter(|finding| is_wanted(finding)));
+        let section =
+            |(number, finding)| format!("\n## {number}. {}\n\n{}", self.title(finding), self.in_words(finding));
+        numbered.map(section).collect()
+    }
+
+    /// The findings that were dismissed, a line each.
+    pub fn dismissed_in_words(&self) -> String {
+        let line = |finding: &ReviewedFinding| {
+            let why = finding.ruling.as_ref().map(|ruling| defused_line(&ruling.reason)).unwrap_or_default();
+            format!("- {}: {} Dismissed: {why}\n", self.title(finding), defused_line(&finding.lead().text))
+        };
+        let lines: String = self.dismissed().map(line).collect();
+        if lines.is_empty() { lines } else { format!("\n## Dismissed\n\n{lines}") }
+    }
+
+    /// `[major] src/store.rs:42-48`
+    pub fn title(&self, finding: &ReviewedFinding) -> String {
+        let place = finding.place(self.debate).map(|(place, _)| {
+            let place = place.to_string().replace(|c: char| c == '`' || c.is_control(), "'");
+            format!(" `{place}`")
+        });
+        format!("[{}]{}", finding.severity.name(), place.unwrap_or_default())
+    }
+
+    /// What is said of a finding below its title.
+    pub fn in_words(&self, finding: &ReviewedFinding) -> String {
+        let (lead, voices) = (finding.lead(), &self.voices);
+        let mut out = format!("{}\n", defused(&lead.text));
+        if let Some(evidence) = &lead.evidence {
+            let _ = write!(out, "\n**To see it:** {}\n", defused(evidence));
+        }
+        if let Some(note) = self.misplaced(finding) {
+            let _ = write!(out, "\n{note}\n");
+        }
+        let found = voices.listed(finding.reports.iter().map(|report| &report.by));
+        let confirmed = voices.listed(finding.who(Stance::Confirmed));
+        let is_found_by_all = finding.reports.len() == self.debate.agents().len();
+        let confirmed = match (confirmed.is_empty(), is_found_by_all) {
+            (false, _) => format!("; confirmed by {}", inline(&confirmed)),
+            (true, true) => String::new(),
+            (true, false) => "; confirmed by nobody else".to_owned(),
+        };
+        let _ = write!(out, "\n- Found by {}{confirmed}\n", inline(&found));
+        for one in finding.opinions.iter().filter(|one| one.opinion.stance == Stance::Refuted) {
+            let reason = one.opinion.reason.as_deref().map_or_else(|| "no reason given".to_owned(), defused_line);
+            let _ = writeln!(out, "- Against it, by {}: {reason}", inline(&voices.name(&one.by)));
+        }
+        let Some(ruling) = &finding.ruling else { return out + "- Ruling: none\n" };
+        let decision = match ruling.decision {
+            FindingDecision::Stands => "stands",
+            FindingDecision::Dismissed => "dismissed",
+            FindingDecision::Open => "open, since what was shown does not tell",
+        };
+        let reason = defused_line(&ruling.reason);
+        let reason = if reason.is_empty() { reason } else { format!(". {reason}") };
+        let _ = writeln!(out, "- Ruling: {decision}{reason}");
+        out
+    }
+
+    /// What is wrong with the place that a finding names.
+    fn misplaced(&self, finding: &ReviewedFinding) -> Option<&'static str> {
+        self.debate.change.as_ref()?;
+        match finding.place(self.debate)? {
+            (_, Placed::InDiff(_) | Placed::InFile(_)) => None,
+            (place, Placed::File) => place.lines.map(|_| "The change shows no such lines of this file."),
+            (_, Placed::Elsewhere) => Some("This file is not part of the change."),
+        }
+    }
+
+    /// What was read and what was not.
+    pub fn receipt(&self) -> String {
+        let Some(ChangeSet { of, files, left_out, .. }) = self.debate.change.as_deref() else { return String::new() };
+        let mut out =
+            format!("\n## What was read\n\n{}, {}:\n\n", defused_line(of), counted(files.len() as u64, "file"));
+        for file in files {
+            let extent = match file.lines {
+                Some(lines) => format!("its change and all {}", counted(u64::from(lines), "line")),
+                None => "its change".to_owned(),
+            };
+            let _ = writeln!(out, "- {}: {extent}", defused_line(&file.path));
+        }
+        if !left_out.is_empty() {
+            out.push_str("\nLeft out:\n\n");
+        }
+        for one in left_out {
+            let _ = writeln!(out, "- {}: {}", defused_line(&one.path), inline(&one.reason));
+        }
+        let readers = self.debate.agents().iter();
+        for agent in readers.filter(|agent| self.debate.findings_of(&agent.id).is_none()) {
+            let _ = writeln!(out, "\nThere are no readable findings of {}.", inline(&agent.name));
+        }
+        out
+    }
+}

@@ -1,0 +1,271 @@
+//! What the readers of a change found in it, what the others said of that, and how the judge ruled: the fold of what
+//! their texts were read to say.
+
+mod describe;
+mod voices;
+
+use serde::{Deserialize, Serialize};
+
+use dialectic_base::severity::Severity;
+
+use super::{AgentId, Contribution, Debate, Lines, Placed, ResultKind};
+
+pub use describe::{ReviewText, describe_review};
+pub use voices::Voices;
+
+/// A fault that a reader found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// How grave it is.
+    pub severity: Severity,
+    /// Where it is, where the text says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// What goes wrong, Markdown.
+    pub text: String,
+    /// How to see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
+}
+
+/// A place in a file, as a reader names it: nothing says that it exists.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The file.
+    pub path: String,
+    /// Its lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<Lines>,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.lines {
+            Some(lines) => write!(f, "{}:{lines}", self.path),
+            None => f.write_str(&self.path),
+        }
+    }
+}
+
+/// What a reader says of another one's finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opinion {
+    /// Its number: `2.1` is the first of Reader 2.
+    pub finding: String,
+    /// What it says.
+    pub stance: Stance,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+dialectic_base::named! {
+    /// What a reader makes of a finding.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Stance {
+        /// It is right.
+        Confirmed = "confirmed",
+        /// It is wrong.
+        Refuted = "refuted",
+        /// It cannot tell.
+        Left = "left",
+    }
+}
+
+/// What the judge decides on a finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FindingRuling {
+    /// Its number: `F1`, or that of one reader's finding in it, which then is another one.
+    pub finding: String,
+    /// The decision.
+    pub decision: FindingDecision,
+    /// How grave it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub severity: Option<Severity>,
+    /// Why.
+    #[serde(default)]
+    pub reason: String,
+}
+
+dialectic_base::named! {
+    /// The decision of a [`FindingRuling`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum FindingDecision {
+        /// The change has this fault.
+        Stands = "stands",
+        /// It does not.
+        Dismissed = "dismissed",
+        /// What was shown does not tell.
+        Open = "open",
+    }
+}
+
+/// A finding with all that became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewedFinding {
+    /// Its number: `F1`, or that of one reader's finding where the judge told it apart from the others of its place.
+    pub number: String,
+    /// How grave it is: as the judge says, else as the gravest report does.
+    pub severity: Severity,
+    /// Each reader's words for it, the gravest first.
+    pub reports: Vec<Report>,
+    /// What the others said of it.
+    pub opinions: Vec<GivenOpinion>,
+    /// What the judge decided.
+    pub ruling: Option<FindingRuling>,
+}
+
+/// A finding in the words of one reader.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Its number.
+    pub number: String,
+    /// Who found it.
+    pub by: AgentId,
+    /// What it is.
+    pub finding: Finding,
+}
+
+/// What somebody said of a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenOpinion {
+    /// Who.
+    pub by: AgentId,
+    /// What.
+    pub opinion: Opinion,
+}
+
+impl ReviewedFinding {
+    /// The words in which it is shown: those of the gravest report.
+    pub fn lead(&self) -> &Finding {
+        &self.reports[0].finding
+    }
+
+    /// Whether the judge says that the change does not have this fault.
+    pub fn is_dismissed(&self) -> bool {
+        self.ruling.as_ref().is_some_and(|ruling| ruling.decision == FindingDecision::Dismissed)
+    }
+
+    /// Where it is, and where that stands in the change.
+    pub fn place<'a>(&'a self, debate: &Debate) -> Option<(&'a Place, Placed)> {
+        let place = self.reports.iter().find_map(|report| report.finding.place.as_ref())?;
+        let change = debate.change.as_ref();
+        Some((place, change.map_or(Placed::Elsewhere, |change| change.place(&place.path, place.lines))))
+    }
+
+    /// Who said that of it, each once, without those who found it.
+    pub fn who(&self, stance: Stance) -> Vec<&AgentId> {
+        let mut who: Vec<&AgentId> = Vec::new();
+        for one in self.opinions.iter().filter(|one| one.opinion.stance == stance) {
+            if !who.contains(&&one.by) && !self.reports.iter().any(|report| report.by == one.by) {
+                who.push(&one.by);
+            }
+        }
+        who
+    }
+}
+
+impl Debate {
+    /// The findings of a review, the gravest first, each with what became of it.
+    pub fn findings(&self) -> Vec<ReviewedFinding> {
+        let rulings = self.final_solution.as_ref().map_or(&[][..], |solution| &solution.finding_rulings);
+        self.findings_ruled(rulings)
+    }
+
+    /// The same with these rulings.
+    pub fn findings_ruled(&self, rulings: &[FindingRuling]) -> Vec<ReviewedFinding> {
+        let mut findings = self.grouped();
+        let of = |number: &str| rulings.iter().rev().find(|ruling| ruling.finding == number).cloned();
+        let told_apart = |finding: ReviewedFinding| {
+            if finding.reports.len() == 1 {
+                return vec![finding];
+            }
+            let (apart, together): (Vec<_>, Vec<_>) =
+                finding.reports.into_iter().partition(|report| of(&report.number).is_some());
+            let apart = apart.into_iter().map(|report| (report.number.clone(), vec![report]));
+            let together = Some((finding.number, together)).filter(|(_, reports)| !reports.is_empty());
+            together.into_iter().chain(apart).map(|(number, reports)| self.finding(number, reports)).collect()
+        };
+        findings = findings.into_iter().flat_map(told_apart).collect();
+        for finding in &mut findings {
+            // Of one reader's finding both numbers mean the same.
+            let only = (finding.reports.len() == 1).then(|| of(&finding.reports[0].number)).flatten();
+            finding.ruling = of(&finding.number).or(only);
+            if let Some(severity) = finding.ruling.as_ref().and_then(|ruling| ruling.severity) {
+                finding.severity = severity;
+            }
+        }
+        findings.sort_by_key(|finding| (finding.is_dismissed(), finding.severity));
+        findings
+    }
+
+    /// The number that a reader's finding has, counted from 1.
+    fn finding_number(&self, by: &AgentId, place: usize) -> String {
+        let number = self.text_number(by).map_or_else(|| by.to_string(), |number| number.to_string());
+        format!("{number}.{place}")
+    }
+
+    /// The findings of one reader by their numbers; nothing where its text could not be read.
+    pub fn findings_of(&self, by: &AgentId) -> Option<Vec<Report>> {
+        let text = self.texts_yielding(ResultKind::Findings).find(|text| text.agent_id == *by)?;
+        let findings = text.reading.as_ref()?.findings.as_ref()?;
+        let report = |(place, finding): (usize, &Finding)| Report {
+            number: self.finding_number(by, place),
+            by: by.clone(),
+            finding: finding.clone(),
+        };
+        Some((1..).zip(findings).map(report).collect())
+    }
+
+    /// The texts of that kind.
+    pub fn texts_yielding(&self, yields: ResultKind) -> impl Iterator<Item = &Contribution> {
+        self.contributions().map(|(_, one)| one.as_ref()).filter(move |one| self.yield_of(one) == Some(yields))
+    }
+
+    /// Findings of different readers at overlapping lines of one file as one: whether they are is for the judge to say.
+    fn grouped(&self) -> Vec<ReviewedFinding> {
+        let mut readers: Vec<&AgentId> = self.texts_yielding(ResultKind::Findings).map(|text| &text.agent_id).collect();
+        readers.sort_by_cached_key(|id| (self.text_number(id), id.to_string()));
+        let mut groups: Vec<Vec<Report>> = Vec::new();
+        for report in readers.into_iter().flat_map(|id| self.findings_of(id).unwrap_or_default()) {
+            let overlap = |group: &Vec<Report>| {
+                let is_own = group.iter().any(|other| other.by == report.by);
+                let shared = group.iter().filter_map(|other| overlap(&other.finding, &report.finding)).max();
+                shared.filter(|_| !is_own)
+            };
+            let best = groups.iter().enumerate().filter_map(|(at, group)| Some((overlap(group)?, at)));
+            match best.max_by_key(|(shared, at)| (*shared, std::cmp::Reverse(*at))) {
+                Some((_, at)) => groups[at].push(report),
+                None => groups.push(vec![report]),
+            }
+        }
+        let mut findings: Vec<_> = groups.into_iter().map(|reports| self.finding(String::new(), reports)).collect();
+        findings.sort_by_cached_key(|finding| {
+            let place = finding.lead().place.as_ref();
+            (finding.severity, place.map(|place| (place.path.clone(), place.lines)))
+        });
+        for (number, finding) in (1..).zip(&mut findings) {
+            finding.number = format!("F{number}");
+        }
+        findings
+    }
+
+    fn finding(&self, number: String, mut reports: Vec<Report>) -> ReviewedFinding {
+        reports.sort_by_key(|report| report.finding.severity);
+        let of_these = |opinion: &&Opinion| reports.iter().any(|report| report.number == opinion.finding);
+        let given = self.texts_yielding(ResultKind::Opinion).flat_map(|text| {
+            let opinions = text.reading.iter().flat_map(|reading| &reading.opinions).filter(of_these);
+            opinions.map(|opinion| GivenOpinion { by: text.agent_id.clone(), opinion: opinion.clone() })
+        });
+        let mut opinions: Vec<_> = given.collect();
+        opinions.sort_by_cached_key(|one| (self.text_number(&one.by), one.opinion.finding.clone()));
+        let severity = reports.iter().map(|report| report.finding.severity).min().unwrap_or(Severity::Minor);
+        ReviewedFinding { number, severity, reports, opinions, ruling: None }
+    }
+}
+
+/// How many lines two findings have in common.
+fn overlap(one: &Finding, other: &Finding) -> Option<u32> {
+    let (one, other) = (one.place.as_ref()?, other.place.as_ref()?);
+    (one.path == other.path).then(|| one.lines?.shared(other.lines?)).flatten().map(Lines::count)
+}

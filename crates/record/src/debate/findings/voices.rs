@@ -1,0 +1,62 @@
+//! Whose word a reader's is: models of one family have learned alike and err alike.
+
+use std::collections::BTreeSet;
+
+use dialectic_base::figures::list;
+use dialectic_base::provider::family;
+
+use crate::debate::{AgentId, AgentSettings, Debate};
+
+/// How those who found or confirmed something are counted.
+#[derive(Debug, Clone, Copy)]
+pub struct Voices<'a> {
+    debate: &'a Debate,
+    by_family: bool,
+}
+
+impl<'a> Voices<'a> {
+    /// By families of models; by agents where all are of one.
+    pub fn of(debate: &'a Debate) -> Self {
+        let families: BTreeSet<&str> = debate.agents().iter().map(kind).collect();
+        Self { debate, by_family: families.len() > 1 }
+    }
+
+    /// What the reader is to know of that.
+    pub fn note(&self) -> Option<&'static str> {
+        let is_one = !self.by_family && self.debate.agents().len() > 1;
+        is_one.then_some(
+            "All readers are of one family of models, which may share a blind spot: who found and who confirmed is said by agent.",
+        )
+    }
+
+    /// Whose voice an agent's is: a family, or a model where that is unknown; the agent's name where all are of one.
+    pub fn name(&self, id: &AgentId) -> String {
+        match self.debate.agents().iter().find(|agent| agent.id == *id) {
+            Some(agent) if self.by_family => kind(agent).to_owned(),
+            Some(agent) => agent.name.clone(),
+            None => id.to_string(),
+        }
+    }
+
+    /// Those of `ids`, each once, in the order of the configuration.
+    pub fn names<'i>(&self, ids: impl IntoIterator<Item = &'i AgentId>) -> Vec<String> {
+        let mut ids: Vec<&AgentId> = ids.into_iter().collect();
+        ids.sort_by_key(|id| self.debate.agents().iter().position(|agent| agent.id == **id));
+        let mut names: Vec<String> = Vec::new();
+        for name in ids.into_iter().map(|id| self.name(id)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// The same in words.
+    pub fn listed<'i>(&self, ids: impl IntoIterator<Item = &'i AgentId>) -> String {
+        list(&self.names(ids))
+    }
+}
+
+fn kind(agent: &AgentSettings) -> &str {
+    family(&agent.model).unwrap_or(&agent.model)
+}

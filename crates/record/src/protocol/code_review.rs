@@ -1,0 +1,152 @@
+//! A change, read by several: each finds faults in it, each reads what the others found, and the judge rules.
+
+use crate::debate::{
+    CallKey, CallStatus, Debate, Event, ResultKind, Settings, Solution, StageId, StageInfo, describe_review,
+};
+use crate::prompt::Prompt;
+
+use super::{
+    BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear,
+    answers, clarification, complete_or_fallback, initialization, key, keys, nothing, with_failure,
+};
+
+const FINDINGS: StageId = StageId::new("findings");
+const CONFIRMATION: StageId = StageId::new("confirmation");
+const RULING: StageId = StageId::new("ruling");
+
+const FINDINGS_COMPLETE: Trigger = Trigger("FINDINGS_COMPLETE");
+const CONFIRMATIONS_COMPLETE: Trigger = Trigger("CONFIRMATIONS_COMPLETE");
+const RULED: Trigger = Trigger("RULED");
+
+/// Its only round.
+const ROUNDS: u32 = 1;
+
+static SYSTEM: Prompt = prompt!("system/code-review.md", None);
+static FIND: Prompt = prompt!("code-review/find.md", Critique);
+static CONFIRM: Prompt = prompt!("code-review/confirm.md", Critique);
+static RULE: Prompt = prompt!("code-review/rule.md", None);
+
+/// Each agent reads a change and the findings of each other agent; the judge rules on what was found.
+pub static CODE_REVIEW: Protocol = Protocol {
+    name: "code-review",
+    about: "each agent reads a change and names findings, each confirms or refutes the others' findings, the judge rules",
+    suits: "a change to be read before it is merged: `dialectic review` reads it from git",
+    calls: "at most n + n·(n - 1) + 1",
+    check,
+    default_rounds: ROUNDS,
+    built_in_agents: None,
+    system: &SYSTEM,
+    closing: RULING,
+    prompts: &[&CLARIFY, &FIND, &CONFIRM, &RULE],
+    stages: &[
+        initialization(),
+        clarification(&all_clear(Next::Begin(FINDINGS))),
+        answers(),
+        Stage {
+            info: StageInfo::new(
+                FINDINGS,
+                ["findings", "findings", "finding faults", "finds faults", "found faults", "find faults"],
+            )
+            .yielding(ResultKind::Findings)
+            .in_round()
+            .essential(),
+            facts: nothing,
+            steps: |debate| keys(debate, debate.current_round, FINDINGS).into_iter().map(find).collect(),
+            outcome: found,
+            rows: &[Row(FINDINGS_COMPLETE, Next::Go(CONFIRMATION))],
+        },
+        Stage {
+            info: StageInfo::new(
+                CONFIRMATION,
+                ["confirmation", "confirmations", "confirming", "confirms", "confirmed", "confirm"],
+            )
+            .yielding(ResultKind::Opinion)
+            .in_round()
+            .essential(),
+            facts: nothing,
+            steps: confirmations,
+            outcome: |debate| Ok(complete_or_fallback(debate, CONFIRMATION, CONFIRMATIONS_COMPLETE)),
+            rows: &[Row(CONFIRMATIONS_COMPLETE, Next::Go(RULING))],
+        },
+        Stage {
+            info: StageInfo::new(RULING, ["ruling", "rulings", "ruling", "rules", "ruled", "rule"])
+                .yielding(ResultKind::Solution)
+                .essential(),
+            facts: nothing_found,
+            steps: |debate| ruling(debate).into_iter().collect(),
+            outcome: ruled,
+            rows: &[Row(RULED, Next::Done)],
+        },
+    ],
+};
+
+fn check(settings: &Settings) -> Result<(), Unfit> {
+    let rounds = settings.debate.rounds;
+    if rounds != ROUNDS {
+        let problem = format!("code-review has one round, and {rounds} are asked for");
+        return Err(Unfit::new(problem, "leave out `debate.rounds`").about("debate.rounds"));
+    }
+    Ok(())
+}
+
+fn find(key: CallKey) -> Step {
+    Step::new(key, &FIND, OutputSpec::Text)
+}
+
+fn found(debate: &Debate) -> Result<Trigger, String> {
+    let all = keys(debate, debate.current_round, FINDINGS);
+    if all.iter().all(|key| debate.settled(key) != Some(CallStatus::Done)) {
+        return Err(with_failure(debate, FINDINGS, "nobody could read the change"));
+    }
+    Ok(complete_or_fallback(debate, FINDINGS, FINDINGS_COMPLETE))
+}
+
+/// Everybody reads the findings of each other, where there are some or may still be.
+fn confirmations(debate: &Debate) -> Vec<Step> {
+    let round = debate.current_round;
+    let mut steps = Vec::new();
+    for author in debate.agents() {
+        let findings = CallKey::new(round, FINDINGS, &author.id);
+        let may_be_read = match debate.settled(&findings) {
+            None => true,
+            Some(CallStatus::Done) => debate.findings_of(&author.id).is_some_and(|findings| !findings.is_empty()),
+            Some(CallStatus::Empty | CallStatus::Failed) => false,
+        };
+        for reader in debate.agents().iter().filter(|reader| may_be_read && reader.id != author.id) {
+            let key = CallKey::new(round, CONFIRMATION, &reader.id).about(&author.id);
+            let step = Step::new(key, &CONFIRM, OutputSpec::Text).after([findings.clone()]);
+            steps.push(step.showing(PromptContext::Findings));
+        }
+    }
+    steps
+}
+
+/// The judge rules on all that was found.
+fn ruling(debate: &Debate) -> Option<Step> {
+    let settings = debate.settings.as_ref().filter(|_| !debate.findings_ruled(&[]).is_empty())?;
+    let round = debate.current_round;
+    let confirmations = confirmations(debate).into_iter().map(|step| step.key);
+    let ruling = Step::new(key(debate, RULING, &settings.judge), &RULE, OutputSpec::FindingRulings);
+    let ruling = ruling.after(keys(debate, round, FINDINGS)).after(confirmations);
+    Some(ruling.showing(PromptContext::Findings).paid(BudgetClass::Closing))
+}
+
+/// Where nothing was found there is nothing to rule on.
+fn nothing_found(debate: &Debate) -> Vec<Event> {
+    let was_read = debate.texts_yielding(ResultKind::Findings).next().is_some();
+    if !was_read || debate.final_solution.is_some() || !debate.findings_ruled(&[]).is_empty() {
+        return Vec::new();
+    }
+    let solution = Solution { description: describe_review(debate, &[], ""), ..Solution::default() };
+    vec![Event::Synthesized { key: None, text: None, solution: Box::new(solution), call: None }]
+}
+
+fn ruled(debate: &Debate) -> Result<Trigger, String> {
+    if debate.final_solution.is_some() {
+        return Ok(RULED);
+    }
+    if debate.texts_yielding(ResultKind::Findings).next().is_none() {
+        return Err("nobody has read the change: there is nothing to rule on".to_owned());
+    }
+    Err(with_failure(debate, RULING, "the judge could not rule on the findings"))
+}

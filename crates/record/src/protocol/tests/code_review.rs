@@ -1,0 +1,161 @@
+//! A change that is reviewed: who is asked, what becomes of findings, and how the review ends.
+
+use dialectic_base::severity::Severity;
+
+use super::super::*;
+use super::course::{Course, Reply, first, good, settings};
+use crate::debate::{
+    CallStatus, FindingDecision, FindingRuling, Outcome, OutcomeKind, ReviewedFinding, Stance, Status, StopReason,
+    Voices,
+};
+
+/// A review by three agents, the one with the number `n` saying `texts[n - 1]`.
+fn review(texts: [&str; 3], opinion: impl Fn(&Step) -> Option<String>) -> Course {
+    let course = Course::start(&CODE_REVIEW, settings(&CODE_REVIEW, 3, 1));
+    let number = |debate: &Debate, step: &Step| debate.text_number(&step.key.agent_id).unwrap() as usize;
+    let debate = course.debate.clone();
+    let reply = |step: &Step| match step.key.stage.as_str() {
+        "findings" => Reply::Text(texts[number(&debate, step) - 1].to_owned()),
+        "confirmation" => opinion(step).map_or_else(|| good(step), Reply::Text),
+        _ => good(step),
+    };
+    course.run(&reply, &mut first)
+}
+
+fn shown(findings: &[ReviewedFinding]) -> Vec<String> {
+    let reports = |one: &ReviewedFinding| one.reports.iter().map(|report| report.number.clone()).collect::<Vec<_>>();
+    findings.iter().map(|one| format!("{} [{}] {}", one.number, one.severity.name(), reports(one).join("+"))).collect()
+}
+
+#[test]
+fn findings_at_overlapping_lines_are_one_until_the_judge_tells_them_apart() {
+    let course = review(
+        [
+            "1. [minor] a.rs:10-14: x\n2. [blocking] a.rs:40: y",
+            "1. [major] a.rs:14-20: x again\n2. [minor] b.rs:10: z",
+            "1. [minor] a.rs:13: x too\n2. [minor] a.rs:15-16: another\n3. [major] c.rs: whole",
+        ],
+        |_| None,
+    );
+    let debate = &course.debate;
+    let findings = debate.findings();
+    assert_eq!(
+        shown(&findings),
+        ["F1 [blocking] 1.2", "F2 [major] 2.1+1.1+3.1", "F3 [major] 3.3", "F4 [minor] 3.2", "F5 [minor] 2.2"]
+    );
+    let ruling = |finding: &str, decision, severity| FindingRuling {
+        finding: finding.to_owned(),
+        decision,
+        severity,
+        reason: String::new(),
+    };
+    let rulings = [
+        ruling("F2", FindingDecision::Stands, Some(Severity::Blocking)),
+        ruling("3.1", FindingDecision::Dismissed, None),
+        ruling("1.2", FindingDecision::Stands, Some(Severity::Minor)),
+    ];
+    let ruled = debate.findings_ruled(&rulings);
+    assert_eq!(
+        shown(&ruled),
+        [
+            "F2 [blocking] 2.1+1.1",
+            "F3 [major] 3.3",
+            "F1 [minor] 1.2",
+            "F4 [minor] 3.2",
+            "F5 [minor] 2.2",
+            "3.1 [minor] 3.1"
+        ]
+    );
+    assert!(ruled[5].is_dismissed() && ruled[1].ruling.is_none());
+}
+
+#[test]
+fn each_reads_the_findings_of_each_other_that_has_some() {
+    let course = review(["1. [major] a.rs:1: x", "No findings.", "I like it."], |_| None);
+    let confirmations: Vec<_> = course.calls.iter().filter(|step| step.key.stage.as_str() == "confirmation").collect();
+    assert_eq!(confirmations.len(), 2, "of the findings of one");
+    let debate = &course.debate;
+    let author = debate.agents().iter().find(|agent| debate.text_number(&agent.id) == Some(1)).unwrap();
+    assert!(confirmations.iter().all(|step| step.key.target_agent_id.as_ref() == Some(&author.id)));
+    let findings = debate.findings();
+    assert_eq!(findings[0].who(Stance::Confirmed).len(), 2);
+    let outcome = Outcome::derive(debate);
+    assert_eq!(outcome.kind, OutcomeKind::Degraded);
+    assert!(outcome.reasons[0].ends_with("'s findings could not be read"), "{:?}", outcome.reasons);
+    assert!(outcome.reasons[1].ends_with("did not rule on F1"), "{:?}", outcome.reasons);
+}
+
+#[test]
+fn without_findings_nobody_is_asked_to_rule() {
+    let course = review(["No findings."; 3], |_| None);
+    assert_eq!(course.calls.len(), 3);
+    let solution = course.debate.final_solution.as_ref().unwrap();
+    assert_eq!(solution.description, "**No findings.**\n");
+    assert_eq!(Outcome::derive(&course.debate).kind, OutcomeKind::Full);
+    let unread = review(["?", "?", "No findings."], |_| None);
+    let description = &unread.debate.final_solution.as_ref().unwrap().description;
+    assert!(
+        description.starts_with("**No findings by the 1 of 3 readers whose findings are there.**"),
+        "{description}"
+    );
+    let nothing = review(["?"; 3], |_| None);
+    assert!(nothing.debate.final_solution.as_ref().unwrap().description.starts_with("**No findings could be read.**"));
+    assert_eq!(Outcome::derive(&nothing.debate).kind, OutcomeKind::Degraded);
+}
+
+#[test]
+fn a_word_that_cannot_be_read_confirms_nothing() {
+    let course = review(["1. [major] a.rs:1: x", "No findings.", "No findings."], |_| Some("I agree.".to_owned()));
+    let debate = &course.debate;
+    assert!(debate.findings()[0].who(Stance::Confirmed).is_empty());
+    let reasons = Outcome::derive(debate).reasons;
+    assert_eq!(reasons.iter().filter(|reason| reason.contains("could not be read")).count(), 2, "{reasons:?}");
+}
+
+#[test]
+fn a_review_fails_only_where_nobody_reads() {
+    let failing = |names: &'static [&'static str]| {
+        let fails =
+            move |step: &Step| step.key.stage.as_str() == "findings" && names.contains(&step.key.agent_id.as_str());
+        let course = Course::start(&CODE_REVIEW, settings(&CODE_REVIEW, 3, 1));
+        course.run(&move |step| if fails(step) { Reply::Failed } else { good(step) }, &mut first)
+    };
+    let one = failing(&["a"]);
+    assert_eq!(one.debate.status, Status::Completed);
+    assert_eq!(Outcome::derive(&one.debate).kind, OutcomeKind::Degraded);
+    let text = &one.debate.final_solution.as_ref().unwrap().description;
+    assert_eq!(one.debate.settled.values().filter(|status| **status == CallStatus::Failed).count(), 1, "{text}");
+    let all = failing(&["a", "b", "c"]);
+    assert_eq!(all.debate.status, Status::Failed);
+    assert_eq!(all.debate.error.as_deref(), Some("nobody could read the change: 503"));
+}
+
+#[test]
+fn a_review_that_is_stopped_is_ruled_on_as_far_as_it_came() {
+    let mut course = Course::start(&CODE_REVIEW, settings(&CODE_REVIEW, 3, 1));
+    while course.stage().as_str() != "findings" {
+        let outcome = (CODE_REVIEW.stage(course.stage()).unwrap().outcome)(&course.debate);
+        course.leave(outcome.unwrap());
+    }
+    let step = course.ready().into_iter().next().unwrap();
+    course.settle(&step, good(&step));
+    course.stop(StopReason::User);
+    let course = course.run(&good, &mut first);
+    assert_eq!(course.debate.status, Status::Completed);
+    assert_eq!(course.calls.last().unwrap().key.stage.as_str(), "ruling");
+}
+
+#[test]
+fn who_confirms_is_said_by_family_and_by_agent_where_there_is_one() {
+    let course = review(["1. [major] a.rs:1: x", "No findings.", "No findings."], |_| None);
+    let mut debate = course.debate;
+    let all: Vec<_> = debate.agents().iter().map(|agent| agent.id.clone()).collect();
+    assert!(Voices::of(&debate).note().is_some());
+    assert_eq!(Voices::of(&debate).names(&all).len(), 3, "by agent");
+    let agents = &mut debate.settings.as_mut().unwrap().agents;
+    for (agent, model) in agents.iter_mut().zip(["gpt-5.6-luna", "openai/gpt-5", "claude-haiku-5-5"]) {
+        agent.model = model.to_owned();
+    }
+    let voices = Voices::of(&debate);
+    assert_eq!((voices.note(), voices.names(&all)), (None, vec!["GPT".to_owned(), "Claude".to_owned()]));
+}

@@ -1,0 +1,67 @@
+//! A review as JSON of our own: everything, with nothing rendered.
+
+use serde_json::{Value, json};
+
+use dialectic_record::debate::{AgentId, Debate, Placed, Report, ReviewedFinding, Stance, Voices};
+
+use super::pretty;
+
+/// The findings of a review with who found, confirmed and refuted them, the rulings, and what was read.
+pub fn review_json(debate: &Debate) -> String {
+    let voices = Voices::of(debate);
+    let findings: Vec<Value> = debate.findings().iter().map(|one| finding(debate, one, &voices)).collect();
+    let readers = debate.agents().iter().map(|agent| {
+        json!({
+            "id": agent.id, "name": agent.name, "role": agent.role, "model": agent.model, "voice": voices.name(&agent.id),
+            "hasFindings": debate.findings_of(&agent.id).is_some(),
+        })
+    });
+    pretty(&json!({
+        "id": debate.id,
+        "title": debate.given_title(),
+        "outcome": debate.outcome,
+        "note": voices.note(),
+        "readers": readers.collect::<Vec<_>>(),
+        "findings": findings,
+        "change": debate.change,
+        "costUsd": debate.total_cost(),
+    }))
+}
+
+fn finding(debate: &Debate, one: &ReviewedFinding, voices: &Voices<'_>) -> Value {
+    let (lead, place) = (one.lead(), one.place(debate));
+    let placed = place.map(|(_, placed)| match placed {
+        Placed::InDiff(_) => "diff",
+        Placed::InFile(_) | Placed::File => "file",
+        Placed::Elsewhere => "elsewhere",
+    });
+    let names = |ids: &[&AgentId]| voices.names(ids.iter().copied());
+    let said = |stance: Stance| {
+        let of_it = one.opinions.iter().filter(move |given| given.opinion.stance == stance);
+        of_it.map(|given| json!({ "by": given.by, "reason": given.opinion.reason })).collect::<Vec<_>>()
+    };
+    let report = |report: &Report| {
+        let Report { number, by, finding } = report;
+        json!({
+            "number": number, "by": by, "severity": finding.severity, "place": finding.place, "text": finding.text,
+            "evidence": finding.evidence,
+        })
+    };
+    let ruling = one.ruling.as_ref().map(|ruling| json!({ "decision": ruling.decision, "reason": ruling.reason }));
+    json!({
+        "number": one.number,
+        "severity": one.severity,
+        "place": place.map(|(place, _)| place),
+        "placed": placed,
+        "text": lead.text,
+        "evidence": lead.evidence,
+        "foundBy": voices.names(one.reports.iter().map(|report| &report.by)),
+        "confirmedBy": names(&one.who(Stance::Confirmed)),
+        "confirmations": said(Stance::Confirmed),
+        "against": said(Stance::Refuted),
+        "left": said(Stance::Left),
+        "ruling": ruling,
+        "dismissed": one.is_dismissed(),
+        "reports": one.reports.iter().map(report).collect::<Vec<_>>(),
+    })
+}

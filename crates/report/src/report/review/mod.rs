@@ -1,0 +1,38 @@
+//! The review of a change for programs: as JSON, as SARIF, and as the body of a review on a platform.
+
+mod github;
+mod json;
+mod sarif;
+
+use serde::Serialize;
+
+use dialectic_record::debate::{Debate, Lines, Placed, ReviewedFinding};
+
+pub use github::review_github;
+pub use json::review_json;
+pub use sarif::review_sarif;
+
+/// Where a finding can be shown in a file of the change: its path, its lines, and whether the diff shows these.
+struct Shown<'a> {
+    path: &'a str,
+    lines: Option<Lines>,
+    is_in_diff: bool,
+}
+
+/// Nothing for a finding that names no file of the change: what a model says of a path leads nowhere else.
+fn shown<'a>(debate: &Debate, finding: &'a ReviewedFinding) -> Option<Shown<'a>> {
+    let (place, placed) = finding.place(debate)?;
+    let (lines, is_in_diff) = match placed {
+        Placed::InDiff(lines) => (Some(lines), true),
+        Placed::InFile(lines) => (Some(lines), false),
+        Placed::File => (None, false),
+        Placed::Elsewhere => return None,
+    };
+    Some(Shown { path: &place.path, lines, is_in_diff })
+}
+
+/// JSON for people, too, with a line end.
+fn pretty(value: &impl Serialize) -> String {
+    // Keys are text, and numbers are whole: writing it cannot fail.
+    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
+}

@@ -1,0 +1,78 @@
+//! The configuration of the base revision: what the change itself says about its review does not count.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::Value;
+
+use dialectic_config::{DEFAULT_PATH, cache_directory};
+
+use super::git::Git;
+use super::{ChangeError, plain};
+
+/// Where prompts and roles of a project lie, beside its configuration.
+const PROMPTS: &str = "prompts";
+
+/// The configuration that stood in `directory` at that commit, written to a place of its own together with the prompts
+/// that it names and those beside it.
+pub(super) fn config(git: &Git, commit: &str, directory: &Path) -> Result<Option<PathBuf>, ChangeError> {
+    let prefix = directory.strip_prefix(git.root()).unwrap_or(Path::new(""));
+    let below = |name: &str| plain(&prefix.join(name));
+    let stored = |path: &str| -> Result<Option<Vec<u8>>, ChangeError> {
+        let files = git.files(commit, path)?;
+        let hash = files.into_iter().find(|(found, _)| found == path).map(|(_, hash)| hash);
+        Ok(hash.map(|hash| git.stored(&hash)).transpose()?.flatten())
+    };
+    let Some(config) = stored(&below(DEFAULT_PATH))? else { return Ok(None) };
+    let mut files = vec![(plain(Path::new(DEFAULT_PATH)), config)];
+    for name in named(&files[0].1) {
+        files.extend(stored(&below(&name))?.map(|bytes| (name, bytes)));
+    }
+    for (path, hash) in git.files(commit, &below(PROMPTS))? {
+        let inside = Path::new(&path).strip_prefix(prefix).map(plain);
+        if let (Ok(inside), Some(bytes)) = (inside, git.stored(&hash)?) {
+            files.push((inside, bytes));
+        }
+    }
+    let place = place(commit, prefix)?;
+    for (name, bytes) in &files {
+        let path = place.join(name);
+        let unwritten = |source| ChangeError::Unreadable { path: path.clone(), source };
+        fs::create_dir_all(path.parent().unwrap_or(&place)).map_err(unwritten)?;
+        fs::write(&path, bytes).map_err(unwritten)?;
+    }
+    Ok(Some(place.join(DEFAULT_PATH.trim_start_matches("./"))))
+}
+
+/// The texts in a configuration that can be paths below it.
+fn named(config: &[u8]) -> BTreeSet<String> {
+    fn collect(value: &Value, found: &mut BTreeSet<String>) {
+        match value {
+            Value::String(text) => {
+                let path = Path::new(text);
+                let is_below = path.components().all(|one| matches!(one, Component::Normal(_) | Component::CurDir));
+                if is_below && !text.is_empty() {
+                    found.insert(plain(path));
+                }
+            }
+            Value::Array(values) => values.iter().for_each(|value| collect(value, found)),
+            Value::Object(values) => values.values().for_each(|value| collect(value, found)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    let mut found = BTreeSet::new();
+    collect(&serde_json::from_slice(config).unwrap_or_default(), &mut found);
+    found
+}
+
+/// A directory of this commit's own: a debate that is resumed reads its prompts there again.
+fn place(commit: &str, prefix: &Path) -> Result<PathBuf, ChangeError> {
+    let name = format!("{commit}-{}", plain(prefix).replace('/', "%"));
+    if let Some(cache) = cache_directory() {
+        return Ok(cache.join("review").join(name));
+    }
+    let kept = tempfile::Builder::new().prefix("dialectic-review-").tempdir();
+    let path = kept.map_err(|source| ChangeError::Unreadable { path: PathBuf::from(name), source })?;
+    Ok(path.keep())
+}

@@ -1,0 +1,293 @@
+//! Git, run as a program that is told to run nothing itself: a repository may be a stranger's, its configuration, too.
+//!
+//! It is asked for names, hashes and stored bytes alone, with all filters taken back. What would start external diffs or conversions is
+//! never asked for: files of the working tree are read, and changes worked out, by this program.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use dialectic_engine::access::Environment;
+
+/// Given with every call: no hook, monitor, pager, program for a remote, or other way in which a configuration runs
+/// something.
+const HARDENED: [&str; 15] = [
+    "--no-pager",
+    "--no-replace-objects",
+    "--literal-pathspecs",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.sshCommand=false",
+    "-c",
+    "core.alternateRefsCommand=false",
+    "-c",
+    "protocol.allow=never",
+    "-c",
+    "core.quotePath=false",
+];
+/// What it gets of the environment; all of `GIT_*` that others set is gone.
+const KEPT: [&str; 6] = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG", "SYSTEMROOT", "USERPROFILE"];
+/// Bytes of a stored file that are read.
+pub(super) const MOST: u64 = 4 << 20;
+
+/// A repository.
+#[derive(Debug)]
+pub(super) struct Git {
+    root: PathBuf,
+    variables: Vec<(&'static str, String)>,
+}
+
+/// Why git brought nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// It is not installed, or cannot be started.
+    #[error("git cannot be started")]
+    NotStarted(#[source] io::Error),
+    /// It refused.
+    #[error("git refused: {}", .0.trim())]
+    Refused(String),
+}
+
+/// A file that differs, as git lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// What it is before and after.
+    pub(super) old: Mode,
+    pub(super) new: Mode,
+    /// The hashes of its contents; of zeros where git knows none.
+    pub(super) old_hash: String,
+    pub(super) new_hash: String,
+    /// Its paths; the same unless it was renamed. Names that are no UTF-8 have replacement characters.
+    pub(super) old_path: String,
+    pub(super) path: String,
+}
+
+/// What stands at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Nothing.
+    None,
+    /// A file.
+    File,
+    /// A symbolic link.
+    Link,
+    /// Another repository.
+    Submodule,
+}
+
+impl Mode {
+    fn read(mode: &str) -> Self {
+        match mode {
+            "000000" => Self::None,
+            "120000" => Self::Link,
+            "160000" => Self::Submodule,
+            _ => Self::File,
+        }
+    }
+}
+
+/// The top of the repository that holds a directory: where `.git` lies, whatever its configuration says.
+pub(super) fn root_of(directory: &Path) -> Option<PathBuf> {
+    directory.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned)
+}
+
+impl Git {
+    /// The repository with its top at `root`.
+    pub(super) fn at(root: &Path, environment: &Environment) -> Self {
+        let kept = |name: &&'static str| Some((*name, environment.get(name)?.to_owned()));
+        Self { root: root.to_owned(), variables: KEPT.iter().filter_map(kept).collect() }
+    }
+
+    /// Its top.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new("git");
+        command.current_dir(&self.root).env_clear().envs(self.variables.iter().map(|(name, value)| (name, value)));
+        // Found anew, so that git checks whose it is; but its working tree is here, whatever `core.worktree` says.
+        command.env("GIT_WORK_TREE", &self.root);
+        for (name, value) in [
+            ("GIT_OPTIONAL_LOCKS", "0"),
+            ("GIT_NO_LAZY_FETCH", "1"),
+            ("GIT_ALLOW_PROTOCOL", "none"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_PAGER", "cat"),
+            ("GIT_ATTR_NOSYSTEM", "1"),
+            ("LC_ALL", "C"),
+        ] {
+            command.env(name, value);
+        }
+        command.args(HARDENED);
+        command
+    }
+
+    /// What a configuration says of filters, taken back: to see whether a file changed, git would run them.
+    fn without_filters(&self) -> Result<Vec<(String, &'static str)>, GitError> {
+        let names = self.run(&["config", "--list", "-z", "--name-only"], &[])?;
+        let unset = |name: &[u8]| {
+            let name = text(name);
+            let lower = name.to_ascii_lowercase();
+            let value = match lower.strip_prefix("filter.")?.rsplit('.').next()? {
+                "clean" | "smudge" | "process" => "",
+                "required" => "false",
+                _ => return None,
+            };
+            Some((name, value))
+        };
+        Ok(names.split(|byte| *byte == 0).filter_map(unset).collect())
+    }
+
+    fn output(&self, arguments: &[&str], input: &[u8], settings: &[(String, &str)]) -> Result<Output, GitError> {
+        let mut command = self.command();
+        command.env("GIT_CONFIG_COUNT", settings.len().to_string());
+        for (place, (key, value)) in settings.iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{place}"), key).env(format!("GIT_CONFIG_VALUE_{place}"), value);
+        }
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(GitError::NotStarted)?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // Who does not read it fails, and says so.
+            drop(stdin.write_all(input));
+        }
+        child.wait_with_output().map_err(GitError::NotStarted)
+    }
+
+    fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
+        self.run_with(arguments, input, &[])
+    }
+
+    fn run_with(&self, arguments: &[&str], input: &[u8], settings: &[(String, &str)]) -> Result<Vec<u8>, GitError> {
+        let output = self.output(arguments, input, settings)?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        Err(GitError::Refused(String::from_utf8_lossy(&output.stderr).into_owned()))
+    }
+
+    fn line(&self, arguments: &[&str]) -> Result<String, GitError> {
+        Ok(String::from_utf8_lossy(&self.run(arguments, &[])?).trim().to_owned())
+    }
+
+    /// The commit of that name; nothing where there is none.
+    pub(super) fn commit(&self, name: &str) -> Result<Option<String>, GitError> {
+        let asked = format!("{name}^{{commit}}");
+        match self.line(&["rev-parse", "--verify", "--quiet", "--end-of-options", &asked]) {
+            Ok(commit) => Ok(Some(commit).filter(|commit| !commit.is_empty())),
+            Err(GitError::Refused(said)) if said.trim().is_empty() || said.contains("Needed a single revision") => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The last commit that two have in common; nothing where they have none.
+    pub(super) fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
+        match self.line(&["merge-base", one, other]) {
+            Ok(commit) => Ok(Some(commit).filter(|commit| !commit.is_empty())),
+            Err(GitError::Refused(said)) if said.trim().is_empty() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What differs between a commit and another one.
+    pub(super) fn between(&self, base: &str, head: &str) -> Result<Vec<Entry>, GitError> {
+        let options = ["diff-tree", "-r", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-abbrev", "-M"];
+        let arguments = [&options[..], &[base, head]].concat();
+        Ok(entries(&self.run(&arguments, &[])?))
+    }
+
+    /// What may differ between a commit and the working tree.
+    pub(super) fn since(&self, base: &str) -> Result<Vec<Entry>, GitError> {
+        let options = ["diff-index", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-abbrev", "--no-renames"];
+        let arguments = [&options[..], &["--ignore-submodules=dirty", base]].concat();
+        Ok(entries(&self.run_with(&arguments, &[], &self.without_filters()?)?))
+    }
+
+    /// The files of the working tree that are neither tracked nor ignored.
+    pub(super) fn untracked(&self) -> Result<Vec<String>, GitError> {
+        let listed = self.run(&["ls-files", "-z", "--others", "--exclude-standard"], &[])?;
+        Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(text).collect())
+    }
+
+    /// Whether the index has a file of that path.
+    pub(super) fn tracks(&self, path: &str) -> Result<bool, GitError> {
+        Ok(!self.run(&["ls-files", "-z", "--", path], &[])?.is_empty())
+    }
+
+    /// The stored files of a commit below a path, or at it: their paths and hashes.
+    pub(super) fn files(&self, commit: &str, below: &str) -> Result<Vec<(String, String)>, GitError> {
+        let listed = self.run(&["ls-tree", "-r", "-z", "--end-of-options", commit, below], &[])?;
+        let entry = |line: &[u8]| {
+            let line = text(line);
+            let (facts, path) = line.split_once('\t')?;
+            let mut facts = facts.split(' ');
+            let (mode, _, hash) = (facts.next()?, facts.next()?, facts.next()?);
+            (Mode::read(mode) == Mode::File).then(|| (path.to_owned(), hash.to_owned()))
+        };
+        Ok(listed.split(|byte| *byte == 0).filter_map(entry).collect())
+    }
+
+    /// The bytes that are stored under a hash; nothing where they are more than are read.
+    pub(super) fn stored(&self, hash: &str) -> Result<Option<Vec<u8>>, GitError> {
+        let size = self.line(&["cat-file", "-s", hash])?;
+        if size.parse().is_ok_and(|size: u64| size > MOST) {
+            return Ok(None);
+        }
+        self.run(&["cat-file", "blob", hash], &[]).map(Some)
+    }
+
+    /// The hash under which git would store these bytes.
+    pub(super) fn hash(&self, bytes: &[u8]) -> Result<String, GitError> {
+        let hash = self.run(&["hash-object", "--no-filters", "--stdin"], bytes)?;
+        Ok(String::from_utf8_lossy(&hash).trim().to_owned())
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// `:100644 100644 <hash> <hash> M`, a zero byte, the path, and of a rename its second path.
+fn entries(listed: &[u8]) -> Vec<Entry> {
+    let mut fields = listed.split(|byte| *byte == 0).map(text);
+    let mut found = Vec::new();
+    while let Some(facts) = fields.next().filter(|facts| facts.starts_with(':')) {
+        let facts: Vec<&str> = facts[1..].split(' ').collect();
+        let (&[old, new, old_hash, new_hash, status], Some(old_path)) = (facts.as_slice(), fields.next()) else {
+            break;
+        };
+        let is_renamed = status.starts_with(['R', 'C']);
+        let path = if is_renamed { fields.next() } else { None };
+        found.push(Entry {
+            old: Mode::read(old),
+            new: Mode::read(new),
+            old_hash: old_hash.to_owned(),
+            new_hash: new_hash.to_owned(),
+            path: path.unwrap_or_else(|| old_path.clone()),
+            old_path,
+        });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_lists_is_read_with_renames_and_strange_names() {
+        let listed = b":100644 100644 aa bb M\0a.rs\0:100644 100644 aa aa R100\0old name\0new\nname\0:000000 160000 0 cc A\0sub\0";
+        let read = entries(listed);
+        let paths: Vec<_> = read.iter().map(|one| (one.old_path.as_str(), one.path.as_str(), one.new)).collect();
+        assert_eq!(
+            paths,
+            [("a.rs", "a.rs", Mode::File), ("old name", "new\nname", Mode::File), ("sub", "sub", Mode::Submodule)]
+        );
+        assert!(entries(b"").is_empty());
+    }
+}

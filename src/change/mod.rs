@@ -1,0 +1,564 @@
+//! A change that is to be reviewed: from a repository, or from a diff that somebody hands over.
+//!
+//! All of it may be hostile. It is read and never obeyed: git runs nothing for it, files come through the sandbox,
+//! none is shown that may hold secrets, and what is not shown is listed with the reason.
+
+mod base;
+mod diff;
+mod git;
+mod wanted;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::encoding::decode;
+use dialectic_base::figures::{counted, thousands};
+use dialectic_base::secrets::{KnownKeys, holds_private_key, is_in_git, may_hold_secrets};
+use dialectic_engine::access::{Environment, known_keys};
+use dialectic_engine::runner::{AttachmentError, Attachments};
+use dialectic_engine::tools::{AccessError, ContextDirectory};
+use dialectic_record::debate::{Attachment, ChangeSet, ChangedFile, LeftOut, Settings};
+
+pub use git::GitError;
+pub use wanted::Wanted;
+
+use diff::{FileDiff, Kind};
+use git::{Entry, Git, Mode};
+use wanted::plain;
+
+/// What the diff is called among the attachments, and the list of what is not shown.
+const DIFF: &str = "change.diff";
+const LEFT_OUT: &str = "left-out.txt";
+/// What is tried where no base is named.
+const BASES: [&str; 5] = [
+    "refs/remotes/origin/HEAD",
+    "refs/remotes/origin/main",
+    "refs/remotes/origin/master",
+    "refs/heads/main",
+    "refs/heads/master",
+];
+/// Files that git does not track, of those that are named one by one.
+const UNTRACKED: usize = 20;
+/// Hexadecimal digits of a hash by which a file is taken for the one that a diff means.
+const TELLING: usize = 7;
+/// The least that is kept for the diff and the list when whole files are added.
+const SHARE: usize = 2000;
+
+/// Why there is no change to review.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    /// Nothing to compare is here.
+    #[error("there is no git repository here")]
+    NoRepository,
+    /// Nothing says what to compare with.
+    #[error("there is no branch to compare with: neither origin has one, nor is there main or master")]
+    NoBase,
+    /// There is no such commit.
+    #[error("`{name}` is no commit of this repository")]
+    NoCommit {
+        /// As it was typed.
+        name: String,
+    },
+    /// Two commits have nothing in common.
+    #[error("{base} and {head} have no commit in common")]
+    Unrelated {
+        /// What the change starts from.
+        base: String,
+        /// What it ends at.
+        head: String,
+    },
+    /// The repository has no commit.
+    #[error("the repository has no commit yet")]
+    Empty,
+    /// Git does not do what it is asked.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The root of the repository cannot be read.
+    #[error("cannot read {}", path.display())]
+    Unreadable {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// What came through the pipe is no diff.
+    #[error("there is no diff on standard input")]
+    NoDiff,
+    /// Nothing of it can be shown.
+    #[error("nothing of this change can be read: {}", reasons(.0))]
+    AllLeftOut(Vec<LeftOut>),
+    /// It cannot be handed over.
+    #[error(transparent)]
+    Unfit(#[from] AttachmentError),
+}
+
+fn reasons(left_out: &[LeftOut]) -> String {
+    let first: Vec<String> = left_out.iter().take(3).map(|one| format!("{} ({})", one.path, one.reason)).collect();
+    first.join(", ")
+}
+
+impl Diagnostic for ChangeError {
+    fn blame(&self) -> ErrorCategory {
+        match self {
+            Self::Git(_) | Self::Unreadable { .. } => ErrorCategory::General,
+            Self::NoRepository
+            | Self::NoBase
+            | Self::NoCommit { .. }
+            | Self::Unrelated { .. }
+            | Self::Empty
+            | Self::NoDiff
+            | Self::AllLeftOut(_)
+            | Self::Unfit(_) => ErrorCategory::Arguments,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::NoRepository => "go to one, or hand a diff over: git diff main | dialectic review",
+            Self::NoBase => "name one: dialectic review --base <branch or commit>",
+            Self::NoCommit { .. } => "a branch of a server may have to be fetched first: git fetch",
+            Self::Unrelated { .. } => "in a shallow clone, fetch more of the history: git fetch --unshallow",
+            Self::Empty => "commit something first",
+            Self::Git(GitError::NotStarted(_)) => "install git, or hand a diff over through a pipe",
+            Self::NoDiff => "hand over what `git diff` or `diff -u` prints",
+            Self::AllLeftOut(_) => {
+                "raise `debate.attachmentLimit` where files are too large, or name some: dialectic review <paths>"
+            }
+            Self::Unfit(error) => return error.hint(),
+            Self::Git(GitError::Refused(_)) | Self::Unreadable { .. } => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// What is compared in a repository.
+#[derive(Debug)]
+pub struct Repository {
+    git: Git,
+    /// The commit that the change starts from.
+    base: String,
+    /// The commit that it ends at; nothing for the working tree.
+    head: Option<String>,
+    of: String,
+}
+
+/// A change, ready to be handed to readers.
+#[derive(Debug)]
+pub struct Change {
+    /// What they are asked.
+    pub problem: String,
+    /// What they are shown.
+    pub attachments: Arc<[Attachment]>,
+    /// What it is, and what of it is not shown.
+    pub set: ChangeSet,
+}
+
+/// The files of a change: each with its diff and, where that is known, all of it after the change.
+#[derive(Debug, Default)]
+struct Files {
+    read: Vec<(FileDiff, Option<String>)>,
+    left_out: Vec<LeftOut>,
+}
+
+impl Files {
+    fn leave(&mut self, path: &str, reason: impl Into<String>) {
+        self.left_out.push(LeftOut { path: path.to_owned(), reason: reason.into() });
+    }
+}
+
+impl Repository {
+    /// What is to be compared in the repository that holds `directory`: the working tree, or `head`, with the commit at
+    /// which it left `base`.
+    ///
+    /// # Errors
+    /// Where there is no repository, or no such commit.
+    pub fn open(
+        directory: &Path,
+        base: Option<&str>,
+        head: Option<&str>,
+        environment: &Environment,
+    ) -> Result<Self, ChangeError> {
+        let git = Git::at(&git::root_of(directory).ok_or(ChangeError::NoRepository)?, environment);
+        let commit = |name: &str| git.commit(name)?.ok_or_else(|| ChangeError::NoCommit { name: name.to_owned() });
+        let end = match head {
+            Some(head) => commit(head)?,
+            None => git.commit("HEAD")?.ok_or(ChangeError::Empty)?,
+        };
+        let (name, start) = if let Some(base) = base {
+            (base.to_owned(), commit(base)?)
+        } else {
+            let mut found = None;
+            for name in BASES {
+                found = found.or(git.commit(name)?.map(|commit| (short(name), commit)));
+            }
+            found.ok_or(ChangeError::NoBase)?
+        };
+        let unrelated = || ChangeError::Unrelated { base: name.clone(), head: head.unwrap_or("HEAD").to_owned() };
+        let base = git.merge_base(&start, &end)?.ok_or_else(unrelated)?;
+        let of = format!("{name} and {}", head.unwrap_or("the working tree"));
+        Ok(Self { git, base, head: head.map(|_| end), of })
+    }
+
+    /// Its top.
+    pub fn root(&self) -> &Path {
+        self.git.root()
+    }
+
+    /// The configuration that stood in `directory` at the base, with the prompts beside it, at a place of its own where
+    /// it can be read; nothing where there was none.
+    ///
+    /// # Errors
+    /// Where git does not bring it, or it cannot be written.
+    pub fn base_config(&self, directory: &Path) -> Result<Option<PathBuf>, ChangeError> {
+        base::config(&self.git, &self.base, directory)
+    }
+
+    /// Whether a file of the working tree is none of the change: nobody tracks it, or it is what it was at the base.
+    ///
+    /// # Errors
+    /// Where git does not say.
+    pub fn is_unchanged(&self, path: &Path) -> Result<bool, ChangeError> {
+        let Ok(inside) = path.strip_prefix(self.git.root()) else { return Ok(true) };
+        if path.is_symlink() {
+            return Ok(false);
+        }
+        let inside = plain(inside);
+        let of = |commit: &str| {
+            Ok::<_, GitError>(self.git.files(commit, &inside)?.into_iter().find(|(path, _)| *path == inside))
+        };
+        let (base, head) = (of(&self.base)?, of(self.head.as_deref().unwrap_or("HEAD"))?);
+        let Some((_, hash)) = base else { return Ok(head.is_none() && !self.git.tracks(&inside)?) };
+        Ok(std::fs::read(path).is_ok_and(|bytes| self.git.hash(&bytes).is_ok_and(|now| now == hash)))
+    }
+
+    /// Whether git has never heard of a file of the working tree.
+    pub fn is_untracked(&self, path: &Path) -> bool {
+        let Ok(inside) = path.strip_prefix(self.git.root()) else { return true };
+        let inside = plain(inside);
+        let stored = self.git.files("HEAD", &inside).is_ok_and(|files| files.is_empty());
+        stored && !path.is_symlink() && self.git.tracks(&inside).is_ok_and(|tracks| !tracks)
+    }
+
+    /// The change, as far as `wanted`; nothing where there is none. Debates are kept in `own`.
+    ///
+    /// # Errors
+    /// Where git or the file system does not bring it, or nothing of it can be shown.
+    pub fn change(
+        &self,
+        wanted: &Wanted,
+        own: &Path,
+        settings: &Settings,
+        environment: &Environment,
+    ) -> Result<Option<Change>, ChangeError> {
+        let mut entries = match &self.head {
+            Some(head) => self.git.between(&self.base, head)?,
+            None => self.since_base()?,
+        };
+        entries.retain(|entry| wanted.has(&entry.path) || wanted.has(&entry.old_path));
+        let tree = Tree::of(&self.git, environment, settings)?;
+        let mut files = Files::default();
+        for entry in &entries {
+            self.read(entry, &tree, &mut files)?;
+        }
+        if self.head.is_none() {
+            let mut untracked = self.git.untracked()?;
+            // Records of debates are nobody's change.
+            let own = own.strip_prefix(self.git.root()).map(plain).unwrap_or_default();
+            let is_own = |path: &str| !own.is_empty() && Path::new(path).starts_with(&own);
+            untracked.retain(|path| wanted.has(path) && !is_own(path));
+            for path in untracked.iter().take(UNTRACKED) {
+                files.leave(path, "git does not track it; `git add` makes it part of the change");
+            }
+            if let Some(more @ 1..) = untracked.len().checked_sub(UNTRACKED) {
+                files.leave(&format!("{} more", counted(more as u64, "file")), "git does not track them");
+            }
+        }
+        let set = ChangeSet {
+            of: self.of.clone(),
+            base: Some(self.base.clone()),
+            head: self.head.clone(),
+            files: Vec::new(),
+            left_out: Vec::new(),
+        };
+        assemble(files, set, settings, environment)
+    }
+
+    /// What differs from the base in the working tree, with the renames that were committed.
+    fn since_base(&self) -> Result<Vec<Entry>, ChangeError> {
+        let mut entries = self.git.since(&self.base)?;
+        for renamed in self.git.between(&self.base, "HEAD")?.into_iter().filter(|entry| entry.path != entry.old_path) {
+            let at = |path: &str, entries: &[Entry]| entries.iter().position(|entry| entry.path == path);
+            let (Some(gone), Some(come)) = (at(&renamed.old_path, &entries), at(&renamed.path, &entries)) else {
+                continue;
+            };
+            if entries[gone].new == Mode::None && entries[come].old == Mode::None {
+                let new = entries[come].new;
+                entries[come] = Entry { new, new_hash: entries[come].new_hash.clone(), ..renamed };
+                entries.remove(gone);
+            }
+        }
+        Ok(entries)
+    }
+
+    fn read(&self, entry: &Entry, tree: &Tree, files: &mut Files) -> Result<(), ChangeError> {
+        let Entry { old, new, old_hash, new_hash, old_path, path } = entry;
+        if let Some(reason) = withheld([old_path, path]) {
+            files.leave(path, reason);
+            return Ok(());
+        }
+        if *old == Mode::Submodule || *new == Mode::Submodule {
+            files.leave(path, "a submodule: another repository");
+            return Ok(());
+        }
+        if *old == Mode::Link || *new == Mode::Link {
+            files.leave(path, "a symbolic link");
+            return Ok(());
+        }
+        let stored = |hash: &str| match self.git.stored(hash)? {
+            Some(bytes) => Ok(text_of(&bytes)),
+            None => Ok::<_, GitError>(Err("too large to be read".to_owned())),
+        };
+        let before = if *old == Mode::None { Ok(None) } else { stored(old_hash)?.map(Some) };
+        let after = match (new, &self.head) {
+            (Mode::None, _) => Ok(None),
+            (_, Some(_)) => stored(new_hash)?.map(Some),
+            (_, None) => tree.text(path).map(Some),
+        };
+        let (before, after) = match (before, after) {
+            (Ok(before), Ok(after)) => (before, after),
+            (Err(reason), _) | (_, Err(reason)) => {
+                files.leave(path, reason);
+                return Ok(());
+            }
+        };
+        if let Some(reason) = [&before, &after].into_iter().flatten().find_map(|text| tree.secret(text)) {
+            files.leave(path, reason);
+            return Ok(());
+        }
+        let between = diff::between(
+            before.as_ref().map(|text| (old_path.as_str(), text.as_str())),
+            after.as_ref().map(|text| (path.as_str(), text.as_str())),
+        );
+        files.read.extend(between.map(|diff| (diff, after)));
+        Ok(())
+    }
+}
+
+/// `origin/main`
+fn short(name: &str) -> String {
+    name.trim_start_matches("refs/").trim_start_matches("remotes/").trim_start_matches("heads/").to_owned()
+}
+
+/// The working tree, read through the sandbox.
+struct Tree {
+    directory: ContextDirectory,
+    keys: KnownKeys,
+}
+
+impl Tree {
+    fn of(git: &Git, environment: &Environment, settings: &Settings) -> Result<Self, ChangeError> {
+        let directory = ContextDirectory::open(git.root())
+            .map_err(|source| ChangeError::Unreadable { path: git.root().to_owned(), source })?;
+        let keys = known_keys(&settings.providers, environment);
+        Ok(Self { directory: directory.withholding(environment.file()), keys })
+    }
+
+    /// The text at a path, or why it is not read.
+    fn text(&self, path: &str) -> Result<String, String> {
+        let bytes = self.directory.read(path, git::MOST + 1).map_err(|error| match error {
+            AccessError::Secret => "it may hold keys or passwords".to_owned(),
+            AccessError::Outside => "it leads out of the repository".to_owned(),
+            AccessError::NotFound => "it is not in the working tree".to_owned(),
+            AccessError::Special | AccessError::IsDirectory | AccessError::NotDirectory => {
+                "it is no regular file".to_owned()
+            }
+            AccessError::Unreadable { source } => format!("it cannot be read: {source}"),
+        })?;
+        if bytes.len() as u64 > git::MOST {
+            return Err("too large to be read".to_owned());
+        }
+        text_of(&bytes)
+    }
+
+    /// What a text holds that nobody may be shown.
+    fn secret(&self, text: &str) -> Option<String> {
+        secret(text, &self.keys)
+    }
+}
+
+fn secret(text: &str, keys: &KnownKeys) -> Option<String> {
+    if holds_private_key(text) {
+        return Some("it holds a private key".to_owned());
+    }
+    keys.find(text).map(|variable| format!("it holds the value of {variable}"))
+}
+
+/// The lines of a diff as they stand in the files.
+fn without_marks(diff: &str) -> String {
+    let bare = |line: &str| line.strip_prefix(['+', '-', ' ']).unwrap_or(line).to_owned();
+    diff.lines().map(bare).collect::<Vec<_>>().join("\n")
+}
+
+fn text_of(bytes: &[u8]) -> Result<String, String> {
+    match decode(bytes) {
+        Ok(text) if !text.contains('\0') => Ok(text.to_owned()),
+        Ok(_) | Err(_) => Err("binary, or not UTF-8".to_owned()),
+    }
+}
+
+/// Why files at these paths are never shown.
+fn withheld<'p>(paths: impl IntoIterator<Item = &'p String>) -> Option<&'static str> {
+    paths.into_iter().find_map(|path| {
+        let path = Path::new(path);
+        if !path.components().all(|one| matches!(one, Component::Normal(_))) {
+            return Some("its path leads out of the repository");
+        }
+        (may_hold_secrets(path) || is_in_git(path)).then_some("it may hold keys or passwords, going by its name")
+    })
+}
+
+/// The change that a diff from elsewhere says. Whole files are read in the repository that holds `directory`, where the
+/// diff's hashes show that they are the ones that it means.
+///
+/// # Errors
+/// Where it is no diff, or nothing of it can be shown.
+pub fn piped(
+    bytes: &[u8],
+    directory: &Path,
+    wanted: &Wanted,
+    settings: &Settings,
+    environment: &Environment,
+) -> Result<Option<Change>, ChangeError> {
+    let text = String::from_utf8_lossy(bytes);
+    let diffs = diff::read(&text);
+    if diffs.is_empty() {
+        return Err(ChangeError::NoDiff);
+    }
+    let git = git::root_of(directory).map(|root| Git::at(&root, environment));
+    let tree = git.as_ref().map(|git| Tree::of(git, environment, settings)).transpose()?;
+    let keys = known_keys(&settings.providers, environment);
+    let mut files = Files::default();
+    for diff in diffs {
+        if !diff.paths().any(|path| wanted.has(path)) {
+            continue;
+        }
+        let path = diff.path().to_owned();
+        let paths: Vec<String> = diff.paths().map(str::to_owned).collect();
+        let reason = match diff.kind {
+            _ if paths.is_empty() => Some("its name cannot be read".to_owned()),
+            _ if withheld(&paths).is_some() => withheld(&paths).map(str::to_owned),
+            Kind::Binary => Some("binary, or not UTF-8".to_owned()),
+            Kind::Link => Some("a symbolic link".to_owned()),
+            Kind::Submodule => Some("a submodule: another repository".to_owned()),
+            Kind::Text if diff.text.contains('\0') => Some("binary, or not UTF-8".to_owned()),
+            Kind::Text => secret(&without_marks(&diff.text), &keys),
+        };
+        if let Some(reason) = reason {
+            files.leave(&path, reason);
+            continue;
+        }
+        let is_meant = |text: &String| {
+            let hash = diff.new_hash.as_deref().filter(|hash| hash.len() >= TELLING);
+            let now = git.as_ref().and_then(|git| git.hash(text.as_bytes()).ok());
+            hash.zip(now).is_some_and(|(hash, now)| now.starts_with(hash))
+        };
+        let whole = tree.as_ref().and_then(|tree| tree.text(&path).ok().filter(|text| tree.secret(text).is_none()));
+        files.read.push((diff.clone(), whole.filter(is_meant)));
+    }
+    let set = ChangeSet { of: "a diff from standard input".to_owned(), ..ChangeSet::default() };
+    assemble(files, set, settings, environment)
+}
+
+/// The lines of a text with their numbers, which models cannot count.
+fn numbered(text: &str) -> String {
+    let line = |(number, line): (usize, &str)| format!("{number:>4} | {line}\n");
+    (1..).zip(text.lines()).map(line).collect()
+}
+
+/// The paths that a diff names.
+pub fn paths_of(bytes: &[u8]) -> BTreeSet<String> {
+    diff::read(&String::from_utf8_lossy(bytes))
+        .iter()
+        .flat_map(|diff| diff.paths().map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Fits a change into what may be attached: first all diffs, then whole files, in the order of their paths.
+fn assemble(
+    Files { read, mut left_out }: Files,
+    mut set: ChangeSet,
+    settings: &Settings,
+    environment: &Environment,
+) -> Result<Option<Change>, ChangeError> {
+    let length = |text: &str| text.chars().count();
+    let limit = settings.debate.attachment_limit;
+    let mut room = limit.saturating_sub(SHARE.min(limit / 10));
+    let (mut text, mut shown) = (String::new(), Vec::new());
+    let was_empty = read.is_empty();
+    for (diff, whole) in read {
+        let taken = length(&diff.text);
+        if taken > room {
+            let size = thousands(taken as u64);
+            left_out.push(LeftOut {
+                path: diff.path().to_owned(),
+                reason: format!("too large: its change has {size} characters"),
+            });
+            continue;
+        }
+        room -= taken;
+        text.push_str(&diff.text);
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        shown.push((diff, whole));
+    }
+    let mut whole_files = Vec::new();
+    for (diff, whole) in shown {
+        let path = diff.path().to_owned();
+        let mut lines = None;
+        if let Some(whole) = whole.filter(|whole| !whole.trim().is_empty()) {
+            let numbered = numbered(&whole);
+            if length(&numbered) <= room {
+                room -= length(&numbered);
+                lines = u32::try_from(whole.lines().count()).ok();
+                whole_files.push((path.clone(), numbered));
+            } else {
+                left_out.push(LeftOut {
+                    path: path.clone(),
+                    reason: "the file is too large to be shown whole; its change is shown".to_owned(),
+                });
+            }
+        }
+        set.files.push(ChangedFile { path, hunks: diff.hunks, lines });
+    }
+    if set.files.is_empty() {
+        return if was_empty && left_out.is_empty() { Ok(None) } else { Err(ChangeError::AllLeftOut(left_out)) };
+    }
+    let mut attachments = Attachments::new(settings, environment);
+    attachments.add(DIFF.to_owned(), text.as_bytes())?;
+    if !left_out.is_empty() {
+        let list = left_out.iter().map(|one| format!("{}: {}", one.path, one.reason)).collect::<Vec<_>>().join("\n");
+        let list: String = list.chars().take(SHARE.min(limit / 10)).collect();
+        attachments.add(LEFT_OUT.to_owned(), list.as_bytes())?;
+    }
+    for (path, whole) in whole_files {
+        attachments.add(path, whole.as_bytes())?;
+    }
+    let problem = format!(
+        "Review: {}\n\nFind the faults that this change brings in, before it is merged. It touches {}.\n\n\
+         The attachment {DIFF} is the change. The other attachments are files that it touches, as they are after it, each \
+         under its path and with its lines numbered, as far as there is room.{}",
+        set.of,
+        counted(set.files.len() as u64, "file"),
+        if left_out.is_empty() {
+            String::new()
+        } else {
+            format!(" {LEFT_OUT} lists what is not shown, with the reason.")
+        },
+    );
+    set.left_out = left_out;
+    Ok(Some(Change { problem, attachments: attachments.into_all(), set }))
+}

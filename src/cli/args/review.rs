@@ -1,0 +1,109 @@
+//! What `review` takes.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use dialectic_base::money::Usd;
+use dialectic_base::severity::Severity;
+
+use super::{CallsArgs, ModelArgs, RunArgs, dollars};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ReviewArgs {
+    /// Files and directories: only their part of the change
+    #[arg(value_name = "PATHS")]
+    pub(in crate::cli) paths: Vec<PathBuf>,
+
+    /// What to compare with, a branch or a commit: the change begins where yours left it [default: the main branch of
+    /// origin, else main or master]
+    #[arg(help_heading = "Change", long, value_name = "REVISION")]
+    pub(in crate::cli) base: Option<String>,
+
+    /// Where the change ends, a branch or a commit [default: the working tree, with what is not committed]
+    #[arg(help_heading = "Change", long, value_name = "REVISION")]
+    pub(in crate::cli) head: Option<String>,
+
+    /// The form of the result
+    #[arg(help_heading = "Output", long, value_name = "FORMAT", value_enum, default_value_t = ReviewFormat::Terminal, conflicts_with = "detach")]
+    pub(in crate::cli) format: ReviewFormat,
+
+    /// Exit with 6 if a finding is as grave as this
+    #[arg(help_heading = "Output", long, value_name = "SEVERITY", value_enum, conflicts_with = "detach")]
+    pub(in crate::cli) fail_on: Option<FailOn>,
+
+    #[command(flatten)]
+    pub(in crate::cli) models: ModelArgs,
+
+    /// Use a ready panel: `cheap`, `strong` or `mixed` models, or a file with agents and a judge
+    #[arg(help_heading = "Who debates", long, value_name = "PANEL")]
+    pub(in crate::cli) panel: Option<String>,
+
+    /// The roles that read, separated by commas: your configured agents of that role, else built-in ones
+    #[arg(help_heading = "Who debates", short, long, value_name = "ROLES", value_delimiter = ',')]
+    pub(in crate::cli) agents: Option<Vec<String>>,
+
+    /// The configuration file [default: ./debate-config.json as it stands at the base]
+    #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
+    pub(in crate::cli) config: Option<PathBuf>,
+
+    /// Call no model: play a prepared review, without key, network or cost
+    #[arg(help_heading = "Who debates", long)]
+    pub(in crate::cli) offline: bool,
+
+    /// Never spend more than this many dollars; the judge's ruling is included
+    #[arg(help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    pub(in crate::cli) max_cost: Option<Usd>,
+
+    #[command(flatten)]
+    pub(in crate::cli) calls: CallsArgs,
+
+    /// Warn once when the review has cost this many dollars
+    #[arg(hide_short_help = true, help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    pub(in crate::cli) warn_cost: Option<Usd>,
+
+    /// The seed of every shuffle: the same seed gives the same order [default: random]
+    #[arg(hide_short_help = true, help_heading = "Change", long, value_name = "NUMBER")]
+    pub(in crate::cli) seed: Option<u32>,
+
+    /// Print every call that the review would make, with its tokens and cost, and call nothing
+    #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
+    pub(in crate::cli) dry_run: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) run: RunArgs,
+}
+
+/// The form of a review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum ReviewFormat {
+    /// For you to read
+    Terminal,
+    /// Markdown, in which nothing that a model wrote links, mentions or suggests anything
+    Markdown,
+    /// Findings, who confirmed them, rulings and what was read, as JSON
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// The body of a pull request review, as GitHub's API takes it: a comment, never an approval
+    Github,
+}
+
+/// From which severity on findings fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum FailOn {
+    /// Only blocking findings
+    Blocking,
+    /// Blocking and major findings
+    Major,
+}
+
+impl FailOn {
+    /// The least grave that fails.
+    pub(in crate::cli) fn severity(self) -> Severity {
+        match self {
+            Self::Blocking => Severity::Blocking,
+            Self::Major => Severity::Major,
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! `dialectic review`: a change, read by several.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::change::{Change, ChangeError, Repository, Wanted, paths_of, piped};
+use crate::cli::args::{FailOn, ReviewArgs};
+use crate::cli::conclusion::ReviewEnd;
+use crate::cli::consent;
+use crate::cli::session::{Session, runner};
+use crate::cli::stdin;
+use crate::cli::terminal::Terminal;
+use crate::error::Error;
+use crate::features;
+use dialectic_base::figures::{counted, list};
+use dialectic_config::{
+    ConfigFiles, ConfigPath, EnvFile, Loaded, Overrides, Switch, capture_environment, debates_directory,
+    model_warnings, process_environment, users_environment,
+};
+use dialectic_engine::access::Environment;
+use dialectic_engine::runner::Spec;
+use dialectic_record::debate::{ChangeSet, Debate};
+use dialectic_record::protocol::CODE_REVIEW;
+
+use super::debate::{panel, today};
+use super::dry_run;
+
+/// Bytes of a diff that are read from a pipe.
+const MOST: u64 = 64 << 20;
+/// The environment file of a directory.
+const ENV_FILE: &str = ".env";
+
+/// Where the change comes from.
+enum Source {
+    Repository(Repository),
+    Pipe(Vec<u8>),
+}
+
+pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let directory = working_directory()?;
+    let source = source(args, &directory, terminal)?;
+    let environment = environment(args, &source, &directory, terminal)?;
+    let files = ConfigFiles::new(config_path(args, &source, &directory, terminal)?, &environment);
+    let Loaded { settings, warnings, provenance, choice, hooks, .. } = files.load(&overrides(args))?;
+    let warnings = [warnings, model_warnings(&settings, today())].concat();
+    features::check(&settings)?;
+    let change = match &source {
+        Source::Repository(repository) => {
+            let wanted = Wanted::of(&args.paths, &directory, Some(repository.root()));
+            let own = directory.join(debates_directory(&process_environment())?);
+            repository.change(&wanted, &own, &settings, &environment)?
+        }
+        Source::Pipe(bytes) => {
+            piped(bytes, &directory, &Wanted::of(&args.paths, &directory, None), &settings, &environment)?
+        }
+    };
+    let end = ReviewEnd { format: args.format, fail_on: args.fail_on.map(FailOn::severity) };
+    let Some(Change { problem, attachments, set }) = change else {
+        terminal.notice("There is no change to review.");
+        return end.print(
+            &Debate { change: Some(Arc::new(ChangeSet::default())), ..Debate::default() },
+            &args.run,
+            terminal,
+        );
+    };
+    let read = receipt(&set);
+    let spec = Spec {
+        attachments,
+        change: Some(Arc::new(set)),
+        provenance,
+        ..Spec::new(problem, &CODE_REVIEW, settings.clone())
+    };
+    if args.dry_run {
+        tell(&read, choice.as_ref(), &warnings, terminal);
+        return dry_run::run(&spec, &runner(environment)?, terminal);
+    }
+    let session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
+    if let Some(choice) = &choice {
+        choice.callable()?;
+    }
+    let runner = runner(environment)?;
+    let prepared = runner.prepare(spec.clone())?;
+    tell(&read, choice.as_ref(), &warnings, terminal);
+    for warning in prepared.panel().warnings.iter().cloned().chain(runner.check_prompts(&spec)?) {
+        terminal.warning(&warning);
+    }
+    prepared.check_limit()?;
+    let foreseen = consent::agreed(&prepared, &settings, terminal)?;
+    session.reviewing(end).run(prepared.begin()?, foreseen, terminal)
+}
+
+fn tell(read: &[String], choice: Option<&impl ToString>, warnings: &[String], terminal: &mut Terminal) {
+    for notice in choice.map(ToString::to_string).iter().chain(read) {
+        terminal.notice(notice);
+    }
+    for warning in warnings {
+        terminal.warning(warning);
+    }
+}
+
+/// What is said of the change when its review begins.
+fn receipt(set: &ChangeSet) -> Vec<String> {
+    let whole = set.files.iter().filter(|file| file.lines.is_some()).count();
+    let files = counted(set.files.len() as u64, "file");
+    let mut lines = vec![format!("Reviewing {}: {files}, {whole} shown whole", set.of)];
+    if !set.left_out.is_empty() {
+        let first: Vec<String> =
+            set.left_out.iter().take(5).map(|one| format!("{} ({})", one.path, one.reason)).collect();
+        let more = set.left_out.len().saturating_sub(first.len());
+        let more = if more > 0 { format!("; and {more} more, listed at the end") } else { String::new() };
+        lines.push(format!("Left out: {}{more}", list(&first)));
+    }
+    lines
+}
+
+fn working_directory() -> Result<PathBuf, ChangeError> {
+    let unreadable = |source| ChangeError::Unreadable { path: PathBuf::from("."), source };
+    Path::new(".").canonicalize().map_err(unreadable)
+}
+
+/// A diff from a pipe where nothing says what to compare, else the repository.
+fn source(args: &ReviewArgs, directory: &Path, terminal: &mut Terminal) -> Result<Source, ChangeError> {
+    let names_a_revision = args.base.is_some() || args.head.is_some();
+    if !names_a_revision && stdin::may_have_text() {
+        let unreadable = |source| ChangeError::Unreadable { path: PathBuf::from("-"), source };
+        let bytes = stdin::read("the diff", MOST, terminal).map_err(unreadable)?;
+        if !bytes.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Source::Pipe(bytes));
+        }
+    }
+    let (base, head) = (args.base.as_deref(), args.head.as_deref());
+    Repository::open(directory, base, head, &process_environment()).map(Source::Repository)
+}
+
+/// The configuration: named, or as it stood at the base; the change has no say in how it is read.
+fn config_path(
+    args: &ReviewArgs,
+    source: &Source,
+    directory: &Path,
+    terminal: &mut Terminal,
+) -> Result<ConfigPath, ChangeError> {
+    if let Some(path) = &args.config {
+        return Ok(ConfigPath::Named(path.clone()));
+    }
+    let there = directory.join(dialectic_config::DEFAULT_PATH);
+    let found = match source {
+        Source::Repository(repository) => repository.base_config(directory)?,
+        Source::Pipe(_) => None,
+    };
+    let is_used = |found: &Option<PathBuf>| match found {
+        Some(found) => std::fs::read(found).ok() == std::fs::read(&there).ok(),
+        None => !there.exists(),
+    };
+    if !is_used(&found) {
+        let place = match source {
+            Source::Repository(_) => "it is not what it is at the base of the change",
+            Source::Pipe(_) => "it may be part of the change",
+        };
+        terminal.notice(&format!("Not using debate-config.json: {place}; to use it: -c debate-config.json"));
+    }
+    Ok(found.map_or(ConfigPath::None, ConfigPath::Found))
+}
+
+/// The environment, with the environment file of the directory unless the change may have written it.
+fn environment(
+    args: &ReviewArgs,
+    source: &Source,
+    directory: &Path,
+    terminal: &mut Terminal,
+) -> Result<Environment, Error> {
+    if let Some(path) = &args.run.env_file {
+        return Ok(capture_environment(&EnvFile::Named(path.clone()))?);
+    }
+    let path = directory.join(ENV_FILE);
+    if !path.exists() && !path.is_symlink() {
+        return Ok(users_environment()?);
+    }
+    let is_own = match source {
+        Source::Repository(repository) => repository.is_unchanged(&path)?,
+        Source::Pipe(bytes) => {
+            let names = paths_of(bytes);
+            let is_named = names
+                .iter()
+                .any(|name| Path::new(name).file_name().is_some_and(|name| name.eq_ignore_ascii_case(ENV_FILE)));
+            let repository = Repository::open(directory, Some("HEAD"), None, &process_environment());
+            !is_named && repository.is_ok_and(|repository| repository.is_untracked(&path))
+        }
+    };
+    if is_own {
+        return Ok(capture_environment(&EnvFile::Default)?);
+    }
+    terminal.notice("Not reading .env: it may be part of the change; to read it: --env-file .env");
+    Ok(users_environment()?)
+}
+
+fn overrides(args: &ReviewArgs) -> Overrides {
+    Overrides {
+        agents: args.agents.clone(),
+        model: args.models.model.clone(),
+        judge_model: args.models.judge_model.clone(),
+        provider: args.models.provider.clone(),
+        panel: args.panel.as_deref().map(panel),
+        rounds: Some(CODE_REVIEW.default_rounds),
+        protocol: Some(CODE_REVIEW.name.to_owned()),
+        offline: if args.offline { Switch::On } else { Switch::AsConfigured },
+        max_cost: args.max_cost,
+        warn_cost: args.warn_cost,
+        max_calls: args.calls.max_calls,
+        max_calls_per_day: args.calls.max_calls_per_day,
+        seed: args.seed,
+        ..Overrides::default()
+    }
+}
