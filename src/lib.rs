@@ -12,6 +12,7 @@
 //! | `archive` | what past debates have shown: ratings of models, and a memory of what was decided |
 //! | [`trace`] | sends the spans of a running debate to Langfuse or any OTLP collector |
 //! | [`features`] | which of these a build has: cargo's features have their names |
+//! | [`signature`] | signs records with SSH keys, and says who signed one |
 //! | [`status`] | where a saved debate stands, by its record |
 //! | [`remedy`] | how the command line does what errors of the library recommend |
 //! | [`error`] | every way to end without success, and the one mapping to exit codes |
@@ -33,6 +34,7 @@ pub mod mcp;
 pub mod remedy;
 #[cfg(feature = "serve")]
 pub mod serve;
+pub mod signature;
 mod standing;
 pub mod status;
 #[cfg_attr(not(feature = "trace"), path = "trace/absent.rs")]

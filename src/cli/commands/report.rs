@@ -41,7 +41,8 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
 /// Whether `path` is one of the debate's own files, whatever it is written like.
 fn is_of(entry: &Entry, path: &Path) -> bool {
     let Ok(path) = fs::canonicalize(path) else { return false };
-    let mut own = [Some(&entry.state), entry.journal.as_ref()].into_iter().flatten();
+    let signed = [entry.statement_path(), entry.signature_path()];
+    let mut own = [&entry.state].into_iter().chain(&entry.journal).chain(&signed);
     own.any(|file| fs::canonicalize(file).is_ok_and(|file| file == path))
 }
 
