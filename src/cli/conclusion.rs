@@ -13,7 +13,7 @@ use dialectic_record::store::Entry;
 use dialectic_report::display::{Ended, StreamEnd, gist, summary};
 
 use super::args::{RunArgs, Watch};
-use super::output::{detail, is_stdout, write_output, write_report};
+use super::output::{Readership, detail, is_stdout, write_output, write_report};
 use super::questions::{OnQuestions, listed};
 use super::session::{Over, debates};
 use super::terminal::Terminal;
@@ -59,9 +59,15 @@ pub(super) fn conclude(
     }
     let reported = match (files.report, ending) {
         // Of a failed debate, too: what happened is what one wants to know then. A paused one goes on.
-        (Some(path), RunEnding::Completed | RunEnding::Failed) => {
-            write_report(&Entry::of_state(files.saved_to), None, Some(path), detail(args.verbose), None, terminal)
-        }
+        (Some(path), RunEnding::Completed | RunEnding::Failed) => write_report(
+            &Entry::of_state(files.saved_to),
+            None,
+            Some(path),
+            detail(args.verbose),
+            None,
+            Readership::Owner,
+            terminal,
+        ),
         _ => Ok(()),
     };
     match (finish(&debate, ending, files, args, terminal), reported) {

@@ -13,7 +13,7 @@ use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Debate, DebateFile, Settings};
 use dialectic_record::protocol::side;
 use dialectic_record::store::{AccessMode, Entry};
-use dialectic_report::report::{ReportDetail, View, decision_record, html, markdown};
+use dialectic_report::report::{ReportDetail, Shared, View, decision_record, html, markdown, shared_settings};
 
 use super::target::OutputTarget;
 use super::terminal::Terminal;
@@ -81,6 +81,15 @@ pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Resu
     })
 }
 
+/// Who reads a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Readership {
+    /// Who has the record: it says everything.
+    Owner,
+    /// Strangers: it leaves out what [`Shared`] leaves out.
+    Strangers,
+}
+
 /// Writes the report of a saved debate: to `path`, in the form that its ending says, or to standard output.
 /// Participants come from `configured`, if given; `format` goes before the path's ending.
 pub(super) fn write_report(
@@ -89,6 +98,7 @@ pub(super) fn write_report(
     path: Option<&Path>,
     detail: ReportDetail,
     format: Option<ReportFormatArg>,
+    readership: Readership,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
     let by_ending = || path.map_or(Ok(ReportFormatArg::Markdown), |path| ReportFormatArg::of("--output", path));
@@ -100,14 +110,21 @@ pub(super) fn write_report(
     for warning in &saved.warnings {
         terminal.warning(warning);
     }
-    let view = View::new(&saved.debate, &saved.events, configured).with_sides(side);
+    let shared = (readership == Readership::Strangers).then(|| Shared::of(&saved.debate));
+    let configured = configured.map(|settings| match readership {
+        Readership::Owner => settings.clone(),
+        Readership::Strangers => shared_settings(settings),
+    });
+    let debate = shared.as_ref().map_or(&saved.debate, |shared| &shared.debate);
+    let view = View::new(debate, &saved.events, configured.as_ref()).with_sides(side);
+    let view = view.with_left_out(shared.as_ref().map(|shared| shared.notice.as_str()));
     let view = view.with_standing(standing(entry, &saved.debate));
     let write = |out: &mut dyn Write| match format {
         ReportFormatArg::Markdown => markdown(&view, detail, out),
         ReportFormatArg::Page => out.write_all(html(&view).as_bytes()),
         ReportFormatArg::Decision => decision_record(&view, out),
         ReportFormatArg::State => {
-            serde_json::to_writer_pretty(&mut *out, &DebateFile::of(&saved.debate))?;
+            serde_json::to_writer_pretty(&mut *out, &DebateFile::of(debate))?;
             out.write_all(b"\n")
         }
     };

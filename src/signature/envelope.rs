@@ -79,8 +79,12 @@ mod tests {
             blob.extend(u32::try_from(field.len()).unwrap().to_be_bytes());
             blob.extend(*field);
         }
-        let lines: Vec<String> =
-            STANDARD.encode(blob).as_bytes().chunks(70).map(|line| String::from_utf8_lossy(line).into_owned()).collect();
+        let lines: Vec<String> = STANDARD
+            .encode(blob)
+            .as_bytes()
+            .chunks(70)
+            .map(|line| String::from_utf8_lossy(line).into_owned())
+            .collect();
         format!("{BEGIN}\n{}\n{END}\n", lines.join("\n"))
     }
 
@@ -101,7 +105,8 @@ mod tests {
             assert_eq!(Envelope::read(&whole.as_bytes()[..length]), Err(NotAnEnvelope), "{length}");
         }
         let longer: &[u8] = b"\xff\xff\xff\xffssh";
-        for other in [armored(&[key, b"file"], 2), armored(&[key], 1), armored(&[longer, b"file"], 1), armored(&[], 1)] {
+        for other in [armored(&[key, b"file"], 2), armored(&[key], 1), armored(&[longer, b"file"], 1), armored(&[], 1)]
+        {
             assert_eq!(Envelope::read(other.as_bytes()), Err(NotAnEnvelope));
         }
         assert_eq!(Envelope::read(b"\xff"), Err(NotAnEnvelope));

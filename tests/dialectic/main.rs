@@ -67,6 +67,7 @@ mod sections;
 mod serve;
 mod set_up;
 mod show;
+mod signatures;
 mod skill;
 mod slow;
 mod stalled;

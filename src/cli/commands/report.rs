@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::cli::args::ReportArgs;
 use crate::cli::latest::or_latest;
-use crate::cli::output::{ReportFormatArg, detail, open_page, write_report};
+use crate::cli::output::{Readership, ReportFormatArg, detail, open_page, write_report};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, Overrides, process_environment};
@@ -28,10 +28,15 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
         let message = "opens a page, but this report is not one: name a file that ends in .html, or drop --format";
         return Err(ConfigError::Argument { option: "--open", message: message.to_owned() }.into());
     }
+    if args.share && matches!(format, ReportFormatArg::Decision | ReportFormatArg::State) {
+        let message = "is for pages and Markdown only: name a file that ends in .html or .md, or drop --format";
+        return Err(ConfigError::Argument { option: "--share", message: message.to_owned() }.into());
+    }
+    let readership = if args.share { Readership::Strangers } else { Readership::Owner };
     let configured = args.config.as_deref().map(|path| configured(path, terminal)).transpose()?.flatten();
     let beside = args.open.then(|| entry.state.with_extension("html"));
     let output = args.output.as_deref().or(beside.as_deref());
-    write_report(&entry, configured.as_ref(), output, detail(args.verbose), Some(format), terminal)?;
+    write_report(&entry, configured.as_ref(), output, detail(args.verbose), Some(format), readership, terminal)?;
     if let Some(page) = output.filter(|_| args.open) {
         open_page(page, &process_environment(), terminal);
     }

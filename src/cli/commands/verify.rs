@@ -58,7 +58,9 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
         (Some(CheckedSignature { refusal: Some(refusal), .. }), signers) => match (refusal, signers) {
             // Nobody asked for more than a whole record, which it is.
             (Refusal::Unchecked, None) => return Ok(()),
-            (Refusal::UnknownSigner { .. }, Some(signers)) => SignatureRefused::Untrusted { id, signers: signers.clone() },
+            (Refusal::UnknownSigner { .. }, Some(signers)) => {
+                SignatureRefused::Untrusted { id, signers: signers.clone() }
+            }
             (_, _) => SignatureRefused::Broken { id },
         },
         (None, None) | (Some(CheckedSignature { refusal: None, .. }), _) => return Ok(()),
@@ -180,12 +182,14 @@ fn signature_lines(signature: &CheckedSignature) -> Vec<String> {
             lines.push(format!("           {} came later: not signed", counted(later, "event")));
         }
         if signature.signers.is_empty() && signature.refusal.is_none() {
-            lines.push("           whose key that is, --signers tells".to_owned());
+            lines.push("           --signers says whose key this is".to_owned());
         }
     } else {
         lines.push(format!("  signed   not counted{}", key.map(|key| format!(" ({key})")).unwrap_or_default()));
     }
-    lines.extend(signature.refusal.iter().map(|refusal| format!("  - the signature: {}", one_line(&refusal.to_string()))));
+    lines.extend(
+        signature.refusal.iter().map(|refusal| format!("  - the signature: {}", one_line(&refusal.to_string()))),
+    );
     lines
 }
 

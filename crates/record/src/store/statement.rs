@@ -85,7 +85,8 @@ impl Statement {
         if record.id.as_ref().is_some_and(|id| *id != self.id) {
             return Err(StatementFault::OtherDebate { signed: self.id.clone() });
         }
-        let last = usize::try_from(line).ok().and_then(|line| line.checked_sub(1)).map(|index| record.hashes.get(index));
+        let last =
+            usize::try_from(line).ok().and_then(|line| line.checked_sub(1)).map(|index| record.hashes.get(index));
         match last {
             Some(Some(head)) if *head == self.head => Ok(found - line),
             Some(None) if record.has_whole_journal() => Err(StatementFault::Shortened { signed: line, found }),

@@ -13,6 +13,7 @@ mod markdown;
 mod overview;
 mod prose;
 mod said;
+mod share;
 mod stages;
 pub(crate) mod subject;
 mod view;
@@ -24,6 +25,7 @@ pub use html::html;
 pub use markdown::{ReportDetail, markdown};
 pub use overview::overview;
 pub use said::{Said, readable, said};
+pub use share::{Shared, shared_settings};
 pub(crate) use stages::preposition;
 pub use view::{ParticipantView, View};
 

@@ -125,11 +125,12 @@ fn part_of_page(sections: &[&PageSection]) -> Markup {
 
 fn footer(view: &View<'_>) -> Markup {
     let id = name(view.debate.id.as_str());
+    let share = if view.left_out().is_some() { " --share" } else { "" };
     html! {
         footer {
             p {
                 "Made by dialectic " (VERSION) " from the debate " (id) ". To make it again: "
-                code { "dialectic report -d " (id) " -o report.html" }
+                code { "dialectic report -d " (id) (share) " -o report.html" }
             }
             p {
                 "Times are in UTC. The page holds everything that it shows: it loads nothing and runs nothing."
