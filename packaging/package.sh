@@ -46,5 +46,64 @@ export CFLAGS="-ffile-prefix-map=$root=/dialectic -ffile-prefix-map=${CARGO_HOME
 work="$(mktemp -d)"
 trap 'rm -rf -- "$work"' EXIT
 read -ra tags <<<"$tags"
-"$tools/maturin" build --manifest-path "$root/Cargo.toml" --target "$target" --profile "$profile" --out "$work/wheel" \
-    --compatibility "${tags[@]}" --auditwheel skip --quiet
+(cd packaging && "$tools/maturin" build --target "$target" --profile "$profile" --out "$work/wheel" \
+    --compatibility "${tags[@]}" --auditwheel skip)
+wheel=("$work"/wheel/*.whl)
+[[ ${#wheel[@]} -eq 1 && -s ${wheel[0]} ]] || fail 'there is not exactly one wheel'
+suffix=''
+[[ $os == win32 ]] && suffix='.exe'
+directory="$profile"
+[[ $profile == dev ]] && directory=debug
+program="${CARGO_TARGET_DIR:-$root/target}/$target/$directory/dialectic$suffix"
+for place in "$root" "${CARGO_HOME:-$HOME/.cargo}" "$HOME/"; do
+    ! grep -qaF -- "$place" "$program" || fail "$program names the directory $place"
+done
+version="$(cargo metadata --no-deps --format-version 1 --locked | python3 -c '
+import json, sys
+print(next(p["version"] for p in json.load(sys.stdin)["packages"] if p["name"] == "dialectic-cli"))')"
+
+# A directory as an archive: the same files give the same bytes.
+archive() {
+    tar -C "$1" --sort=name --format=ustar --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
+        --mode='u+rwX,go+rX,go-w' -cf - "$2" | gzip -n >"$3"
+}
+
+# The archive.
+name="dialectic-cli-$version-$target"
+content="$work/archive/$name"
+mkdir -p "$content/completions"
+install -m 755 "$program" "$content/dialectic$suffix"
+cp README.md LICENSE CHANGELOG.md "$content/"
+runs="${PACKAGE_RUNS:-$content/dialectic$suffix}"
+(
+    # Completions call the program as it was called here: by its name.
+    export PATH="$(dirname "$runs"):$PATH" HOME="$work"
+    cd "$work"
+    dialectic man --dir "$content/man" 2>/dev/null
+    dialectic completions bash >"$content/completions/dialectic.bash"
+    dialectic completions zsh >"$content/completions/_dialectic"
+    dialectic completions fish >"$content/completions/dialectic.fish"
+    dialectic completions elvish >"$content/completions/dialectic.elv"
+    dialectic completions powershell >"$content/completions/dialectic.ps1"
+)
+archive "$work/archive" "$name" "$out/$name.tar.gz"
+
+# The wheel, and the list that maturin puts into it of all that is compiled in.
+python3 packaging/wheel.py "${wheel[0]}" "$root" "$out/$name.cyclonedx.json"
+cp "${wheel[0]}" "$out/"
+
+# The npm packages.
+npm="$work/npm"
+mkdir -p "$npm/main/package/bin" "$npm/platform/package/bin"
+python3 packaging/npm/manifest.py main "$version" >"$npm/main/package/package.json"
+install -m 755 packaging/npm/launcher.js "$npm/main/package/bin/dialectic.js"
+cp README.md LICENSE "$npm/main/package/"
+python3 packaging/npm/manifest.py platform "$version" "$target" >"$npm/platform/package/package.json"
+install -m 755 "$program" "$npm/platform/package/bin/dialectic$suffix"
+cp LICENSE "$npm/platform/package/"
+archive "$npm/main" package "$out/dialectic-cli-$version.tgz"
+archive "$npm/platform" package "$out/dialectic-cli-$os-$cpu-$version.tgz"
+
+cd "$out"
+sha256sum -- *.tar.gz *.tgz *.whl *.cyclonedx.json | sort -k 2 >SHA256SUMS
+cat SHA256SUMS
