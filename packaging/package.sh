@@ -41,8 +41,8 @@ case $target in
 esac
 
 # The program, and with it the wheel.
-export PACKAGE_ROOT="$root" RUSTC_WRAPPER="$root/packaging/rustc" CARGO_INCREMENTAL=0
-export CFLAGS="-ffile-prefix-map=$root=/dialectic -ffile-prefix-map=${CARGO_HOME:-$HOME/.cargo}=/cargo"
+built="${CARGO_TARGET_DIR:-$root/target}"
+export PACKAGE_ROOT="$root" PACKAGE_TARGET="$built" RUSTC_WRAPPER="$root/packaging/rustc" CARGO_INCREMENTAL=0
 work="$(mktemp -d)"
 trap 'rm -rf -- "$work"' EXIT
 read -ra tags <<<"$tags"
@@ -54,8 +54,8 @@ suffix=''
 [[ $os == win32 ]] && suffix='.exe'
 directory="$profile"
 [[ $profile == dev ]] && directory=debug
-program="${CARGO_TARGET_DIR:-$root/target}/$target/$directory/dialectic$suffix"
-for place in "$root" "${CARGO_HOME:-$HOME/.cargo}" "$HOME/"; do
+program="$built/$target/$directory/dialectic$suffix"
+for place in "$root" "$built" "${CARGO_HOME:-$HOME/.cargo}" "$HOME/"; do
     ! grep -qaF -- "$place" "$program" || fail "$program names the directory $place"
 done
 version="$(cargo metadata --no-deps --format-version 1 --locked | python3 -c '
