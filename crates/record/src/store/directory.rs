@@ -116,7 +116,7 @@ fn is_json(path: &Path) -> bool {
 
 /// Whether a file of a directory listing is a state file by its name.
 fn is_state(name: &str) -> bool {
-    name.ends_with(".json") && !name.ends_with(STATEMENT_SUFFIX)
+    is_json(Path::new(name)) && !name.ends_with(STATEMENT_SUFFIX)
 }
 
 fn place(key: &str) -> String {
