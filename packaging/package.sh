@@ -55,7 +55,7 @@ suffix=''
 directory="$profile"
 [[ $profile == dev ]] && directory=debug
 program="$built/$target/$directory/dialectic$suffix"
-for place in "$root" "$built" "${CARGO_HOME:-$HOME/.cargo}" "$HOME/"; do
+for place in "$root" "$built" "${CARGO_HOME:-$HOME/.cargo}"; do
     ! grep -qaF -- "$place" "$program" || fail "$program names the directory $place"
 done
 version="$(cargo metadata --no-deps --format-version 1 --locked | python3 -c '
