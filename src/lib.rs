@@ -12,10 +12,11 @@
 //! | `serve` | serves debates to browsers, with an API for programs |
 //! | `archive` | results of past debates: ratings of models, and a memory of decisions |
 //! | [`trace`] | sends the spans of a running debate to Langfuse or any OTLP collector |
-//! | [`features`] | the features of a build |
-//! | [`status`] | the status of a saved debate |
-//! | [`remedy`] | turns the library's remedies into hints of the command line |
-//! | [`error`] | all errors and their exit codes |
+//! | [`features`] | which of these a build has: cargo's features have their names |
+//! | [`signature`] | signs records with SSH keys, and says who signed one |
+//! | [`status`] | where a saved debate stands, by its record |
+//! | [`remedy`] | how the command line does what errors of the library recommend |
+//! | [`error`] | every way to end without success, and the one mapping to exit codes |
 //!
 //! A program that wants to run debates begins at [`dialectic_engine::runner`]; one that wants a protocol of its own, at
 //! [`dialectic_record::protocol`].
@@ -36,6 +37,7 @@ pub mod mcp;
 pub mod remedy;
 #[cfg(feature = "serve")]
 pub mod serve;
+pub mod signature;
 mod standing;
 pub mod status;
 #[cfg_attr(not(feature = "trace"), path = "trace/absent.rs")]

@@ -24,7 +24,7 @@ pub(super) use apart::{AnswerArgs, By, McpArgs, StatusArgs, StopArgs, WaitArgs};
 pub(super) use archive::MemoryCommand;
 pub(super) use archive::{MemoryArgs, RatingsArgs};
 pub(super) use handling::{
-    AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, NewestArg, RateArgs, RmArgs, ShowArgs, TagArgs,
+    AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, NewestArg, RateArgs, RmArgs, ShowArgs, SignArgs, TagArgs,
 };
 pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
 pub(super) use skill::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
@@ -96,6 +96,8 @@ pub(super) enum Command {
     Rate(RateArgs),
     /// Tag a debate, to find it again
     Tag(TagArgs),
+    /// Sign the record of a debate with an SSH key
+    Sign(SignArgs),
     /// Remove debates
     Rm(RmArgs),
     /// Write a report of a saved debate: Markdown, page, decision record or JSON
@@ -106,7 +108,7 @@ pub(super) enum Command {
     Replay(ReplayArgs),
     /// Fork a past debate: change something and continue from there
     Fork(Box<ForkArgs>),
-    /// Verify that a debate's record is intact
+    /// Check that the record of a debate is whole, and who signed it
     Verify(VerifyArgs),
     /// Show, start and steer debates in a browser, or through an HTTP API
     Serve(ServeArgs),
@@ -491,6 +493,10 @@ pub(super) struct VerifyArgs {
     #[command(flatten)]
     pub(super) which: NewestArg,
 
+    /// Require the signature of a signer in this file, in the form of `allowed_signers` of ssh-keygen
+    #[arg(long, value_name = "FILE")]
+    pub(super) signers: Option<PathBuf>,
+
     /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
@@ -522,6 +528,10 @@ pub(super) struct ReportArgs {
     /// Open the page in a browser; without `--output` it is saved beside the debate
     #[arg(long)]
     pub(super) open: bool,
+
+    /// Leave out attachments, results of tools, paths and where prompts come from; the report says what it left out
+    #[arg(long)]
+    pub(super) share: bool,
 
     /// Print the latency and tokens of each contribution
     #[arg(short, long)]

@@ -18,7 +18,7 @@ use dialectic_report::display::{Ended, StreamEnd, gist, summary};
 use dialectic_report::report::{review_github, review_json, review_sarif};
 
 use super::args::{ReviewFormat, RunArgs, Watch};
-use super::output::{detail, is_stdout, write_output, write_report};
+use super::output::{Readership, detail, is_stdout, write_output, write_report};
 use super::questions::{OnQuestions, listed};
 use super::session::{Over, debates};
 use super::target::OutputTarget;
@@ -126,9 +126,15 @@ pub(super) fn conclude(
     }
     let reported = match (files.report, ending) {
         // Failed debates get one too, since the user wants to know the reason; paused ones will continue.
-        (Some(path), RunEnding::Completed | RunEnding::Failed) => {
-            write_report(&Entry::of_state(files.saved_to), None, Some(path), detail(args.verbose), None, terminal)
-        }
+        (Some(path), RunEnding::Completed | RunEnding::Failed) => write_report(
+            &Entry::of_state(files.saved_to),
+            None,
+            Some(path),
+            detail(args.verbose),
+            None,
+            Readership::Owner,
+            terminal,
+        ),
         _ => Ok(()),
     };
     match (finish(&debate, ending, files, args, terminal), reported) {

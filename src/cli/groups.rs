@@ -10,7 +10,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Debate", &["debate", "review", "resume", "ask", "fork", "serve"]),
     ("Without a terminal", &["wait", "status", "answer", "stop"]),
     ("Read", &["demo", "list", "show", "report", "diff", "replay"]),
-    ("Keep", &["rate", "tag", "rm", "memory"]),
+    ("Keep", &["rate", "tag", "sign", "rm", "memory"]),
     ("Measure", &["eval", "ratings", "verify"]),
     ("Set up", &["init", "config", "models", "protocols"]),
     ("For programs", &["mcp", "skill", "completions", "man"]),

@@ -136,6 +136,7 @@ fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Diff(args) => commands::diff::run(args, terminal),
         Command::Rate(args) => commands::rate::run(args, terminal),
         Command::Tag(args) => commands::tag::run(args, terminal),
+        Command::Sign(args) => commands::sign::run(args, terminal),
         Command::Rm(args) => commands::rm::run(args, terminal),
         Command::Eval(args) => commands::eval::run(args, terminal),
         Command::Replay(args) => commands::replay::run(args, terminal),

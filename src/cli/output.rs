@@ -13,7 +13,7 @@ use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Debate, DebateFile, Settings};
 use dialectic_record::protocol::side;
 use dialectic_record::store::{AccessMode, Entry};
-use dialectic_report::report::{ReportDetail, View, decision_record, html, markdown, review_github, review_sarif};
+use dialectic_report::report::{ReportDetail, Shared, View, decision_record, html, markdown, shared_settings};
 
 use super::target::OutputTarget;
 use super::terminal::Terminal;
@@ -85,6 +85,15 @@ pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Resu
     })
 }
 
+/// Who reads a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Readership {
+    /// Who has the record: it says everything.
+    Owner,
+    /// Strangers: it leaves out what [`Shared`] leaves out.
+    Strangers,
+}
+
 /// Writes a report to `path`, in the format of its extension, or to standard output. Participants come from
 /// `configured`, if given; `format` overrides the extension.
 pub(super) fn write_report(
@@ -93,6 +102,7 @@ pub(super) fn write_report(
     path: Option<&Path>,
     detail: ReportDetail,
     format: Option<ReportFormatArg>,
+    readership: Readership,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
     let by_ending = || path.map_or(Ok(ReportFormatArg::Markdown), |path| ReportFormatArg::of("--output", path));
@@ -112,7 +122,14 @@ pub(super) fn write_report(
         let message = "is a form of a review, and this debate is none".to_owned();
         return Err(ConfigError::Argument { option: "--format", message }.into());
     }
-    let view = View::new(&saved.debate, &saved.events, configured).with_sides(side);
+    let shared = (readership == Readership::Strangers).then(|| Shared::of(&saved.debate));
+    let configured = configured.map(|settings| match readership {
+        Readership::Owner => settings.clone(),
+        Readership::Strangers => shared_settings(settings),
+    });
+    let debate = shared.as_ref().map_or(&saved.debate, |shared| &shared.debate);
+    let view = View::new(debate, &saved.events, configured.as_ref()).with_sides(side);
+    let view = view.with_left_out(shared.as_ref().map(|shared| shared.notice.as_str()));
     let view = view.with_standing(standing(entry, &saved.debate));
     let write = |out: &mut dyn Write| match format {
         ReportFormatArg::Markdown => markdown(&view, detail, out),
@@ -121,7 +138,7 @@ pub(super) fn write_report(
         ReportFormatArg::Sarif => out.write_all(review_sarif(&saved.debate).as_bytes()),
         ReportFormatArg::Github => out.write_all(review_github(&saved.debate).as_bytes()),
         ReportFormatArg::State => {
-            serde_json::to_writer_pretty(&mut *out, &DebateFile::of(&saved.debate))?;
+            serde_json::to_writer_pretty(&mut *out, &DebateFile::of(debate))?;
             out.write_all(b"\n")
         }
     };

@@ -68,6 +68,7 @@ mod sections;
 mod serve;
 mod set_up;
 mod show;
+mod signatures;
 mod skill;
 mod slow;
 mod stalled;

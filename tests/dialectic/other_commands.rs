@@ -60,13 +60,14 @@ fn the_help_of_the_program() {
     Keep:
       rate         Rate a debate
       tag          Tag a debate, to find it again
+      sign         Sign the record of a debate with an SSH key
       rm           Remove debates
       memory       Find what past debates decided
 
     Measure:
       eval         Have evaluators score the solutions of saved debates
       ratings      Rank models by the judges' scores in past arenas
-      verify       Verify that a debate's record is intact
+      verify       Check that the record of a debate is whole, and who signed it
 
     Set up:
       init         Choose a provider and model, for all directories

@@ -437,3 +437,50 @@ fn on_a_terminal_a_report_is_rendered() {
       No final solution available.
     ");
 }
+
+#[test]
+fn what_is_shared_leaves_out_files_tools_and_prompts_and_says_so() {
+    let server = MockServer::with(|request: &Incoming| {
+        let is_architect = request.purpose == Purpose::Propose && request.model() == "model-architect";
+        if is_architect && request.tool_results().is_empty() {
+            return Reply::tool_calls([("file_read", json!({"path": "MARK-ARGUMENT.md"}))]);
+        }
+        short_reply(request)
+    });
+    let mut configured = config(&["architect", "kiss"], &json!({}));
+    configured["agents"][0]["tools"] = json!([{"name": "file_read"}]);
+    configured["agents"][1]["systemPromptPath"] = json!("MARK-PROMPT.md");
+    let sandbox = Sandbox::new()
+        .model_server(&server)
+        .config(&configured)
+        .file("MARK-PROMPT.md", "You write a word.")
+        .file("MARK-CONTEXT/MARK-ARGUMENT.md", "MARK-RESULT")
+        .file("MARK-ATTACHED.md", "MARK-TEXT");
+    let debate = ["debate", "Design a queue", "--quiet", "--context", "MARK-CONTEXT", "--attach", "MARK-ATTACHED.md"];
+    sandbox.run(debate).expect_code(0);
+    let written = |arguments: &[&str], name: &str| {
+        sandbox.run([&["report", "latest", "-o", name], arguments].concat()).expect_code(0);
+        sandbox.read(name)
+    };
+    let marks = ["MARK-ARGUMENT", "MARK-RESULT", "MARK-PROMPT", "MARK-CONTEXT", "MARK-ATTACHED", "MARK-TEXT"];
+    let whole = written(&[], "whole.html") + &written(&["-v"], "whole.md");
+    assert_eq!(marks.map(|mark| whole.contains(mark)), [true; 6], "what no report shows cannot be missed");
+    let root = sandbox.directory().file_name().unwrap().to_str().unwrap().to_owned();
+    assert!(whole.contains(&root), "no path is shown, so this test could not fail");
+    for (arguments, name) in [
+        (&["--share"][..], "shared.html"),
+        (&["--share", "-c", "debate-config.json"], "shared.html"),
+        (&["--share", "-v"], "shared.md"),
+        (&["--share", "-v", "-c", "debate-config.json"], "shared.md"),
+    ] {
+        let shared = written(arguments, name);
+        assert!(!shared.contains("MARK-") && !shared.contains(&root), "{name}:\n{shared}");
+        let notice = "Left out to share this report: 1 attachment, what tools were asked and answered (1 call), paths and \
+                      where prompts come from. The texts of the debate are complete and may quote it.";
+        assert!(shared.contains(notice), "{name}:\n{shared}");
+    }
+    for form in [["--format", "json"], ["--format", "adr"], ["-o", "x.json"]] {
+        let refused = sandbox.run([&["report", "latest", "--share"][..], &form].concat()).expect_code(2);
+        assert!(refused.stderr.contains("--share is for pages and Markdown only"), "{refused}");
+    }
+}

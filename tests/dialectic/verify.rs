@@ -32,7 +32,7 @@ fn a_record_that_nobody_touched_is_whole() {
     let json = sandbox.run(["verify", &id, "--json"]).expect_code(0).stdout;
     let json: Value = serde_json::from_str(&json).unwrap();
     let expected = json!({
-        "id": id, "whole": true, "events": events, "running": false, "cutShort": false, "state": "current",
+        "id": id, "whole": true, "signed": false, "trusted": false, "events": events, "running": false, "cutShort": false, "state": "current",
         "stateEvents": events, "flaws": [],
     });
     assert_eq!(json, expected);

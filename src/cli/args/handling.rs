@@ -183,6 +183,17 @@ pub(in crate::cli) struct RmArgs {
 }
 
 #[derive(Debug, Args)]
+pub(in crate::cli) struct SignArgs {
+    #[command(flatten)]
+    pub(in crate::cli) which: DebateArg,
+
+    /// The private key, or the public one of a key that your SSH agent holds [default: the first of the usual ones in
+    /// ~/.ssh]
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) key: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(in crate::cli) struct TagArgs {
     #[command(flatten)]
     pub(in crate::cli) which: DebateArg,

@@ -32,6 +32,7 @@ pub(super) mod rm;
 #[cfg_attr(not(feature = "serve"), path = "serve/absent.rs")]
 pub(super) mod serve;
 pub(super) mod show;
+pub(super) mod sign;
 pub(super) mod skill;
 pub(super) mod status;
 pub(super) mod stop;

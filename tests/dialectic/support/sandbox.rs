@@ -181,12 +181,12 @@ impl Sandbox {
         }
     }
 
-    /// The ids of the saved debates, sorted. None when there is no such directory.
+    /// The ids of the saved debates, sorted: what was signed of one is none. None when there is no such directory.
     pub(crate) fn debates(&self) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.directory().join("debates")) else { return Vec::new() };
         let names = entries.map(|entry| entry.expect("the directory can be listed").file_name());
         let ids = names.filter_map(|name| Some(name.to_str()?.strip_suffix(".json")?.to_owned()));
-        let mut ids: Vec<String> = ids.collect();
+        let mut ids: Vec<String> = ids.filter(|id| !id.ends_with(".signed")).collect();
         ids.sort();
         ids
     }

@@ -22,6 +22,9 @@ use super::{Readers, StoreError, TAKE_A_NEWER_VERSION, write_atomically};
 /// The number of random characters at the end of an id.
 const LAST: usize = 4;
 const JOURNAL_SUFFIX: &str = ".events.jsonl";
+/// What is signed of a debate, and its signature, as `ssh-keygen` names it.
+const STATEMENT_SUFFIX: &str = ".signed.json";
+const SIGNATURE_SUFFIX: &str = ".signed.json.sig";
 
 /// The directory of saved debates.
 #[derive(Debug, Clone)]
@@ -109,6 +112,11 @@ impl Diagnostic for StateFileError {
 
 fn is_json(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "json")
+}
+
+/// Whether a file of a directory listing is a state file by its name.
+fn is_state(name: &str) -> bool {
+    is_json(Path::new(name)) && !name.ends_with(STATEMENT_SUFFIX)
 }
 
 fn place(key: &str) -> String {
@@ -207,7 +215,8 @@ impl Directory {
     /// The ids of all debates, including those killed before their first snapshot, which only have a journal.
     fn ids(&self) -> Result<BTreeSet<String>, StoreError> {
         let id = |(name, _): &(String, fs::DirEntry)| {
-            name.strip_suffix(JOURNAL_SUFFIX).or_else(|| name.strip_suffix(".json")).map(str::to_owned)
+            let state = || name.strip_suffix(".json").filter(|_| is_state(name));
+            name.strip_suffix(JOURNAL_SUFFIX).or_else(state).map(str::to_owned)
         };
         Ok(self.files()?.iter().filter_map(id).collect())
     }
@@ -224,7 +233,7 @@ impl Directory {
     pub fn state_files(&self) -> Result<Vec<ListedDebate>, StoreError> {
         let failed = |source| StoreError::List { path: self.path.clone(), source };
         let mut listed = Vec::new();
-        for (name, file) in self.files()?.into_iter().filter(|(name, _)| is_json(Path::new(name))) {
+        for (name, file) in self.files()?.into_iter().filter(|(name, _)| is_state(name)) {
             // It may have been removed meanwhile.
             let Ok(metadata) = file.metadata() else { continue };
             let modified = metadata.modified().map_err(failed)?;
@@ -289,13 +298,25 @@ fn ending(id: &str) -> &str {
 }
 
 impl Entry {
-    /// The debate with its state file or journal at `path`.
+    /// The debate whose state file, or journal, is at `path`; or what was signed of it, or the signature.
     pub fn of_state(path: &Path) -> Self {
+        if let Some(signed) = Self::of_signed(path) {
+            return signed;
+        }
         let (state, journal) = match path.to_str().and_then(|name| name.strip_suffix(JOURNAL_SUFFIX)) {
             Some(stem) => (PathBuf::from(format!("{stem}.json")), path.to_owned()),
             None => (path.to_owned(), path.with_extension("events.jsonl")),
         };
         Self { state, journal: journal.exists().then_some(journal) }
+    }
+
+    /// The debate beside which `path` says what was signed. Without one the file is what its name says otherwise.
+    fn of_signed(path: &Path) -> Option<Self> {
+        let name = path.to_str()?;
+        let stem = name.strip_suffix(STATEMENT_SUFFIX).or_else(|| name.strip_suffix(SIGNATURE_SUFFIX))?;
+        let [state, journal] = [".json", JOURNAL_SUFFIX].map(|suffix| PathBuf::from(format!("{stem}{suffix}")));
+        let is_there = journal.exists() || state.exists();
+        is_there.then(|| Self { state, journal: journal.exists().then_some(journal) })
     }
 
     /// The path of its journal.
@@ -350,6 +371,16 @@ impl Entry {
     /// The path of a stop order: see [`Self::order_stop`].
     pub fn stop_path(&self) -> PathBuf {
         self.state.with_extension("stop")
+    }
+
+    /// Where it says what was signed of the debate.
+    pub fn statement_path(&self) -> PathBuf {
+        self.state.with_extension("signed.json")
+    }
+
+    /// Where the signature of that is.
+    pub fn signature_path(&self) -> PathBuf {
+        self.state.with_extension("signed.json.sig")
     }
 
     /// Leaves the order to close the debate with the texts so far. The process that runs it obeys and removes the
@@ -481,6 +512,21 @@ mod tests {
         let short = |id: &str| directory.short_name(&DebateId::new(id)).to_owned();
         assert_eq!(short("deb-20250303-010101-b2c3"), "b2c3");
         assert_eq!(short("deb-20250101-010101-aaaa"), "deb-20250101-010101-aaaa");
+    }
+
+    #[test]
+    fn what_was_signed_of_a_debate_is_no_debate() {
+        let (keep, directory) = directory_with(&["a.json", "a.signed.json", "a.signed.json.sig", "gone.signed.json"]);
+        let ids: Vec<String> = directory.entries().unwrap().iter().map(Entry::id).collect();
+        assert_eq!((ids, directory.state_files().unwrap().len()), (vec!["a".to_owned()], 1));
+        let of = |name: &str| Entry::of_state(&keep.path().join(name));
+        for name in ["a.signed.json", "a.signed.json.sig"] {
+            assert_eq!(of(name), of("a.json"), "{name}");
+        }
+        assert_eq!(of("a.json").statement_path(), keep.path().join("a.signed.json"));
+        assert_eq!(of("a.json").signature_path(), keep.path().join("a.signed.json.sig"));
+        // Without a debate beside it, a file named like that may be one.
+        assert_eq!(of("gone.signed.json").id(), "gone.signed");
     }
 
     #[test]

@@ -56,8 +56,10 @@ impl Directory {
             }
         }
         remove_leftovers(state);
-        // Neither matters without its debate.
-        drop(fs::remove_file(entry.log_path()));
+        // None of these says anything of a debate that is gone.
+        for path in [entry.log_path(), entry.statement_path(), entry.signature_path()] {
+            drop(fs::remove_file(path));
+        }
         entry.forget_stop();
         Ok(())
     }
@@ -96,6 +98,8 @@ mod tests {
             ("debates/a.events.jsonl", ""),
             ("debates/a.log", "begun"),
             ("debates/a.stop", "stop"),
+            ("debates/a.signed.json", "{}"),
+            ("debates/a.signed.json.sig", ""),
             ("debates/.a.json-x.tmp", ""),
             ("debates/notes.json", "{}"),
             ("b.json", state),

@@ -14,6 +14,7 @@ mod saved;
 mod saver;
 mod select;
 mod snapshot;
+mod statement;
 mod verify;
 
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalRe
 pub use record::Record;
 pub use saved::{AccessMode, SavedDebate};
 pub use snapshot::{Readers, write_atomically};
+pub use statement::{Statement, StatementFault};
 pub use verify::{Flaw, StateFileStatus, VerifiedRecord, verify};
 
 /// Advice for a file of a later version.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::debate::{Debate, DebateFile, Event, FoldError, Recorded};
+use crate::debate::{Debate, DebateFile, DebateId, Event, FoldError, Recorded};
 use dialectic_base::key_path::KeyPath;
 
 use super::directory::{parse_state, read_bytes};
@@ -15,6 +15,10 @@ use super::{Entry, JournalError, JournalMark, StateFileError, StoreError};
 /// The result of a verification.
 #[derive(Debug)]
 pub struct VerifiedRecord {
+    /// The debate, by its first event; absent where the journal has none that can be read.
+    pub id: Option<DebateId>,
+    /// The hash of each of these events' lines.
+    pub hashes: Vec<String>,
     /// The number of events before the journal's first flaw.
     pub events: usize,
     /// Set when another process runs the debate: an older state file is then normal.
@@ -92,6 +96,11 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 }
 
 impl VerifiedRecord {
+    /// Whether every line of the journal is as it was written, as far as the journal goes.
+    pub fn has_whole_journal(&self) -> bool {
+        !self.flaws.iter().any(|flaw| matches!(flaw, Flaw::Journal(_) | Flaw::Events(_)))
+    }
+
     /// Whether there are no flaws.
     pub fn is_whole(&self) -> bool {
         self.flaws.is_empty()
@@ -119,6 +128,8 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
     drop(file.unlock());
     let (contents, damage) = scan(&file, journal)?;
     let mut found = VerifiedRecord {
+        id: contents.events.first().and_then(id_of),
+        hashes: Vec::new(),
         events: contents.events.len(),
         running,
         cut_short: contents.cut_short,
@@ -154,7 +165,17 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
         }
         _ => {}
     }
+    found.hashes = contents.hashes;
     Ok(found)
+}
+
+/// The debate that a journal with this first event is of.
+fn id_of(first: &Recorded) -> Option<DebateId> {
+    match &first.event {
+        Event::Created(created) => Some(created.id.clone()),
+        Event::Imported { state } => Some(state.id.clone()),
+        _ => None,
+    }
 }
 
 /// The key for calls with unknown tokens in a model's usage.

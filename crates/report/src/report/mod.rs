@@ -13,6 +13,7 @@ mod overview;
 mod prose;
 mod review;
 mod said;
+mod share;
 mod stages;
 pub(crate) mod subject;
 mod view;
@@ -25,6 +26,7 @@ pub use markdown::{ReportDetail, markdown};
 pub use overview::overview;
 pub use review::{review_github, review_json, review_sarif};
 pub use said::{Said, readable, said};
+pub use share::{Shared, shared_settings};
 pub(crate) use stages::preposition;
 pub use view::{ParticipantView, View};
 

@@ -55,6 +55,9 @@ fn head(out: &mut Document<'_>, view: &View<'_>) {
     let time = created.map(|at| at.utc().with_timezone(&Local).format("%Y-%m-%d %H:%M:%S").to_string());
     out.line(format_args!("# Debate: {}", heading(view.debate.given_title().unwrap_or(first_line))));
     out.line(format_args!("Time: {}\n", time.as_deref().unwrap_or(UNKNOWN)));
+    if let Some(notice) = view.left_out() {
+        out.line(format_args!("{notice}\n"));
+    }
     out.line("## Problem Description");
     out.fenced(problem);
     out.line("");

@@ -1,0 +1,144 @@
+//! What is signed of a record: the debate, the last line of its journal, and the number of lines.
+//!
+//! Each line names the hash of the line before, so the last hash stands for all lines before it. What is appended
+//! later leaves a signed journal as it was.
+
+use serde::{Deserialize, Serialize};
+
+use crate::debate::DebateId;
+
+use super::VerifiedRecord;
+
+/// What is signed of a record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statement {
+    /// The debate.
+    pub id: DebateId,
+    /// The SHA-256 of the last signed line without its line break, in hexadecimal.
+    pub head: String,
+    /// How many lines are signed.
+    pub lines: u64,
+}
+
+/// Why a record is not the one that was signed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StatementFault {
+    /// It is of another debate.
+    #[error("the signature is of another debate, {signed}")]
+    OtherDebate {
+        /// Which.
+        signed: DebateId,
+    },
+    /// The journal is shorter than what was signed.
+    #[error("the journal was shortened: {signed} events were signed, and it has {found}")]
+    Shortened {
+        /// How many lines were signed.
+        signed: u64,
+        /// How many there are.
+        found: u64,
+    },
+    /// The journal says something else.
+    #[error("the journal is not the one that was signed: line {line} is another")]
+    OtherJournal {
+        /// The last signed line, counted from 1.
+        line: u64,
+    },
+    /// The journal is damaged before the last signed line.
+    #[error("the journal is damaged before line {line}, the last that was signed")]
+    Damaged {
+        /// The last signed line, counted from 1.
+        line: u64,
+    },
+}
+
+impl Statement {
+    /// Of all lines of a record; nothing where it has none.
+    pub fn of(record: &VerifiedRecord) -> Option<Self> {
+        let (id, head) = record.id.clone().zip(record.hashes.last().cloned())?;
+        Some(Self { id, head, lines: record.hashes.len() as u64 })
+    }
+
+    /// The bytes that are signed.
+    pub fn bytes(&self) -> Vec<u8> {
+        // Two texts and a number can be written as JSON.
+        let mut bytes = serde_json::to_vec(self).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes
+    }
+
+    /// What signed bytes say.
+    ///
+    /// # Errors
+    /// When they say something else.
+    pub fn read(bytes: &[u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(bytes)
+    }
+
+    /// How many events of `record` came after what was signed.
+    ///
+    /// # Errors
+    /// When it is not the record that was signed.
+    pub fn hold_against(&self, record: &VerifiedRecord) -> Result<u64, StatementFault> {
+        let found = record.hashes.len() as u64;
+        let line = self.lines;
+        if record.id.as_ref().is_some_and(|id| *id != self.id) {
+            return Err(StatementFault::OtherDebate { signed: self.id.clone() });
+        }
+        let last =
+            usize::try_from(line).ok().and_then(|line| line.checked_sub(1)).map(|index| record.hashes.get(index));
+        match last {
+            Some(Some(head)) if *head == self.head => Ok(found - line),
+            Some(None) if record.has_whole_journal() => Err(StatementFault::Shortened { signed: line, found }),
+            Some(None) => Err(StatementFault::Damaged { line }),
+            Some(Some(_)) | None => Err(StatementFault::OtherJournal { line }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Flaw, JournalError, StateFileStatus};
+
+    fn record(hashes: &[&str], flaws: Vec<Flaw>) -> VerifiedRecord {
+        VerifiedRecord {
+            id: Some(DebateId::new("d")),
+            hashes: hashes.iter().map(|hash| (*hash).to_owned()).collect(),
+            events: hashes.len(),
+            running: false,
+            cut_short: false,
+            imported: false,
+            state: StateFileStatus::Unknown,
+            flaws,
+        }
+    }
+
+    #[test]
+    fn what_is_signed_is_a_line_of_json() {
+        let statement = Statement::of(&record(&["a", "b"], Vec::new())).unwrap();
+        assert_eq!(statement.bytes(), b"{\"id\":\"d\",\"head\":\"b\",\"lines\":2}\n");
+        assert_eq!(Statement::read(&statement.bytes()).unwrap(), statement);
+        assert_eq!(Statement::of(&record(&[], Vec::new())), None);
+        for other in [&b"{}"[..], b"[]", b"", b"{\"id\":\"d\",\"head\":\"b\",\"lines\":2,\"more\":1}"] {
+            assert!(Statement::read(other).is_err());
+        }
+    }
+
+    #[test]
+    fn later_lines_are_counted_and_other_lines_refused() {
+        let signed = |head: &str, lines| Statement { id: DebateId::new("d"), head: head.to_owned(), lines };
+        let whole = record(&["a", "b", "c"], Vec::new());
+        assert_eq!(signed("c", 3).hold_against(&whole), Ok(0));
+        assert_eq!(signed("a", 1).hold_against(&whole), Ok(2));
+        assert_eq!(signed("x", 2).hold_against(&whole), Err(StatementFault::OtherJournal { line: 2 }));
+        assert_eq!(signed("", 0).hold_against(&whole), Err(StatementFault::OtherJournal { line: 0 }));
+        assert_eq!(signed("d", 4).hold_against(&whole), Err(StatementFault::Shortened { signed: 4, found: 3 }));
+        let other = Statement { id: DebateId::new("e"), ..signed("c", 3) };
+        assert_eq!(other.hold_against(&whole), Err(StatementFault::OtherDebate { signed: DebateId::new("e") }));
+        let damage = || vec![Flaw::Journal(JournalError::End { path: "d".into(), line: 3 })];
+        let damaged = record(&["a", "b", "c"], damage());
+        assert_eq!(signed("d", 4).hold_against(&damaged), Err(StatementFault::Damaged { line: 4 }));
+        assert_eq!(signed("b", 2).hold_against(&damaged), Ok(1));
+    }
+}

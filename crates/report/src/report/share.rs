@@ -1,0 +1,189 @@
+//! A debate as strangers may read it: without attachments, what tools were asked and answered, paths, and where prompts
+//! come from.
+//!
+//! What is left out is taken out of a copy of the record, so that no form of a report can show it. What agents, the
+//! judge and the user wrote stays as it is, and may quote it; the report says so.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dialectic_base::figures::counted;
+use dialectic_record::debate::{
+    AgentSettings, Contribution, Debate, DebateSettings, Metadata, Settings, SummarizationSettings,
+};
+
+/// What stands for a path.
+const PATH: &str = "[path]";
+
+/// A debate without what is not for strangers.
+#[derive(Debug)]
+pub struct Shared {
+    /// The rest of it.
+    pub debate: Debate,
+    /// What was left out, in a sentence or two.
+    pub notice: String,
+}
+
+impl Shared {
+    /// A copy for strangers.
+    pub fn of(debate: &Debate) -> Self {
+        let known = known_paths(debate);
+        let mut debate = debate.clone();
+        let attachments = std::mem::take(&mut debate.attachments).len();
+        let material = debate.gathered.as_mut().map_or(0, |gathered| std::mem::take(&mut gathered.material).len());
+        let mut calls = 0;
+        let Debate { rounds, checks, follow_ups, .. } = &mut debate;
+        for one in rounds.iter_mut().flat_map(|round| &mut round.contributions).chain(checks) {
+            calls += without_tools(one);
+        }
+        for metadata in follow_ups.iter_mut().filter_map(|one| one.metadata.as_mut()) {
+            calls += forget_tools(metadata);
+        }
+        debate.prompt_sources = None;
+        debate.settings = debate.settings.as_ref().map(shared_settings);
+        hide_paths(&mut debate, &known);
+        let what = [
+            (attachments > 0).then(|| counted(attachments as u64, "attachment")),
+            (material > 0).then(|| format!("{} of collected material", counted(material as u64, "text"))),
+            (calls > 0).then(|| format!("what tools were asked and answered ({})", counted(calls as u64, "call"))),
+            Some("paths".to_owned()),
+            Some("where prompts come from".to_owned()),
+        ];
+        let what: Vec<String> = what.into_iter().flatten().collect();
+        let notice = match what.split_last() {
+            Some((last, rest)) => format!("Left out to share this report: {} and {last}.", rest.join(", ")),
+            None => String::new(),
+        };
+        Self { debate, notice: format!("{notice} The texts of the debate are complete and may quote it.") }
+    }
+}
+
+/// The settings without paths, servers and commands.
+pub fn shared_settings(settings: &Settings) -> Settings {
+    // Each field is named, so that a new one is thought of.
+    let Settings {
+        agents,
+        judge,
+        embedder,
+        debate,
+        providers: _,
+        prices,
+        models,
+        elsewhere: _,
+        terms,
+        base_dir: _,
+        context_dir: _,
+    } = settings.clone();
+    let mut debate = DebateSettings { summarization: summarization(debate.summarization), ..debate };
+    debate.arena.context_commands.clear();
+    Settings {
+        agents: agents.into_iter().map(agent).collect(),
+        judge: agent(judge),
+        embedder: embedder.map(agent),
+        debate,
+        providers: BTreeMap::new(),
+        prices,
+        models,
+        elsewhere: BTreeSet::new(),
+        terms,
+        base_dir: None,
+        context_dir: None,
+    }
+}
+
+fn agent(agent: AgentSettings) -> AgentSettings {
+    AgentSettings {
+        system_prompt_path: None,
+        summary_prompt_path: None,
+        clarification_prompt_path: None,
+        summarization: summarization(agent.summarization),
+        ..agent
+    }
+}
+
+fn summarization(settings: SummarizationSettings) -> SummarizationSettings {
+    SummarizationSettings { prompt_path: None, ..settings }
+}
+
+/// Takes the calls of tools out of a text's metadata; returns how many there were.
+fn without_tools(one: &mut Arc<Contribution>) -> usize {
+    let Metadata { tool_calls, tool_results, .. } = &one.metadata;
+    if tool_calls.is_empty() && tool_results.is_empty() {
+        return 0;
+    }
+    forget_tools(&mut Arc::make_mut(one).metadata)
+}
+
+fn forget_tools(metadata: &mut Metadata) -> usize {
+    let results = std::mem::take(&mut metadata.tool_results).len();
+    std::mem::take(&mut metadata.tool_calls).len().max(results)
+}
+
+/// The names of files that the record itself holds, longest first.
+fn known_paths(debate: &Debate) -> Vec<String> {
+    let settings = debate.settings.iter().flat_map(|settings| {
+        let of_agents = settings.everybody().flat_map(|agent| {
+            let own = [&agent.system_prompt_path, &agent.summary_prompt_path, &agent.clarification_prompt_path];
+            own.into_iter().chain([&agent.summarization.prompt_path]).flatten()
+        });
+        of_agents
+            .chain(&settings.debate.summarization.prompt_path)
+            .chain(&settings.base_dir)
+            .chain(&settings.context_dir)
+    });
+    let prompts = debate.prompt_sources.iter().flat_map(|sources| {
+        let agents = sources.agents.iter().flat_map(|one| &one.path);
+        agents.chain(&sources.judge.path).chain(&sources.judge.summary_path)
+    });
+    let files = settings.chain(prompts).map(|path| path.display().to_string());
+    let given = debate.attachments.iter().map(|one| one.name.clone());
+    let gathered = debate.gathered.iter().flat_map(|gathered| &gathered.material).map(|one| one.name.clone());
+    // A short name is a part of other words.
+    let mut known: Vec<String> = files.chain(given).chain(gathered).filter(|name| name.len() > 3).collect();
+    known.sort_by_key(|name| std::cmp::Reverse(name.len()));
+    known
+}
+
+/// Takes paths out of what the program itself says: errors, and reasons that quote them.
+fn hide_paths(debate: &mut Debate, known: &[String]) {
+    let reasons = debate.outcome.iter_mut().flat_map(|outcome| &mut outcome.reasons);
+    let failures = debate.failures.iter_mut().map(|failure| &mut failure.error);
+    let agreement = debate.rounds.iter_mut().filter_map(|round| round.convergence.as_mut());
+    let agreement = agreement.flat_map(|one| one.unknown.iter_mut().chain(&mut one.fallback));
+    for text in reasons.chain(failures).chain(agreement).chain(&mut debate.error) {
+        *text = without_paths(text, known);
+    }
+}
+
+/// A sentence with [`PATH`] for each of the known paths, and for each word that looks like one.
+fn without_paths(text: &str, known: &[String]) -> String {
+    let text = known.iter().fold(text.to_owned(), |text, path| text.replace(path.as_str(), PATH));
+    let is_edge = |c: char| c.is_whitespace() || "\"'`()<>,;=“”‘’".contains(c);
+    let mut hidden = String::new();
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let (edge, word) = rest.split_at(rest.find(|c| !is_edge(c)).unwrap_or(rest.len()));
+        let (word, after) = word.split_at(word.find(is_edge).unwrap_or(word.len()));
+        hidden.push_str(edge);
+        hidden.push_str(if is_path(word) { PATH } else { word });
+        rest = after;
+    }
+    hidden
+}
+
+/// Whether a word is a path: an absolute one, one from the user's home or from here, or one of a file with an ending. The
+/// name of a model, `maker/model-1.5`, is none, and neither is an address.
+fn is_path(word: &str) -> bool {
+    let word = word.trim_end_matches([':', '.', '!', '?']);
+    let has_drive = word.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) && word[1..].starts_with(":\\");
+    let begins = ["/", "~/", "./", "../", ".\\", "..\\", "\\\\", "file:"].iter().any(|begin| word.starts_with(begin));
+    if begins || has_drive {
+        return word.len() > 1;
+    }
+    let file = word.rsplit_once(['/', '\\']).map(|(_, file)| file).filter(|_| !word.contains("://"));
+    let ending = file.and_then(|file| file.rsplit_once('.')).map(|(_, ending)| ending);
+    ending.is_some_and(|ending| ending.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
+#[cfg(test)]
+mod tests;

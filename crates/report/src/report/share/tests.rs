@@ -1,0 +1,127 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::report::{ReportDetail, View, html, markdown};
+use dialectic_record::debate::fixture::argued;
+
+/// What a stranger must not find, each in its place.
+const MARKERS: [&str; 15] = [
+    "MARK-ATTACHMENT-NAME",
+    "MARK-ATTACHMENT-TEXT",
+    "MARK-DIGEST",
+    "MARK-ARGUMENTS",
+    "MARK-RESULT",
+    "MARK-CHECK-ARGUMENTS",
+    "MARK-CHECK-RESULT",
+    "MARK-BASE",
+    "MARK-CONTEXT",
+    "MARK-SYSTEM-PROMPT",
+    "MARK-SUMMARY-PROMPT",
+    "MARK-SOURCE",
+    "MARK-SERVER",
+    "MARK-MATERIAL",
+    "MARK-ERROR",
+];
+
+/// A debate with something in each place.
+fn marked() -> Debate {
+    let mut state = serde_json::to_value(argued()).unwrap();
+    let tools = |what: &str| {
+        let mark = |end: &str| format!("MARK-{what}{end}");
+        let call =
+            json!({"id": "c", "name": "file_read", "arguments": format!("{{\"path\":\"{}\"}}", mark("ARGUMENTS"))});
+        let result = json!({"tool_call_id": "c", "role": "tool", "content": mark("RESULT")});
+        (json!([call]), json!([result]))
+    };
+    let with_tools = |text: &mut Value, what: &str| {
+        let (calls, results) = tools(what);
+        text["metadata"]["toolCalls"] = calls;
+        text["metadata"]["toolResults"] = results;
+    };
+    with_tools(&mut state["rounds"][0]["contributions"][0], "");
+    let mut check = state["rounds"][0]["contributions"][0].clone();
+    with_tools(&mut check, "CHECK-");
+    state["checks"] = json!([check]);
+    state["attachments"] =
+        json!([{"name": "/MARK-ATTACHMENT-NAME.md", "sha256": "MARK-DIGEST", "text": "MARK-ATTACHMENT-TEXT"}]);
+    state["gathered"] = json!({"material": [{"source": "readme", "name": "MARK-MATERIAL.md", "text": "MARK-MATERIAL"}], "standings": {"debates": 0}});
+    let settings = &mut state["settings"];
+    settings["baseDir"] = json!("/home/MARK-BASE");
+    settings["contextDir"] = json!("/home/MARK-CONTEXT");
+    settings["agents"][0]["systemPromptPath"] = json!("MARK-SYSTEM-PROMPT.md");
+    settings["judge"]["summaryPromptPath"] = json!("MARK-SUMMARY-PROMPT.md");
+    settings["debate"]["summarization"]["promptPath"] = json!("MARK-SUMMARY-PROMPT.md");
+    settings["debate"]["arena"] = json!({"contextCommands": ["cat MARK-CONTEXT"]});
+    settings["providers"] = json!({"local": {"baseUrl": "http://MARK-SERVER/v1"}});
+    let agent = settings["agents"][0]["id"].clone();
+    let source = json!({"agentId": agent, "role": "architect", "source": "file", "path": "/MARK-SOURCE.md"});
+    state["promptSources"] = json!({"agents": [source], "judge": {"id": "judge-main", "source": "built-in"}});
+    let error = "cannot read /srv/MARK-ERROR/x: the file /home/MARK-BASE is gone, and so is MARK-MATERIAL.md";
+    state["error"] = json!(error);
+    state["failures"] = json!([{"round": 1, "phase": "critique", "agentId": agent, "error": error, "attempts": 1, "at": "2025-01-01T01:02:03.000Z"}]);
+    state["outcome"] = json!({"kind": "degraded", "reasons": [error]});
+    serde_json::from_value(state).unwrap()
+}
+
+/// The page, and both kinds of Markdown.
+fn written(view: &View<'_>) -> [String; 3] {
+    let text = |detail| {
+        let mut out = Vec::new();
+        markdown(view, detail, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    [html(view), text(ReportDetail::Plain), text(ReportDetail::Verbose)]
+}
+
+#[test]
+fn nothing_that_is_left_out_is_in_any_form_of_a_report() {
+    let debate = marked();
+    let whole = written(&View::new(&debate, &[], None)).concat();
+    // What no report shows in any case is checked all the same, in case one will.
+    let never = ["MARK-CHECK-ARGUMENTS", "MARK-CHECK-RESULT"];
+    for marker in MARKERS.iter().filter(|marker| !never.contains(marker)) {
+        assert!(whole.contains(marker), "{marker} is shown nowhere, so this test could not fail");
+    }
+    let shared = Shared::of(&debate);
+    let configured = shared_settings(debate.settings.as_ref().unwrap());
+    for settings in [None, Some(&configured)] {
+        let view = View::new(&shared.debate, &[], settings).with_left_out(Some(&shared.notice));
+        for report in written(&view) {
+            let found: Vec<&str> = MARKERS.into_iter().filter(|marker| report.contains(marker)).collect();
+            assert!(found.is_empty(), "{found:?}");
+            assert!(report.contains("may quote it"), "it does not say what it left out");
+        }
+    }
+    let record = serde_json::to_string(&shared.debate).unwrap();
+    assert!(!record.contains("MARK-"), "{record}");
+    insta::assert_snapshot!(shared.notice, @"Left out to share this report: 1 attachment, 1 text of collected material, what tools were asked and answered (2 calls), paths and where prompts come from. The texts of the debate are complete and may quote it.");
+}
+
+#[test]
+fn texts_and_figures_stay() {
+    let debate = argued();
+    let shared = Shared::of(&debate);
+    let rest = Debate { prompt_sources: None, settings: shared.debate.settings.clone(), ..debate.clone() };
+    assert_eq!(shared.debate, rest);
+    let [page, ..] = written(&View::new(&shared.debate, &[], None));
+    for text in ["Failover", "A write that is in flight"] {
+        assert!(page.contains(text));
+    }
+}
+
+#[test]
+fn words_that_are_paths_are_hidden() {
+    for (said, shown) in [
+        ("cannot read /etc/x.md: no such file", "cannot read [path] no such file"),
+        ("`~/a b` (./c), \"..\\d\" and C:\\e\\f", "`[path] b` ([path]), \"[path]\" and [path]"),
+        ("file:///home/x and prompts/roles/x.md", "[path] and [path]"),
+        (
+            "HTTP 500 of openai/gpt-5.6 at https://api.example/v1/x.json, and/or later",
+            "HTTP 500 of openai/gpt-5.6 at https://api.example/v1/x.json, and/or later",
+        ),
+        ("/ é:\\x", "/ é:\\x"),
+    ] {
+        assert_eq!(without_paths(said, &[]), shown);
+    }
+    assert_eq!(without_paths("in /My Own/x y", &["/My Own/x y".to_owned()]), "in [path]");
+}

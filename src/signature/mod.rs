@@ -1,0 +1,305 @@
+//! Signatures of records: made and checked by `ssh-keygen -Y`, of what [`Statement`] says of a journal.
+
+mod envelope;
+mod keygen;
+
+use std::fs;
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_engine::access::Environment;
+use dialectic_record::store::{
+    Entry, Readers, Statement, StatementFault, StoreError, VerifiedRecord, write_atomically,
+};
+
+pub use envelope::{Envelope, NotAnEnvelope};
+use keygen::Keygen;
+
+/// What signatures of records are for. One that was made for something else does not count.
+pub const NAMESPACE: &str = "dialectic-record@v1";
+
+/// The keys that are tried, in this order, where none is named: those that `ssh` tries.
+const USUAL_KEYS: [&str; 5] = ["id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk"];
+/// Bytes of a statement or a signature at most: more is neither.
+const MOST_BYTES: u64 = 64 * 1024;
+
+/// Why nothing was signed, or a signature cannot be checked.
+#[derive(Debug, thiserror::Error)]
+pub enum SignatureError {
+    /// There is no `ssh-keygen`.
+    #[error("there is no program `ssh-keygen` on PATH")]
+    NoProgram,
+    /// It cannot be started or fed.
+    #[error("cannot run ssh-keygen")]
+    Program(#[source] std::io::Error),
+    /// None of the usual keys is there.
+    #[error("which key to sign with? There is none of {} in ~/.ssh", USUAL_KEYS.join(", "))]
+    NoKey,
+    /// The key cannot be read.
+    #[error("cannot read the key {path}")]
+    Key {
+        /// The key.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// `ssh-keygen` did not sign.
+    #[error("ssh-keygen did not sign with {key}")]
+    NotSigned {
+        /// The key.
+        key: PathBuf,
+    },
+    /// The file of signers cannot be read.
+    #[error("cannot read the signers {path}")]
+    Signers {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The record has no event.
+    #[error("there is nothing to sign: the journal is empty")]
+    Empty,
+    /// A file cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Diagnostic for SignatureError {
+    fn blame(&self) -> ErrorCategory {
+        match self {
+            Self::NoProgram | Self::Program(_) | Self::NotSigned { .. } => ErrorCategory::General,
+            Self::NoKey | Self::Key { .. } | Self::Signers { .. } | Self::Empty => ErrorCategory::Arguments,
+            Self::Store(error) => error.blame(),
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::NoProgram => "install OpenSSH 8.9 or newer",
+            Self::NoKey => "name one with --key, or make one: ssh-keygen -t ed25519",
+            Self::Key { .. } => "name a private key, or a public one whose private key your agent holds",
+            Self::NotSigned { .. } => "the lines above say why; for a public key, `ssh-add -l` must list it",
+            Self::Store(error) => return error.hint(),
+            Self::Program(_) | Self::Signers { .. } | Self::Empty => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// Signs all lines of a whole record, in place of an earlier signature. `ssh-keygen` may ask for a passphrase.
+///
+/// # Errors
+/// When there is no key or no program, when that refuses, or a file cannot be written; nothing is replaced then.
+pub fn sign(
+    entry: &Entry,
+    record: &VerifiedRecord,
+    key: Option<&Path>,
+    environment: &Environment,
+) -> Result<(Statement, Envelope), SignatureError> {
+    let statement = Statement::of(record).ok_or(SignatureError::Empty)?;
+    let key = match key {
+        Some(key) => key.to_owned(),
+        None => usual_key(environment)?,
+    };
+    fs::File::open(&key).map_err(|source| SignatureError::Key { path: key.clone(), source })?;
+    let signature = Keygen::find(environment)?.sign(&key, &statement.bytes())?;
+    let envelope = Envelope::read(&signature).map_err(|_| SignatureError::NotSigned { key })?;
+    write_atomically(&entry.signature_path(), Readers::Owner, |out| out.write_all(&signature))?;
+    write_atomically(&entry.statement_path(), Readers::Owner, |out| out.write_all(&statement.bytes()))?;
+    Ok((statement, envelope))
+}
+
+fn usual_key(environment: &Environment) -> Result<PathBuf, SignatureError> {
+    let directory = environment.home().map(|home| home.join(".ssh"));
+    let keys = directory.iter().flat_map(|directory| USUAL_KEYS.map(|name| directory.join(name)));
+    keys.into_iter().find(|key| key.is_file()).ok_or(SignatureError::NoKey)
+}
+
+/// What a signature beside a record says.
+#[derive(Debug, Default)]
+pub struct CheckedSignature {
+    /// With which key it was made, and what for; absent where it cannot be read.
+    pub envelope: Option<Envelope>,
+    /// How many lines are signed, and how many came later; absent where the signature does not hold.
+    pub signed: Option<SignedLines>,
+    /// Who of the signers made it; empty where no signers are named, or none of them did.
+    pub signers: Vec<String>,
+    /// Why it counts for less than was asked.
+    pub refusal: Option<Refusal>,
+}
+
+impl CheckedSignature {
+    /// Whether the signature holds, whosever it is.
+    pub fn is_signed(&self) -> bool {
+        self.signed.is_some()
+    }
+
+    /// Whether one of the signers made it.
+    pub fn is_trusted(&self) -> bool {
+        self.is_signed() && !self.signers.is_empty()
+    }
+}
+
+/// How much of a journal is signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SignedLines {
+    /// How many of its lines, from the first.
+    pub lines: u64,
+    /// How many came later.
+    pub later: u64,
+}
+
+/// Why a signature counts for less than was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// One of its two files is not there.
+    #[error("{} is missing", .path.display())]
+    Missing {
+        /// Which.
+        path: PathBuf,
+    },
+    /// A file is there and cannot be read.
+    #[error("{} cannot be read: {why}", .path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// It was made for something else.
+    #[error("it was made for `{found}`, not for `{NAMESPACE}`")]
+    OtherNamespace {
+        /// What for.
+        found: String,
+    },
+    /// It is the signature of other bytes.
+    #[error("it does not fit {}: one of the two was changed", .path.display())]
+    Altered {
+        /// What it should be the signature of.
+        path: PathBuf,
+    },
+    /// The record is not the one that was signed.
+    #[error(transparent)]
+    Record(#[from] StatementFault),
+    /// None of the signers made it.
+    #[error("none of your signers made it{}", .said.as_deref().map(|said| format!(" (ssh-keygen: {said})")).unwrap_or_default())]
+    UnknownSigner {
+        /// What `ssh-keygen` says of a signer who has the key and may not sign.
+        said: Option<String>,
+    },
+    /// Nothing here can check it.
+    #[error("it was not checked: there is no program `ssh-keygen` on PATH")]
+    Unchecked,
+}
+
+impl Refusal {
+    /// One word for programs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } => "missing",
+            Self::Unreadable { .. } => "unreadable",
+            Self::OtherNamespace { .. } => "other-namespace",
+            Self::Altered { .. } => "altered",
+            Self::Record(StatementFault::OtherDebate { .. }) => "other-debate",
+            Self::Record(StatementFault::Shortened { .. }) => "shortened",
+            Self::Record(StatementFault::OtherJournal { .. }) => "other-journal",
+            Self::Record(StatementFault::Damaged { .. }) => "damaged",
+            Self::UnknownSigner { .. } => "unknown-signer",
+            Self::Unchecked => "unchecked",
+        }
+    }
+}
+
+/// Checks the signature beside a record, where there is one. `signers` is a file as `ssh-keygen` calls it
+/// `allowed_signers`.
+///
+/// # Errors
+/// When `ssh-keygen` cannot be run, or the signers cannot be read. Without signers, a program that is not there is a
+/// refusal.
+pub fn check(
+    entry: &Entry,
+    record: &VerifiedRecord,
+    signers: Option<&Path>,
+    environment: &Environment,
+) -> Result<Option<CheckedSignature>, SignatureError> {
+    let read = |path: &Path| fs::read(path).map_err(|source| SignatureError::Signers { path: path.to_owned(), source });
+    let signers = signers.map(read).transpose()?;
+    let keygen = match (Keygen::find(environment), &signers) {
+        (Err(SignatureError::NoProgram), None) => None,
+        (keygen, _) => Some(keygen?),
+    };
+    let (statement, signature) = (entry.statement_path(), entry.signature_path());
+    if !is_there(&statement) && !is_there(&signature) {
+        return Ok(None);
+    }
+    let mut checked = CheckedSignature::default();
+    match steps(&mut checked, [&statement, &signature], record, signers.as_deref(), keygen.as_ref()) {
+        Ok(()) => {}
+        Err(Stop::Refused(refusal)) => checked.refusal = Some(refusal),
+        Err(Stop::Failed(error)) => return Err(error),
+    }
+    Ok(Some(checked))
+}
+
+/// Whether anything has that name, be it a link that leads nowhere.
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Why a check goes no further.
+enum Stop {
+    Refused(Refusal),
+    Failed(SignatureError),
+}
+
+impl<R: Into<Refusal>> From<R> for Stop {
+    fn from(refusal: R) -> Self {
+        Self::Refused(refusal.into())
+    }
+}
+
+/// What is checked, in this order; `checked` says how far it came.
+fn steps(
+    checked: &mut CheckedSignature,
+    [statement_path, signature_path]: [&Path; 2],
+    record: &VerifiedRecord,
+    signers: Option<&[u8]>,
+    keygen: Option<&Keygen>,
+) -> Result<(), Stop> {
+    let unreadable =
+        |path: &Path, why: &dyn ToString| Refusal::Unreadable { path: path.to_owned(), why: why.to_string() };
+    let (bytes, signature) = (file(statement_path)?, file(signature_path)?);
+    let envelope = Envelope::read(&signature).map_err(|error| unreadable(signature_path, &error))?;
+    let found = checked.envelope.insert(envelope).namespace.clone();
+    if found != NAMESPACE {
+        return Err(Refusal::OtherNamespace { found }.into());
+    }
+    let keygen = keygen.ok_or(Refusal::Unchecked)?;
+    if !keygen.fits(&signature, &bytes).map_err(Stop::Failed)? {
+        return Err(Refusal::Altered { path: statement_path.to_owned() }.into());
+    }
+    let statement = Statement::read(&bytes).map_err(|error| unreadable(statement_path, &error))?;
+    let later = statement.hold_against(record)?;
+    checked.signed = Some(SignedLines { lines: statement.lines, later });
+    if let Some(signers) = signers {
+        checked.signers = keygen.signers(&signature, &bytes, signers).map_err(Stop::Failed)??;
+    }
+    Ok(())
+}
+
+/// What is in a file of a signature.
+fn file(path: &Path) -> Result<Vec<u8>, Refusal> {
+    let unreadable = |why: String| Refusal::Unreadable { path: path.to_owned(), why };
+    match path.metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(Refusal::Missing { path: path.to_owned() }),
+        Err(error) => return Err(unreadable(error.to_string())),
+        Ok(found) if !found.is_file() => return Err(unreadable("it is no file".to_owned())),
+        Ok(found) if found.len() > MOST_BYTES => return Err(unreadable("it is too large".to_owned())),
+        Ok(_) => {}
+    }
+    let mut bytes = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes));
+    read.map(|_| bytes).map_err(|error| unreadable(error.to_string()))
+}
