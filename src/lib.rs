@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | [`cli`] | arguments in, results and exit code out: parse, resolve, run, print; no logic of debates |
 //! | [`evaluation`] | has the solutions of saved debates scored, and writes the scores down |
+//! | [`lift`] | what a debate is worth: statistics of blind comparisons |
 //! | `mcp` | the debates for coding agents, over the Model Context Protocol |
 //! | `serve` | the debates in a browser, and an API for programs |
 //! | `archive` | what past debates have shown: ratings of models, and a memory of what was decided |
@@ -28,6 +29,7 @@ pub mod cli;
 pub mod error;
 pub mod evaluation;
 pub mod features;
+pub mod lift;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod remedy;
