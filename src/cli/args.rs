@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 mod apart;
 mod archive;
 mod handling;
+mod lift;
 mod skill;
 
 use dialectic_base::money::Usd;
@@ -25,6 +26,7 @@ pub(super) use archive::{MemoryArgs, RatingsArgs};
 pub(super) use handling::{
     AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, NewestArg, RateArgs, RmArgs, ShowArgs, TagArgs,
 };
+pub(super) use lift::{ArmName, LiftArgs};
 pub(super) use skill::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
@@ -97,6 +99,8 @@ pub(super) enum Command {
     Report(ReportArgs),
     /// Have evaluators score the solutions of saved debates
     Eval(EvalArgs),
+    /// Measure whether debates beat other ways to spend the same money
+    Lift(Box<LiftArgs>),
     /// Show a past debate again, as it was seen
     Replay(ReplayArgs),
     /// Make a new debate from a past one: change something and go on from there
