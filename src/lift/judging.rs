@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use dialectic_base::encoding::hexadecimal;
 use dialectic_base::money::Usd;
+use dialectic_base::provider::OFFLINE;
 use dialectic_config::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
 use dialectic_engine::agent::{AnswerError, Ask, read_json};
 use dialectic_engine::engine::planned_call;
@@ -157,6 +158,14 @@ impl Question {
         Self { id, judge: judge.clone(), request, kind }
     }
 
+    /// Whether it asks which text is better.
+    pub fn is_ruling(&self) -> bool {
+        match self.kind {
+            QuestionKind::Ruling => true,
+            QuestionKind::Checklist => false,
+        }
+    }
+
     /// What it is likely to cost at least, and can cost at most; nothing where the price is unknown.
     pub fn cost(&self) -> Option<Span<Usd>> {
         let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.judge.settings;
@@ -180,13 +189,14 @@ impl Question {
             }),
             tools: None,
         };
-        let kind = self.kind;
+        // The offline provider makes no checklist.
+        let (kind, is_offline) = (self.kind, self.judge.settings.provider == OFFLINE);
         let read = move |text: &str| -> Result<Value, AnswerError> {
             let unfit = |error: serde_json::Error| AnswerError::Unfit { message: error.to_string() };
             match kind {
                 QuestionKind::Checklist => {
                     let list: Checklist = read_json(text)?;
-                    if list.items.iter().all(|item| item.trim().is_empty()) {
+                    if !is_offline && list.items.iter().all(|item| item.trim().is_empty()) {
                         return Err(AnswerError::Unfit { message: "`items` is empty".to_owned() });
                     }
                     serde_json::to_value(list).map_err(unfit)

@@ -9,6 +9,7 @@ use crate::cli::interrupt::Interrupts;
 use crate::cli::session::vouched;
 use crate::error::Error;
 use crate::lift::{Note, Notes, Problem};
+use dialectic_base::call::Tokens;
 use dialectic_base::encoding::hexadecimal;
 use dialectic_base::money::{Price, Usd};
 use dialectic_config::ConfigFiles;
@@ -18,10 +19,13 @@ use dialectic_engine::engine::RunEnding;
 use dialectic_engine::runner::{Finished, Prepared, Runner, RunnerError, Spec};
 use dialectic_record::debate::defaults::agent_of;
 use dialectic_record::debate::{
-    AgentId, AgentSettings, BudgetSettings, Debate, DebateSettings, Forecast, Settings, Status, StopReason,
+    AgentId, AgentSettings, BudgetSettings, Debate, DebateSettings, Forecast, Settings, Signal, Status,
 };
 use dialectic_record::protocol::{BEST_OF_N, Protocol, SELF_REFINE, SINGLE};
+use dialectic_record::signals::{Followed, Words};
 use dialectic_record::store::{AccessMode, Directory, Entry, StoreError};
+
+use super::meter::Meter;
 
 /// The part of a group that is the debate.
 pub(super) const DEBATE: &str = "debate";
@@ -131,56 +135,46 @@ impl Groups<'_> {
 
     /// One answer of the arms' model.
     pub(super) fn single(&self, problem: &Problem) -> Spec {
-        self.spec(problem, &SINGLE, self.arm_settings(1, 1, None))
+        self.spec(problem, &SINGLE, self.arm_settings(1, 1))
     }
 
     /// An arm that spends `money`, if that is known; `single` is one answer, whose cost says how much the money buys.
     /// Nothing if the money does not buy it.
-    pub(super) fn equal(
-        &self,
-        arm: ArmName,
-        problem: &Problem,
-        money: Option<Usd>,
-        single: &Debate,
-    ) -> Result<Option<Spec>, RunnerError> {
+    pub(super) fn equal(&self, arm: ArmName, problem: &Problem, money: Option<Usd>, single: &Debate) -> Option<Spec> {
         let draw = self.full_cost(single).filter(|draw| *draw > Usd::ZERO);
-        let counts: Vec<u32> = match (arm, money.zip(draw)) {
-            (ArmName::Single, _) => return Ok(Some(self.single(problem))),
-            // Every round takes at least as long as the first text: it is read, criticised and written again.
-            (ArmName::SelfRefine, Some((money, draw))) => vec![within(money, draw, DebateSettings::MOST_ROUNDS).max(1)],
-            (ArmName::SelfRefine, None) => vec![self.settings.debate.rounds],
+        let (agents, rounds) = match (arm, money.zip(draw)) {
+            (ArmName::Single, _) => return Some(self.single(problem)),
+            (ArmName::SelfRefine, None) => (1, self.settings.debate.rounds),
+            (ArmName::BestOfN, None) => (DRAWS, 1),
+            (ArmName::SelfRefine, Some((money, draw))) => {
+                // A text, its critique and another text.
+                if draw.times(3.0) > money {
+                    return None;
+                }
+                (1, DebateSettings::MOST_ROUNDS)
+            }
             (ArmName::BestOfN, Some((money, draw))) => {
-                let most = within(money, draw, MOST_DRAWS);
-                let fits = |n: &u32| draw.times(f64::from(*n)) + self.choice(*n, single) <= money;
-                // What is held back for answers of the full length may be more than the money.
-                (2..=most).rev().filter(fits).collect()
+                let usage = single.total_usage();
+                let chosen = choice(self.arm_price()?, usage.input_tokens, usage.output_tokens, 2);
+                if draw.times(2.0) + chosen > money {
+                    return None;
+                }
+                // The meter ends it. Other draws may be cheaper than the one that is known.
+                (within(money, draw, MOST_DRAWS / 2) * 2, 1)
             }
-            (ArmName::BestOfN, None) => vec![DRAWS],
         };
-        for count in counts {
-            let (agents, rounds) = match arm {
-                ArmName::BestOfN => (count, 1),
-                ArmName::SelfRefine | ArmName::Single => (1, count),
-            };
-            let spec = self.spec(problem, arm.protocol(), self.arm_settings(agents, rounds, money));
-            if self.runner.prepare(spec.clone())?.check_limit().is_ok() {
-                return Ok(Some(spec));
-            }
+        let mut settings = self.arm_settings(agents, rounds);
+        if money.is_some() {
+            // Its cost is known before the next draw begins.
+            settings.debate.max_concurrency = 1;
         }
-        Ok(None)
+        Some(self.spec(problem, arm.protocol(), settings))
     }
 
-    /// What it is likely to cost to choose one of `n` texts that are as long as this one.
-    fn choice(&self, n: u32, single: &Debate) -> Usd {
-        let Some(price) = self.arm_price() else { return Usd::ZERO };
-        let usage = single.total_usage();
-        let read = usage.input_tokens + usage.output_tokens * u64::from(n);
-        let tokens = dialectic_base::call::Tokens {
-            input_tokens: read,
-            output_tokens: CHOICE_TOKENS,
-            ..dialectic_base::call::Tokens::default()
-        };
-        price.cost(tokens)
+    /// What ends an arm that spends `money`.
+    pub(super) fn meter(&self, arm: ArmName, money: Option<Usd>) -> Option<Meter> {
+        let (money, price) = money.zip(self.arm_price())?;
+        arm.is_equal().then(|| Meter::of(arm, money, price))
     }
 
     fn spec(&self, problem: &Problem, protocol: &'static Protocol, settings: Settings) -> Spec {
@@ -189,7 +183,7 @@ impl Groups<'_> {
     }
 
     /// The arms' settings: so many agents that are the arms' model, which is the judge too.
-    fn arm_settings(&self, agents: u32, rounds: u32, money: Option<Usd>) -> Settings {
+    fn arm_settings(&self, agents: u32, rounds: u32) -> Settings {
         let mut settings = self.settings.clone();
         let AgentSettings { model, provider, max_tokens, .. } = self.arm.clone();
         let mut tools = Vec::new();
@@ -213,8 +207,8 @@ impl Groups<'_> {
         settings.debate.rounds = rounds;
         settings.debate.check = 0;
         settings.debate.quick = false;
-        settings.debate.budget = BudgetSettings { max_cost_usd: money, ..BudgetSettings::default() };
-        // Cached input counts in full, so that the limit is one of work and not of luck.
+        settings.debate.budget = BudgetSettings::default();
+        // Cached input counts in full, so that the measure is one of work and not of luck.
         if let Some(price) = self.arm_price() {
             settings.prices.insert(self.arm.model.clone(), price);
         }
@@ -285,6 +279,7 @@ pub(super) async fn run(
     prepared: Prepared,
     part: &str,
     notes: &mut Notes,
+    mut meter: Option<Meter>,
     interrupts: &mut Interrupts,
 ) -> (Option<Debate>, Result<(), Lacking>) {
     let is_new = prepared.created().is_some();
@@ -299,14 +294,47 @@ pub(super) async fn run(
         }
     }
     let run = ready.run();
+    let mut is_interrupted = false;
     let controls = run.controls();
+    let mut follower = match run.follow(Words::Unwanted) {
+        Ok(follower) => Some(follower),
+        // An arm that cannot be measured is not run on.
+        Err(_) => {
+            controls.pause();
+            None
+        }
+    };
     let wait = run.wait();
     tokio::pin!(wait);
-    let ended = tokio::select! {
-        ended = &mut wait => ended,
-        () = interrupts.next() => {
-            controls.interrupt();
-            wait.await
+    let ended = loop {
+        let next = async {
+            match &mut follower {
+                Some(follower) => follower.next().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            ended = &mut wait => break ended,
+            followed = next => match followed {
+                Ok(Some(Followed::Signal(signal))) => {
+                    if let (Signal::Recorded(recorded), Some(watching)) = (&*signal, &mut meter)
+                        && watching.is_enough(recorded)
+                    {
+                        controls.stop();
+                        meter = None;
+                    }
+                }
+                Ok(Some(Followed::Gap { .. })) => {}
+                Ok(None) => follower = None,
+                Err(_) => {
+                    controls.pause();
+                    follower = None;
+                }
+            },
+            () = interrupts.next() => {
+                is_interrupted = true;
+                controls.interrupt();
+            }
         }
     };
     match ended {
@@ -319,7 +347,10 @@ pub(super) async fn run(
                 }
                 RunEnding::ServerGone => Err(Lacking::Stop(Error::ServerGone { id: debate.id.clone() })),
                 RunEnding::LimitReached => Err(Lacking::Stop(Error::LimitReached { id: debate.id.clone() })),
-                RunEnding::Paused | RunEnding::Suspended => Err(Lacking::Stop(Error::LiftInterrupted)),
+                RunEnding::Paused | RunEnding::Suspended if is_interrupted => {
+                    Err(Lacking::Stop(Error::LiftInterrupted))
+                }
+                RunEnding::Paused | RunEnding::Suspended => Err(Lacking::Stop(Error::Paused { id: debate.id.clone() })),
             };
             (Some(debate), result)
         }
@@ -332,9 +363,10 @@ pub(super) fn is_content(debate: &Debate) -> bool {
     debate.stop_reason.is_none() && debate.current_round < rounds
 }
 
-/// Whether the cost limit ended it.
-pub(super) fn is_out_of_money(debate: &Debate) -> bool {
-    debate.stop_reason == Some(StopReason::Budget)
+/// What it is likely to cost to choose one of `n` texts, each of which took so many tokens.
+pub(super) fn choice(price: Price, input: u64, output: u64, n: u32) -> Usd {
+    let input_tokens = input + output * u64::from(n);
+    price.cost(Tokens { input_tokens, output_tokens: CHOICE_TOKENS, ..Tokens::default() })
 }
 
 /// How often `one` goes into `money`, at most `most`.

@@ -2,12 +2,14 @@
 
 mod group;
 mod judging;
+mod meter;
 mod plan;
 mod report;
 
 use std::collections::BTreeSet;
 
-use group::{DEBATE, Groups, Lacking, Next, is_content, is_out_of_money};
+use group::{DEBATE, Groups, Lacking, Next, is_content};
+use meter::Meter;
 use plan::Plan;
 use report::{ArmResult, Compare, Outcome};
 
@@ -305,7 +307,7 @@ impl Lift<'_> {
         let what = format!("{}: the debate", problem.id);
         // Only a debate that is new is held to what is left: one that goes on has its limit.
         let spec = groups.debate(problem, purse.left());
-        let debate = match self.part(&what, DEBATE, spec, most, &mut notes, purse, interrupts, terminal).await {
+        let debate = match self.part(&what, DEBATE, spec, most, None, &mut notes, purse, interrupts, terminal).await {
             Ok(debate) => debate,
             Err(Lacking::LeftOut(why)) => {
                 terminal.warning(&format!("{what} has no answer: {why}"));
@@ -330,7 +332,7 @@ impl Lift<'_> {
             let part = groups.part_of(arm);
             let spec = match (&single, arm) {
                 (_, ArmName::Single) => Some(groups.single(problem)),
-                (Some(single), _) => groups.equal(arm, problem, money, single)?,
+                (Some(single), _) => groups.equal(arm, problem, money, single),
                 (None, _) => None,
             };
             let Some(spec) = spec else {
@@ -338,11 +340,16 @@ impl Lift<'_> {
                 terminal.warning(&format!("{what} is left out: {why}"));
                 continue;
             };
+            let answer = groups.forecast(&groups.single(problem))?.most();
             let most = match arm {
-                ArmName::Single => groups.forecast(&spec)?.most(),
-                ArmName::SelfRefine | ArmName::BestOfN => money.or(Some(Usd::ZERO)),
+                ArmName::Single => answer,
+                // What is under way when the money is spent may be longer than foreseen.
+                ArmName::SelfRefine | ArmName::BestOfN => {
+                    money.or(Some(Usd::ZERO)).zip(answer).map(|(money, answer)| money + answer)
+                }
             };
-            let done = match self.part(&what, &part, spec, most, &mut notes, purse, interrupts, terminal).await {
+            let meter = groups.meter(arm, money);
+            let done = match self.part(&what, &part, spec, most, meter, &mut notes, purse, interrupts, terminal).await {
                 Ok(done) => done,
                 Err(Lacking::LeftOut(why)) => {
                     terminal.warning(&format!("{what} has no answer: {why}"));
@@ -369,6 +376,7 @@ impl Lift<'_> {
         part: &str,
         spec: Spec,
         most: Option<Usd>,
+        meter: Option<Meter>,
         notes: &mut Notes,
         purse: &mut Purse,
         interrupts: &mut Interrupts,
@@ -381,7 +389,7 @@ impl Lift<'_> {
         // What is already spent of it is within its most.
         let rest = most.zip(before).map(|(most, before)| most.saturating_sub(before));
         purse.check(rest, what)?;
-        let (debate, ended) = group::run(*prepared, part, notes, interrupts).await;
+        let (debate, ended) = group::run(*prepared, part, notes, meter, interrupts).await;
         if let Some(debate) = &debate {
             purse.took(before, debate.total_cost());
             if ended.is_ok() && !self.args.quiet {
@@ -410,8 +418,6 @@ impl Lift<'_> {
             cost,
             share: share.map(|(cost, full)| cost.dollars() / full.dollars()),
             is_content: is_content(done),
-            is_out_of_money: is_out_of_money(done),
-            output_limit: done.output_limit,
         };
         let Some(other) = text_of(done) else { return Ok(result) };
         let lengths = [text.chars().count(), other.chars().count()];

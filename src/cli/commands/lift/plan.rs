@@ -75,16 +75,22 @@ impl Plan {
                 });
             }
             if problem.answer.is_none() && lift.arms.contains(&arm) {
+                let is_first = lift.arms.first() == Some(&arm);
                 let texts = debate.as_ref().and_then(text_of).zip(done.as_ref().and_then(text_of));
-                self.judge(lift, &notes, problem, texts);
+                self.judge(lift, &notes, problem, texts, is_first);
             }
         }
         Ok(())
     }
 
     /// Adds what judges are asked about the debate and an arm, whose texts may not be there yet.
-    fn judge(&mut self, lift: &Lift, notes: &Notes, problem: &Problem, texts: Option<(&str, &str)>) {
-        let asked = |texts| open_questions(&lift.judges, notes, problem, texts, lift.args.repeat.get());
+    fn judge(&mut self, lift: &Lift, notes: &Notes, problem: &Problem, texts: Option<(&str, &str)>, is_first: bool) {
+        let asked = |texts| {
+            let mut open = open_questions(&lift.judges, notes, problem, texts, lift.args.repeat.get());
+            // The checklist is made once for all arms.
+            open.retain(|question| is_first || question.is_ruling());
+            open
+        };
         let cost = |questions: &[Question], of: fn(Span<Usd>) -> Usd| {
             questions.iter().map(|question| question.cost().map(of)).sum::<Option<Usd>>()
         };
@@ -95,10 +101,8 @@ impl Plan {
                 (asked([&short, &short]), asked([&long, &long]))
             }
         };
-        let most = lift.judges.len() as u64 * u64::from(lift.args.repeat.get()) * 2;
-        let questions = many.len() as u64;
-        self.rulings += questions.min(most);
-        self.checklists += questions.saturating_sub(most);
+        self.rulings += many.iter().filter(|question| question.is_ruling()).count() as u64;
+        self.checklists += many.iter().filter(|question| !question.is_ruling()).count() as u64;
         self.pay(Span { low: cost(&few, |cost| cost.low), high: cost(&many, |cost| cost.high) });
     }
 

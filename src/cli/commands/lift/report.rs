@@ -43,10 +43,6 @@ pub(super) struct ArmResult {
     pub(super) share: Option<f64>,
     /// Whether it ended because nothing was left to mend.
     pub(super) is_content: bool,
-    /// Whether its limit ended it.
-    pub(super) is_out_of_money: bool,
-    /// To how many tokens the limit held its answers.
-    pub(super) output_limit: Option<u32>,
 }
 
 impl Outcome {
@@ -107,11 +103,6 @@ impl<'a> Summary<'a> {
     fn below(&self) -> (u64, u64) {
         let is_below = |result: &ArmResult| result.share.is_some_and(|share| share < EQUAL);
         (self.count(is_below), self.count(|result| is_below(result) && result.is_content))
-    }
-
-    /// The lowest limit that the money set to answers.
-    fn output_limit(&self) -> Option<u32> {
-        self.results.iter().filter_map(|result| result.output_limit).min()
     }
 }
 
@@ -207,8 +198,8 @@ fn arm_json(summary: &Summary, adjusted: f64) -> Value {
         "costPerWinUsd": summary.cost_of_win(),
         "shareOfMoney": shares.first().zip(shares.last()).map(|(least, most)| json!([least, most])),
         "belowEqual": below,
+        "aboveEqual": shares.iter().filter(|share| **share > 1.0).count(),
         "nothingLeftToMend": content,
-        "outputLimit": summary.output_limit(),
     })
 }
 
@@ -233,7 +224,6 @@ fn result_json(result: &ArmResult) -> Value {
         "costUsd": result.cost,
         "shareOfMoney": result.share,
         "nothingLeftToMend": result.is_content,
-        "endedByMoney": result.is_out_of_money,
     })
 }
 
@@ -253,13 +243,13 @@ fn tell(text: &mut String, summary: &Summary, adjusted: f64, arms: usize) {
         let _ = writeln!(
             text,
             "  The debate wins {} of what is decided; 95 %: {} to {}. p = {:.3}{holm}.",
-            percent(f64::from(wins) / f64::from(decided)),
-            percent(interval.low),
-            percent(interval.high),
+            share(f64::from(wins) / f64::from(decided)),
+            share(interval.low),
+            share(interval.high),
             summary.p(),
         );
-        if let Some(share) = smallest_difference(decided) {
-            let shown = percent(share);
+        if let Some(least) = smallest_difference(decided) {
+            let shown = share(least);
             let _ = writeln!(text, "  {decided} decided problems show, with 80 % power, a share of {shown} or more.");
         }
     }
@@ -269,10 +259,10 @@ fn tell(text: &mut String, summary: &Summary, adjusted: f64, arms: usize) {
     }
     let (turned, rulings) = comparison.turned();
     if rulings > 0 {
-        let share = percent(f64::from(turned) / f64::from(rulings));
+        let of_all = share(f64::from(turned) / f64::from(rulings));
         let _ = writeln!(
             text,
-            "  The order of the texts turned {turned} of {} ({share}).",
+            "  The order of the texts turned {turned} of {} ({of_all}).",
             counted(rulings.into(), "ruling")
         );
     }
@@ -283,17 +273,23 @@ fn tell(text: &mut String, summary: &Summary, adjusted: f64, arms: usize) {
     }
     let shares = summary.shares();
     if let Some((least, most)) = shares.first().zip(shares.last()) {
-        let _ = write!(text, "  It spent {} to {} of the debate's money", percent(*least), percent(*most));
+        let _ = write!(text, "  It spent {} to {} of the debate's money", share(*least), share(*most));
         let (below, content) = summary.below();
         if below > 0 && summary.arm.is_equal() {
             let _ = write!(text, "; below 90 %: {below}, {content} of them with nothing left to mend");
         }
+        let above = shares.iter().filter(|share| **share > 1.0).count();
+        if above > 0 && summary.arm.is_equal() {
+            let _ = write!(text, "; above 100 %: {above}");
+        }
         text.push_str(".\n");
-    }
-    if let Some(limit) = summary.output_limit() {
-        let _ = writeln!(text, "  The money held its answers to {limit} tokens at the least.");
     }
     if let Some(cost) = summary.cost_of_win() {
         let _ = writeln!(text, "  A won problem cost {cost}.");
     }
+}
+
+/// A share of one, in whole percents.
+fn share(of_one: f64) -> String {
+    percent((of_one * 100.0).round())
 }
