@@ -19,7 +19,7 @@ use dialectic_engine::engine::RunEnding;
 use dialectic_engine::runner::{Finished, Prepared, Runner, RunnerError, Spec};
 use dialectic_record::debate::defaults::agent_of;
 use dialectic_record::debate::{
-    AgentId, AgentSettings, BudgetSettings, Debate, DebateSettings, Forecast, Settings, Signal, Status,
+    AgentId, AgentSettings, BudgetSettings, Debate, DebateSettings, Forecast, ResultKind, Settings, Signal, Status,
 };
 use dialectic_record::protocol::{BEST_OF_N, Protocol, SELF_REFINE, SINGLE};
 use dialectic_record::signals::{Followed, Words};
@@ -165,8 +165,10 @@ impl Groups<'_> {
         };
         let mut settings = self.arm_settings(agents, rounds);
         if money.is_some() {
-            // Its cost is known before the next draw begins.
-            settings.debate.max_concurrency = 1;
+            // The cost of a draw is known before the next but one begins. The engine starts no more of a stage than this;
+            // `maxConcurrency` would start all of them, and have them wait.
+            let texts = arm.protocol().stages.iter().filter(|stage| stage.info.yields == Some(ResultKind::Proposal));
+            settings.debate.arena.max_concurrency = texts.map(|stage| (stage.info.id.to_string(), 1)).collect();
         }
         Some(self.spec(problem, arm.protocol(), settings))
     }

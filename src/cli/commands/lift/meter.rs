@@ -78,6 +78,6 @@ impl Meter {
             // The first text reads less than those that rewrite it.
             None => (last.times(GROWTH * GROWTH), critique + last.times(GROWTH * GROWTH)),
         };
-        cost + text + round.times(GROWTH) > self.money
+        cost + text.times(GROWTH) + round.times(GROWTH) > self.money
     }
 }
