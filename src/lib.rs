@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | [`cli`] | arguments in, results and exit code out: parse, resolve, run, print; no logic of debates |
 //! | [`evaluation`] | has the solutions of saved debates scored, and writes the scores down |
-//! | [`lift`] | what a debate is worth: statistics of blind comparisons |
+//! | [`lift`] | compares debates with other ways to spend their money, blind |
 //! | `mcp` | the debates for coding agents, over the Model Context Protocol |
 //! | `serve` | the debates in a browser, and an API for programs |
 //! | `archive` | what past debates have shown: ratings of models, and a memory of what was decided |
