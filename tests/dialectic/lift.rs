@@ -169,8 +169,8 @@ fn what_cannot_be_compared_is_refused_before_anything_is_paid_for() {
 fn a_limit_holds_for_the_whole_set_and_the_rest_is_done_later() {
     let server = server(|_| "neither");
     let sandbox = sandbox(&server);
-    let stopped = sandbox.run(LIFT.into_iter().chain(["--max-cost", "1.5"])).expect_code(2);
-    assert!(stopped.stderr.contains("the limit of $1.5000 does not cover"), "{stopped}");
+    let stopped = sandbox.run(LIFT.into_iter().chain(["--max-cost", "0.6"])).expect_code(2);
+    assert!(stopped.stderr.contains("the limit of $0.6000 does not cover queue: the debate"), "{stopped}");
     let before = server.requests().len();
     assert!(before > 0, "{stopped}");
     let finished = sandbox.run(LIFT.into_iter().chain(["--json"])).expect_code(0);

@@ -382,6 +382,9 @@ impl Lift<'_> {
         interrupts: &mut Interrupts,
         terminal: &mut Terminal,
     ) -> Result<Debate, Lacking> {
+        if self.groups.record(notes, part).is_none() {
+            purse.check(most, what)?;
+        }
         let (prepared, before) = match self.groups.prepare(notes, part, spec)? {
             Next::Finished(debate) => return Ok(*debate),
             Next::Run { prepared, before } => (prepared, before),
