@@ -109,7 +109,7 @@ pub struct Notes {
     path: PathBuf,
     /// Absent where nothing is to be written.
     file: Option<File>,
-    notes: Vec<Note>,
+    lines: Vec<Note>,
 }
 
 impl Notes {
@@ -133,9 +133,9 @@ impl Notes {
         if whole < bytes.len() {
             file.set_len(whole as u64).map_err(failed)?;
         }
-        let notes = read(path, &bytes[..whole])?;
-        let mut notes = Self { path: path.to_owned(), file: Some(file), notes };
-        if notes.notes.is_empty() {
+        let lines = read(path, &bytes[..whole])?;
+        let mut notes = Self { path: path.to_owned(), file: Some(file), lines };
+        if notes.lines.is_empty() {
             notes.add(Note::Group { problem: problem.to_owned() })?;
         }
         Ok(notes)
@@ -151,7 +151,7 @@ impl Notes {
             read => read.map_err(|source| NotesError::Io { path: path.to_owned(), source })?,
         };
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        Ok(Self { path: path.to_owned(), file: None, notes: read(path, &bytes[..whole])? })
+        Ok(Self { path: path.to_owned(), file: None, lines: read(path, &bytes[..whole])? })
     }
 
     /// Adds a line; it is on the disk when this returns.
@@ -165,13 +165,13 @@ impl Notes {
             line.push(b'\n');
             file.write_all(&line).and_then(|()| file.sync_data()).map_err(failed)?;
         }
-        self.notes.push(note);
+        self.lines.push(note);
         Ok(())
     }
 
     /// The record of the debate or an arm, the newest.
     pub fn record_of(&self, wanted: &str) -> Option<&DebateId> {
-        self.notes.iter().rev().find_map(|note| match note {
+        self.lines.iter().rev().find_map(|note| match note {
             Note::Begun { part, debate } if part == wanted => Some(debate),
             Note::Group { .. } | Note::Begun { .. } | Note::Asked { .. } | Note::Answered { .. } => None,
         })
@@ -179,7 +179,7 @@ impl Notes {
 
     /// All records of the group, once each.
     pub fn records(&self) -> impl Iterator<Item = &DebateId> {
-        self.notes.iter().filter_map(|note| match note {
+        self.lines.iter().filter_map(|note| match note {
             Note::Begun { debate, .. } => Some(debate),
             Note::Group { .. } | Note::Asked { .. } | Note::Answered { .. } => None,
         })
@@ -187,7 +187,7 @@ impl Notes {
 
     /// The answer to a question, if there is one.
     pub fn answer(&self, wanted: &str) -> Option<&Value> {
-        self.notes.iter().find_map(|note| match note {
+        self.lines.iter().find_map(|note| match note {
             Note::Answered { question, answer: Some(answer), .. } if question == wanted => Some(answer),
             Note::Group { .. } | Note::Begun { .. } | Note::Asked { .. } | Note::Answered { .. } => None,
         })
@@ -198,7 +198,7 @@ impl Notes {
     pub fn judging(&self) -> Option<Usd> {
         let (mut sum, mut open) = (Some(Usd::ZERO), BTreeMap::new());
         let mut add = |cost: Option<Usd>| sum = sum.zip(cost).map(|(sum, cost)| sum + cost);
-        for note in &self.notes {
+        for note in &self.lines {
             match note {
                 Note::Asked { question, most, .. } => {
                     // The one before was interrupted.
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn an_unknown_cost_is_at_most_what_was_set_aside() {
-        let notes = |notes: Vec<Note>| Notes { path: PathBuf::new(), file: None, notes };
+        let notes = |lines: Vec<Note>| Notes { path: PathBuf::new(), file: None, lines };
         let most = notes(vec![asked("q", Some(2.0)), answered("q", None)]);
         assert_eq!(most.judging(), Some(Usd::from_dollars(2.0)));
         assert_eq!(notes(vec![asked("q", None), answered("q", None)]).judging(), None);

@@ -109,7 +109,7 @@ fn a_judge_that_takes_the_longer_text_is_found_out() {
     });
     let mut sandbox = sandbox(&server);
     for number in 0..6 {
-        sandbox = sandbox.file(&format!("set/more-{number}.md"), format!("Design queue number {number}"));
+        sandbox = sandbox.file(format!("set/more-{number}.md"), format!("Design queue number {number}"));
     }
     let finished = sandbox.run(LIFT.into_iter().chain(["--against", "single"])).expect_code(0);
     assert!(finished.stdout.contains("Warning: the longer text won"), "{finished}");

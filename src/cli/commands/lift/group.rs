@@ -141,7 +141,7 @@ impl Groups<'_> {
     /// An arm that spends `money`, if that is known; `single` is one answer, whose cost says how much the money buys.
     /// Nothing if the money does not buy it.
     pub(super) fn equal(&self, arm: ArmName, problem: &Problem, money: Option<Usd>, single: &Debate) -> Option<Spec> {
-        let draw = self.full_cost(single).filter(|draw| *draw > Usd::ZERO);
+        let draw = full_cost(single).filter(|draw| *draw > Usd::ZERO);
         let (agents, rounds) = match (arm, money.zip(draw)) {
             (ArmName::Single, _) => return Some(self.single(problem)),
             (ArmName::SelfRefine, None) => (1, self.settings.debate.rounds),
@@ -227,21 +227,6 @@ impl Groups<'_> {
         Some(price)
     }
 
-    /// What a debate would have cost without a cache; nothing if that is unknown.
-    pub(super) fn full_cost(&self, debate: &Debate) -> Option<Usd> {
-        let settings = debate.settings.as_ref()?;
-        let saved = |(model, usage): (&String, &dialectic_record::debate::ModelUsage)| {
-            if usage.cached_input_tokens == 0 {
-                return Some(Usd::ZERO);
-            }
-            let price = price_of(settings.everybody().find(|agent| agent.model == *model)?, settings)?;
-            let cached = price.cached_input_per_m_tok.unwrap_or(price.input_per_m_tok);
-            Some(Usd::for_tokens(usage.cached_input_tokens, (price.input_per_m_tok - cached).max(0.0)))
-        };
-        let saved: Option<Usd> = debate.usage.iter().map(saved).sum();
-        debate.total_cost().zip(saved).map(|(cost, saved)| cost + saved)
-    }
-
     /// What a debate would take.
     pub(super) fn forecast(&self, spec: &Spec) -> Result<Forecast, Error> {
         Ok(self.runner.forecast(spec)?)
@@ -266,6 +251,21 @@ impl Groups<'_> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// What a debate would have cost without a cache; nothing if that is unknown.
+pub(super) fn full_cost(debate: &Debate) -> Option<Usd> {
+    let settings = debate.settings.as_ref()?;
+    let saved = |(model, usage): (&String, &dialectic_record::debate::ModelUsage)| {
+        if usage.cached_input_tokens == 0 {
+            return Some(Usd::ZERO);
+        }
+        let price = price_of(settings.everybody().find(|agent| agent.model == *model)?, settings)?;
+        let cached = price.cached_input_per_m_tok.unwrap_or(price.input_per_m_tok);
+        Some(Usd::for_tokens(usage.cached_input_tokens, (price.input_per_m_tok - cached).max(0.0)))
+    };
+    let saved: Option<Usd> = debate.usage.iter().map(saved).sum();
+    debate.total_cost().zip(saved).map(|(cost, saved)| cost + saved)
 }
 
 /// What is to be done for a part.
@@ -298,14 +298,11 @@ pub(super) async fn run(
     let run = ready.run();
     let mut is_interrupted = false;
     let controls = run.controls();
-    let mut follower = match run.follow(Words::Unwanted) {
-        Ok(follower) => Some(follower),
+    let mut follower = run.follow(Words::Unwanted).ok();
+    if follower.is_none() {
         // An arm that cannot be measured is not run on.
-        Err(_) => {
-            controls.pause();
-            None
-        }
-    };
+        controls.pause();
+    }
     let wait = run.wait();
     tokio::pin!(wait);
     let ended = loop {
@@ -317,7 +314,7 @@ pub(super) async fn run(
         };
         tokio::select! {
             ended = &mut wait => break ended,
-            followed = next => match followed {
+            news = next => match news {
                 Ok(Some(Followed::Signal(signal))) => {
                     if let (Signal::Recorded(recorded), Some(watching)) = (&*signal, &mut meter)
                         && watching.is_enough(recorded)

@@ -8,7 +8,7 @@ mod report;
 
 use std::collections::BTreeSet;
 
-use group::{DEBATE, Groups, Lacking, Next, is_content};
+use group::{DEBATE, Groups, Lacking, Next, full_cost, is_content};
 use meter::Meter;
 use plan::Plan;
 use report::{ArmResult, Compare, Outcome};
@@ -271,7 +271,7 @@ impl Lift<'_> {
             let mut purse = self.purse()?;
             let mut outcomes = Vec::new();
             for problem in &self.set.problems {
-                outcomes.push(self.group(problem, &mut purse, &mut interrupts, terminal).await?);
+                outcomes.push(Box::pin(self.group(problem, &mut purse, &mut interrupts, terminal)).await?);
             }
             Ok(outcomes)
         });
@@ -307,15 +307,16 @@ impl Lift<'_> {
         let what = format!("{}: the debate", problem.id);
         // Only a debate that is new is held to what is left: one that goes on has its limit.
         let spec = groups.debate(problem, purse.left());
-        let debate = match self.part(&what, DEBATE, spec, most, None, &mut notes, purse, interrupts, terminal).await {
-            Ok(debate) => debate,
-            Err(Lacking::LeftOut(why)) => {
-                terminal.warning(&format!("{what} has no answer: {why}"));
-                return Ok(outcome);
-            }
-            Err(Lacking::Stop(error)) => return Err(error),
-        };
-        let full = groups.full_cost(&debate);
+        let debate =
+            match Box::pin(self.part(&what, DEBATE, spec, most, None, &mut notes, purse, interrupts, terminal)).await {
+                Ok(debate) => debate,
+                Err(Lacking::LeftOut(why)) => {
+                    terminal.warning(&format!("{what} has no answer: {why}"));
+                    return Ok(outcome);
+                }
+                Err(Lacking::Stop(error)) => return Err(error),
+            };
+        let full = full_cost(&debate);
         outcome.debate = full;
         let Some(text) = text_of(&debate) else {
             terminal.warning(&format!("{what} has no answer"));
@@ -349,14 +350,17 @@ impl Lift<'_> {
                 }
             };
             let meter = groups.meter(arm, money);
-            let done = match self.part(&what, &part, spec, most, meter, &mut notes, purse, interrupts, terminal).await {
-                Ok(done) => done,
-                Err(Lacking::LeftOut(why)) => {
-                    terminal.warning(&format!("{what} has no answer: {why}"));
-                    continue;
-                }
-                Err(Lacking::Stop(error)) => return Err(error),
-            };
+            let done =
+                match Box::pin(self.part(&what, &part, spec, most, meter, &mut notes, purse, interrupts, terminal))
+                    .await
+                {
+                    Ok(done) => done,
+                    Err(Lacking::LeftOut(why)) => {
+                        terminal.warning(&format!("{what} has no answer: {why}"));
+                        continue;
+                    }
+                    Err(Lacking::Stop(error)) => return Err(error),
+                };
             if let Some(index) = self.arms.iter().position(|wanted| *wanted == arm) {
                 let compare = Compare { notes: &mut notes, purse, interrupts };
                 outcome.arms[index] = self.compare(problem, text, full, &done, compare, terminal).await?;
@@ -414,7 +418,7 @@ impl Lift<'_> {
         compare: Compare<'_>,
         terminal: &mut Terminal,
     ) -> Result<ArmResult, Error> {
-        let cost = self.groups.full_cost(done);
+        let cost = full_cost(done);
         let share = cost.zip(full).filter(|(_, full)| *full > Usd::ZERO);
         let mut result = ArmResult {
             compared: None,

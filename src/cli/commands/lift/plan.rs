@@ -13,7 +13,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::lift::{Notes, Problem, Question};
 
-use super::group::DEBATE;
+use super::group::{DEBATE, full_cost};
 use super::judging::open_questions;
 use super::{Lift, text_of};
 
@@ -49,14 +49,13 @@ impl Plan {
         let groups = &lift.groups;
         let notes = Notes::look(&groups.notes_path(problem))?;
         let debate = groups.finished(&notes, DEBATE)?;
-        let of_debate = match &debate {
-            Some(debate) => Span { low: groups.full_cost(debate), high: groups.full_cost(debate) },
-            None => {
-                let forecast = groups.forecast(&groups.debate(problem, None))?;
-                let limit = groups.settings.max_cost();
-                let capped = |cost: Option<Usd>| cost.map(|cost| limit.map_or(cost, |limit| cost.min(limit)));
-                Span { low: capped(forecast.likely()), high: capped(forecast.most()) }
-            }
+        let of_debate = if let Some(debate) = &debate {
+            Span { low: full_cost(debate), high: full_cost(debate) }
+        } else {
+            let forecast = groups.forecast(&groups.debate(problem, None))?;
+            let limit = groups.settings.max_cost();
+            let capped = |cost: Option<Usd>| cost.map(|cost| limit.map_or(cost, |limit| cost.min(limit)));
+            Span { low: capped(forecast.likely()), high: capped(forecast.most()) }
         };
         if debate.is_none() {
             self.debates += 1;
@@ -94,12 +93,11 @@ impl Plan {
         let cost = |questions: &[Question], of: fn(Span<Usd>) -> Usd| {
             questions.iter().map(|question| question.cost().map(of)).sum::<Option<Usd>>()
         };
-        let (few, many) = match texts {
-            Some((debate, arm)) => (asked([debate, arm]), asked([debate, arm])),
-            None => {
-                let (short, long) = ("x".repeat(TEXT.low), "x".repeat(TEXT.high));
-                (asked([&short, &short]), asked([&long, &long]))
-            }
+        let (few, many) = if let Some((debate, arm)) = texts {
+            (asked([debate, arm]), asked([debate, arm]))
+        } else {
+            let (short, long) = ("x".repeat(TEXT.low), "x".repeat(TEXT.high));
+            (asked([&short, &short]), asked([&long, &long]))
         };
         self.rulings += many.iter().filter(|question| question.is_ruling()).count() as u64;
         self.checklists += many.iter().filter(|question| !question.is_ruling()).count() as u64;

@@ -116,17 +116,17 @@ impl Lift<'_> {
 
     pub(super) fn as_text(&self, outcomes: &[Outcome], spent: Option<Usd>) -> String {
         let groups = &self.groups;
-        let judges: Vec<&str> = self.judges.iter().map(|judge| judge.settings.model.as_str()).collect();
-        let judged = match judges.as_slice() {
+        let models: Vec<&str> = self.judges.iter().map(|judge| judge.settings.model.as_str()).collect();
+        let how = match models.as_slice() {
             [] => "answers checked by the program".to_owned(),
-            judges => {
+            models => {
                 let times = counted(u64::from(self.args.repeat.get()), "time");
-                format!("compared by {}, {times} in both orders", judges.join(", "))
+                format!("compared by {}, {times} in both orders", models.join(", "))
             }
         };
         let problems = counted(outcomes.len() as u64, "problem");
         let mut text = format!(
-            "{problems}: debates by the protocol {}, arms by {}, {judged}\n",
+            "{problems}: debates by the protocol {}, arms by {}, {how}\n",
             groups.protocol.name, groups.arm.model
         );
         let (summaries, adjusted) = self.summaries(outcomes);
