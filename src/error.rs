@@ -39,6 +39,17 @@ pub enum Error {
     /// The evaluation was interrupted.
     #[error("interrupted; nothing was written")]
     EvaluationInterrupted,
+    /// The comparison of debates and arms was interrupted.
+    #[error("interrupted; everything that was paid for is kept")]
+    LiftInterrupted,
+    /// Some problems could not be compared.
+    #[error("{missing} of {all} comparisons are missing")]
+    NotCompared {
+        /// How many.
+        missing: usize,
+        /// Of how many.
+        all: usize,
+    },
     /// There is nothing to close the debate with.
     #[error("the debate {id} cannot be closed yet: it has no proposal")]
     NothingToFinish {
@@ -246,7 +257,8 @@ impl Error {
             Self::DebateFailed { .. }
             | Self::AllCallsFailed { .. }
             | Self::NoRoomToClose { .. }
-            | Self::NotEvaluated { .. } => ErrorCategory::Provider,
+            | Self::NotEvaluated { .. }
+            | Self::NotCompared { .. } => ErrorCategory::Provider,
             Self::NotFull { .. } => return 5,
             Self::Findings { .. } => return 6,
             Self::Said { code } => return *code,
@@ -259,6 +271,7 @@ impl Error {
             | Self::InterruptedAtEnd { .. }
             | Self::QuestionInterrupted { .. }
             | Self::EvaluationInterrupted
+            | Self::LiftInterrupted
             | Self::Stopped
             | Self::DemoInterrupted { .. }
             | Self::ReplayInterrupted => return 130,
@@ -276,6 +289,9 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Diagnosed(error) => return remedy::hint(error.hint(), error.remedy().as_ref()),
+            Self::LiftInterrupted | Self::NotCompared { .. } => {
+                "the same command goes on from here, and repeats nothing that is there".to_owned()
+            }
             Self::OtherTable { .. } => "name another file, or one written by `dialectic eval`".to_owned(),
             Self::Output { .. } => "check permissions and free space, or name another file".to_owned(),
             Self::NotSaved { id, has_journal: false, .. } => {

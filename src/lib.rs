@@ -6,11 +6,11 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | [`cli`] | arguments in, results and exit code out: parse, resolve, run, print; no logic of debates |
-//! | [`change`] | a change to be reviewed: from git or from a diff, with nothing of it obeyed |
-//! | [`evaluation`] | scores the solutions of saved debates |
-//! | `mcp` | serves debates to coding agents over the Model Context Protocol |
-//! | `serve` | serves debates to browsers, with an API for programs |
-//! | `archive` | results of past debates: ratings of models, and a memory of decisions |
+//! | [`evaluation`] | has the solutions of saved debates scored, and writes the scores down |
+//! | [`lift`] | compares debates with other ways to spend their money, blind |
+//! | `mcp` | the debates for coding agents, over the Model Context Protocol |
+//! | `serve` | the debates in a browser, and an API for programs |
+//! | `archive` | what past debates have shown: ratings of models, and a memory of what was decided |
 //! | [`trace`] | sends the spans of a running debate to Langfuse or any OTLP collector |
 //! | [`features`] | which of these a build has: cargo's features have their names |
 //! | [`signature`] | signs records with SSH keys, and says who signed one |
@@ -32,6 +32,7 @@ pub mod cli;
 pub mod error;
 pub mod evaluation;
 pub mod features;
+pub mod lift;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod remedy;

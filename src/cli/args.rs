@@ -9,6 +9,7 @@ mod apart;
 mod archive;
 mod handling;
 mod review;
+mod lift;
 mod skill;
 
 use dialectic_base::money::Usd;
@@ -27,6 +28,7 @@ pub(super) use handling::{
     AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, NewestArg, RateArgs, RmArgs, ShowArgs, SignArgs, TagArgs,
 };
 pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
+pub(super) use lift::{ArmName, LiftArgs};
 pub(super) use skill::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
@@ -104,6 +106,8 @@ pub(super) enum Command {
     Report(ReportArgs),
     /// Have evaluators score the solutions of saved debates
     Eval(EvalArgs),
+    /// Measure whether debates beat other ways to spend the same money
+    Lift(Box<LiftArgs>),
     /// Replay a past debate
     Replay(ReplayArgs),
     /// Fork a past debate: change something and continue from there

@@ -78,6 +78,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "dialectic eval -c evaluators.json -d './debates/*.json' -o scores.csv",
         ],
     ),
+    (
+        "lift",
+        &[
+            "dialectic lift examples/lift --offline",
+            "dialectic lift examples/lift --judges evaluators.json --repeat 3 --dry-run",
+            "dialectic lift sums.jsonl --against self-refine --max-cost 20",
+        ],
+    ),
     ("replay", &["dialectic replay latest --speed 10", "dialectic replay latest --speed max --events -"]),
     (
         "fork",

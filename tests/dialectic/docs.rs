@@ -476,7 +476,8 @@ fn the_examples_load_without_warnings_and_run_offline() {
     for entry in fs::read_dir(repository("examples")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let directory = format!("examples/{name}");
-        if !repository(&directory).is_dir() {
+        // `lift` is a set of problems, without a configuration of its own.
+        if !repository(&directory).is_dir() || name == "lift" {
             continue;
         }
         found += 1;

@@ -12,6 +12,7 @@ mod dry_run;
 pub(super) mod eval;
 pub(super) mod fork;
 pub(super) mod init;
+pub(super) mod lift;
 pub(super) mod list;
 pub(super) mod man;
 #[cfg(feature = "mcp")]

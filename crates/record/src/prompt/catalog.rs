@@ -131,7 +131,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    use super::super::evaluator;
+    use super::super::{evaluator, lift};
     use super::*;
     use crate::protocol::{ANSWER, ANSWER_FOR_TEXT, CLARIFY_AGAIN, PROTOCOLS};
 
@@ -160,6 +160,7 @@ mod tests {
         known.extend([ANSWER.file, ANSWER_FOR_TEXT.file, CLARIFY_AGAIN.file].map(str::to_owned));
         known.extend(["README.md", "judge/role.md"].map(str::to_owned));
         known.extend([evaluator::SYSTEM, evaluator::USER].map(|(file, _)| file.to_owned()));
+        known.extend([lift::SYSTEM, lift::CHECKLIST, lift::RULING].map(|(file, _)| file.to_owned()));
         assert_eq!(on_disk, known);
     }
 

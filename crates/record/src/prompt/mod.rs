@@ -9,6 +9,7 @@
 
 mod catalog;
 mod evaluator;
+mod lift;
 mod material;
 mod role;
 mod source;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 
 pub use catalog::{PromptError, Template};
 pub use evaluator::{EvaluatorValues, SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user};
+pub use lift::{lift_checklist, lift_ruling, lift_system};
 pub use material::{
     AnsweredQuestion, AskedItem, Asker, Attached, Authored, Candidate, CheckedDraft, FocusedRole, MaterialPart,
     OwnRound, Persona, TitledText,

@@ -164,6 +164,16 @@ fn panel(
     per_day: Option<u32>,
     retries: &RetryNotices,
 ) -> Result<(Vec<Evaluator>, Vec<String>), Error> {
+    let caller = callers(settings, environment)?;
+    let caller = |one: &EvaluatorSettings| Caller { observer: retries.observer_of(&one.id), ..caller(one) };
+    Ok(evaluators(&settings.evaluators, caller))
+}
+
+/// How each evaluator is called.
+pub(super) fn callers<'a>(
+    settings: &'a EvaluationSettings,
+    environment: &'a Environment,
+) -> Result<impl Fn(&EvaluatorSettings) -> Caller + use<'a>, Error> {
     let used = || settings.evaluators.iter().map(|one| (one.id.as_str(), one.provider.as_str()));
     missing_keys_of(used(), &settings.providers, environment)?;
     let models = Models::build(
@@ -187,7 +197,7 @@ fn panel(
         in_flight: Arc::new(ConcurrencyLimit::unbounded()),
         max_retries: default_settings().debate.max_retries,
     };
-    let price = |one: &EvaluatorSettings| {
+    let price = move |one: &EvaluatorSettings| {
         let listed = || {
             let is_own = !is_elsewhere(&one.provider, &settings.providers, environment);
             is_own.then(|| built_in_price(&one.provider, &one.model)).flatten()
@@ -195,7 +205,7 @@ fn panel(
         let price = settings.prices.get(&one.model).copied().or_else(listed);
         price.map(|price| with_cache_writes(price, &one.provider, &one.model))
     };
-    let caller = |one: &EvaluatorSettings| Caller {
+    Ok(move |one: &EvaluatorSettings| Caller {
         chat: models.of(&one.provider),
         provider: one.provider.as_str().into(),
         price: price(one),
@@ -203,9 +213,8 @@ fn panel(
         silence: None,
         limits: limits.clone(),
         account: None,
-        observer: retries.observer_of(&one.id),
-    };
-    Ok(evaluators(&settings.evaluators, caller))
+        observer: None,
+    })
 }
 
 fn evaluate_or_stop<'a>(

@@ -1,0 +1,62 @@
+//! What the judges of `lift` are told: plain text with placeholders, filled in one pass.
+
+use dialectic_base::markdown::fenced;
+
+/// The system text.
+pub(super) const SYSTEM: (&str, &str) = ("lift/system.md", include_str!("../../../../prompts/lift/system.md"));
+/// Asks for a checklist.
+pub(super) const CHECKLIST: (&str, &str) = ("lift/checklist.md", include_str!("../../../../prompts/lift/checklist.md"));
+/// Asks which of two texts is better.
+pub(super) const RULING: (&str, &str) = ("lift/ruling.md", include_str!("../../../../prompts/lift/ruling.md"));
+
+/// The system text of the judges of `lift`.
+pub fn lift_system() -> &'static str {
+    SYSTEM.1.trim()
+}
+
+/// Asks for a checklist of `problem`.
+pub fn lift_checklist(problem: &str) -> String {
+    filled(CHECKLIST.1, &[("{problem}", fenced("problem", problem))])
+}
+
+/// Asks which of two texts is better, by the checklist.
+pub fn lift_ruling(problem: &str, checklist: &[String], [first, second]: [&str; 2]) -> String {
+    let items: Vec<String> = (1..).zip(checklist).map(|(number, item)| format!("{number}. {item}")).collect();
+    let values = [
+        ("{problem}", fenced("problem", problem)),
+        ("{checklist}", fenced("checklist", &items.join("\n"))),
+        ("{first}", fenced("text", first)),
+        ("{second}", fenced("text", second)),
+    ];
+    filled(RULING.1, &values)
+}
+
+/// A template with its placeholders filled, in the order in which they stand there. Values are not searched.
+fn filled(template: &str, values: &[(&str, String)]) -> String {
+    let (mut filled, mut rest) = (String::new(), template.trim());
+    for (placeholder, value) in values {
+        if let Some((before, after)) = rest.split_once(placeholder) {
+            filled.push_str(before);
+            filled.push_str(value);
+            rest = after;
+        }
+    }
+    filled + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_placeholder_is_filled_once_and_values_are_not_searched() {
+        let asked = lift_ruling("P {first}", &["I {second}".to_owned()], ["A {second} ```", "B"]);
+        for there in
+            ["```problem\nP {first}\n```", "1. I {second}", "````text\nA {second} ```\n````", "```text\nB\n```"]
+        {
+            assert_eq!(asked.matches(there).count(), 1, "{there}\n{asked}");
+        }
+        assert!(!asked.contains("{problem}") && !asked.contains("{checklist}"));
+        assert!(lift_checklist("P").contains("```problem\nP\n```"));
+    }
+}

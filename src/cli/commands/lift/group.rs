@@ -1,0 +1,375 @@
+//! A group: a problem's debate and its arms, each a record of its own in the debates directory.
+
+use std::path::PathBuf;
+
+use sha2::{Digest, Sha256};
+
+use crate::cli::args::{ArmName, VouchArgs};
+use crate::cli::interrupt::Interrupts;
+use crate::cli::session::vouched;
+use crate::error::Error;
+use crate::lift::{Note, Notes, Problem};
+use dialectic_base::call::Tokens;
+use dialectic_base::encoding::hexadecimal;
+use dialectic_base::money::{Price, Usd};
+use dialectic_config::ConfigFiles;
+use dialectic_engine::access::Trust;
+use dialectic_engine::agent::price_of;
+use dialectic_engine::engine::RunEnding;
+use dialectic_engine::runner::{Finished, Prepared, Runner, RunnerError, Spec};
+use dialectic_record::debate::defaults::agent_of;
+use dialectic_record::debate::{
+    AgentId, AgentSettings, BudgetSettings, Debate, DebateSettings, Forecast, ResultKind, Settings, Signal, Status,
+};
+use dialectic_record::protocol::{BEST_OF_N, Protocol, SELF_REFINE, SINGLE};
+use dialectic_record::signals::{Followed, Words};
+use dialectic_record::store::{AccessMode, Directory, Entry, StoreError};
+
+use super::meter::Meter;
+
+/// The part of a group that is the debate.
+pub(super) const DEBATE: &str = "debate";
+/// Draws where no price says how many the money buys.
+const DRAWS: u32 = 3;
+/// The most draws: the judge has to read all of them.
+const MOST_DRAWS: u32 = 64;
+/// Tokens of the judge's choice, beside what it reads.
+const CHOICE_TOKENS: u64 = 600;
+
+impl ArmName {
+    pub(super) fn protocol(self) -> &'static Protocol {
+        match self {
+            Self::SelfRefine => &SELF_REFINE,
+            Self::BestOfN => &BEST_OF_N,
+            Self::Single => &SINGLE,
+        }
+    }
+
+    /// Whether it spends what the debate was billed.
+    pub(super) fn is_equal(self) -> bool {
+        match self {
+            Self::SelfRefine | Self::BestOfN => true,
+            Self::Single => false,
+        }
+    }
+}
+
+/// What groups have in common.
+pub(super) struct Groups<'a> {
+    pub(super) runner: &'a Runner,
+    pub(super) files: &'a ConfigFiles<'a>,
+    pub(super) directory: Directory,
+    pub(super) protocol: &'static Protocol,
+    pub(super) settings: Settings,
+    pub(super) provenance: Trust,
+    /// Who answers in the arms.
+    pub(super) arm: AgentSettings,
+}
+
+/// Why a part of a group has no answer.
+pub(super) enum Lacking {
+    /// It is left out, and the set goes on.
+    LeftOut(String),
+    /// Nothing goes on.
+    Stop(Error),
+}
+
+impl<E: Into<Error>> From<E> for Lacking {
+    fn from(error: E) -> Self {
+        Self::Stop(error.into())
+    }
+}
+
+impl Groups<'_> {
+    /// Where the notes of a problem's group are. The same problem and settings have the same group everywhere.
+    pub(super) fn notes_path(&self, problem: &Problem) -> PathBuf {
+        let settings = Settings { base_dir: None, context_dir: None, ..self.settings.clone() };
+        // Settings always have a JSON form.
+        let settings = serde_json::to_string(&settings).unwrap_or_default();
+        let mut hash = Sha256::new();
+        for part in [self.protocol.name, &settings, &problem.text] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        self.directory.path().join("lift").join(format!("{}.jsonl", hexadecimal(&hash.finalize()[..8])))
+    }
+
+    /// What notes call an arm.
+    pub(super) fn part_of(&self, arm: ArmName) -> String {
+        format!("{} by {}/{}", arm.protocol().name, self.arm.provider, self.arm.model)
+    }
+
+    /// The record of a part, if there is one.
+    pub(super) fn record(&self, notes: &Notes, part: &str) -> Option<Entry> {
+        let entry = Entry::of_state(&self.directory.state_path(notes.record_of(part)?));
+        (entry.state.exists() || entry.journal.is_some()).then_some(entry)
+    }
+
+    /// A part that is finished.
+    pub(super) fn finished(&self, notes: &Notes, part: &str) -> Result<Option<Debate>, StoreError> {
+        let Some(entry) = self.record(notes, part) else { return Ok(None) };
+        let debate = entry.load(AccessMode::State)?.debate;
+        Ok((debate.status == Status::Completed).then_some(debate))
+    }
+
+    /// What all records of a group cost so far; nothing if that is unknown.
+    pub(super) fn spent(&self, notes: &Notes) -> Result<Option<Usd>, StoreError> {
+        let mut sum = Some(Usd::ZERO);
+        for id in notes.records() {
+            let entry = Entry::of_state(&self.directory.state_path(id));
+            if entry.state.exists() || entry.journal.is_some() {
+                let cost = entry.load(AccessMode::State)?.debate.total_cost();
+                sum = sum.zip(cost).map(|(sum, cost)| sum + cost);
+            }
+        }
+        Ok(sum)
+    }
+
+    /// The debate of a problem. It may cost `most` at most, whatever its own limit is.
+    pub(super) fn debate(&self, problem: &Problem, most: Option<Usd>) -> Spec {
+        let mut settings = self.settings.clone();
+        let budget = &mut settings.debate.budget;
+        budget.max_cost_usd = budget.max_cost_usd.into_iter().chain(most).min();
+        self.spec(problem, self.protocol, settings)
+    }
+
+    /// One answer of the arms' model.
+    pub(super) fn single(&self, problem: &Problem) -> Spec {
+        self.spec(problem, &SINGLE, self.arm_settings(1, 1))
+    }
+
+    /// An arm that spends `money`, if that is known; `single` is one answer, whose cost says how much the money buys.
+    /// Nothing if the money does not buy it.
+    pub(super) fn equal(&self, arm: ArmName, problem: &Problem, money: Option<Usd>, single: &Debate) -> Option<Spec> {
+        let draw = full_cost(single).filter(|draw| *draw > Usd::ZERO);
+        let (agents, rounds) = match (arm, money.zip(draw)) {
+            (ArmName::Single, _) => return Some(self.single(problem)),
+            (ArmName::SelfRefine, None) => (1, self.settings.debate.rounds),
+            (ArmName::BestOfN, None) => (DRAWS, 1),
+            (ArmName::SelfRefine, Some((money, draw))) => {
+                // A text, its critique and another text.
+                if draw.times(3.0) > money {
+                    return None;
+                }
+                (1, DebateSettings::MOST_ROUNDS)
+            }
+            (ArmName::BestOfN, Some((money, draw))) => {
+                let usage = single.total_usage();
+                let chosen = choice(self.arm_price()?, usage.input_tokens, usage.output_tokens, 2);
+                if draw.times(2.0) + chosen > money {
+                    return None;
+                }
+                // The meter ends it. Other draws may be cheaper than the one that is known.
+                (within(money, draw, MOST_DRAWS / 2) * 2, 1)
+            }
+        };
+        let mut settings = self.arm_settings(agents, rounds);
+        if money.is_some() {
+            // The cost of a draw is known before the next but one begins. The engine starts no more of a stage than this;
+            // `maxConcurrency` would start all of them, and have them wait.
+            let texts = arm.protocol().stages.iter().filter(|stage| stage.info.yields == Some(ResultKind::Proposal));
+            settings.debate.arena.max_concurrency = texts.map(|stage| (stage.info.id.to_string(), 1)).collect();
+        }
+        Some(self.spec(problem, arm.protocol(), settings))
+    }
+
+    /// What ends an arm that spends `money`.
+    pub(super) fn meter(&self, arm: ArmName, money: Option<Usd>) -> Option<Meter> {
+        let (money, price) = money.zip(self.arm_price())?;
+        arm.is_equal().then(|| Meter::of(arm, money, price))
+    }
+
+    fn spec(&self, problem: &Problem, protocol: &'static Protocol, settings: Settings) -> Spec {
+        let text: std::sync::Arc<str> = problem.text.as_str().into();
+        Spec { provenance: self.provenance.clone(), ..Spec::new(text, protocol, settings) }
+    }
+
+    /// The arms' settings: so many agents that are the arms' model, which is the judge too.
+    fn arm_settings(&self, agents: u32, rounds: u32) -> Settings {
+        let mut settings = self.settings.clone();
+        let AgentSettings { model, provider, max_tokens, .. } = self.arm.clone();
+        let mut tools = Vec::new();
+        for tool in self.settings.agents.iter().flat_map(|agent| &agent.tools) {
+            if !tools.contains(tool) {
+                tools.push(tool.clone());
+            }
+        }
+        let author = AgentSettings { model, provider, max_tokens, tools, ..agent_of("generalist") };
+        settings.agents = match agents {
+            1 => vec![author],
+            several => (1..=several)
+                .map(|number| AgentSettings {
+                    id: AgentId::new(format!("draw-{number}")),
+                    name: format!("Draw {number}"),
+                    ..author.clone()
+                })
+                .collect(),
+        };
+        settings.judge = self.arm.clone();
+        settings.debate.rounds = rounds;
+        settings.debate.check = 0;
+        settings.debate.quick = false;
+        settings.debate.budget = BudgetSettings::default();
+        // Cached input counts in full, so that the measure is one of work and not of luck.
+        if let Some(price) = self.arm_price() {
+            settings.prices.insert(self.arm.model.clone(), price);
+        }
+        settings
+    }
+
+    /// The arms' price, with cached input at full price.
+    fn arm_price(&self) -> Option<Price> {
+        let mut price = price_of(&self.arm, &self.settings)?;
+        price.cached_input_per_m_tok = None;
+        if let Some(long) = &mut price.long {
+            long.cached_input_per_m_tok = None;
+        }
+        Some(price)
+    }
+
+    /// What a debate would take.
+    pub(super) fn forecast(&self, spec: &Spec) -> Result<Forecast, Error> {
+        Ok(self.runner.forecast(spec)?)
+    }
+
+    /// A part of the group, ready to begin or to go on; its answer, if it is finished.
+    pub(super) fn prepare(&self, notes: &Notes, part: &str, spec: Spec) -> Result<Next, Lacking> {
+        let Some(entry) = self.record(notes, part) else {
+            let prepared = self.runner.prepare(spec)?;
+            prepared.check_limit()?;
+            return Ok(Next::Run { prepared: Box::new(prepared), before: Some(Usd::ZERO) });
+        };
+        match self.runner.open(&entry, &[]) {
+            Ok(saved) => {
+                let before = saved.debate().total_cost();
+                let vouch = VouchArgs { config: None, context: None };
+                let trust = vouched(saved.provenance(), &vouch, self.files)?;
+                let prepared = self.runner.resume(saved, &trust)?;
+                Ok(Next::Run { prepared: Box::new(prepared), before })
+            }
+            Err(RunnerError::IsFinished { .. }) => Ok(Next::Finished(Box::new(entry.load(AccessMode::State)?.debate))),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// What a debate would have cost without a cache; nothing if that is unknown.
+pub(super) fn full_cost(debate: &Debate) -> Option<Usd> {
+    let settings = debate.settings.as_ref()?;
+    let saved = |(model, usage): (&String, &dialectic_record::debate::ModelUsage)| {
+        if usage.cached_input_tokens == 0 {
+            return Some(Usd::ZERO);
+        }
+        let price = price_of(settings.everybody().find(|agent| agent.model == *model)?, settings)?;
+        let cached = price.cached_input_per_m_tok.unwrap_or(price.input_per_m_tok);
+        Some(Usd::for_tokens(usage.cached_input_tokens, (price.input_per_m_tok - cached).max(0.0)))
+    };
+    let saved: Option<Usd> = debate.usage.iter().map(saved).sum();
+    debate.total_cost().zip(saved).map(|(cost, saved)| cost + saved)
+}
+
+/// What is to be done for a part.
+pub(super) enum Next {
+    /// Nothing.
+    Finished(Box<Debate>),
+    /// It begins, or goes on after it has cost so much.
+    Run { prepared: Box<Prepared>, before: Option<Usd> },
+}
+
+/// Runs a part up to its answer. What it cost is in the debate, also where it has none.
+pub(super) async fn run(
+    prepared: Prepared,
+    part: &str,
+    notes: &mut Notes,
+    mut meter: Option<Meter>,
+    interrupts: &mut Interrupts,
+) -> (Option<Debate>, Result<(), Lacking>) {
+    let is_new = prepared.created().is_some();
+    let ready = match prepared.begin() {
+        Ok(ready) => ready,
+        Err(error) => return (None, Err(error.into())),
+    };
+    if is_new {
+        let begun = Note::Begun { part: part.to_owned(), debate: ready.debate().id.clone() };
+        if let Err(error) = notes.add(begun) {
+            return (None, Err(error.into()));
+        }
+    }
+    let run = ready.run();
+    let mut is_interrupted = false;
+    let controls = run.controls();
+    let mut follower = run.follow(Words::Unwanted).ok();
+    if follower.is_none() {
+        // An arm that cannot be measured is not run on.
+        controls.pause();
+    }
+    let wait = run.wait();
+    tokio::pin!(wait);
+    let ended = loop {
+        let next = async {
+            match &mut follower {
+                Some(follower) => follower.next().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            ended = &mut wait => break ended,
+            news = next => match news {
+                Ok(Some(Followed::Signal(signal))) => {
+                    if let (Signal::Recorded(recorded), Some(watching)) = (&*signal, &mut meter)
+                        && watching.is_enough(recorded)
+                    {
+                        controls.stop();
+                        meter = None;
+                    }
+                }
+                Ok(Some(Followed::Gap { .. })) => {}
+                Ok(None) => follower = None,
+                Err(_) => {
+                    controls.pause();
+                    follower = None;
+                }
+            },
+            () = interrupts.next() => {
+                is_interrupted = true;
+                controls.interrupt();
+            }
+        }
+    };
+    match ended {
+        Err(failed) => (None, Err(failed.source.into())),
+        Ok(Finished { debate, ending, .. }) => {
+            let result = match ending {
+                RunEnding::Completed => Ok(()),
+                RunEnding::Failed => {
+                    Err(Lacking::LeftOut(debate.error.clone().unwrap_or_else(|| "it has no answer".to_owned())))
+                }
+                RunEnding::ServerGone => Err(Lacking::Stop(Error::ServerGone { id: debate.id.clone() })),
+                RunEnding::LimitReached => Err(Lacking::Stop(Error::LimitReached { id: debate.id.clone() })),
+                RunEnding::Paused | RunEnding::Suspended if is_interrupted => {
+                    Err(Lacking::Stop(Error::LiftInterrupted))
+                }
+                RunEnding::Paused | RunEnding::Suspended => Err(Lacking::Stop(Error::Paused { id: debate.id.clone() })),
+            };
+            (Some(debate), result)
+        }
+    }
+}
+
+/// Whether an arm ended because nothing was left to mend.
+pub(super) fn is_content(debate: &Debate) -> bool {
+    let rounds = debate.settings.as_ref().map_or(0, |settings| settings.debate.rounds);
+    debate.stop_reason.is_none() && debate.current_round < rounds
+}
+
+/// What it is likely to cost to choose one of `n` texts, each of which took so many tokens.
+pub(super) fn choice(price: Price, input: u64, output: u64, n: u32) -> Usd {
+    let input_tokens = input + output * u64::from(n);
+    price.cost(Tokens { input_tokens, output_tokens: CHOICE_TOKENS, ..Tokens::default() })
+}
+
+/// How often `one` goes into `money`, at most `most`.
+fn within(money: Usd, one: Usd, most: u32) -> u32 {
+    let times = money.dollars() / one.dollars();
+    (0..=most).rev().find(|count| f64::from(*count) <= times).unwrap_or(0)
+}

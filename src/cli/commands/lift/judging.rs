@@ -1,0 +1,137 @@
+//! Has judges compare two answers, and keeps every answer as it comes.
+
+use std::collections::VecDeque;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+
+use crate::cli::interrupt::Interrupts;
+use crate::error::Error;
+use crate::lift::{
+    Judge, Note, Notes, Preference, Problem, Question, Ruling, Side, checklist_items, checklist_question,
+    ruling_question,
+};
+use dialectic_base::money::Usd;
+
+use super::Purse;
+
+/// Questions in flight at most.
+const IN_FLIGHT: usize = 8;
+
+/// The two questions of each ruling: the debate's text is shown first, then the arm's.
+struct Pair {
+    questions: [Question; 2],
+}
+
+/// Both texts in both orders, for each judge and repetition.
+fn pairs(judges: &[Judge], problem: &Problem, checklist: &[String], texts: [&str; 2], repeat: u32) -> Vec<Pair> {
+    let [debate, arm] = texts;
+    let pair = |judge: &Judge, number| {
+        let ask = |texts| ruling_question(judge, &problem.text, checklist, texts, number);
+        Pair { questions: [ask([debate, arm]), ask([arm, debate])] }
+    };
+    judges.iter().flat_map(|judge| (1..=repeat).map(move |number| pair(judge, number))).collect()
+}
+
+/// What is still to be asked to compare two answers.
+pub(super) fn open_questions(
+    judges: &[Judge],
+    notes: &Notes,
+    problem: &Problem,
+    texts: [&str; 2],
+    repeat: u32,
+) -> Vec<Question> {
+    let Some(first) = judges.first() else { return Vec::new() };
+    let mut open = Vec::new();
+    let made = checklist_question(first, &problem.text);
+    let checklist = match (problem.checklist.is_empty(), notes.answer(&made.id)) {
+        (false, _) => problem.checklist.clone(),
+        (true, Some(answer)) => checklist_items(answer),
+        (true, None) => {
+            open.push(made);
+            Vec::new()
+        }
+    };
+    open.extend(pairs(judges, problem, &checklist, texts, repeat).into_iter().flat_map(|pair| pair.questions));
+    open.retain(|question| notes.answer(&question.id).is_none());
+    open
+}
+
+/// What judges say of the debate's answer and an arm's. A ruling whose question failed is left out, with a warning.
+pub(super) async fn rulings(
+    judges: &[Judge],
+    notes: &mut Notes,
+    problem: &Problem,
+    texts: [&str; 2],
+    repeat: u32,
+    purse: &mut Purse,
+    interrupts: &mut Interrupts,
+) -> Result<(Vec<Ruling>, Vec<String>), Error> {
+    let mut faults = Vec::new();
+    let Some(first) = judges.first() else { return Ok((Vec::new(), faults)) };
+    let made = checklist_question(first, &problem.text);
+    let id = made.id.clone();
+    if problem.checklist.is_empty() && notes.answer(&id).is_none() {
+        faults.extend(ask(vec![made], notes, purse, interrupts).await?);
+    }
+    let checklist = match notes.answer(&id) {
+        _ if !problem.checklist.is_empty() => problem.checklist.clone(),
+        Some(answer) => checklist_items(answer),
+        // Judging without one is another measure.
+        None => return Ok((Vec::new(), faults)),
+    };
+    let open = pairs(judges, problem, &checklist, texts, repeat).into_iter().flat_map(|pair| pair.questions);
+    let open: Vec<Question> = open.filter(|question| notes.answer(&question.id).is_none()).collect();
+    faults.extend(ask(open, notes, purse, interrupts).await?);
+    let said = |question: &Question| notes.answer(&question.id).and_then(Preference::read);
+    let ruling = |pair: Pair| {
+        let [one, other] = &pair.questions;
+        let (one, other) = said(one).zip(said(other))?;
+        Some(Ruling::of(one.of([Side::Debate, Side::Arm]), other.of([Side::Arm, Side::Debate])))
+    };
+    Ok((pairs(judges, problem, &checklist, texts, repeat).into_iter().filter_map(ruling).collect(), faults))
+}
+
+/// Puts questions, a few at once. After an interrupt nothing new is asked, and what is in flight is waited for, as it is
+/// paid for; after a second one it is not. Returns why some have no answer.
+async fn ask(
+    questions: Vec<Question>,
+    notes: &mut Notes,
+    purse: &mut Purse,
+    interrupts: &mut Interrupts,
+) -> Result<Vec<String>, Error> {
+    let most: Option<Usd> = questions.iter().map(|question| question.cost().map(|cost| cost.high)).sum();
+    purse.check(most, "the rulings")?;
+    let before = notes.judging();
+    let mut waiting: VecDeque<Question> = questions.into();
+    let mut in_flight = FuturesUnordered::new();
+    let (mut faults, mut is_interrupted) = (Vec::new(), false);
+    loop {
+        while !is_interrupted && in_flight.len() < IN_FLIGHT {
+            let Some(question) = waiting.pop_front() else { break };
+            let (id, judge) = (question.id.clone(), question.judge.settings.id.to_string());
+            let most = question.cost().map(|cost| cost.high);
+            notes.add(Note::Asked { question: id.clone(), judge: judge.clone(), most })?;
+            in_flight.push(async move { (id, judge, question.ask().await) });
+        }
+        tokio::select! {
+            answered = in_flight.next() => {
+                let Some((question, judge, replied)) = answered else { break };
+                let (answer, fault) = match replied.answer {
+                    Ok(answer) => (Some(answer), None),
+                    Err(fault) => (None, Some(fault)),
+                };
+                faults.extend(fault.iter().map(|fault| format!("judge {judge}: {fault}")));
+                notes.add(Note::Answered { question, answer, fault, cost: replied.cost })?;
+            }
+            () = interrupts.next() => {
+                if is_interrupted {
+                    return Err(Error::LiftInterrupted);
+                }
+                is_interrupted = true;
+            }
+        }
+    }
+    purse.took(before, notes.judging());
+    if is_interrupted { Err(Error::LiftInterrupted) } else { Ok(faults) }
+}

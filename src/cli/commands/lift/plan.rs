@@ -1,0 +1,159 @@
+//! What a set is going to cost: said before anything is paid for.
+
+use dialectic_base::figures::{counted, short_cost};
+use dialectic_base::money::Usd;
+use dialectic_base::provider::OFFLINE;
+use dialectic_config::{confirm_above, process_environment};
+use dialectic_record::debate::Span;
+
+use crate::cli::args::ArmName;
+use crate::cli::consent::is_automated;
+use crate::cli::dialogue::{Dialogue, NotAsked};
+use crate::cli::terminal::Terminal;
+use crate::error::Error;
+use crate::lift::{Notes, Problem, Question};
+
+use super::group::{DEBATE, full_cost};
+use super::judging::open_questions;
+use super::{Lift, text_of};
+
+/// How long the texts of a debate that is not held yet may be, in characters: likely, and at most.
+const TEXT: Span<usize> = Span { low: 12_000, high: 40_000 };
+
+/// What is still to be done for a set.
+#[derive(Default)]
+pub(super) struct Plan {
+    debates: u64,
+    arms: u64,
+    rulings: u64,
+    checklists: u64,
+    /// What it is likely to cost, and at most; absent where a price is unknown.
+    cost: Span<Option<Usd>>,
+    /// Whether agents may call tools, which no figure counts.
+    tools: bool,
+}
+
+impl Plan {
+    /// What is to be done for all problems of a set.
+    pub(super) fn of(lift: &Lift) -> Result<Self, Error> {
+        let zero = Some(Usd::ZERO);
+        let mut plan = Self { cost: Span { low: zero, high: zero }, ..Self::default() };
+        plan.tools = lift.groups.settings.agents.iter().any(|agent| !agent.tools.is_empty());
+        for problem in &lift.set.problems {
+            plan.add(lift, problem)?;
+        }
+        Ok(plan)
+    }
+
+    fn add(&mut self, lift: &Lift, problem: &Problem) -> Result<(), Error> {
+        let groups = &lift.groups;
+        let notes = Notes::look(&groups.notes_path(problem))?;
+        let debate = groups.finished(&notes, DEBATE)?;
+        let of_debate = if let Some(debate) = &debate {
+            Span { low: full_cost(debate), high: full_cost(debate) }
+        } else {
+            let forecast = groups.forecast(&groups.debate(problem, None))?;
+            let limit = groups.settings.max_cost();
+            let capped = |cost: Option<Usd>| cost.map(|cost| limit.map_or(cost, |limit| cost.min(limit)));
+            Span { low: capped(forecast.likely()), high: capped(forecast.most()) }
+        };
+        if debate.is_none() {
+            self.debates += 1;
+            self.pay(of_debate);
+        }
+        for arm in lift.runs() {
+            let done = groups.finished(&notes, &groups.part_of(arm))?;
+            if done.is_none() {
+                self.arms += 1;
+                self.pay(match arm {
+                    ArmName::SelfRefine | ArmName::BestOfN => of_debate,
+                    ArmName::Single => {
+                        let forecast = groups.forecast(&groups.single(problem))?;
+                        Span { low: forecast.likely(), high: forecast.most() }
+                    }
+                });
+            }
+            if problem.answer.is_none() && lift.arms.contains(&arm) {
+                let is_first = lift.arms.first() == Some(&arm);
+                let texts = debate.as_ref().and_then(text_of).zip(done.as_ref().and_then(text_of));
+                self.judge(lift, &notes, problem, texts, is_first);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what judges are asked about the debate and an arm, whose texts may not be there yet.
+    fn judge(&mut self, lift: &Lift, notes: &Notes, problem: &Problem, texts: Option<(&str, &str)>, is_first: bool) {
+        let asked = |texts| {
+            let mut open = open_questions(&lift.judges, notes, problem, texts, lift.args.repeat.get());
+            // The checklist is made once for all arms.
+            open.retain(|question| is_first || question.is_ruling());
+            open
+        };
+        let cost = |questions: &[Question], of: fn(Span<Usd>) -> Usd| {
+            questions.iter().map(|question| question.cost().map(of)).sum::<Option<Usd>>()
+        };
+        let (few, many) = if let Some((debate, arm)) = texts {
+            (asked([debate, arm]), asked([debate, arm]))
+        } else {
+            let (short, long) = ("x".repeat(TEXT.low), "x".repeat(TEXT.high));
+            (asked([&short, &short]), asked([&long, &long]))
+        };
+        self.rulings += many.iter().filter(|question| question.is_ruling()).count() as u64;
+        self.checklists += many.iter().filter(|question| !question.is_ruling()).count() as u64;
+        self.pay(Span { low: cost(&few, |cost| cost.low), high: cost(&many, |cost| cost.high) });
+    }
+
+    fn pay(&mut self, cost: Span<Option<Usd>>) {
+        let add = |sum: Option<Usd>, cost: Option<Usd>| sum.zip(cost).map(|(sum, cost)| sum + cost);
+        self.cost = Span { low: add(self.cost.low, cost.low), high: add(self.cost.high, cost.high) };
+    }
+
+    /// Whether nothing is left to do.
+    pub(super) fn is_done(&self) -> bool {
+        self.debates + self.arms + self.rulings + self.checklists == 0
+    }
+
+    /// `12 debates, 36 arms, 48 rulings, likely $12.30, at most $45.00`
+    pub(super) fn said(&self) -> String {
+        let counts = [
+            (self.debates, "debate"),
+            (self.arms, "arm"),
+            (self.rulings, "comparison"),
+            (self.checklists, "checklist"),
+        ];
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(count, noun));
+        let cost = match (self.cost.low, self.cost.high) {
+            (Some(low), Some(high)) => format!("likely {}, at most {}", short_cost(low), short_cost(high)),
+            _ => "at a cost that is unknown".to_owned(),
+        };
+        let tools = if self.tools { ", and what tool calls add" } else { "" };
+        format!("{}, {cost}{tools}", counts.collect::<Vec<_>>().join(", "))
+    }
+
+    /// Says what it takes and asks a person, where no limit holds and it may cost more than the user wants to be asked
+    /// about, or that is unknown.
+    pub(super) fn agree(&self, lift: &Lift, terminal: &mut Terminal) -> Result<(), Error> {
+        if self.is_done() || lift.is_rehearsal() {
+            return Ok(());
+        }
+        terminal.notice(&self.said());
+        let environment = process_environment();
+        let above = confirm_above(&environment)?;
+        let most = self.cost.high.filter(|_| !self.tools);
+        if lift.args.max_cost.is_some() || is_automated(&environment) || most.is_some_and(|most| most <= above) {
+            return Ok(());
+        }
+        // Nobody is there to ask.
+        let Ok(mut dialogue) = Dialogue::begin("this command") else { return Ok(()) };
+        if dialogue.confirm("Begin?", false)? { Ok(()) } else { Err(NotAsked::Declined.into()) }
+    }
+}
+
+impl Lift<'_> {
+    /// Whether no model is called.
+    pub(super) fn is_rehearsal(&self) -> bool {
+        self.groups.settings.everybody().all(|agent| agent.provider == OFFLINE)
+            && self.judges.iter().all(|judge| judge.settings.provider == OFFLINE)
+    }
+}

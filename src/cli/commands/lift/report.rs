@@ -1,0 +1,295 @@
+//! What a comparison came to, for people and for programs.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::cli::args::ArmName;
+use crate::cli::interrupt::Interrupts;
+use crate::lift::statistics::{FEWEST, clopper_pearson, holm, sign_test, smallest_difference};
+use crate::lift::{Compared, Comparison, Decision, Notes, Problem, Ruling, Side};
+use dialectic_base::figures::{counted, percent};
+use dialectic_base::money::Usd;
+
+use super::{Lift, Purse};
+
+/// The least share of the debate's money that an arm has to spend to count as equal.
+const EQUAL: f64 = 0.9;
+
+/// What is needed to compare two answers.
+pub(super) struct Compare<'a> {
+    pub(super) notes: &'a mut Notes,
+    pub(super) purse: &'a mut Purse,
+    pub(super) interrupts: &'a mut Interrupts,
+}
+
+/// What came of one problem.
+pub(super) struct Outcome {
+    pub(super) problem: String,
+    /// What the debate cost, cached input at full price.
+    pub(super) debate: Option<Usd>,
+    /// In the order of the arms.
+    pub(super) arms: Vec<ArmResult>,
+}
+
+/// What came of one problem with one arm.
+#[derive(Default)]
+pub(super) struct ArmResult {
+    /// Absent where an answer or a ruling is missing.
+    pub(super) compared: Option<Compared>,
+    /// What the arm cost, cached input at full price.
+    pub(super) cost: Option<Usd>,
+    /// The share of what the debate cost.
+    pub(super) share: Option<f64>,
+    /// Whether it ended because nothing was left to mend.
+    pub(super) is_content: bool,
+}
+
+impl Outcome {
+    pub(super) fn of(problem: &Problem, arms: usize) -> Self {
+        let arms = (0..arms).map(|_| ArmResult::default()).collect();
+        Self { problem: problem.id.clone(), debate: None, arms }
+    }
+}
+
+/// All that is known of the comparison with one arm.
+struct Summary<'a> {
+    arm: ArmName,
+    results: Vec<&'a ArmResult>,
+    comparison: Comparison,
+    /// What the compared debates cost.
+    debates: Option<Usd>,
+}
+
+impl<'a> Summary<'a> {
+    fn of(index: usize, arm: ArmName, outcomes: &'a [Outcome]) -> Self {
+        let there = || outcomes.iter().filter(move |one| one.arms[index].compared.is_some());
+        let results = there().map(|one| &one.arms[index]).collect();
+        let problems = there().filter_map(|one| one.arms[index].compared.clone()).collect();
+        let debates = there().map(|one| one.debate).sum();
+        Self { arm, results, comparison: Comparison { problems }, debates }
+    }
+
+    fn wins(&self) -> u32 {
+        self.comparison.count(Decision::Win)
+    }
+
+    fn losses(&self) -> u32 {
+        self.comparison.count(Decision::Loss)
+    }
+
+    fn p(&self) -> f64 {
+        sign_test(self.wins(), self.losses())
+    }
+
+    /// What the debates cost for each problem that they won.
+    fn cost_of_win(&self) -> Option<Usd> {
+        let wins = f64::from(self.wins());
+        self.debates.filter(|cost| *cost > Usd::ZERO && wins > 0.0).map(|cost| cost.times(1.0 / wins))
+    }
+
+    /// The shares of the money, from the least to the most.
+    fn shares(&self) -> Vec<f64> {
+        let mut shares: Vec<f64> = self.results.iter().filter_map(|result| result.share).collect();
+        shares.sort_by(f64::total_cmp);
+        shares
+    }
+
+    fn count(&self, which: impl Fn(&ArmResult) -> bool) -> u64 {
+        self.results.iter().filter(|result| which(result)).count() as u64
+    }
+
+    /// Those that spent less than an equal share, and those of them with nothing left to mend.
+    fn below(&self) -> (u64, u64) {
+        let is_below = |result: &ArmResult| result.share.is_some_and(|share| share < EQUAL);
+        (self.count(is_below), self.count(|result| is_below(result) && result.is_content))
+    }
+}
+
+impl Lift<'_> {
+    fn summaries<'a>(&self, outcomes: &'a [Outcome]) -> (Vec<Summary<'a>>, Vec<f64>) {
+        let summaries: Vec<Summary> =
+            self.arms.iter().enumerate().map(|(index, arm)| Summary::of(index, *arm, outcomes)).collect();
+        let adjusted = holm(&summaries.iter().map(Summary::p).collect::<Vec<_>>());
+        (summaries, adjusted)
+    }
+
+    pub(super) fn as_text(&self, outcomes: &[Outcome], spent: Option<Usd>) -> String {
+        let groups = &self.groups;
+        let models: Vec<&str> = self.judges.iter().map(|judge| judge.settings.model.as_str()).collect();
+        let how = match models.as_slice() {
+            [] => "answers checked by the program".to_owned(),
+            models => {
+                let times = counted(u64::from(self.args.repeat.get()), "time");
+                format!("compared by {}, {times} in both orders", models.join(", "))
+            }
+        };
+        let problems = counted(outcomes.len() as u64, "problem");
+        let mut text = format!(
+            "{problems}: debates by the protocol {}, arms by {}, {how}\n",
+            groups.protocol.name, groups.arm.model
+        );
+        let (summaries, adjusted) = self.summaries(outcomes);
+        for (summary, adjusted) in summaries.iter().zip(adjusted) {
+            text.push('\n');
+            tell(&mut text, summary, adjusted, summaries.len());
+        }
+        if let Some(spent) = spent.filter(|spent| *spent > Usd::ZERO) {
+            let _ = writeln!(text, "\nAll of it cost {spent}.");
+        }
+        text
+    }
+
+    pub(super) fn as_json(&self, outcomes: &[Outcome], spent: Option<Usd>) -> Value {
+        let (summaries, adjusted) = self.summaries(outcomes);
+        let arms: Vec<Value> = summaries.iter().zip(adjusted).map(|(summary, p)| arm_json(summary, p)).collect();
+        let problem = |outcome: &Outcome| {
+            let arms = self.arms.iter().zip(&outcome.arms);
+            let arms = arms.map(|(arm, result)| (arm.protocol().name.to_owned(), result_json(result)));
+            json!({
+                "id": outcome.problem,
+                "debateCostUsd": outcome.debate,
+                "arms": arms.collect::<serde_json::Map<_, _>>(),
+            })
+        };
+        let judge = |judge: &crate::lift::Judge| json!({ "id": judge.settings.id, "model": judge.settings.model, "provider": judge.settings.provider });
+        json!({
+            "rehearsal": self.is_rehearsal(),
+            "protocol": self.groups.protocol.name,
+            "armModel": self.groups.arm.model,
+            "judges": self.judges.iter().map(judge).collect::<Vec<_>>(),
+            "repeat": self.args.repeat,
+            "costUsd": spent,
+            "arms": arms,
+            "problems": outcomes.iter().map(problem).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn arm_json(summary: &Summary, adjusted: f64) -> Value {
+    let comparison = &summary.comparison;
+    let says = !comparison.is_too_small();
+    let interval = clopper_pearson(summary.wins(), summary.losses());
+    let (turned, rulings) = comparison.turned();
+    let longer = comparison.longer();
+    let shares = summary.shares();
+    let (below, content) = summary.below();
+    let corrected = comparison
+        .corrected()
+        .map(|(to_right, to_wrong)| json!({ "wrongToRight": to_right, "rightToWrong": to_wrong }));
+    json!({
+        "arm": summary.arm.protocol().name,
+        "equal": summary.arm.is_equal(),
+        "compared": comparison.problems.len(),
+        "wins": summary.wins(),
+        "losses": summary.losses(),
+        "ties": comparison.count(Decision::Tie),
+        "tooFew": !says,
+        "p": says.then(|| summary.p()),
+        "pHolm": says.then_some(adjusted),
+        "winShare95": says.then(|| json!([interval.low, interval.high])),
+        "smallestWinShareShown": smallest_difference(comparison.decided()),
+        "rulings": rulings,
+        "turned": turned,
+        "longerWon": longer.won,
+        "shorterWon": longer.lost,
+        "longerWins": longer.is_suspicious(),
+        "answers": corrected,
+        "costPerWinUsd": summary.cost_of_win(),
+        "shareOfMoney": shares.first().zip(shares.last()).map(|(least, most)| json!([least, most])),
+        "belowEqual": below,
+        "aboveEqual": shares.iter().filter(|share| **share > 1.0).count(),
+        "nothingLeftToMend": content,
+    })
+}
+
+fn result_json(result: &ArmResult) -> Value {
+    let decision = result.compared.as_ref().map(|one| match one.decision {
+        Decision::Win => "win",
+        Decision::Loss => "loss",
+        Decision::Tie => "tie",
+    });
+    let ruling = |ruling: &Ruling| match ruling {
+        Ruling::Better(Side::Debate) => "debate",
+        Ruling::Better(Side::Arm) => "arm",
+        Ruling::Equal => "neither",
+        Ruling::Turned => "turned",
+    };
+    let rulings = result.compared.as_ref().map(|one| one.rulings.iter().map(ruling).collect::<Vec<_>>());
+    json!({
+        "decision": decision,
+        "rulings": rulings,
+        "right": result.compared.as_ref().and_then(|one| one.right).map(|[debate, arm]| json!({ "debate": debate, "arm": arm })),
+        "lengths": result.compared.as_ref().map(|one| one.lengths),
+        "costUsd": result.cost,
+        "shareOfMoney": result.share,
+        "nothingLeftToMend": result.is_content,
+    })
+}
+
+/// Says what came of one arm. Writing to a String cannot fail.
+fn tell(text: &mut String, summary: &Summary, adjusted: f64, arms: usize) {
+    let comparison = &summary.comparison;
+    let (wins, losses, ties) = (summary.wins(), summary.losses(), comparison.count(Decision::Tie));
+    let name = summary.arm.protocol().name;
+    let note = if summary.arm.is_equal() { "" } else { " (not equal: it costs less)" };
+    let _ = writeln!(text, "Against {name}{note}: {wins} won, {losses} lost, {ties} not decided");
+    let decided = comparison.decided();
+    if comparison.is_too_small() {
+        let _ = writeln!(text, "  Too few to say: {decided} decided, and fewer than {FEWEST} can show nothing.");
+    } else {
+        let interval = clopper_pearson(wins, losses);
+        let holm = if arms > 1 { format!(", {adjusted:.3} for {arms} arms (Holm)") } else { String::new() };
+        let _ = writeln!(
+            text,
+            "  The debate wins {} of what is decided; 95 %: {} to {}. p = {:.3}{holm}.",
+            share(f64::from(wins) / f64::from(decided)),
+            share(interval.low),
+            share(interval.high),
+            summary.p(),
+        );
+        if let Some(least) = smallest_difference(decided) {
+            let shown = share(least);
+            let _ = writeln!(text, "  {decided} decided problems show, with 80 % power, a share of {shown} or more.");
+        }
+    }
+    if let Some((to_right, to_wrong)) = comparison.corrected() {
+        let _ =
+            writeln!(text, "  The debate is right where {name} is wrong: {to_right}; the other way round: {to_wrong}.");
+    }
+    let (turned, rulings) = comparison.turned();
+    if rulings > 0 {
+        let of_all = share(f64::from(turned) / f64::from(rulings));
+        let _ = writeln!(
+            text,
+            "  The order of the texts turned {turned} of {} ({of_all}).",
+            counted(rulings.into(), "ruling")
+        );
+    }
+    let longer = comparison.longer();
+    if longer.is_suspicious() {
+        let (won, all) = (longer.won, longer.won + longer.lost);
+        let _ = writeln!(text, "  Warning: the longer text won {won} of {all}. Length may be all that was judged.");
+    }
+    let shares = summary.shares();
+    if let Some((least, most)) = shares.first().zip(shares.last()) {
+        let _ = write!(text, "  It spent {} to {} of the debate's money", share(*least), share(*most));
+        let (below, content) = summary.below();
+        if below > 0 && summary.arm.is_equal() {
+            let _ = write!(text, "; below 90 %: {below}, {content} of them with nothing left to mend");
+        }
+        let above = shares.iter().filter(|share| **share > 1.0).count();
+        if above > 0 && summary.arm.is_equal() {
+            let _ = write!(text, "; above 100 %: {above}");
+        }
+        text.push_str(".\n");
+    }
+    if let Some(cost) = summary.cost_of_win() {
+        let _ = writeln!(text, "  A won problem cost {cost}.");
+    }
+}
+
+/// A share of one, in whole percents.
+fn share(of_one: f64) -> String {
+    percent((of_one * 100.0).round())
+}

@@ -1,0 +1,225 @@
+//! A judge that took no part: its questions, and what it answers.
+
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use dialectic_base::encoding::hexadecimal;
+use dialectic_base::money::Usd;
+use dialectic_base::provider::OFFLINE;
+use dialectic_config::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
+use dialectic_engine::agent::{AnswerError, Ask, read_json};
+use dialectic_engine::engine::planned_call;
+use dialectic_llm::{AnswerSchema, Caller, Request, request_bytes, strict_object};
+use dialectic_record::debate::{CallKey, Span};
+use dialectic_record::prompt::{lift_checklist, lift_ruling, lift_system};
+use dialectic_record::protocol::follow_up_info;
+
+use super::Side;
+
+/// Requests that one question can take: the second asks for JSON that can be read.
+const REQUESTS: f64 = 2.0;
+
+/// Who compares answers.
+#[derive(Clone)]
+pub struct Judge {
+    /// As configured.
+    pub settings: EvaluatorSettings,
+    /// How it is called.
+    pub caller: Caller,
+}
+
+/// A question to a judge. Its id is the same for the same question to the same model.
+pub struct Question {
+    /// Who asks what decides it: a hash.
+    pub id: String,
+    /// Who is asked.
+    pub judge: Judge,
+    request: Request,
+    kind: QuestionKind,
+}
+
+#[derive(Clone, Copy)]
+enum QuestionKind {
+    Checklist,
+    Ruling,
+}
+
+/// What came of a question.
+pub struct Replied {
+    /// The answer, or why there is none.
+    pub answer: Result<Value, String>,
+    /// What it cost; absent if that is unknown.
+    pub cost: Option<Usd>,
+}
+
+/// A checklist, as a judge makes one.
+#[derive(Debug, Serialize, Deserialize)]
+struct Checklist {
+    items: Vec<String>,
+}
+
+/// Which of two texts a judge prefers, in the order in which it was shown them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Preference {
+    /// The items that the first text fulfils.
+    #[serde(default)]
+    pub first: Vec<bool>,
+    /// Those that the second does.
+    #[serde(default)]
+    pub second: Vec<bool>,
+    /// Why.
+    #[serde(default)]
+    pub reason: String,
+    better: Better,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Better {
+    First,
+    Second,
+    Neither,
+}
+
+impl Preference {
+    /// The preferred side, if `first` was shown first and `second` second.
+    pub fn of(&self, [first, second]: [Side; 2]) -> Option<Side> {
+        match self.better {
+            Better::First => Some(first),
+            Better::Second => Some(second),
+            Better::Neither => None,
+        }
+    }
+
+    /// From what was kept.
+    pub fn read(answer: &Value) -> Option<Self> {
+        serde_json::from_value(answer.clone()).ok()
+    }
+}
+
+static CHECKLIST: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
+    let item = json!({ "type": "string", "maxLength": 400 });
+    let items = json!({ "type": "array", "items": item, "minItems": 1, "maxItems": 15 });
+    Arc::new(AnswerSchema { name: "checklist", schema: strict_object([("items", items)]) })
+});
+
+static RULING: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
+    let ticks = json!({ "type": "array", "items": { "type": "boolean" }, "maxItems": 20 });
+    let schema = strict_object([
+        ("first", ticks.clone()),
+        ("second", ticks),
+        ("reason", json!({ "type": "string", "maxLength": 1500 })),
+        ("better", json!({ "type": "string", "enum": ["first", "second", "neither"] })),
+    ]);
+    Arc::new(AnswerSchema { name: "comparison", schema })
+});
+
+/// Asks a judge for a checklist of a problem.
+pub fn checklist_question(judge: &Judge, problem: &str) -> Question {
+    Question::new(judge, lift_checklist(problem), QuestionKind::Checklist, 1)
+}
+
+/// Asks a judge which of two texts is better. `number` tells independent rulings apart.
+pub fn ruling_question(judge: &Judge, problem: &str, checklist: &[String], texts: [&str; 2], number: u32) -> Question {
+    Question::new(judge, lift_ruling(problem, checklist, texts), QuestionKind::Ruling, number)
+}
+
+/// The items of a checklist that a judge made.
+pub fn checklist_items(answer: &Value) -> Vec<String> {
+    serde_json::from_value(answer.clone()).map(|Checklist { items }| items).unwrap_or_default()
+}
+
+impl Question {
+    fn new(judge: &Judge, prompt: String, kind: QuestionKind, number: u32) -> Self {
+        let EvaluatorSettings { model, provider, max_tokens, .. } = &judge.settings;
+        let answer = match kind {
+            QuestionKind::Checklist => &*CHECKLIST,
+            QuestionKind::Ruling => &*RULING,
+        };
+        let request = Request {
+            model: model.as_str().into(),
+            temperature: EVALUATOR_TEMPERATURE,
+            max_tokens: *max_tokens,
+            system: lift_system().into(),
+            prompt: prompt.into(),
+            turns: Vec::new(),
+            answer: Some(Arc::clone(answer)),
+            tools: Arc::new([]),
+        };
+        let mut hash = Sha256::new();
+        for part in [provider.as_str(), model, &request.system, &request.prompt, &number.to_string()] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        let id = hexadecimal(&hash.finalize()[..16]);
+        Self { id, judge: judge.clone(), request, kind }
+    }
+
+    /// Whether it asks which text is better.
+    pub fn is_ruling(&self) -> bool {
+        match self.kind {
+            QuestionKind::Ruling => true,
+            QuestionKind::Checklist => false,
+        }
+    }
+
+    /// What it is likely to cost at least, and can cost at most; nothing where the price is unknown.
+    pub fn cost(&self) -> Option<Span<Usd>> {
+        let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.judge.settings;
+        let key = CallKey::new(0, follow_up_info().id, id);
+        let bytes = request_bytes(&self.request);
+        let cost = planned_call(key, (provider, model), *max_tokens, self.judge.caller.price, bytes).cost?;
+        Some(Span { low: cost.low, high: cost.high.times(REQUESTS) })
+    }
+
+    /// Puts it.
+    pub async fn ask(self) -> Replied {
+        let before = Arc::new(Mutex::new(Some(Usd::ZERO)));
+        let noted = Arc::clone(&before);
+        let ask = Ask {
+            caller: self.judge.caller.clone(),
+            request: self.request,
+            past: Vec::new(),
+            on_reply: Arc::new(move |_, record| {
+                let mut before = noted.lock().unwrap_or_else(PoisonError::into_inner);
+                *before = before.zip(record.cost_usd).map(|(before, cost)| before + cost);
+            }),
+            tools: None,
+        };
+        // The offline provider makes no checklist.
+        let (kind, is_offline) = (self.kind, self.judge.settings.provider == OFFLINE);
+        let read = move |text: &str| -> Result<Value, AnswerError> {
+            let unfit = |error: serde_json::Error| AnswerError::Unfit { message: error.to_string() };
+            match kind {
+                QuestionKind::Checklist => {
+                    let list: Checklist = read_json(text)?;
+                    if !is_offline && list.items.iter().all(|item| item.trim().is_empty()) {
+                        return Err(AnswerError::Unfit { message: "`items` is empty".to_owned() });
+                    }
+                    serde_json::to_value(list).map_err(unfit)
+                }
+                QuestionKind::Ruling => serde_json::to_value(read_json::<Preference>(text)?).map_err(unfit),
+            }
+        };
+        let ended = ask.json(read).await;
+        let before = *before.lock().unwrap_or_else(PoisonError::into_inner);
+        let with = |cost: Option<Usd>| before.zip(cost).map(|(before, cost)| before + cost);
+        match ended {
+            Ok((answer, record)) => {
+                let answer = answer.map_err(|unreadable| unreadable.error.to_string());
+                Replied { answer, cost: with(record.cost_usd) }
+            }
+            // An attempt that broke off may be on the bill, and one that was refused is not.
+            Err(failed) => {
+                let cost = match failed.spent.as_deref() {
+                    Some(spent) => spent.cost_usd,
+                    None => Some(Usd::ZERO),
+                };
+                Replied { answer: Err(failed.to_string()), cost: with(cost) }
+            }
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! `dialectic lift`: debates against other ways to spend their money.
+
+use serde_json::{Value, json};
+
+use crate::budget::priced;
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, default_reply, short_reply};
+
+const COMPARE: &str = "Your task: compare the texts";
+const CHECKLIST: &str = "Your task: make a checklist";
+
+/// The two texts of a ruling, in their order.
+fn texts(request: &Incoming) -> [String; 2] {
+    let prompt = request.prompt();
+    let (_, shown) = prompt.split_once("# Text 1").expect("the first text is there");
+    let (first, rest) = shown.split_once("# Text 2").expect("the second text is there");
+    [first.to_owned(), rest.split("# Your task").next().unwrap_or_default().to_owned()]
+}
+
+fn ruling(better: &str) -> Reply {
+    Reply::json(json!({"first": [true], "second": [false], "reason": "why", "better": better})).usage(1000, 0, 50)
+}
+
+/// The number of a text that can be chosen.
+fn choice(request: &Incoming) -> Reply {
+    let prompt = request.prompt();
+    let (_, shown) = prompt.split_once("Text ").expect("a text is shown");
+    let number: String = shown.chars().take_while(char::is_ascii_digit).collect();
+    Reply::json(json!({"reason": "why", "choice": number, "confidence": 60}))
+}
+
+/// A server whose judge of comparisons answers like that. Texts cost about the same each time.
+fn server(judge: impl Fn(&Incoming) -> &'static str + Send + Sync + 'static) -> MockServer {
+    MockServer::with(move |request| {
+        let prompt = request.prompt();
+        if prompt.contains(COMPARE) {
+            return ruling(judge(request));
+        }
+        if prompt.contains(CHECKLIST) {
+            return Reply::json(json!({"items": ["Is it safe?", "Is it cheap?"]})).usage(500, 0, 50);
+        }
+        match request.purpose {
+            Purpose::Vote => choice(request).usage(2000, 0, 60),
+            _ => short_reply(request).usage(1000, 500, 300),
+        }
+    })
+}
+
+fn judges() -> Value {
+    json!({
+        "agents": [{"id": "strict", "model": "model-strict", "provider": "openai"}],
+        "prices": {"model-strict": {"inputPerMTok": 1, "outputPerMTok": 10}},
+    })
+}
+
+fn sandbox(server: &MockServer) -> Sandbox {
+    Sandbox::new()
+        .model_server(server)
+        .config(&priced(&["architect", "kiss"], &json!({"rounds": 2})))
+        .file("judges.json", judges().to_string())
+        .file("set/queue.md", "Design a queue")
+        .file("set/cache.md", "Design a cache")
+        .file("set/README.md", "Not a problem")
+        .file("set/checklists/cache.md", "# Checklist\n\n- [ ] Does it evict?\n")
+}
+
+const LIFT: [&str; 4] = ["lift", "set", "--judges", "judges.json"];
+
+#[test]
+fn the_arms_spend_what_the_debate_cost_and_nothing_is_paid_for_twice() {
+    let server = server(|_| "first");
+    let sandbox = sandbox(&server);
+    let dry = sandbox.run(LIFT.into_iter().chain(["--dry-run"])).expect_code(0);
+    assert!(dry.stdout.contains("2 debates, 6 arms, 8 comparisons, 1 checklist, likely $"), "{dry}");
+    assert!(server.requests().is_empty() && sandbox.debates().is_empty());
+
+    let finished = sandbox.run(LIFT.into_iter().chain(["--json"])).expect_code(0);
+    assert!(finished.stderr.contains("2 debates, 6 arms, 8 comparisons, 1 checklist, likely $"), "{finished}");
+    assert!(finished.stderr.contains("the family of model-strict is unknown"), "{finished}");
+    let said: Value = serde_json::from_str(&finished.stdout).unwrap();
+    for arm in said["arms"].as_array().unwrap() {
+        let share = &arm["shareOfMoney"];
+        assert!(share[0].as_f64().unwrap() >= 0.75 && share[1].as_f64().unwrap() <= 1.0, "{arm}");
+        // Always the first: the order turns every ruling.
+        assert_eq!((&arm["turned"], &arm["rulings"], &arm["ties"]), (&json!(2), &json!(2), &json!(2)), "{arm}");
+        assert_eq!((&arm["tooFew"], &arm["p"]), (&json!(true), &Value::Null), "{arm}");
+    }
+    assert_eq!(said["rehearsal"], false);
+    // The debate, a single answer, two arms, for each problem.
+    assert_eq!(sandbox.debates().len(), 8);
+    let asked = server.requests();
+    let checklists = asked.iter().filter(|request| request.prompt().contains(CHECKLIST)).count();
+    assert_eq!(checklists, 1, "the cache has one of its own");
+    let of_cache = asked.iter().find(|request| request.prompt().contains("Does it evict?"));
+    assert!(of_cache.is_some_and(|request| request.prompt().contains(COMPARE)));
+
+    let again = sandbox.run(LIFT.into_iter().chain(["--json"])).expect_code(0);
+    assert_eq!(again.stdout, finished.stdout);
+    assert_eq!(server.requests().len(), asked.len(), "nothing is asked twice");
+    sandbox.run(LIFT.into_iter().chain(["--repeat", "2"])).expect_code(0);
+    assert_eq!(server.requests().len(), asked.len() + 8, "another ruling in both orders, of four pairs");
+    server.assert_clean();
+}
+
+#[test]
+fn a_judge_that_takes_the_longer_text_is_found_out() {
+    let server = server(|request| {
+        let [first, second] = texts(request);
+        if first.len() > second.len() { "first" } else { "second" }
+    });
+    let mut sandbox = sandbox(&server);
+    for number in 0..6 {
+        sandbox = sandbox.file(format!("set/more-{number}.md"), format!("Design queue number {number}"));
+    }
+    let finished = sandbox.run(LIFT.into_iter().chain(["--against", "single"])).expect_code(0);
+    assert!(finished.stdout.contains("Warning: the longer text won"), "{finished}");
+    assert!(finished.stdout.contains("Against single (not equal: it costs less)"), "{finished}");
+    assert!(finished.stdout.contains("The order of the texts turned 0 of 8 rulings (0 %)."), "{finished}");
+}
+
+#[test]
+fn answers_that_a_program_can_check_need_no_judge() {
+    // Only the debate's judge knows it.
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Synthesize => {
+            let reply = "It is six times seven.\n\nAnswer: 42\n\n```json\n{\"tradeoffs\": [], \"recommendations\": [], \
+                         \"unfulfilledMajorRequirements\": [], \"openQuestions\": [], \"confidence\": 80}\n```";
+            Reply::text(reply).usage(1000, 0, 300)
+        }
+        _ => short_reply(request).usage(1000, 0, 300),
+    });
+    let set = "{\"id\": \"a\", \"problem\": \"What is 6 * 7?\", \"answer\": 42}\n\
+               {\"id\": \"b\", \"problem\": \"What is 7 * 6?\", \"answer\": {\"number\": 41.9, \"within\": 0.2}}\n";
+    let sandbox = sandbox(&server).file("sums.jsonl", set);
+    let finished = sandbox.run(["lift", "sums.jsonl", "--against", "single", "--json"]).expect_code(0);
+    let said: Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!(said["arms"][0]["answers"], json!({"wrongToRight": 2, "rightToWrong": 0}), "{finished}");
+    assert_eq!((&said["arms"][0]["wins"], &said["judges"]), (&json!(2), &json!([])));
+    let asked = server.requests();
+    assert!(asked.iter().all(|request| request.prompt().contains("Answer: <the result>")), "it is asked for");
+    assert!(!asked.iter().any(|request| request.prompt().contains(COMPARE)));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_before_anything_is_paid_for() {
+    let server = server(|_| "neither");
+    let sandbox = sandbox(&server)
+        .file("bad.jsonl", "{\"id\": \"a\"}\n")
+        .file("unpriced.json", crate::support::config(&["kiss"], &json!({})).to_string());
+    for (arguments, code, expected) in [
+        (&["lift", "set"][..], 2, "nobody judges: 2 of the problems have no `answer`"),
+        (&["lift", "bad.jsonl", "--judges", "judges.json"], 2, "bad.jsonl, line 1: missing field `problem`"),
+        (&["lift", "nothing", "--judges", "judges.json"], 2, "cannot read nothing"),
+        (&["lift", "set", "--judges", "judges.json", "--arm-model", "new"], 4, "the price of new is unknown"),
+        (
+            &["lift", "set", "--judges", "judges.json", "-c", "unpriced.json", "-m", "new"],
+            4,
+            "the price of new is unknown",
+        ),
+        (&["lift", "set", "--judges", "judges.json", "--protocol", "oxford"], 2, "ends without a text"),
+        (&["lift", "set", "--judges", "judges.json", "--max-cost", "0.001"], 2, "does not cover cache: the debate"),
+    ] {
+        let finished = sandbox.run(arguments).expect_code(code);
+        assert!(finished.stderr.contains(expected), "{expected}\n{finished}");
+    }
+    assert!(server.requests().is_empty() && sandbox.debates().is_empty());
+}
+
+#[test]
+fn a_limit_holds_for_the_whole_set_and_the_rest_is_done_later() {
+    let server = server(|_| "neither");
+    let sandbox = sandbox(&server);
+    let stopped = sandbox.run(LIFT.into_iter().chain(["--max-cost", "0.6"])).expect_code(2);
+    assert!(stopped.stderr.contains("the limit of $0.6000 does not cover queue: the debate"), "{stopped}");
+    let before = server.requests().len();
+    assert!(before > 0, "{stopped}");
+    let finished = sandbox.run(LIFT.into_iter().chain(["--json"])).expect_code(0);
+    let said: Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!(said["arms"][0]["ties"], 2, "{finished}");
+    assert_eq!(sandbox.debates().len(), 8, "what was there is not run again");
+}
+
+#[test]
+fn a_failed_debate_leaves_its_problem_out_and_goes_on_in_the_next_run() {
+    let is_down = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let down = std::sync::Arc::clone(&is_down);
+    let server = MockServer::with(move |request| {
+        let prompt = request.prompt();
+        if prompt.contains(COMPARE) {
+            return ruling("neither");
+        }
+        if prompt.contains("Design a cache") && down.load(std::sync::atomic::Ordering::SeqCst) {
+            return Reply::error(400, "no");
+        }
+        match request.purpose {
+            Purpose::Vote => choice(request).usage(2000, 0, 60),
+            _ => default_reply(request).usage(1000, 0, 300),
+        }
+    });
+    let sandbox = sandbox(&server).file("set/checklists/queue.md", "- [ ] Does it queue?\n");
+    let failed = sandbox.run(LIFT.into_iter().chain(["--against", "single"])).expect_code(3);
+    assert!(failed.stderr.contains("warning: cache: the debate has no answer"), "{failed}");
+    assert!(failed.stderr.contains("1 of 2 comparisons are missing"), "{failed}");
+    assert!(
+        failed.stdout.contains("Against single (not equal: it costs less): 0 won, 0 lost, 1 not decided"),
+        "{failed}"
+    );
+    is_down.store(false, std::sync::atomic::Ordering::SeqCst);
+    sandbox.run(LIFT.into_iter().chain(["--against", "single"])).expect_code(0);
+}
+
+#[test]
+fn a_rehearsal_counts_as_nothing_and_says_so() {
+    let sandbox = Sandbox::new()
+        .file("set/queue.md", "Design a queue")
+        .file("more.jsonl", "{\"id\": \"cache\", \"problem\": \"Design a cache\"}\n");
+    let arguments = ["lift", "set", "more.jsonl", "--offline", "--against", "self-refine,best-of-n,single"];
+    let finished = sandbox.run(arguments).expect_code(0);
+    assert!(finished.stderr.contains("this was a rehearsal, and nothing was measured"), "{finished}");
+    assert!(
+        finished.stdout.contains("Against best-of-n: 0 won, 0 lost, 2 not decided\n  Too few to say"),
+        "{finished}"
+    );
+    assert_eq!(sandbox.debates().len(), 8);
+    sandbox.run(arguments).expect_code(0);
+    assert_eq!(sandbox.debates().len(), 8);
+}
