@@ -238,8 +238,8 @@ impl<E: Diagnostic> From<E> for Error {
 
 impl Error {
     /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under
-    /// `--strict` or in a review, 6 a review has findings under `--fail-on`, 7 the debate asks something, 75 try again later (a server is gone, another process runs the debate, or nobody does), 124 it
-    /// still runs, 130 interrupted
+    /// `--strict` or in a review, 6 a review has findings under `--fail-on`, 7 the debate has questions, 75 try again
+    /// later (a server is unreachable, or another process or none runs the debate), 124 still running, 130 interrupted
     /// (`docs/commands.md`).
     pub fn exit_code(&self) -> u8 {
         let blame = match self {

@@ -6,24 +6,24 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | [`cli`] | arguments in, results and exit code out: parse, resolve, run, print; no logic of debates |
-//! | [`evaluation`] | has the solutions of saved debates scored, and writes the scores down |
+//! | [`change`] | a change to be reviewed: from git or from a diff, with nothing of it obeyed |
+//! | [`evaluation`] | scores the solutions of saved debates |
 //! | [`lift`] | compares debates with other ways to spend their money, blind |
-//! | `mcp` | the debates for coding agents, over the Model Context Protocol |
-//! | `serve` | the debates in a browser, and an API for programs |
-//! | `archive` | what past debates have shown: ratings of models, and a memory of what was decided |
+//! | `mcp` | serves debates to coding agents over the Model Context Protocol |
+//! | `serve` | serves debates to browsers, with an API for programs |
+//! | `archive` | results of past debates: ratings of models, and a memory of decisions |
 //! | [`trace`] | sends the spans of a running debate to Langfuse or any OTLP collector |
-//! | [`features`] | which of these a build has: cargo's features have their names |
+//! | [`features`] | the features of a build |
 //! | [`signature`] | signs records with SSH keys, and says who signed one |
-//! | [`status`] | where a saved debate stands, by its record |
-//! | [`remedy`] | how the command line does what errors of the library recommend |
-//! | [`error`] | every way to end without success, and the one mapping to exit codes |
+//! | [`status`] | the status of a saved debate |
+//! | [`remedy`] | turns the library's remedies into hints of the command line |
+//! | [`error`] | all errors and their exit codes |
 //!
 //! A program that wants to run debates begins at [`dialectic_engine::runner`]; one that wants a protocol of its own, at
 //! [`dialectic_record::protocol`].
 //!
-//! `docs/architecture.md` lists the allowed dependencies, which the compiler enforces. `cli` is a client of the runner,
-//! and
-//! so is `serve`; `trace` depends on the record and the signals, not on protocols.
+//! `docs/architecture.md` lists the allowed dependencies, which the compiler enforces. `cli` and
+//! `serve` are clients of the runner; `trace` depends on the record and the signals, not on protocols.
 
 #[cfg(feature = "archive")]
 pub mod archive;

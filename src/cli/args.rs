@@ -8,8 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 mod apart;
 mod archive;
 mod handling;
-mod review;
 mod lift;
+mod review;
 mod skill;
 
 use dialectic_base::money::Usd;
@@ -27,8 +27,8 @@ pub(super) use archive::{MemoryArgs, RatingsArgs};
 pub(super) use handling::{
     AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, NewestArg, RateArgs, RmArgs, ShowArgs, SignArgs, TagArgs,
 };
-pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
 pub(super) use lift::{ArmName, LiftArgs};
+pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
 pub(super) use skill::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.

@@ -13,7 +13,9 @@ use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Debate, DebateFile, Settings};
 use dialectic_record::protocol::side;
 use dialectic_record::store::{AccessMode, Entry};
-use dialectic_report::report::{ReportDetail, Shared, View, decision_record, html, markdown, shared_settings};
+use dialectic_report::report::{
+    ReportDetail, Shared, View, decision_record, html, markdown, review_github, review_sarif, shared_settings,
+};
 
 use super::target::OutputTarget;
 use super::terminal::Terminal;

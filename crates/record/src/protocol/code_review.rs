@@ -34,6 +34,7 @@ pub static CODE_REVIEW: Protocol = Protocol {
     calls: "at most n + n·(n - 1) + 1",
     check,
     default_rounds: ROUNDS,
+    default_check: 0,
     built_in_agents: None,
     system: &SYSTEM,
     closing: RULING,

@@ -1,7 +1,7 @@
 //! What a debate is compared with: how often it is written, and which text is delivered.
 
 use super::super::*;
-use super::course::{Course, Reply, first, good, settings};
+use super::course::{Course, ScriptedReply, first, good, settings};
 use crate::debate::{Status, StopReason};
 use dialectic_base::severity::Severity;
 
@@ -18,12 +18,12 @@ fn started(protocol: &'static Protocol, agents: usize, rounds: u32, check: u32) 
     Course::start(protocol, settings)
 }
 
-fn reply(step: &Step, said: &[(&str, Option<&str>)]) -> Reply {
+fn reply(step: &Step, said: &[(&str, Option<&str>)]) -> ScriptedReply {
     let name = format!("{} {} {}", step.key.stage, step.key.agent_id, step.key.round);
     match (said.iter().find(|(call, _)| *call == name), &step.answer) {
-        (Some((_, None)), _) => Reply::Failed,
-        (Some((_, Some(text))), OutputSpec::Text) => Reply::Text((*text).to_owned()),
-        (None, OutputSpec::Text) => Reply::Text(name),
+        (Some((_, None)), _) => ScriptedReply::Failed,
+        (Some((_, Some(text))), OutputSpec::Text) => ScriptedReply::Text((*text).to_owned()),
+        (None, OutputSpec::Text) => ScriptedReply::Text(name),
         (Some((_, Some(_))) | None, _) => good(step),
     }
 }
@@ -129,9 +129,9 @@ fn nothing_is_chosen_where_nothing_is_to_choose_from() {
         assert!(course.leave(trigger));
     }
     let proposals = course.ready();
-    course.settle(&proposals[1], Reply::Text("the only one".to_owned()));
-    course.settle(&proposals[0], Reply::Failed);
-    course.settle(&proposals[2], Reply::Failed);
+    course.settle(&proposals[1], ScriptedReply::Text("the only one".to_owned()));
+    course.settle(&proposals[0], ScriptedReply::Failed);
+    course.settle(&proposals[2], ScriptedReply::Failed);
     course.stop(StopReason::User);
     let course = course.run(&good, &mut first);
     assert_eq!(solution(&course), "the only one");
@@ -142,8 +142,8 @@ fn an_answer_is_checked_where_that_is_asked_for_and_amended_by_its_author() {
     for (protocol, agents, amended_by) in [(&SINGLE, 1, "a"), (&SELF_REFINE, 1, "a"), (&BEST_OF_N, 3, "judge's choice")]
     {
         let checked = |step: &Step| match &step.answer {
-            OutputSpec::Check(_) => Reply::Checked(vec![Severity::Blocking]),
-            OutputSpec::Amendment => Reply::Text("amended".to_owned()),
+            OutputSpec::Check(_) => ScriptedReply::Checked(vec![Severity::Blocking]),
+            OutputSpec::Amendment => ScriptedReply::Text("amended".to_owned()),
             _ => reply(step, &[]),
         };
         let course = started(protocol, agents, 1, 2).run(&checked, &mut first);

@@ -3,7 +3,7 @@
 use dialectic_base::severity::Severity;
 
 use super::super::*;
-use super::course::{Course, Reply, first, good, settings};
+use super::course::{Course, ScriptedReply, first, good, settings};
 use crate::debate::{
     CallStatus, FindingDecision, FindingRuling, Outcome, OutcomeKind, ReviewedFinding, Stance, Status, StopReason,
     Voices,
@@ -15,8 +15,8 @@ fn review(texts: [&str; 3], opinion: impl Fn(&Step) -> Option<String>) -> Course
     let number = |debate: &Debate, step: &Step| debate.text_number(&step.key.agent_id).unwrap() as usize;
     let debate = course.debate.clone();
     let reply = |step: &Step| match step.key.stage.as_str() {
-        "findings" => Reply::Text(texts[number(&debate, step) - 1].to_owned()),
-        "confirmation" => opinion(step).map_or_else(|| good(step), Reply::Text),
+        "findings" => ScriptedReply::Text(texts[number(&debate, step) - 1].to_owned()),
+        "confirmation" => opinion(step).map_or_else(|| good(step), ScriptedReply::Text),
         _ => good(step),
     };
     course.run(&reply, &mut first)
@@ -118,7 +118,7 @@ fn a_review_fails_only_where_nobody_reads() {
         let fails =
             move |step: &Step| step.key.stage.as_str() == "findings" && names.contains(&step.key.agent_id.as_str());
         let course = Course::start(&CODE_REVIEW, settings(&CODE_REVIEW, 3, 1));
-        course.run(&move |step| if fails(step) { Reply::Failed } else { good(step) }, &mut first)
+        course.run(&move |step| if fails(step) { ScriptedReply::Failed } else { good(step) }, &mut first)
     };
     let one = failing(&["a"]);
     assert_eq!(one.debate.status, Status::Completed);

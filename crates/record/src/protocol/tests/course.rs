@@ -355,7 +355,7 @@ impl Course {
                 };
                 self.delivered(step, &description, false)
             }
-            (OutputSpec::FindingRulings, Reply::Text(text)) => self.delivered(step, &text, false),
+            (OutputSpec::FindingRulings, ScriptedReply::Text(text)) => self.delivered(step, &text, false),
             (_, ScriptedReply::Failed) => {
                 let failure =
                     Failure { key, error: "503".to_owned(), kind: None, server_gone: false, attempts: 1, at: now() };
@@ -479,11 +479,11 @@ pub(super) fn good(step: &Step) -> ScriptedReply {
             })
         }
         OutputSpec::Text if step.key.stage.as_str() == "findings" => {
-            Reply::Text("1. [major] a.rs:1: a fault.".to_owned())
+            ScriptedReply::Text("1. [major] a.rs:1: a fault.".to_owned())
         }
         OutputSpec::Text if step.key.stage.as_str() == "confirmation" => {
             let lines = (1..=9).map(|number| format!("- {number}.1 confirmed: line 1 shows it"));
-            Reply::Text(lines.collect::<Vec<_>>().join("\n"))
+            ScriptedReply::Text(lines.collect::<Vec<_>>().join("\n"))
         }
         OutputSpec::Text
         | OutputSpec::Summary

@@ -46,7 +46,7 @@ impl Case {
             OutputSpec::Text if step.key.stage.as_str() == "findings" => {
                 let texts =
                     ["No findings.", "1. [major] a.rs:1-9: x", "1. [minor] a.rs:9: x\n2. [blocking] b.rs:3: y", "?"];
-                Reply::Text(texts[place(40, 4)].to_owned())
+                ScriptedReply::Text(texts[place(40, 4)].to_owned())
             }
             OutputSpec::Text
             | OutputSpec::Summary

@@ -21,11 +21,11 @@ fn with_beginning(next: &str, rest: &str) -> String {
 }
 
 /// A text that decides what no other one does.
-fn decided(step: &Step) -> Reply {
+fn decided(step: &Step) -> ScriptedReply {
     if ["findings", "confirmation"].contains(&step.key.stage.as_str()) {
         return good(step);
     }
-    Reply::Text(format!("A text.\n\n## Decisions\n- Do as {} says", step.key.agent_id))
+    ScriptedReply::Text(format!("A text.\n\n## Decisions\n- Do as {} says", step.key.agent_id))
 }
 
 const SPEECHES: &str = "\
