@@ -449,7 +449,11 @@ fn what_is_said_of_a_program_is_checked() {
         ("x", json!({"type": "command", "argv": ["x"], "allowVersions": ["1"]}), "applies to built-in programs"),
         ("openai", json!({"type": "command", "argv": ["x"]}), "is a built-in server"),
         ("claude", json!({"output": "text"}), "the output of `claude` is known"),
-        ("claude", json!({"env": {"set": {"ANTHROPIC_API_KEY": "sk-ant-123456789012345678901234"}}}), "contains a secret"),
+        (
+            "claude",
+            json!({"env": {"set": {"ANTHROPIC_API_KEY": "sk-ant-123456789012345678901234"}}}),
+            "contains a secret",
+        ),
         ("claude", json!({"env": {"set": {"A B": "x"}}}), "is not a valid name of an environment variable"),
     ] {
         let found = match load_value(&with(&json!({"providers": { name: &entry }}))) {
