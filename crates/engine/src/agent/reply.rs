@@ -174,7 +174,7 @@ struct DebaterScore {
     score: f64,
 }
 
-/// The winner of a debate without one.
+/// The judge's word for "no winner".
 const NOBODY: &str = "none";
 
 impl RawJudgement {

@@ -109,7 +109,7 @@ fn a_version_that_was_not_tried_is_refused_unless_it_is_named() {
         ("2.1.330 (Claude Code)", Some("2.1.*"), Ok(())),
         ("2.2.0 (Claude Code)", Some("2.1.*"), Err("claude 2.2.0 was not tested")),
         ("v9.9.9-beta.1", Some("*"), Ok(())),
-        ("command not understood", Some("*"), Err("says no version: command not understood")),
+        ("command not understood", Some("*"), Err("reports no version: command not understood")),
     ] {
         let stage = Stage::new(&format!("echo '{said}'"));
         let settings =
