@@ -1,5 +1,8 @@
 //! `dialectic lift`: debates against other ways to spend their money.
 
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::budget::priced;
@@ -223,4 +226,42 @@ fn a_rehearsal_counts_as_nothing_and_says_so() {
     assert_eq!(sandbox.debates().len(), 8);
     sandbox.run(arguments).expect_code(0);
     assert_eq!(sandbox.debates().len(), 8);
+}
+
+/// However it ends, what was answered before is not asked again; only what was in flight may be.
+#[test]
+fn an_end_at_any_moment_loses_nothing_that_was_paid_for() {
+    let server = MockServer::with(|request| {
+        let reply = if request.prompt().contains(COMPARE) {
+            ruling("neither")
+        } else if request.prompt().contains(CHECKLIST) {
+            Reply::json(json!({"items": ["Is it safe?"]})).usage(500, 0, 50)
+        } else if request.purpose == Purpose::Vote {
+            choice(request).usage(2000, 0, 60)
+        } else {
+            short_reply(request).usage(1000, 0, 300)
+        };
+        reply.after(Duration::from_millis(40))
+    });
+    let sandbox = sandbox(&server);
+    for (number, requests) in [4, 9, 16, 24, 34].into_iter().enumerate() {
+        let running = sandbox.spawn(LIFT);
+        server.wait_for_requests(requests);
+        if number % 2 == 0 {
+            running.kill();
+        } else {
+            running.signal(Signal::SIGINT);
+            let interrupted = running.wait().expect_code(130);
+            assert!(interrupted.stderr.contains("everything that was paid for is kept"), "{interrupted}");
+        }
+    }
+    sandbox.run(LIFT).expect_code(0);
+    let asked = server.requests();
+    let again = asked.iter().filter(|request| request.repeats > 0).count();
+    // Draws have the same question on purpose.
+    let draws = asked.iter().filter(|request| request.repeats > 0 && request.purpose == Purpose::Propose).count();
+    assert!(again - draws <= 5 * 4, "{again} of {} requests were repeated, {draws} of them draws", asked.len());
+    let before = asked.len();
+    sandbox.run(LIFT).expect_code(0);
+    assert_eq!(server.requests().len(), before);
 }
