@@ -63,6 +63,7 @@ fn the_help_of_the_program() {
 
     Measure:
       eval         Have evaluators score the solutions of saved debates
+      lift         Measure whether debates beat other ways to spend the same money
       ratings      Rank models by the judges' scores in past arenas
       verify       Check that the record of a debate is whole
 
