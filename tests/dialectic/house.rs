@@ -28,6 +28,8 @@ const NO_STAGES: &[(&str, &str, &str)] = &[
     ("crates/record/src/debate/agreement.rs", "rebuttal", "the name of a kind of argument"),
     ("crates/record/src/debate/agreement.rs", "synthesis", "the name of a kind of argument"),
     ("crates/engine/src/agent/reply.rs", "evaluation", "the name of a schema in requests"),
+    ("crates/engine/src/agent/reply.rs", "choice", "a key of a ballot"),
+    ("crates/engine/src/agent/labels.rs", "choice", "a noun that stands before a label"),
     ("src/evaluation/answer.rs", "evaluation", "a key of the answer of `eval`"),
     ("src/evaluation/schema.rs", "evaluation", "a key of the answer of `eval`"),
     ("crates/report/src/report/review/sarif.rs", "ruling", "a key of a result's properties"),

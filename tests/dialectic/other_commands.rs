@@ -66,6 +66,7 @@ fn the_help_of_the_program() {
 
     Measure:
       eval         Have evaluators score the solutions of saved debates
+      lift         Measure whether debates beat other ways to spend the same money
       ratings      Rank models by the judges' scores in past arenas
       verify       Check that the record of a debate is whole, and who signed it
 
@@ -197,7 +198,7 @@ fn protocols_are_listed_and_shown_as_tables_and_diagrams() {
     --- stdout
 
     --- stderr
-    error: the protocol `dialogue` is unknown; known: dialectic, council, oxford, lincoln-douglas, roundtable, review, code-review, arena
+    error: the protocol `dialogue` is unknown; known: dialectic, council, oxford, lincoln-douglas, roundtable, review, arena, single, self-refine, best-of-n
     ");
     sandbox.run(["protocols", "show", "dialogue"]).expect_code(2);
     sandbox.run(["protocols", "show"]).expect_code(2);

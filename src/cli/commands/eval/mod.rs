@@ -139,40 +139,41 @@ fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -
     if subjects.is_empty() { Err(SubjectError::NoneFinished { debates: entries.len() }.into()) } else { Ok(subjects) }
 }
 
-/// How many calls a day may have: what the command line says, else the user's own configuration.
+/// The limit of calls in a day, from the command line or else the user's own configuration.
 fn calls_per_day(args: &EvalArgs, environment: &Environment) -> Result<Option<u32>, Error> {
     let own = || Ok::<_, Error>(config_files(None, environment).vouch(Trust::of_user())?.standing_calls_per_day());
     args.max_calls_per_day.map_or_else(own, |limit| Ok(Some(limit)))
 }
 
-/// Notes what was spent where others see it who keep to a limit of the day. An evaluation leaves no journal.
-fn note(spent: Usd, terminal: &mut Terminal) -> Result<(), Error> {
+/// Records the cost where limits of the day count it, since an evaluation leaves no journal.
+pub(super) fn note(spent: Usd, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;
     if spent > Usd::ZERO
         && directory.path().is_dir()
         && let Err(error) = note_spent(&directory, spent)
     {
-        terminal.warning(&format!("what this cost does not count for the limit of the day: {error}"));
+        terminal.warning(&format!("the limit of the day does not count this cost: {error}"));
     }
     Ok(())
 }
 
-/// The evaluators, and what the user should know of their prompts. `per_day` is how many calls a day may have.
+/// The evaluators, and warnings about their prompts. `per_day` is the limit of calls in a day.
 fn panel(
     settings: &EvaluationSettings,
     environment: &Environment,
     per_day: Option<u32>,
     retries: &RetryNotices,
 ) -> Result<(Vec<Evaluator>, Vec<String>), Error> {
-    let caller = callers(settings, environment)?;
+    let caller = callers(settings, environment, per_day)?;
     let caller = |one: &EvaluatorSettings| Caller { observer: retries.observer_of(&one.id), ..caller(one) };
     Ok(evaluators(&settings.evaluators, caller))
 }
 
-/// How each evaluator is called.
+/// How each evaluator is called. `per_day` is the limit of calls in a day, for those who keep to one.
 pub(super) fn callers<'a>(
     settings: &'a EvaluationSettings,
     environment: &'a Environment,
+    per_day: Option<u32>,
 ) -> Result<impl Fn(&EvaluatorSettings) -> Caller + use<'a>, Error> {
     let used = || settings.evaluators.iter().map(|one| (one.id.as_str(), one.provider.as_str()));
     missing_keys_of(used(), &settings.providers, environment)?;

@@ -12,6 +12,7 @@ use crate::lift::{
     ruling_question,
 };
 use dialectic_base::money::Usd;
+use dialectic_engine::runner::note_spent;
 
 use super::Purse;
 
@@ -132,6 +133,14 @@ async fn ask(
             }
         }
     }
-    purse.took(before, notes.judging());
+    let after = notes.judging();
+    purse.took(before, after);
+    let spent = after.zip(before).map_or(Usd::ZERO, |(after, before)| after.saturating_sub(before));
+    // Debates count by their records; rulings leave none.
+    if spent > Usd::ZERO
+        && let Err(error) = note_spent(&debates()?, spent)
+    {
+        faults.push(format!("the limit of the day does not count the rulings: {error}"));
+    }
     if is_interrupted { Err(Error::LiftInterrupted) } else { Ok(faults) }
 }

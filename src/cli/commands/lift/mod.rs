@@ -159,7 +159,7 @@ pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<()
         return Err(LiftError::NoPrice { model: agent.model.clone(), fault }.into());
     }
     let evaluation = evaluation(args, &set, &environment)?;
-    let caller = callers(&evaluation, &environment)?;
+    let caller = callers(&evaluation, &environment, None)?;
     let judges: Vec<Judge> =
         evaluation.evaluators.iter().map(|one| Judge { settings: one.clone(), caller: caller(one) }).collect();
     warnings.extend(evaluation.warnings.iter().filter(|_| args.judges.is_some()).cloned());
@@ -276,7 +276,7 @@ impl Lift<'_> {
             Ok(outcomes)
         });
         runtime.shutdown_background();
-        end_on_interrupt();
+        end_on_interrupt(None);
         outcomes
     }
 
