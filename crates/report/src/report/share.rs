@@ -171,8 +171,8 @@ fn without_paths(text: &str, known: &[String]) -> String {
     hidden
 }
 
-/// Whether a word is a path: an absolute one, one from the user's home or from here, or one of a file with an ending. The
-/// name of a model, `maker/model-1.5`, is none, and neither is an address.
+/// Whether a word is a path: an absolute one, one from the user's home or from here, or one of a file with an ending.
+/// The name of a model, `maker/model-1.5`, is none, and neither is an address.
 fn is_path(word: &str) -> bool {
     let word = word.trim_end_matches([':', '.', '!', '?']);
     let has_drive = word.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) && word[1..].starts_with(":\\");
