@@ -6,6 +6,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
 use crate::cli::interrupt::Interrupts;
+use crate::cli::session::debates;
 use crate::error::Error;
 use crate::lift::{
     Judge, Note, Notes, Preference, Problem, Question, Ruling, Side, checklist_items, checklist_question,

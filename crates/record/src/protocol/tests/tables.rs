@@ -116,6 +116,16 @@ fn each_table_has_exactly_these_rows() {
 | final | APPROACH_CHANGED | check |
 ";
     assert_eq!(COUNCIL.table(), with_beginning("proposal, in a new round", council));
+    let code_review = "\
+| findings | FINDINGS_COMPLETE | confirmation |
+| confirmation | CONFIRMATIONS_COMPLETE | ruling |
+| ruling | RULED | done |
+";
+    assert_eq!(CODE_REVIEW.table(), with_beginning("findings, in a new round", code_review));
+}
+
+#[test]
+fn each_table_of_what_a_debate_is_compared_with_has_exactly_these_rows() {
     let checked = "\
 | check | POINTS_RAISED | final |
 | check | COMPLETE | done |
@@ -137,12 +147,6 @@ fn each_table_has_exactly_these_rows() {
     assert_eq!(SELF_REFINE.table(), with_beginning("proposal, in a new round", &self_refine));
     let best_of_n = format!("| proposal | PROPOSALS_COMPLETE | choice |\n{}", ended_by("choice"));
     assert_eq!(BEST_OF_N.table(), with_beginning("proposal, in a new round", &best_of_n));
-    let code_review = "\
-| findings | FINDINGS_COMPLETE | confirmation |
-| confirmation | CONFIRMATIONS_COMPLETE | ruling |
-| ruling | RULED | done |
-";
-    assert_eq!(CODE_REVIEW.table(), with_beginning("findings, in a new round", code_review));
 }
 
 #[test]
