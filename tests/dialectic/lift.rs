@@ -121,6 +121,22 @@ fn a_judge_that_takes_the_longer_text_is_found_out() {
 }
 
 #[test]
+fn an_arm_with_nothing_left_to_mend_is_shown_with_its_share() {
+    let server = MockServer::with(|request| {
+        if request.prompt().contains(COMPARE) {
+            return ruling("neither");
+        }
+        match request.purpose {
+            Purpose::Critique => Reply::text("No objections.").usage(1000, 0, 20),
+            _ => short_reply(request).usage(1000, 0, 300),
+        }
+    });
+    let sandbox = sandbox(&server).file("set/checklists/queue.md", "- [ ] Does it queue?\n");
+    let finished = sandbox.run(LIFT.into_iter().chain(["--against", "self-refine"])).expect_code(0);
+    assert!(finished.stdout.contains("below 90 %: 2, 2 of them with nothing left to mend"), "{finished}");
+}
+
+#[test]
 fn answers_that_a_program_can_check_need_no_judge() {
     // Only the debate's judge knows it.
     let server = MockServer::with(|request| match request.purpose {

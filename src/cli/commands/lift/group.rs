@@ -19,7 +19,8 @@ use dialectic_engine::engine::RunEnding;
 use dialectic_engine::runner::{Finished, Prepared, Runner, RunnerError, Spec};
 use dialectic_record::debate::defaults::agent_of;
 use dialectic_record::debate::{
-    AgentId, AgentSettings, BudgetSettings, Debate, DebateSettings, Forecast, ResultKind, Settings, Signal, Status,
+    AgentId, AgentSettings, BudgetSettings, Debate, DebateSettings, Forecast, OutcomeKind, ResultKind, Settings,
+    Signal, Status,
 };
 use dialectic_record::protocol::{BEST_OF_N, Protocol, SELF_REFINE, SINGLE};
 use dialectic_record::signals::{Followed, Words};
@@ -356,10 +357,11 @@ pub(super) async fn run(
     }
 }
 
-/// Whether an arm ended because nothing was left to mend.
+/// Whether an arm ended because nothing was left to mend, and not since a round failed or its money was spent.
 pub(super) fn is_content(debate: &Debate) -> bool {
     let rounds = debate.settings.as_ref().map_or(0, |settings| settings.debate.rounds);
-    debate.stop_reason.is_none() && debate.current_round < rounds
+    let is_full = debate.outcome.as_ref().is_some_and(|outcome| outcome.kind == OutcomeKind::Full);
+    is_full && debate.current_round < rounds
 }
 
 /// What it is likely to cost to choose one of `n` texts, each of which took so many tokens.
