@@ -153,6 +153,7 @@ pub(super) struct DebateBody {
 /// An open question.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "OpenQuestion")]
 pub(super) struct QuestionView {
     agent_id: String,
     agent_name: String,

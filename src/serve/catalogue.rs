@@ -18,6 +18,7 @@ use super::registry::{RunRegistry, Whereabouts};
 /// The status of a debate, for users who may act on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "Standing")]
 pub(super) enum DebateStanding {
     /// It waits for a slot on this server.
     Waiting,

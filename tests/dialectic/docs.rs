@@ -126,6 +126,25 @@ fn the_protocols_are_those_of_the_program() {
 }
 
 #[test]
+fn the_diagrams_are_those_of_the_protocols() {
+    let mut drawn: Vec<(String, Vec<&str>)> = Vec::new();
+    for protocol in PROTOCOLS {
+        // What leads to questions and back is the same in all.
+        let whole = protocol.mermaid();
+        let lines = whole.lines().filter(|line| !line.contains("clarification_input"));
+        let diagram: String = lines.flat_map(|line| [line, "\n"]).collect();
+        match drawn.iter_mut().find(|(other, _)| *other == diagram) {
+            Some((_, names)) => names.push(protocol.name),
+            None => drawn.push((diagram, vec![protocol.name])),
+        }
+    }
+    let part =
+        |(diagram, names): &(String, Vec<&str>)| format!("**{}**\n\n```mermaid\n{diagram}```\n\n", names.join(", "));
+    let diagrams: String = drawn.iter().map(part).collect();
+    assert_parts_are_current(ARCHITECTURE, &[("diagrams".to_owned(), diagrams)]);
+}
+
+#[test]
 fn every_stage_that_calls_somebody_is_described() {
     let text = read(PROTOCOL_TABLES);
     for protocol in PROTOCOLS {
