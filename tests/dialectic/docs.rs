@@ -21,6 +21,7 @@ use dialectic_record::protocol::PROTOCOLS;
 const COMMANDS: &str = "docs/commands.md";
 const CONFIGURATION: &str = "docs/configuration.md";
 const MODELS: &str = "docs/models.md";
+const ARCHITECTURE: &str = "docs/architecture.md";
 const PROTOCOL_TABLES: &str = "docs/protocols.md";
 const SCHEMA: &str = "docs/debate-config.schema.json";
 

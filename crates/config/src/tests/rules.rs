@@ -170,7 +170,7 @@ fn all_problems_are_reported_in_one_go() {
       agents[2].maxTokens (line 5, column 74): must be a whole number of at least 1, not 0
       judge.id (line 7, column 20): `x` is already the id of `agents[1]`
       debate.rounds (line 9, column 15): must be a whole number of at least 1, not 0
-      debate.protocol (line 9, column 30): unknown protocol `dialektic` (did you mean `dialectic`?); known: `dialectic`, `council`, `oxford`, `lincoln-douglas`, `roundtable`, `review`, `code-review`, `arena`
+      debate.protocol (line 9, column 30): unknown protocol `dialektic` (did you mean `dialectic`?); known: `dialectic`, `council`, `oxford`, `lincoln-douglas`, `roundtable`, `review`, `code-review`, `arena`, `single`, `self-refine`, `best-of-n`
       debate.terminationCondition.threshold (line 9, column 82): must be from 0 to 100, not 101
       debate.budget.maxCostUsd (line 10, column 31): must not be negative: -1
       debate.callTimeout (line 10, column 52): must be a whole number of at least 1, not 0

@@ -138,7 +138,7 @@ async fn a_program_that_is_brought_up_to_date_midway_is_not_called_before_it_was
     for _ in 0..2 {
         let failed = ask(&model, &request("What now?")).await.0.unwrap_err();
         assert_eq!(failed.error.kind(), "unsendable");
-        assert!(failed.error.to_string().contains("claude 2.1.330 was not tried here"), "{failed}");
+        assert!(failed.error.to_string().contains("claude 2.1.330 was not tested"), "{failed}");
         assert!(!failed.may_be_billed);
     }
     stage.replace(&script("2.1.331"));
@@ -154,7 +154,7 @@ async fn the_version_that_a_stream_states_counts() {
          touch \"$KEPT/late\"",
     );
     let failed = stage.ask("claude").await.0.unwrap_err();
-    assert!(failed.error.to_string().contains("claude 2.1.330 was not tried here"), "{failed}");
+    assert!(failed.error.to_string().contains("claude 2.1.330 was not tested"), "{failed}");
     let settings = ProgramSettings { allow_versions: vec!["2.1.*".to_owned()], ..ProgramSettings::default() };
     let stage = Stage::new("cat > /dev/null\nsed s/2.1.197/2.1.330/ \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\"");
     ask(&CommandModel::new(stage.program("claude", settings)), &request("What now?")).await.0.unwrap();
