@@ -57,7 +57,7 @@ pub enum Error {
         id: DebateId,
     },
     /// A record was changed.
-    #[error("the record of {id} is damaged")]
+    #[error("the record of {id} is not whole")]
     NotWhole {
         /// The name of the debate's file.
         id: String,

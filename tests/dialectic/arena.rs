@@ -590,7 +590,10 @@ fn commands_of_the_users_give_material_and_get_no_keys() {
     let sandbox = sandbox.file("shop/README.md", "The shop sells bells.").file("shop/src/main.rs", "fn main() {}");
     // Only found: nothing is run.
     let found = sandbox.run(["debate", PROBLEM]).expect_code(0);
-    assert!(found.stderr.contains("was found and not named") && found.stderr.contains("--config"), "{found}");
+    assert!(
+        found.stderr.contains("was found and not named") && found.stderr.contains("name it as the configuration"),
+        "{found}"
+    );
     assert!(!server.requests()[0].prompt().contains("4711"));
     server.forget();
     let named = sandbox.run(["debate", PROBLEM, "-c", "debate-config.json", "--context", "shop"]).expect_code(0);

@@ -63,12 +63,12 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
     let shown = without_times(&screen.text(), &sandbox);
     insta::assert_snapshot!(shown, @r#"
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
-    ✓ r1 critique The architect → The kiss · [time] · “Window token partition client…”
-    ✓ r1 critique The kiss → The architect · [time] · “Deadline cluster retention commit…”
-    ✓ r1 proposal The architect · [time] · “Snapshot retention index batch window backoff.”
-    ✓ r1 proposal The kiss · [time] · “Message cursor token schema consumer commit.”
-    ✓ r1 refinement The architect · [time] · “Window recovery journal boundary quorum budget.”
-    ✓ r1 refinement The kiss · [time] · “Tenant snapshot journal partition gateway index.”
+    ✓ r1 critique The architect → The kiss · [time] · “Backoff recovery gateway ledger…”
+    ✓ r1 critique The kiss → The architect · [time] · “Message worker client index journal…”
+    ✓ r1 proposal The architect · [time] · “Journal worker quorum snapshot operator schema.”
+    ✓ r1 proposal The kiss · [time] · “Index schema budget cluster audit stream.”
+    ✓ r1 refinement The architect · [time] · “Tenant failure request delivery latency limit.”
+    ✓ r1 refinement The kiss · [time] · “Message budget digest snapshot account recovery.”
     ── Round 1/1 · 2 points · 2 unanswered · 720 tokens · cost unknown ──────────────────────
     ✓ r1 synthesis The generalist · [time] · “Keep the order, and ack.”
     Saved debate to ./debates/[id].json
@@ -92,14 +92,14 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
 
     By the judge's ruling, of 2 points: 2 not ruled.
 
-    • 1.1 (minor), not ruled: Deadline cluster retention commit recovery quorum.
-    • 2.1 (minor), not ruled: Window token partition client deadline message.
+    • 1.1 (minor), not ruled: Message worker client index journal client.
+    • 2.1 (minor), not ruled: Backoff recovery gateway ledger retention ledger.
 
     ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 % · not checked
 
     Design a queue: Keep the order, and ack.
-    Strongest objection (2.1, minor), The architect to The kiss: “Window token partition
-    client deadline message.” It was left unanswered; the judge did not rule on it; it is
+    Strongest objection (2.1, minor), The architect to The kiss: “Backoff recovery gateway
+    ledger retention ledger.” It was left unanswered; the judge did not rule on it; it is
     open.
     Next: dialectic show [id] points · dialectic ask [id] "Why not …?"
           dialectic report [id] --open
@@ -143,12 +143,12 @@ fn warnings_stand_above_the_block_and_stay() {
     let shown = without_times(&screen.text(), &sandbox);
     insta::assert_snapshot!(shown, @r#"
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
-    ✓ r1 critique The architect → The kiss · [time] · “Window token partition client…”
-    ✓ r1 proposal The architect · [time] · “Snapshot retention index batch window backoff.”
-    ✓ r1 proposal The kiss · [time] · “Message cursor token schema consumer commit.”
+    ✓ r1 critique The architect → The kiss · [time] · “Backoff recovery gateway ledger…”
+    ✓ r1 proposal The architect · [time] · “Journal worker quorum snapshot operator schema.”
+    ✓ r1 proposal The kiss · [time] · “Index schema budget cluster audit stream.”
     ✗ r1 critique The kiss → The architect · the request was refused (400): no
-    ✓ r1 refinement The architect · [time] · “Backoff latency schema latency cursor commit.”
-    ✓ r1 refinement The kiss · [time] · “Tenant snapshot journal partition gateway index.”
+    ✓ r1 refinement The architect · [time] · “Backoff backoff failure cursor stream budget.”
+    ✓ r1 refinement The kiss · [time] · “Message budget digest snapshot account recovery.”
     ── Round 1/1 · 1 point · 1 unanswered · 600 tokens · cost unknown ───────────────────────
     ✓ r1 synthesis The generalist · [time] · “Keep the order, and ack.”
     Saved debate to ./debates/[id].json
@@ -172,15 +172,15 @@ fn warnings_stand_above_the_block_and_stay() {
 
     By the judge's ruling, of 1 point: 1 not ruled.
 
-    • 2.1 (minor), not ruled: Window token partition client deadline message.
+    • 2.1 (minor), not ruled: Backoff recovery gateway ledger retention ledger.
 
     ! degraded · 1 round · 6 calls · 0:00 · cost unknown · confidence 82 % · not checked
       agent-kiss failed in the critique of agent-architect of round 1: the request was
       refused (400): no
 
     Design a queue: Keep the order, and ack.
-    Strongest objection (2.1, minor), The architect to The kiss: “Window token partition
-    client deadline message.” It was left unanswered; the judge did not rule on it; it is
+    Strongest objection (2.1, minor), The architect to The kiss: “Backoff recovery gateway
+    ledger retention ledger.” It was left unanswered; the judge did not rule on it; it is
     open.
     Next: dialectic show [id] points · dialectic ask [id] "Why not …?"
           dialectic report [id] --open
@@ -234,18 +234,18 @@ fn the_end_fits_every_width() {
 
             By the judge's ruling, of 2 points: 2 not ruled.
 
-            • 1.1 (minor), not ruled: Deadline cluster
-              retention commit recovery quorum.
-            • 2.1 (minor), not ruled: Window token partition
-              client deadline message.
+            • 1.1 (minor), not ruled: Message worker client
+              index journal client.
+            • 2.1 (minor), not ruled: Backoff recovery gateway
+              ledger retention ledger.
 
             ✓ full · 1 round · 7 calls · 0:00 · cost unknown
               confidence 82 % · not checked
 
             Design a queue: Keep the order, and ack.
             Strongest objection (2.1, minor), The architect
-            to The kiss: “Window token partition client
-            deadline message.” It was left unanswered; the
+            to The kiss: “Backoff recovery gateway ledger
+            retention ledger.” It was left unanswered; the
             judge did not rule on it; it is open.
             Next: dialectic show [id] points
                   dialectic ask [id] "Why not …?"
@@ -258,15 +258,15 @@ fn the_end_fits_every_width() {
 
             By the judge's ruling, of 2 points: 2 not ruled.
 
-            • 1.1 (minor), not ruled: Deadline cluster retention commit recovery quorum.
-            • 2.1 (minor), not ruled: Window token partition client deadline message.
+            • 1.1 (minor), not ruled: Message worker client index journal client.
+            • 2.1 (minor), not ruled: Backoff recovery gateway ledger retention ledger.
 
             ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 %
               not checked
 
             Design a queue: Keep the order, and ack.
-            Strongest objection (2.1, minor), The architect to The kiss: “Window token
-            partition client deadline message.” It was left unanswered; the judge did not
+            Strongest objection (2.1, minor), The architect to The kiss: “Backoff recovery
+            gateway ledger retention ledger.” It was left unanswered; the judge did not
             rule on it; it is open.
             Next: dialectic show [id] points · dialectic ask [id] "Why not …?"
                   dialectic report [id] --open
@@ -278,14 +278,14 @@ fn the_end_fits_every_width() {
 
             By the judge's ruling, of 2 points: 2 not ruled.
 
-            • 1.1 (minor), not ruled: Deadline cluster retention commit recovery quorum.
-            • 2.1 (minor), not ruled: Window token partition client deadline message.
+            • 1.1 (minor), not ruled: Message worker client index journal client.
+            • 2.1 (minor), not ruled: Backoff recovery gateway ledger retention ledger.
 
             ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 % · not checked
 
             Design a queue: Keep the order, and ack.
-            Strongest objection (2.1, minor), The architect to The kiss: “Window token partition client deadline
-            message.” It was left unanswered; the judge did not rule on it; it is open.
+            Strongest objection (2.1, minor), The architect to The kiss: “Backoff recovery gateway ledger
+            retention ledger.” It was left unanswered; the judge did not rule on it; it is open.
             Next: dialectic show [id] points · dialectic ask [id] "Why not …?" · dialectic report [id] --open
             "#),
         }

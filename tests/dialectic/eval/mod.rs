@@ -84,7 +84,7 @@ fn an_evaluation_counts_for_the_limits_of_the_day() {
         let here = if by_option { here } else { here.file(own, r#"{"debate": {"budget": {"maxCallsPerDay": 2}}}"#) };
         let finished = here.run([&arguments[..], limit].concat()).expect_code(0);
         assert_eq!(server.requests().len(), 2, "{finished}");
-        assert!(finished.stderr.contains("the 2 calls of today are used up"), "{finished}");
+        assert!(finished.stderr.contains("today's 2 calls are used up"), "{finished}");
         assert!(here.read("debates/calls.ledger").ends_with(" 0000000002\n"));
         let ledger: Value = serde_json::from_str(&here.read("debates/spending.ledger")).unwrap();
         assert!(ledger["removed"][0]["usd"].as_f64().unwrap() > 0.0, "{ledger}");
