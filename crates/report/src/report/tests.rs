@@ -495,3 +495,25 @@ fn critiques_that_could_not_be_read_are_named_and_not_counted_as_agreement() {
     let text = text_of(&html(&View::new(&debate, &[], None)));
     assert_says(&text, &["the critique of System Architect on Simplicity Advocate , round 1"]);
 }
+
+#[test]
+fn changes_are_marked_unless_most_of_a_long_text_is_new() {
+    let stages = [stage("draft", "draft", "drafts", ResultKind::Proposal)];
+    let words = |word: &str, count: usize| format!("{word} ").repeat(count);
+    let page = |first: &str, second: &str| {
+        let round =
+            |number: u32, text: &str| json!({"roundNumber": number, "contributions": [said("a", "draft", None, text)]});
+        html(&View::new(&debate(&stages, &json!({"rounds": [round(1, first), round(2, second)]})), &[], None))
+    };
+    let note = "Most of the text is new, so the changes are not marked.";
+    // Two thirds of 300 words are gone, then one fewer.
+    let kept = words("kept", 100);
+    let rewritten = page(&format!("{kept}\n\n{}", words("old", 200)), &format!("{kept}\n\n{}", words("new", 200)));
+    assert!(rewritten.contains(note) && rewritten.contains("+200 −200 words") && !rewritten.contains("<del>old"));
+    let amended =
+        page(&format!("{kept} too\n\n{}", words("old", 199)), &format!("{kept} too\n\n{}", words("new", 199)));
+    assert!(!amended.contains(note) && amended.contains("<del>"), "{amended}");
+    // A short text is marked whatever changed.
+    let short = page(&words("old", 199), &words("new", 199));
+    assert!(!short.contains(note) && short.contains("<del>"), "{short}");
+}

@@ -12,6 +12,9 @@ use super::diff::{Difference, difference};
 use super::participants::{PanelMember, Participants};
 use super::text::{markdown_and_lines, noun, words};
 
+/// A shorter text fits a screen: its changes are marked even if most of it is new.
+const MARKED_WHATEVER_CHANGED: u64 = 200;
+
 /// A version of an agent's text.
 struct Version<'v> {
     round: u32,
@@ -57,7 +60,12 @@ fn versions<'v>(view: &'v View<'_>, member: &PanelMember<'_>) -> Vec<Version<'v>
     versions
 }
 
-/// The first text in full, later ones as changes with the collapsed full text.
+/// Whether so much of a long text is gone that marks would only show both texts in alternation.
+fn is_rewritten(words: u64, deleted: u64) -> bool {
+    words >= MARKED_WHATEVER_CHANGED && 3 * deleted >= 2 * words
+}
+
+/// The first text in full, later ones as changes with the collapsed full text, or in full if most of it is new.
 fn shown(view: &View<'_>, version: &Version<'_>, before: Option<&Version<'_>>) -> Markup {
     let contribution = version.contribution;
     let text = &contribution.content;
@@ -72,11 +80,15 @@ fn shown(view: &View<'_>, version: &Version<'_>, before: Option<&Version<'_>>) -
         }
         Some(Difference::Changes { shown, inserted, deleted }) => {
             let change = format!("+{} −{} words", thousands(inserted), thousands(deleted));
-            let body = html! {
-                (shown)
-                details.full {
-                    summary { "The whole text" }
-                    (whole)
+            let body = if before.is_some_and(|before| is_rewritten(words(&before.contribution.content), deleted)) {
+                html! { p.note { "Most of the text is new, so the changes are not marked." } (whole) }
+            } else {
+                html! {
+                    (shown)
+                    details.full {
+                        summary { "The whole text" }
+                        (whole)
+                    }
                 }
             };
             (change, body)
