@@ -199,6 +199,20 @@ pub(super) fn gist(text: &str, chars: usize) -> String {
     sentences(&said.replace("**", ""), chars)
 }
 
+/// The gist of a text, and the paragraph after it where that leaves more than half of the room: one line seldom says
+/// what was decided.
+pub(super) fn opening(text: &str, chars: usize) -> String {
+    let first = gist(text, chars);
+    let lines = lines(truncate(text, RENDERED_BYTES / 4));
+    let place = lines.iter().position(|line| line.kind == LineKind::Prose).map_or(lines.len(), |place| place + 1);
+    let section = lines[place..].iter().take_while(|line| line.kind != LineKind::Heading);
+    let next = section.into_iter().find(|line| line.kind == LineKind::Prose);
+    match next.filter(|_| first.chars().count() < chars / 2) {
+        Some(next) => sentences(&format!("{first} {}", next.text.trim().replace("**", "")), chars),
+        None => first,
+    }
+}
+
 /// The emphasized lead phrases of a text's first items: `**A store.** Because…`. They name the parts of a design.
 pub(super) fn leads(text: &str, most: usize) -> Vec<String> {
     let arena = Arena::new();

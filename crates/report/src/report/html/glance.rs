@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use crate::report::prose::gist;
+use crate::report::prose::{gist, opening};
 use crate::report::stages::capitalized;
 use crate::report::{View, subject};
 use dialectic_base::figures::{counted, list, percent};
@@ -41,7 +41,7 @@ pub(super) fn glance(view: &View<'_>, participants: &Participants<'_>, shown: &S
 /// The winner of a contest, and the beginning of the answer.
 fn answer(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let debate = view.debate;
-    let said = debate.final_solution.as_ref().map(|solution| gist(&solution.description, ANSWER));
+    let said = debate.final_solution.as_ref().map(|solution| opening(&solution.description, ANSWER));
     html! {
         @if let Some(verdict) = &debate.verdict { (blocks(&subject::won(view, verdict), participants, 3)) }
         @else if let Some(voting) = &debate.voting { p { (line(&subject::elected(voting), participants)) } }
@@ -52,12 +52,32 @@ fn answer(view: &View<'_>, participants: &Participants<'_>) -> Markup {
 }
 
 fn confidence(view: &View<'_>) -> Markup {
-    let limited = view.debate.final_solution.as_ref().and_then(Solution::limited_confidence);
+    let why = view.debate.final_solution.as_ref().and_then(|solution| {
+        let reservations = reservations(solution);
+        solution.limited_confidence().or((!reservations.is_empty()).then(|| list(&reservations)))
+    });
     html! {
         @if let Some(confidence) = view.confidence() {
-            p { strong { (percent(confidence)) } @if let Some(why) = limited { " (" (why) ")" } }
+            p { strong { (percent(confidence)) } @if let Some(why) = why { " (" (why) ")" } }
         }
     }
+}
+
+/// What the judge's own assessment says against the answer, beside the number.
+fn reservations(solution: &Solution) -> Vec<String> {
+    let unmet = solution.unfulfilled_major_requirements.len() as u64;
+    let partly = solution.partly_fulfilled.len() as u64;
+    let mut said = Vec::new();
+    if unmet > 0 {
+        said.push(format!("{} not fulfilled", counted(unmet, "major requirement")));
+    }
+    if partly > 0 {
+        said.push(format!("{} fulfilled in part", counted(partly, "major requirement")));
+    }
+    if !solution.unverified.is_empty() {
+        said.push("the last changes were not read again".to_owned());
+    }
+    said
 }
 
 fn weightiest(participants: &Participants<'_>, shown: &Shown) -> Markup {
@@ -123,6 +143,7 @@ fn open(view: &View<'_>, shown: &Shown) -> Markup {
     let more: Vec<String> =
         more.iter().filter(|(all, _)| !all.is_empty()).map(|(all, what)| counted(all.len() as u64, what)).collect();
     let said: Vec<&String> = [unmet, questions].iter().flat_map(|all| all.iter().take(WEIGHTIEST)).collect();
+    let unsaid = unmet.len() + questions.len() - said.len() + below.len().saturating_sub(WEIGHTIEST);
     html! {
         @if !shown.ledger.is_empty() || !more.is_empty() {
             p {
@@ -139,6 +160,7 @@ fn open(view: &View<'_>, shown: &Shown) -> Markup {
                 ul {
                     @for one in below.iter().take(WEIGHTIEST).filter_map(|group| group.first()) { li { (point(one)) } }
                     @for one in said { li { bdi { (plain(&gist(one, CHANGE), CHANGE)) } } }
+                    @if unsaid > 0 { li { "and " (unsaid) " more" } }
                 }
             }
         }
@@ -162,5 +184,36 @@ mod tests {
         let text = parts.collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
         insta::assert_snapshot!(text, @"Answer One store, one leader. All of it Confidence 60 % Objections blocking Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect : rejected, maintained by its critic; the judge: upheld, not met; it is open. It changed nothing: All of ours do. major Nobody knows what a lease costs. Simplicity Advocate on System Architect : accepted in part; the judge: upheld, met; it is open. It changed: Measured for reads only. major Operation: Who is called at night? Simplicity Advocate on System Architect : left unanswered; the judge did not rule on it; it is open. All 8 points Open 5 objections , 3 of grade major or above.");
         assert_eq!(glance.matches("<li>").count(), WEIGHTIEST);
+    }
+
+    #[test]
+    fn the_number_stands_beside_what_the_judge_says_against_the_answer() {
+        let mut debate = argued();
+        let solution = debate.final_solution.as_mut().unwrap();
+        solution.unfulfilled_major_requirements.clear();
+        solution.stated_confidence = None;
+        assert_eq!(reservations(solution), Vec::<String>::new());
+        solution.unfulfilled_major_requirements = vec!["One".to_owned(), "Two".to_owned()];
+        solution.open_questions = (1..=5).map(|number| format!("Question {number}?")).collect();
+        solution.unverified = vec!["D1".to_owned()];
+        let page = page(&View::new(&debate, &[], None));
+        let why = "(2 major requirements not fulfilled and the last changes were not read again)";
+        assert!(page.contains(why), "{page}");
+        // Three of five questions are said.
+        assert!(page.contains("<li>and 2 more"), "{page}");
+    }
+
+    #[test]
+    fn a_first_line_alone_is_no_answer() {
+        assert_eq!(
+            opening("No cache.\n\nThe index holds the path.\n\nMore.", 100),
+            "No cache. The index holds the path."
+        );
+        assert_eq!(opening("No cache.\n\n## Why\n\nThe index holds it.", 100), "No cache.");
+        let long = format!("{}\n\nNext.", "A long sentence that says it all. ".repeat(3).trim());
+        assert_eq!(
+            opening(&long, 120),
+            "A long sentence that says it all. A long sentence that says it all. A long sentence that says it all."
+        );
     }
 }

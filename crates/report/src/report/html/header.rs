@@ -45,7 +45,12 @@ fn status(view: &View<'_>) -> Markup {
         (_, Some(OutcomeKind::Full | OutcomeKind::Degraded | OutcomeKind::Stopped))
         | (Status::Pending | Status::Running | Status::Paused, None) => "warn",
     };
-    html! { span.pill.(class) { (view.how_it_ended()) } }
+    let is_full = view.debate.outcome.as_ref().is_some_and(|outcome| outcome.kind == OutcomeKind::Full);
+    html! {
+        span.pill.(class) { (view.how_it_ended()) }
+        // Of the procedure, that is, and not of the answer.
+        @if is_full && view.debate.status == Status::Completed { " " small { "no part of the debate is missing" } }
+    }
 }
 
 /// The notice shown when the offline provider wrote the debate.
