@@ -18,9 +18,10 @@ fn review(planted: &Planted) -> [Value; 3] {
     };
     let json = run(&["json"]);
     let forms = [json, run(&["sarif"]), run(&["github"])];
-    // For a validator that has all of the official schema.
+    // For validators that have all of the official schemas.
     if let Ok(place) = std::env::var("PLANTED_OUT") {
         std::fs::write(format!("{place}/{}.sarif", planted.name), &forms[1]).unwrap();
+        std::fs::write(format!("{place}/{}.github.json", planted.name), &forms[2]).unwrap();
     }
     forms.map(|text| parsed(&text))
 }

@@ -2,7 +2,6 @@
 
 use super::prompt::sections;
 
-/// The texts' notice about themselves.
 pub(super) const COLOPHON: &str = "*Rehearsal: this text was prepared beforehand, and no model was called.*";
 pub(super) const DECISIONS: &str = "Decisions";
 pub(super) const RESPONSE: &str = "Response to critiques";
@@ -50,7 +49,6 @@ pub(super) fn with_item(text: &str, heading: &str, item: &str) -> String {
     paragraphs(sections.into_iter().map(|(_, whole)| whole))
 }
 
-/// A section; empty without a body.
 pub(super) fn section(heading: &str, body: &str) -> String {
     if body.is_empty() { String::new() } else { format!("## {heading}\n\n{body}") }
 }
