@@ -5,7 +5,7 @@
 //!
 //! | file | what it does |
 //! | --- | --- |
-//! | `server.rs` | handles a client's requests |
+//! | `server.rs` | runs the tools; in `server/`, `handler.rs` answers the protocol's requests |
 //! | `tools.rs` | the tools and their parameters |
 //! | `command.rs` | runs the program for one command |
 //! | `limits.rs` | the limits of a debate |

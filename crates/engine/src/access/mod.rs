@@ -9,6 +9,7 @@ mod environment;
 pub mod headers;
 mod keys;
 mod program;
+mod servers;
 mod stranger;
 mod trust_error;
 
@@ -18,5 +19,6 @@ pub use endpoint::{
 pub use environment::{Environment, TOKEN, VariableError};
 pub use keys::{MissingKey, MissingKeys, key_variable, known_keys, missing_keys, missing_keys_of, secret_variables};
 pub use program::{ProgramThere, is_program, located, most_output, preset_of, program, programs_there};
-pub use stranger::{Author, Trust, is_on_this_machine};
+pub use servers::is_on_this_machine;
+pub use stranger::{Author, Trust};
 pub use trust_error::{PromptFault, TrustError};

@@ -1,7 +1,8 @@
 //! Asks a model until its answer is usable: one call, or more if the answer cannot be read.
 
+mod replies;
+
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
@@ -13,7 +14,7 @@ use dialectic_llm::{Caller, FailedCall, ModelError, Request, Turn};
 use dialectic_record::debate::{
     AgentId, Challenge, DEMAND, Judgement, Metadata, Observation, Reading, Reads, Relations, Solution, StoredReply,
 };
-use dialectic_record::prompt::{Fill, NoFindings, NoOpinions, NoPoints, NoSolution, PromptError, SecondChance};
+use dialectic_record::prompt::{Fill, NoFindings, NoOpinions, NoPoints, NoSolution, PromptError};
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
@@ -21,6 +22,7 @@ use super::reply::{Ballot, Cast, Questions, RawJudgement, RoundScore};
 use super::rulings::{RawRulings, Ruled};
 use super::written::without_approach;
 use super::{AnswerError, Assessment, Call, Written};
+use replies::{Replies, failed_call, unreadable};
 
 /// Why the points of a text are requested again.
 const NO_POINTS: &str = "it has no points in the form that was asked for";
@@ -611,91 +613,6 @@ struct Solved {
     written: Written,
     /// The cut of the solution, if any.
     cut: Option<Cut>,
-}
-
-/// The replies to one question in order: those of an earlier run, then new ones.
-struct Replies {
-    caller: Caller,
-    past: VecDeque<PaidReply>,
-    on_reply: OnReply,
-}
-
-/// A reply.
-struct SpokenReply {
-    text: String,
-    call: CallRecord,
-    /// Whether it is already recorded.
-    is_kept: bool,
-}
-
-impl Replies {
-    async fn next(&mut self, request: &Request) -> Result<SpokenReply, FailedCall> {
-        if let Some((reply, call)) = self.past.pop_front() {
-            return Ok(SpokenReply { text: reply.text, call, is_kept: true });
-        }
-        let answered = self.caller.call(request).await?;
-        Ok(SpokenReply { text: answered.reply.text, call: answered.record, is_kept: false })
-    }
-
-    /// A reply that `read` accepts, requested again with the error if the first is unreadable. The error holds the
-    /// unreadable text and the last call.
-    async fn json<T>(
-        &mut self,
-        request: &mut Request,
-        read: impl Fn(&str) -> Result<T, AnswerError>,
-    ) -> Result<Result<(T, SpokenReply), (Unreadable, CallRecord)>, FailedCall> {
-        let first = self.next(request).await?;
-        let error = match read(&first.text) {
-            Ok(value) => return Ok(Ok((value, first))),
-            Err(error) => error.of_answer(first.call.cut()),
-        };
-        let raw = first.text.clone();
-        // Tests render this template with every value; the bare reason is a sufficient fallback.
-        let reason = error.to_string();
-        let again = SecondChance { error: &reason }.render().unwrap_or_else(|_| reason.clone());
-        go_on(request, &first.text, again);
-        self.keep(first, &error);
-        Ok(match self.next(request).await {
-            Ok(second) => match read(&second.text) {
-                Ok(value) => Ok((value, second)),
-                Err(error) => Err((Unreadable { raw, error: error.of_answer(second.call.cut()) }, second.call)),
-            },
-            // The first answer is kept; the request is repeated when the server is back.
-            Err(failed) if failed.is_server_gone() => return Err(failed),
-            Err(failed) => {
-                let error = AnswerError::NoSecondChance { error: reason, message: failed.error.to_string() };
-                Err((Unreadable { raw, error }, self.failed(request, &failed)))
-            }
-        })
-    }
-
-    /// Records a reply that is not yet a result before the next call.
-    fn keep(&self, heard: SpokenReply, error: &impl ToString) {
-        if !heard.is_kept {
-            (self.on_reply)(unreadable(heard.text, error), heard.call);
-        }
-    }
-
-    fn failed(&self, request: &Request, failed: &FailedCall) -> CallRecord {
-        failed_call(&self.caller, request, failed)
-    }
-}
-
-fn unreadable(text: String, error: &impl ToString) -> StoredReply {
-    let parse_error = Some(error.to_string());
-    StoredReply { text, tool_calls: Vec::new(), tool_results: Vec::new(), parse_error }
-}
-
-/// The record of a call that failed for good.
-fn failed_call(caller: &Caller, request: &Request, failed: &FailedCall) -> CallRecord {
-    let unsent = caller.unsent(request);
-    match failed.spent.as_deref() {
-        Some(spent) => {
-            CallRecord { tokens: spent.tokens, cost_usd: spent.cost_usd, attempts: failed.attempts, ..unsent }
-        }
-        // Never sent, or its attempts are already charged.
-        None => unsent,
-    }
 }
 
 /// The request for what a text was to say, where none of it can be read.
