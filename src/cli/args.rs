@@ -80,11 +80,11 @@ pub(super) enum Command {
     Resume(ResumeArgs),
     /// Wait for the end of a debate that runs elsewhere, and exit as it did
     Wait(WaitArgs),
-    /// Show the status of a debate, whoever runs it
+    /// Show the status of a debate, even one that another process runs
     Status(StatusArgs),
     /// Answer a debate's questions, so that it continues
     Answer(AnswerArgs),
-    /// Close a debate early with its current texts, whoever runs it
+    /// Close a debate early with its current texts, even one that another process runs
     Stop(StopArgs),
     /// List the saved debates, newest first
     List(ListArgs),

@@ -45,9 +45,9 @@ fn the_help_of_the_program() {
 
     Without a terminal:
       wait         Wait for the end of a debate that runs elsewhere, and exit as it did
-      status       Show the status of a debate, whoever runs it
+      status       Show the status of a debate, even one that another process runs
       answer       Answer a debate's questions, so that it continues
-      stop         Close a debate early with its current texts, whoever runs it
+      stop         Close a debate early with its current texts, even one that another process runs
 
     Read:
       demo         Show a recorded debate in half a minute, without key, network or cost

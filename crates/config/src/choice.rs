@@ -298,7 +298,7 @@ impl ModelResolver<'_> {
         ModelChoice { panel: Some(panel), ..self.first(models) }
     }
 
-    /// A model of each provider with a key, or models of several families behind a router.
+    /// One model per provider with a key, or models of several families through a router.
     fn mixed(&self, by: &ChoiceReason, findings: &mut Diagnostics) -> ModelChoice {
         if let Some(provider) = self.asked.provider.as_ref().filter(|name| *name != OPENROUTER) {
             findings

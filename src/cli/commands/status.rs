@@ -1,4 +1,4 @@
-//! `dialectic status`: shows the status of a debate, whoever runs it.
+//! `dialectic status`: shows the status of a debate, even one that another process runs.
 
 use std::fmt::Write as _;
 

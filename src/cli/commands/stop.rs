@@ -1,4 +1,4 @@
-//! `dialectic stop`: closes a debate early, whoever runs it.
+//! `dialectic stop`: closes a debate early, even one that another process runs.
 
 use crate::cli::args::StopArgs;
 use crate::cli::session::debates;

@@ -13,7 +13,7 @@ pub struct Forecast {
     pub calls: Vec<PlannedCall>,
     /// The results that decide the number of calls, in words.
     pub deciders: Vec<String>,
-    /// The assumptions behind the figures, a sentence each.
+    /// The assumptions that the figures rest on, one sentence each.
     pub assumptions: Vec<String>,
     /// What a limit of cost or calls covers; absent without one.
     pub purchase: Option<Purchase>,
