@@ -91,7 +91,8 @@ impl Diagnostic for SignatureError {
 /// Signs all lines of a whole record, in place of an earlier signature. `ssh-keygen` may ask for a passphrase.
 ///
 /// # Errors
-/// When there is no key or no program, when that refuses, or a file cannot be written; nothing is replaced then.
+/// When there is no key or no program, when that refuses, or a file cannot be written. In the last case an earlier
+/// signature may be lost.
 pub fn sign(
     entry: &Entry,
     record: &VerifiedRecord,
@@ -205,6 +206,7 @@ impl Refusal {
             Self::Record(StatementFault::OtherDebate { .. }) => "other-debate",
             Self::Record(StatementFault::Shortened { .. }) => "shortened",
             Self::Record(StatementFault::OtherJournal { .. }) => "other-journal",
+            Self::Record(StatementFault::Continued { .. }) => "continued",
             Self::Record(StatementFault::Damaged { .. }) => "damaged",
             Self::UnknownSigner { .. } => "unknown-signer",
             Self::Unchecked => "unchecked",
@@ -226,14 +228,14 @@ pub fn check(
 ) -> Result<Option<CheckedSignature>, SignatureError> {
     let read = |path: &Path| fs::read(path).map_err(|source| SignatureError::Signers { path: path.to_owned(), source });
     let signers = signers.map(read).transpose()?;
-    let keygen = match (Keygen::find(environment), &signers) {
-        (Err(SignatureError::NoProgram), None) => None,
-        (keygen, _) => Some(keygen?),
-    };
     let (statement, signature) = (entry.statement_path(), entry.signature_path());
     if !is_there(&statement) && !is_there(&signature) {
         return Ok(None);
     }
+    let keygen = match (Keygen::find(environment), &signers) {
+        (Err(SignatureError::NoProgram), None) => None,
+        (keygen, _) => Some(keygen?),
+    };
     let mut checked = CheckedSignature::default();
     match steps(&mut checked, [&statement, &signature], record, signers.as_deref(), keygen.as_ref()) {
         Ok(()) => {}

@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use serde_json::{Value, json};
 
-use crate::support::{MockServer, Reply, Sandbox, config, short_reply};
+use crate::support::{MockServer, Purpose, Reply, Sandbox, config, short_reply};
 
 const NAMESPACE: &str = "dialectic-record@v1";
 
@@ -111,6 +113,31 @@ fn what_comes_later_is_unsigned_and_not_broken() {
     // Signing again covers them.
     sandbox.run(["sign", &id]).expect_code(0);
     assert_eq!(verified(&sandbox, &[&id], 0)["signature"]["unsignedEvents"], 0);
+}
+
+/// A question is a note on the debate, and its calls are no part of the course; a debate that goes on may end otherwise.
+#[test]
+fn a_question_leaves_a_signature_and_a_debate_that_goes_on_does_not() {
+    let (sandbox, id) = signed();
+    sandbox.run(["ask", &id, "Why so?", "--max-cost", "5"]).expect_code(0);
+    assert_eq!(words(&verified(&sandbox, &[&id, "--signers", "signers"], 0)), [true, true, true]);
+    let failing = Arc::new(AtomicBool::new(true));
+    let fails = Arc::clone(&failing);
+    let server = MockServer::with(move |request| match request.purpose {
+        Purpose::Synthesize if fails.load(Relaxed) => Reply::error(400, "no"),
+        _ => short_reply(request),
+    });
+    let (sandbox, _) = finished();
+    let sandbox = sandbox.model_server(&server).file("c.json", config(&["architect", "kiss"], &json!({})).to_string());
+    let failed = sandbox.run(["debate", "Design a cache", "-c", "c.json", "--quiet"]);
+    assert_ne!(failed.code, Some(0), "{failed}");
+    sandbox.run(["sign", "latest"]).expect_code(0);
+    assert_eq!(words(&verified(&sandbox, &["latest", "--signers", "signers"], 0)), [true, true, true]);
+    failing.store(false, Relaxed);
+    sandbox.run(["resume", "latest", "-c", "c.json", "--quiet"]).expect_code(0);
+    let json = verified(&sandbox, &["latest", "--signers", "signers"], 2);
+    assert_eq!(words(&json), [true, false, false]);
+    assert_eq!(json["signature"]["refusal"], "continued");
 }
 
 #[test]
@@ -234,7 +261,8 @@ fn only_what_is_whole_and_at_rest_is_signed() {
     assert!(said.stderr.contains("incomplete") && said.stderr.contains(&format!("Signed {lines} events")), "{said}");
     server.set_script(short_reply);
     sandbox.run(["resume", &id, "--quiet"]).expect_code(0);
-    assert_eq!(verified(&sandbox, &[&id], 0)["signature"]["signedEvents"], lines);
+    // What came then is not what was signed: anybody could have written it.
+    assert_eq!(verified(&sandbox, &[&id], 2)["signature"]["refusal"], "continued");
     // A record that is not whole.
     let [statement, signature] = ["signed.json", "signed.json.sig"].map(|ending| sandbox.read(path(&id, ending)));
     let journal = sandbox.read(path(&id, "events.jsonl"));

@@ -44,6 +44,12 @@ pub enum StatementFault {
         /// The last signed line, counted from 1.
         line: u64,
     },
+    /// The debate itself went on after it was signed, so that its answer may be another one.
+    #[error("the debate went on after line {line}, the last that was signed")]
+    Continued {
+        /// The last signed line, counted from 1.
+        line: u64,
+    },
     /// The journal is damaged before the last signed line.
     #[error("the journal is damaged before line {line}, the last that was signed")]
     Damaged {
@@ -75,19 +81,21 @@ impl Statement {
         serde_json::from_slice(bytes)
     }
 
-    /// How many events of `record` came after what was signed.
+    /// How many events of `record` came after what was signed: notes, and questions about the debate.
     ///
     /// # Errors
     /// When it is not the record that was signed.
     pub fn hold_against(&self, record: &VerifiedRecord) -> Result<u64, StatementFault> {
         let found = record.hashes.len() as u64;
         let line = self.lines;
+        let course = record.course as u64;
         if record.id.as_ref().is_some_and(|id| *id != self.id) {
             return Err(StatementFault::OtherDebate { signed: self.id.clone() });
         }
         let last =
             usize::try_from(line).ok().and_then(|line| line.checked_sub(1)).map(|index| record.hashes.get(index));
         match last {
+            Some(Some(head)) if *head == self.head && course > line => Err(StatementFault::Continued { line }),
             Some(Some(head)) if *head == self.head => Ok(found - line),
             Some(None) if record.has_whole_journal() => Err(StatementFault::Shortened { signed: line, found }),
             Some(None) => Err(StatementFault::Damaged { line }),
@@ -106,6 +114,7 @@ mod tests {
             id: Some(DebateId::new("d")),
             hashes: hashes.iter().map(|hash| (*hash).to_owned()).collect(),
             events: hashes.len(),
+            course: 1.min(hashes.len()),
             running: false,
             cut_short: false,
             imported: false,
@@ -131,6 +140,9 @@ mod tests {
         let whole = record(&["a", "b", "c"], Vec::new());
         assert_eq!(signed("c", 3).hold_against(&whole), Ok(0));
         assert_eq!(signed("a", 1).hold_against(&whole), Ok(2));
+        let longer = VerifiedRecord { course: 2, ..record(&["a", "b", "c"], Vec::new()) };
+        assert_eq!(signed("a", 1).hold_against(&longer), Err(StatementFault::Continued { line: 1 }));
+        assert_eq!(signed("b", 2).hold_against(&longer), Ok(1));
         assert_eq!(signed("x", 2).hold_against(&whole), Err(StatementFault::OtherJournal { line: 2 }));
         assert_eq!(signed("", 0).hold_against(&whole), Err(StatementFault::OtherJournal { line: 0 }));
         assert_eq!(signed("d", 4).hold_against(&whole), Err(StatementFault::Shortened { signed: 4, found: 3 }));

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::debate::{Debate, DebateFile, DebateId, Event, FoldError, Recorded};
+use crate::protocol::follow_up_info;
 use dialectic_base::key_path::KeyPath;
 
 use super::directory::{parse_state, read_bytes};
@@ -21,6 +22,9 @@ pub struct VerifiedRecord {
     pub hashes: Vec<String>,
     /// The number of events before the journal's first flaw.
     pub events: usize,
+    /// The number of events up to the last one of the debate's course: later ones are notes, and questions about the
+    /// finished debate.
+    pub course: usize,
     /// Set when another process runs the debate: an older state file is then normal.
     pub running: bool,
     /// Set when a crash cut the last line, which does not belong to the record.
@@ -131,6 +135,7 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
         id: contents.events.first().and_then(id_of),
         hashes: Vec::new(),
         events: contents.events.len(),
+        course: contents.events.iter().rposition(|one| is_of_course(&one.event)).map_or(0, |place| place + 1),
         running,
         cut_short: contents.cut_short,
         imported: contents.events.first().is_some_and(|first| matches!(first.event, Event::Imported { .. })),
@@ -167,6 +172,17 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
     }
     found.hashes = contents.hashes;
     Ok(found)
+}
+
+/// Whether an event belongs to the course of the debate, and not to what users did with it afterwards.
+fn is_of_course(event: &Event) -> bool {
+    let is_of_question = match event {
+        // A question is a call with a price of its own.
+        Event::CostReserved { key, .. } | Event::AttemptFailed { key, .. } => key.stage == follow_up_info().id,
+        Event::OutputLimited { .. } | Event::CostWarned { .. } | Event::CostAcknowledged => true,
+        _ => false,
+    };
+    !is_of_question && !event.is_about_the_record()
 }
 
 /// The debate that a journal with this first event is of.
