@@ -52,8 +52,9 @@ fn named(config: &[u8]) -> BTreeSet<String> {
             Value::String(text) => {
                 let path = Path::new(text);
                 let is_below = path.components().all(|one| matches!(one, Component::Normal(_) | Component::CurDir));
-                if is_below && !text.is_empty() {
-                    found.insert(plain(path));
+                let path = plain(path);
+                if is_below && !path.is_empty() {
+                    found.insert(path);
                 }
             }
             Value::Array(values) => values.iter().for_each(|value| collect(value, found)),

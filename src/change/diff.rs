@@ -158,7 +158,7 @@ fn end_of(lines: &[&str], start: usize) -> usize {
             }
         } else if let Some((before, after)) = stretch(line) {
             (has_hunks, old, new) = (true, before.1, after.1);
-        } else if line.starts_with("diff --git ")
+        } else if line.starts_with("diff ")
             || has_hunks && line.starts_with("--- ") && lines.get(at + 1).is_some_and(|next| next.starts_with("+++ "))
         {
             break;

@@ -60,6 +60,8 @@ pub(super) struct Entry {
     /// The hashes of its contents; of zeros where git knows none.
     pub(super) old_hash: String,
     pub(super) new_hash: String,
+    /// Whether its permissions changed, such as by `chmod +x`.
+    pub(super) is_mode_new: bool,
     /// Its paths; the same unless it was renamed. Names that are no UTF-8 have replacement characters.
     pub(super) old_path: String,
     pub(super) path: String,
@@ -129,17 +131,8 @@ impl Git {
     /// What a configuration says of filters, taken back: to see whether a file changed, git would run them.
     fn without_filters(&self) -> Result<Vec<(String, &'static str)>, GitError> {
         let names = self.run(&["config", "--list", "-z", "--name-only"], &[])?;
-        let unset = |name: &[u8]| {
-            let name = text(name);
-            let lower = name.to_ascii_lowercase();
-            let value = match lower.strip_prefix("filter.")?.rsplit('.').next()? {
-                "clean" | "smudge" | "process" => "",
-                "required" => "false",
-                _ => return None,
-            };
-            Some((name, value))
-        };
-        Ok(names.split(|byte| *byte == 0).filter_map(unset).collect())
+        let names = names.split(|byte| *byte == 0);
+        names.filter(|name| name.to_ascii_lowercase().starts_with(b"filter.")).filter_map(unset).collect()
     }
 
     fn output(&self, arguments: &[&str], input: &[u8], settings: &[(String, &str)]) -> Result<Output, GitError> {
@@ -151,7 +144,7 @@ impl Git {
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(GitError::NotStarted)?;
         if let Some(mut stdin) = child.stdin.take() {
-            // Who does not read it fails, and says so.
+            // If git does not read it, it fails and says why.
             drop(stdin.write_all(input));
         }
         child.wait_with_output().map_err(GitError::NotStarted)
@@ -235,7 +228,7 @@ impl Git {
     /// The bytes that are stored under a hash; nothing where they are more than are read.
     pub(super) fn stored(&self, hash: &str) -> Result<Option<Vec<u8>>, GitError> {
         let size = self.line(&["cat-file", "-s", hash])?;
-        if size.parse().is_ok_and(|size: u64| size > MOST) {
+        if !size.parse().is_ok_and(|size: u64| size <= MOST) {
             return Ok(None);
         }
         self.run(&["cat-file", "blob", hash], &[]).map(Some)
@@ -246,6 +239,20 @@ impl Git {
         let hash = self.run(&["hash-object", "--no-filters", "--stdin"], bytes)?;
         Ok(String::from_utf8_lossy(&hash).trim().to_owned())
     }
+}
+
+/// A setting of a filter, and what takes it back. A name that cannot be written exactly would leave the filter in place.
+fn unset(name: &[u8]) -> Option<Result<(String, &'static str), GitError>> {
+    let Ok(name) = std::str::from_utf8(name) else {
+        return Some(Err(GitError::Refused("the name of a filter in its configuration is not UTF-8".to_owned())));
+    };
+    let lower = name.to_ascii_lowercase();
+    let value = match lower.rsplit('.').next()? {
+        "clean" | "smudge" | "process" => "",
+        "required" => "false",
+        _ => return None,
+    };
+    Some(Ok((name.to_owned(), value)))
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -266,6 +273,7 @@ fn entries(listed: &[u8]) -> Vec<Entry> {
         found.push(Entry {
             old: Mode::read(old),
             new: Mode::read(new),
+            is_mode_new: old != new,
             old_hash: old_hash.to_owned(),
             new_hash: new_hash.to_owned(),
             path: path.unwrap_or_else(|| old_path.clone()),

@@ -304,7 +304,7 @@ impl Repository {
     }
 
     fn read(&self, entry: &Entry, tree: &Tree, files: &mut Files) -> Result<(), ChangeError> {
-        let Entry { old, new, old_hash, new_hash, old_path, path } = entry;
+        let Entry { old, new, is_mode_new, old_hash, new_hash, old_path, path } = entry;
         if let Some(reason) = withheld([old_path, path]) {
             files.leave(path, reason);
             return Ok(());
@@ -342,7 +342,12 @@ impl Repository {
             before.as_ref().map(|text| (old_path.as_str(), text.as_str())),
             after.as_ref().map(|text| (path.as_str(), text.as_str())),
         );
-        files.read.extend(between.map(|diff| (diff, after)));
+        match between {
+            Some(diff) => files.read.push((diff, after)),
+            None if *is_mode_new => files.leave(path, "only its permissions changed"),
+            // Touched, and the same as before.
+            None => {}
+        }
         Ok(())
     }
 }

@@ -54,7 +54,7 @@ pub(super) struct ReviewEnd {
 impl ReviewEnd {
     /// Prints or writes the review.
     pub(super) fn print(self, debate: &Debate, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
-        let solution = debate.final_solution.as_ref().map_or("**No findings.**\n", |solution| &solution.description);
+        let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
         let written = match self.format {
             ReviewFormat::Terminal | ReviewFormat::Markdown => Cow::Borrowed(solution),
             ReviewFormat::Json => review_json(debate).into(),

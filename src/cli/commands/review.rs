@@ -19,7 +19,7 @@ use dialectic_config::{
 };
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Spec;
-use dialectic_record::debate::{ChangeSet, Debate};
+use dialectic_record::debate::{ChangeSet, Debate, Solution, Status};
 use dialectic_record::protocol::CODE_REVIEW;
 
 use super::debate::{panel, today};
@@ -57,8 +57,9 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let end = ReviewEnd { format: args.format, fail_on: args.fail_on.map(FailOn::severity) };
     let Some(Change { problem, attachments, set }) = change else {
         terminal.notice("There is no change to review.");
+        let solution = Solution { description: "**No change, and no findings.**\n".to_owned(), ..Solution::default() };
         return end.print(
-            &Debate { change: Some(Arc::new(ChangeSet::default())), ..Debate::default() },
+            &Debate { status: Status::Completed, final_solution: Some(solution), ..Debate::default() },
             &args.run,
             terminal,
         );
@@ -153,7 +154,7 @@ fn config_path(
     };
     if !is_used(&found) {
         let place = match source {
-            Source::Repository(_) => "it is not what it is at the base of the change",
+            Source::Repository(_) => "it differs from the base of the change",
             Source::Pipe(_) => "it may be part of the change",
         };
         terminal.notice(&format!("Not using debate-config.json: {place}; to use it: -c debate-config.json"));
@@ -175,17 +176,22 @@ fn environment(
     if !path.exists() && !path.is_symlink() {
         return Ok(users_environment()?);
     }
-    let is_own = match source {
-        Source::Repository(repository) => repository.is_unchanged(&path)?,
-        Source::Pipe(bytes) => {
-            let names = paths_of(bytes);
-            let is_named = names
-                .iter()
-                .any(|name| Path::new(name).file_name().is_some_and(|name| name.eq_ignore_ascii_case(ENV_FILE)));
-            let repository = Repository::open(directory, Some("HEAD"), None, &process_environment());
-            !is_named && repository.is_ok_and(|repository| repository.is_untracked(&path))
-        }
-    };
+    // Some file systems open `.ENV` of the change under this name.
+    let is_named_exactly = directory
+        .read_dir()
+        .is_ok_and(|entries| entries.filter_map(Result::ok).any(|entry| entry.file_name() == ENV_FILE));
+    let is_own = is_named_exactly
+        && match source {
+            Source::Repository(repository) => repository.is_unchanged(&path)?,
+            Source::Pipe(bytes) => {
+                let names = paths_of(bytes);
+                let is_named = names
+                    .iter()
+                    .any(|name| Path::new(name).file_name().is_some_and(|name| name.eq_ignore_ascii_case(ENV_FILE)));
+                let repository = Repository::open(directory, Some("HEAD"), None, &process_environment());
+                !is_named && repository.is_ok_and(|repository| repository.is_untracked(&path))
+            }
+        };
     if is_own {
         return Ok(capture_environment(&EnvFile::Default)?);
     }

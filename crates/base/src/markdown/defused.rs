@@ -26,7 +26,9 @@ pub fn defused(text: &str) -> String {
             None => opens(bare).map(|mark| (mark, Vec::new())),
         };
         if code.is_none() && opens(bare).is_none() {
-            blocks.push(prose(bare));
+            // A line of these makes a heading of the one above.
+            let underlines = !bare.is_empty() && bare.chars().all(|c| c == '=');
+            blocks.push(if underlines { format!("\\{bare}") } else { prose(bare) });
         }
     }
     blocks.extend(code.map(|(_, lines)| fenced("", &lines.join("\n"))));
@@ -35,7 +37,7 @@ pub fn defused(text: &str) -> String {
 
 /// The same on one line, where a block of code is no more than code within the line.
 pub fn defused_line(text: &str) -> String {
-    let text = text.replace(is_bidi_control, "\u{FFFD}");
+    let text = text.replace(char::is_control, " ").replace(is_bidi_control, "\u{FFFD}");
     let words: Vec<&str> = text.split_whitespace().filter(|word| opens(word).is_none()).collect();
     prose(&words.join(" "))
 }
@@ -142,6 +144,7 @@ mod tests {
             ("<img src=x onerror=y>", "\\<img src=x onerror=y>"),
             ("&#64;octocat", "\\&#|64;octocat"),
             ("# Approved", "\\# Approved"),
+            ("Approved\n===", "Approved\n\\==="),
             ("- [ ] merge", "\\- \\[ ] merge"),
             ("mail a@b.example", "mail a@|b.example"),
         ] {

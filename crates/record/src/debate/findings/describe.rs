@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use dialectic_base::figures::counted;
-use dialectic_base::markdown::{defused, defused_line, inline};
+use dialectic_base::markdown::{defused, defused_line, inline, is_bidi_control};
 use dialectic_base::severity::Severity;
 
 use crate::debate::{ChangeSet, Debate, FindingDecision, FindingRuling, Placed, ReviewedFinding, Stance, Voices};
@@ -98,7 +98,7 @@ impl<'a> ReviewText<'a> {
     /// `[major] src/store.rs:42-48`
     pub fn title(&self, finding: &ReviewedFinding) -> String {
         let place = finding.place(self.debate).map(|(place, _)| {
-            let place = place.to_string().replace(|c: char| c == '`' || c.is_control(), "'");
+            let place = place.to_string().replace(|c: char| c == '`' || c.is_control() || is_bidi_control(c), "'");
             format!(" `{place}`")
         });
         format!("[{}]{}", finding.severity.name(), place.unwrap_or_default())

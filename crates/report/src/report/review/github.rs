@@ -15,7 +15,7 @@ const MOST: usize = 60_000;
 pub fn review_github(debate: &Debate) -> String {
     let review = ReviewText::of(debate, debate.findings());
     let comments: Vec<Value> = review.kept().filter_map(|finding| comment(debate, &review, finding)).collect();
-    let elsewhere = review.kept_in_words(|finding| !is_in_diff(debate, finding));
+    let elsewhere = review.kept_in_words(|finding| comment(debate, &review, finding).is_none());
     let mut body = format!("**{}**\n{}", review.verdict(), review.note());
     for part in [elsewhere, review.dismissed_in_words(), review.receipt()] {
         if body.chars().count() + part.chars().count() > MOST {
@@ -33,15 +33,14 @@ pub fn review_github(debate: &Debate) -> String {
     pretty(&written)
 }
 
-fn is_in_diff(debate: &Debate, finding: &ReviewedFinding) -> bool {
-    shown(debate, finding).is_some_and(|shown| shown.is_in_diff)
-}
-
+/// The comment at a finding's place; nothing where the diff does not show it, or the platform does not take so much.
 fn comment(debate: &Debate, review: &ReviewText<'_>, finding: &ReviewedFinding) -> Option<Value> {
     let shown = shown(debate, finding).filter(|shown| shown.is_in_diff)?;
     let lines = shown.lines?;
     let body: String = format!("**{}**\n\n{}", review.title(finding), review.in_words(finding));
-    let body = if body.chars().count() > MOST { format!("**{}**\n", review.title(finding)) } else { body };
+    if body.chars().count() > MOST {
+        return None;
+    }
     let mut comment = json!({ "path": shown.path, "body": body, "line": lines.last, "side": "RIGHT" });
     if lines.first < lines.last {
         comment["start_line"] = json!(lines.first);
