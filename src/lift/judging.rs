@@ -134,7 +134,7 @@ pub fn checklist_items(answer: &Value) -> Vec<String> {
 
 impl Question {
     fn new(judge: &Judge, prompt: String, kind: QuestionKind, number: u32) -> Self {
-        let EvaluatorSettings { model, provider, max_tokens, .. } = &judge.settings;
+        let EvaluatorSettings { id, model, provider, max_tokens, .. } = &judge.settings;
         let answer = match kind {
             QuestionKind::Checklist => &*CHECKLIST,
             QuestionKind::Ruling => &*RULING,
@@ -150,7 +150,8 @@ impl Question {
             tools: Arc::new([]),
         };
         let mut hash = Sha256::new();
-        for part in [provider.as_str(), model, &request.system, &request.prompt, &number.to_string()] {
+        // Two judges of one model rule independently.
+        for part in [id.as_str(), provider.as_str(), model, &request.system, &request.prompt, &number.to_string()] {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }

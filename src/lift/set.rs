@@ -1,6 +1,6 @@
 //! The problems to compare on: Markdown files, or lines of JSON.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub struct Problem {
 
 /// An answer that a program can check.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`answer` must be a text, a number, or {\"number\": …, \"within\": …}")]
 pub enum Answer {
     /// A text; case and white space do not count.
     Text(String),
@@ -85,6 +85,12 @@ pub enum SetError {
         /// The id.
         id: String,
     },
+    /// Two problems have the same text.
+    #[error("the problems `{}` and `{}` are the same", ids[0], ids[1])]
+    Same {
+        /// Their ids.
+        ids: [String; 2],
+    },
 }
 
 impl Diagnostic for SetError {
@@ -98,6 +104,7 @@ impl Diagnostic for SetError {
         match self {
             Self::Unreadable { .. } | Self::Line { .. } | Self::Empty { .. } => Some(forms.to_owned()),
             Self::Twice { .. } => Some("rename one of them".to_owned()),
+            Self::Same { .. } => Some("leave one of them out: one result would count twice".to_owned()),
         }
     }
 }
@@ -136,10 +143,17 @@ impl ProblemSet {
             }
         }
         let mut ids = BTreeSet::new();
-        match problems.iter().find(|problem| !ids.insert(problem.id.as_str())) {
-            Some(twice) => Err(SetError::Twice { id: twice.id.clone() }),
-            None => Ok(Self { problems }),
+        if let Some(twice) = problems.iter().find(|problem| !ids.insert(problem.id.as_str())) {
+            return Err(SetError::Twice { id: twice.id.clone() });
         }
+        // One result would count as two.
+        let mut texts = BTreeMap::new();
+        for Problem { id, text, .. } in &problems {
+            if let Some(other) = texts.insert(text.as_str(), id) {
+                return Err(SetError::Same { ids: [other.clone(), id.clone()] });
+            }
+        }
+        Ok(Self { problems })
     }
 }
 
@@ -183,15 +197,19 @@ fn given(text: &str) -> Option<String> {
         let line = line.trim().trim_start_matches(MARKS);
         let (label, value) = line.split_once(':')?;
         let is_answer = label.trim_end_matches(MARKS).eq_ignore_ascii_case("answer");
-        let value = value.trim_start_matches(['*', '_', '`', ' ']).trim_end_matches(['*', '_', '`', ' ', '.']);
-        is_answer.then(|| value.to_owned())
+        is_answer.then(|| bare(value).to_owned())
     };
     text.lines().rev().find_map(value)
 }
 
+/// Without the marks and the full stop around an answer.
+fn bare(text: &str) -> &str {
+    text.trim_start_matches(['*', '_', '`', ' ']).trim_end_matches(['*', '_', '`', ' ', '.'])
+}
+
 /// Without what does not count.
 fn plain(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+    bare(text).split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
 fn read(path: &Path) -> Result<String, SetError> {
@@ -267,6 +285,8 @@ mod tests {
             ("Answer: 41.7", Answer::Near { number: 42.0, within: 0.2 }, false),
             ("answer:  The  Knave", Answer::Text("the knave".to_owned()), true),
             ("Answer: not the knave", Answer::Text("the knave".to_owned()), false),
+            ("Answer: **U.S.**", Answer::Text("U.S.".to_owned()), true),
+            ("Answer: `__init__`", Answer::Text("__init__".to_owned()), true),
             ("The result is 42", Answer::Number(42.0), false),
         ] {
             assert_eq!(answer.is_in(&text(last)), is_right, "{last}");

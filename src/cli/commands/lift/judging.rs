@@ -105,6 +105,7 @@ async fn ask(
     let most: Option<Usd> = questions.iter().map(|question| question.cost().map(|cost| cost.high)).sum();
     purse.check(most, "the rulings")?;
     let before = notes.judging();
+    let mut spent = Usd::ZERO;
     let mut waiting: VecDeque<Question> = questions.into();
     let mut in_flight = FuturesUnordered::new();
     let (mut faults, mut is_interrupted) = (Vec::new(), false);
@@ -124,19 +125,18 @@ async fn ask(
                     Err(fault) => (None, Some(fault)),
                 };
                 faults.extend(fault.iter().map(|fault| format!("judge {judge}: {fault}")));
+                spent += replied.cost.unwrap_or_default();
                 notes.add(Note::Answered { question, answer, fault, cost: replied.cost })?;
             }
             () = interrupts.next() => {
                 if is_interrupted {
-                    return Err(Error::LiftInterrupted);
+                    break;
                 }
                 is_interrupted = true;
             }
         }
     }
-    let after = notes.judging();
-    purse.took(before, after);
-    let spent = after.zip(before).map_or(Usd::ZERO, |(after, before)| after.saturating_sub(before));
+    purse.took(before, notes.judging());
     // Debates count by their records; rulings leave none.
     if spent > Usd::ZERO
         && let Err(error) = note_spent(&debates()?, spent)

@@ -40,9 +40,9 @@ impl Meter {
             return false;
         }
         let Event::Contributed { key, .. } = &recorded.event else { return false };
-        let Some((kind, cost)) = debate.stage(key.stage).and_then(|stage| stage.yields).zip(debate.total_cost()) else {
-            return false;
-        };
+        let Some(kind) = debate.stage(key.stage).and_then(|stage| stage.yields) else { return false };
+        // Without a known cost the arm cannot be held to its money.
+        let Some(cost) = debate.total_cost() else { return true };
         let is_text = kind == ResultKind::Proposal;
         if is_text {
             self.texts.push(cost);

@@ -54,7 +54,7 @@ enum LiftError {
     #[error("the limit of {limit} does not cover {what}: {spent} is spent, and it may take {most}")]
     TooDear { limit: Usd, what: String, spent: Usd, most: Usd },
     /// What was spent cannot be said.
-    #[error("what {what} costs is unknown, so that the limit cannot hold")]
+    #[error("the cost of {what} is unknown, so the limit cannot be kept")]
     UnknownCost { what: String },
 }
 
@@ -303,7 +303,9 @@ impl Lift<'_> {
         let mut notes = Notes::open(&groups.notes_path(problem), &problem.id)?;
         let mut outcome = Outcome::of(problem, self.arms.len());
         let most = groups.finished(&notes, DEBATE)?.is_none().then(|| groups.forecast(&groups.debate(problem, None)));
-        let most = most.transpose()?.map_or(Some(Usd::ZERO), |forecast| forecast.most());
+        let limit = groups.settings.max_cost();
+        let capped = |most: Usd| limit.map_or(most, |limit| most.min(limit));
+        let most = most.transpose()?.map_or(Some(Usd::ZERO), |forecast| forecast.most().map(capped));
         let what = format!("{}: the debate", problem.id);
         // Only a debate that is new is held to what is left: one that goes on has its limit.
         let spec = groups.debate(problem, purse.left());

@@ -65,12 +65,14 @@ impl Plan {
             let done = groups.finished(&notes, &groups.part_of(arm))?;
             if done.is_none() {
                 self.arms += 1;
+                let single = groups.forecast(&groups.single(problem))?;
                 self.pay(match arm {
-                    ArmName::SelfRefine | ArmName::BestOfN => of_debate,
-                    ArmName::Single => {
-                        let forecast = groups.forecast(&groups.single(problem))?;
-                        Span { low: forecast.likely(), high: forecast.most() }
-                    }
+                    // What is under way when the money is spent may be longer than foreseen.
+                    ArmName::SelfRefine | ArmName::BestOfN => Span {
+                        low: of_debate.low,
+                        high: of_debate.high.zip(single.most()).map(|(debate, answer)| debate + answer),
+                    },
+                    ArmName::Single => Span { low: single.likely(), high: single.most() },
                 });
             }
             if problem.answer.is_none() && lift.arms.contains(&arm) {
