@@ -23,9 +23,11 @@ child.on("error", (error) => {
   console.error(`error: cannot start ${program}: ${error.message}`);
   process.exit(1);
 });
-// A terminal sends Ctrl-C to both: the program decides what it means. Other signals come to this process alone.
-process.on("SIGINT", () => {});
-for (const signal of ["SIGTERM", "SIGHUP", "SIGQUIT"]) {
+// A terminal sends Ctrl-C to both: the program decides what it means. SIGQUIT of a terminal does so, too; other signals usually come to this process alone.
+for (const signal of ["SIGINT", "SIGQUIT"]) {
+  process.on(signal, () => {});
+}
+for (const signal of ["SIGTERM", "SIGHUP"]) {
   process.on(signal, () => child.kill(signal));
 }
 child.on("exit", (code, signal) => process.exit(code ?? 128 + os.constants.signals[signal]));

@@ -101,7 +101,7 @@ pub(super) struct Interrupts {
 }
 
 impl Interrupts {
-    /// Takes over both signals. Call it before anything is on the screen.
+    /// Takes over these signals. Call it before anything is on the screen.
     pub(super) fn listen() -> Self {
         #[cfg(unix)]
         use tokio::signal::unix::{SignalKind, signal};

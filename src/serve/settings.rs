@@ -446,6 +446,7 @@ impl DebateInputs {
         if let Some(most) = below_own {
             saved = saved.at_most(most);
         }
+        self.check_calls(saved.settings())?;
         lock.note_limit(&saved.debate().id, below_own)?;
         let settings = saved.settings().clone();
         let provenance = self.files().vouch(saved.provenance())?.with_standing_limits(self.of_calls());

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::resume::recorded_calls;
-use crate::support::{Finished, MockServer, Sandbox, config, short_reply};
+use crate::support::{Finished, MockServer, Sandbox, TEST_KEY, config, short_reply};
 
 mod found;
 
@@ -433,6 +433,15 @@ fn a_programs_name_is_understood_wherever_a_model_is_named() {
     assert!(agents.iter().all(|one| one == "claude/sonnet"), "{agents:?}");
     assert_eq!(judge, "codex/gpt-5.6-luna");
     assert_eq!(served(&programs.sandbox(), &["-m", "claude", "--judge-model", "opus"]).1, "claude/opus");
+    // A program of one vendor is not asked for another's model, whichever layer named the program.
+    let keyed = programs.sandbox().env("OPENAI_API_KEY", TEST_KEY).env("DIALECTIC_MODEL", "claude");
+    let dry =
+        |arguments: &[&str]| keyed.run([&["debate", "Design a queue", "--dry-run"], arguments].concat()).expect_code(0);
+    let chosen = dry(&["-m", "gpt-5.6-luna"]);
+    assert!(chosen.stderr.contains("gpt-5.6-luna of openai is used"), "{chosen}");
+    let other = dry(&["-m", "claude", "--judge-model", "gpt-5.6-luna"]).stdout;
+    let synthesis = other.lines().find(|line| line.trim_start().starts_with("synthesis")).unwrap();
+    assert!(synthesis.contains("gpt-5.6-luna") && synthesis.contains('$'), "{other}");
     let variable = programs.sandbox().env("DIALECTIC_MODEL", "claude/haiku");
     assert_eq!(served(&variable, &[]).1, "claude/haiku");
     programs.own(&json!({"model": "codex"}));

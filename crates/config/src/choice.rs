@@ -245,10 +245,12 @@ impl ModelResolver<'_> {
         let below = || layers[place + 1..].iter().map(|(wish, _)| *wish);
         let served = match (&wish.provider, &wish.model) {
             (Some(provider), Some(model)) => Ok(ServedModel { provider: provider.clone(), model: model.clone() }),
-            (None, Some(model)) => match below().find_map(|wish| wish.provider.clone()) {
-                Some(provider) => Ok(ServedModel { provider, model: model.clone() }),
-                None => self.provider_of(model).map(|provider| ServedModel { provider, model: model.clone() }),
-            },
+            (None, Some(model)) => {
+                match below().find_map(|wish| wish.provider.clone()).filter(|name| may_serve(name, model)) {
+                    Some(provider) => Ok(ServedModel { provider, model: model.clone() }),
+                    None => self.provider_of(model).map(|provider| ServedModel { provider, model: model.clone() }),
+                }
+            }
             (Some(provider), None) => {
                 let usual = below().find(|wish| wish.provider.as_ref() == Some(provider) && wish.model.is_some());
                 let model = usual.and_then(|wish| wish.model.clone());
@@ -434,6 +436,13 @@ pub(super) fn of_program(model: &str, own: &[String]) -> Option<ServedModel> {
     }
     let usual = preset.map_or(name, |preset| preset.default_model);
     Some(ServedModel { provider: name.to_owned(), model: rest.unwrap_or(usual).to_owned() })
+}
+
+/// Whether a provider may have a model: a program of one vendor has none that is listed at other providers alone.
+pub(super) fn may_serve(provider: &str, model: &str) -> bool {
+    let Some(vendor) = program_preset(provider).and_then(|preset| preset.vendor) else { return true };
+    let is_elsewhere = || DEFAULT_MODELS.iter().any(|(name, _)| facts(name, model).is_some());
+    facts(vendor, model).is_some() || !is_elsewhere()
 }
 
 /// The options with programs in place of the models' names that mean them.

@@ -9,7 +9,7 @@ use dialectic_record::debate::{DebateSettings, ProviderSettings, defaults};
 use dialectic_record::protocol::{Protocol, QUICK_AGENTS};
 
 use super::agents::{self, AgentScope, ResolvedAgent};
-use super::choice::{ModelChoice, ModelPreference, ModelResolver, ServedModel};
+use super::choice::{ModelChoice, ModelPreference, ModelResolver, ServedModel, may_serve};
 use super::findings::{Diagnostics, unknown};
 use super::layers::{Layers, ValueSource};
 use super::overrides::{PanelName, Switch};
@@ -205,12 +205,15 @@ impl ModelResolver<'_> {
             }
         }
         if let Some(model) = &overrides.judge_model {
-            let provider = match overrides.judge_provider.as_ref().or(overrides.provider.as_ref()) {
+            let named = overrides.provider.as_ref().filter(|name| may_serve(name, model));
+            let provider = match overrides.judge_provider.as_ref().or(named) {
                 Some(provider) => provider.clone(),
-                None if judge.agent.provider == OFFLINE => self.provider_of(model).unwrap_or_else(|fault| {
-                    findings.argument("--judge-model", fault);
-                    OFFLINE.to_owned()
-                }),
+                None if judge.agent.provider == OFFLINE || !may_serve(&judge.agent.provider, model) => {
+                    self.provider_of(model).unwrap_or_else(|fault| {
+                        findings.argument("--judge-model", fault);
+                        OFFLINE.to_owned()
+                    })
+                }
                 None => judge.agent.provider.clone(),
             };
             judge.lend(&ServedModel { provider, model: model.clone() }, ValueSource::Option("--judge-model"));

@@ -28,7 +28,11 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
         let message = "opens a page, but this report is not one: name a file that ends in .html, or drop --format";
         return Err(ConfigError::Argument { option: "--open", message: message.to_owned() }.into());
     }
-    if args.share && matches!(format, ReportFormatArg::Decision | ReportFormatArg::State) {
+    let is_shareable = match format {
+        ReportFormatArg::Page | ReportFormatArg::Markdown => true,
+        ReportFormatArg::Decision | ReportFormatArg::State | ReportFormatArg::Sarif | ReportFormatArg::Github => false,
+    };
+    if args.share && !is_shareable {
         let message = "is for pages and Markdown only: name a file that ends in .html or .md, or drop --format";
         return Err(ConfigError::Argument { option: "--share", message: message.to_owned() }.into());
     }

@@ -144,7 +144,8 @@ impl CommandModel {
         })
         .await?;
         if let Some(fault) = untried {
-            return Err(unsendable(&fault).into());
+            // It had the prompt already.
+            return Err(FailedAttempt { may_be_billed: true, ..unsendable(&fault).into() });
         }
         if kind.is_none() {
             if exit.is_whole && exit.code == Some(0) || is_json && !printed.trim().is_empty() {

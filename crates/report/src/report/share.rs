@@ -46,7 +46,7 @@ impl Shared {
             (attachments > 0).then(|| counted(attachments as u64, "attachment")),
             (material > 0).then(|| format!("{} of collected material", counted(material as u64, "text"))),
             (calls > 0).then(|| format!("what tools were asked and answered ({})", counted(calls as u64, "call"))),
-            Some("paths".to_owned()),
+            Some(if debate.change.is_some() { "paths other than those of the change" } else { "paths" }.to_owned()),
             Some("where prompts come from".to_owned()),
         ];
         let what: Vec<String> = what.into_iter().flatten().collect();
@@ -60,7 +60,7 @@ impl Shared {
 
 /// The settings without paths, servers and commands.
 pub fn shared_settings(settings: &Settings) -> Settings {
-    // Each field is named, so that a new one is thought of.
+    // Names every field, so that a new one does not compile unnoticed.
     let Settings {
         agents,
         judge,
