@@ -31,8 +31,8 @@ pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationTo
     std::process::exit(130);
 }
 
-/// From here on an interrupt ends the program: the debate is saved, and what is left to do may hang. `heard` has listened
-/// since before somebody else stopped listening, so that none gets lost between the two.
+/// From here on, an interrupt ends the program: the debate is saved, and the remaining steps may hang. `heard` has
+/// listened since before the previous listener stopped, so no interrupt is lost.
 pub(super) fn end_on_interrupt(heard: Option<Interrupts>) {
     std::thread::spawn(|| {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
@@ -76,8 +76,7 @@ pub(super) fn end_soon() {
     });
 }
 
-/// Whether nobody has said that the program should outlive its terminal, as `nohup` does. To be asked before there is a
-/// handler.
+/// Whether a hangup ends the program: not under `nohup`. Must be evaluated before a handler is set.
 #[cfg(unix)]
 static ENDS_WITH_TERMINAL: LazyLock<bool> = LazyLock::new(|| {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -90,7 +89,7 @@ static ENDS_WITH_TERMINAL: LazyLock<bool> = LazyLock::new(|| {
     }
 });
 
-/// Ctrl-C, and where there are such the signal to terminate and the one that the terminal has gone.
+/// Ctrl-C and, on Unix, SIGTERM and SIGHUP.
 pub(super) struct Interrupts {
     #[cfg(unix)]
     interrupt: Option<tokio::signal::unix::Signal>,

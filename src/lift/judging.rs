@@ -33,7 +33,7 @@ pub struct Judge {
 
 /// A question to a judge. Its id is the same for the same question to the same model.
 pub struct Question {
-    /// Who asks what decides it: a hash.
+    /// A hash of the judge, the model, the prompts and the number of the ruling.
     pub id: String,
     /// Who is asked.
     pub judge: Judge,

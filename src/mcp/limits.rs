@@ -13,7 +13,7 @@ use dialectic_engine::runner::{SpendingError, SpendingLock, spent_by, spent_toda
 use dialectic_record::debate::{Debate, DebateId};
 use dialectic_record::store::{Directory, Entry};
 
-/// How often it is looked whether a debate was taken up.
+/// The polling interval until a debate is taken up.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The server's limits.

@@ -427,7 +427,7 @@ impl ModelResolver<'_> {
 }
 
 /// The program and the model that a model's name means: `claude` the program and its usual model, `claude/opus` another one
-/// of it. `own` are the programs of the user's own: a model of theirs that nobody names has their name.
+/// of it. `own` are the user's own programs; their default model has the program's name.
 pub(super) fn of_program(model: &str, own: &[String]) -> Option<ServedModel> {
     let (name, rest) = model.split_once('/').map_or((model, None), |(name, rest)| (name, Some(rest)));
     let preset = program_preset(name);

@@ -43,7 +43,7 @@ impl DailyCalls {
         }
     }
 
-    /// The same, where nobody may be held up.
+    /// Like [`take`](Self::take), without blocking the thread.
     ///
     /// # Errors
     /// As [`take`](Self::take).
