@@ -200,7 +200,7 @@ impl RunRegistry {
         let warnings = tokio::select! {
             warnings = after.run(&saved_to) => warnings,
             () = self.0.given_up.cancelled() => {
-                vec![format!("the end of the server stopped the hooks of the debate {}", saved_to.display())]
+                vec![format!("the server ended the hooks of the debate {}", saved_to.display())]
             }
         };
         for warning in warnings {
