@@ -40,9 +40,9 @@ fn without_times(screen: &str, sandbox: &Sandbox) -> String {
     for line in &mut lines {
         *line = line.replace("0:01", "0:00").replace("0:02", "0:00");
     }
-    let is_call = |line: &String| line.starts_with("✓ r");
+    let is_call = |line: &String| line.starts_with("✓ r") || line.starts_with("✗ r");
     let mut calls: Vec<String> = lines.iter().filter(|line| is_call(line)).cloned().collect();
-    calls.sort();
+    calls.sort_by(|a, b| a.trim_start_matches(['✓', '✗']).cmp(b.trim_start_matches(['✓', '✗'])));
     let mut calls = calls.into_iter();
     lines.iter_mut().filter(|line| is_call(line)).for_each(|line| *line = calls.next().unwrap());
     lines.join("\n")
@@ -144,9 +144,9 @@ fn warnings_stand_above_the_block_and_stay() {
     insta::assert_snapshot!(shown, @r#"
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
     ✓ r1 critique The architect → The kiss · [time] · “Backoff recovery gateway ledger…”
+    ✗ r1 critique The kiss → The architect · the request was refused (400): no
     ✓ r1 proposal The architect · [time] · “Journal worker quorum snapshot operator schema.”
     ✓ r1 proposal The kiss · [time] · “Index schema budget cluster audit stream.”
-    ✗ r1 critique The kiss → The architect · the request was refused (400): no
     ✓ r1 refinement The architect · [time] · “Backoff backoff failure cursor stream budget.”
     ✓ r1 refinement The kiss · [time] · “Message budget digest snapshot account recovery.”
     ── Round 1/1 · 1 point · 1 unanswered · 600 tokens · cost unknown ───────────────────────
