@@ -41,5 +41,6 @@ pub mod serve;
 pub mod signature;
 mod standing;
 pub mod status;
+pub mod sweep;
 #[cfg_attr(not(feature = "trace"), path = "trace/absent.rs")]
 pub mod trace;
