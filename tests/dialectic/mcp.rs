@@ -521,7 +521,7 @@ fn a_client_with_tasks_gets_one_that_is_the_debate() {
         let CallToolResponse::Task(created) = begun else { panic!("{begun:?}") };
         let id = created.task.task_id;
         let mut was_asked = false;
-        for _ in 0..600 {
+        for _ in 0..1100 {
             let task = running.get_task(GetTaskParams::new(id.clone())).await.unwrap().task;
             match task.payload {
                 TaskPayload::InputRequired { input_requests } => {

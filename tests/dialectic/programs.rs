@@ -54,6 +54,22 @@ impl Programs {
         std::fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
+    /// Waits until none of them runs: one whose parent was killed runs on.
+    fn wait_for_their_end(&self) {
+        let bin = self.path("bin").display().to_string();
+        let runs = || {
+            std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
+                let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+                String::from_utf8_lossy(&line).contains(&bin)
+            })
+        };
+        let until = Instant::now() + Duration::from_mins(1);
+        while runs() {
+            assert!(Instant::now() < until, "a program does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// A sandbox whose user has these programs.
     fn sandbox(&self) -> Sandbox {
         let path = format!("{}:{}", self.path("bin").display(), std::env::var("PATH").unwrap());
@@ -203,7 +219,7 @@ fn a_killed_debate_repeats_nothing_that_a_program_answered() {
             std::thread::sleep(Duration::from_millis(5));
         }
         running.kill();
-        std::thread::sleep(Duration::from_millis(300));
+        programs.wait_for_their_end();
         // What was answered and is not on record yet is lost: no more than the calls that are ready at once.
         let lost_now = calls() - recorded_calls(&sandbox) - lost;
         assert!(lost_now <= 6, "{lost_now} answers are lost");
@@ -219,10 +235,13 @@ fn a_killed_debate_repeats_nothing_that_a_program_answered() {
 
 #[test]
 fn no_more_than_two_of_a_program_run_at_once_unless_the_user_says_so() {
-    let script = "cat > /dev/null\necho + >> \"$KEPT/calls\"\nsleep 0.15\necho - >> \"$KEPT/calls\"\n\
-                  cat \"$RECORDINGS/codex-0.169.0-ok.jsonl\"";
+    // Each waits for as many as should run at once to have begun, so that none is too late to be one of them.
+    let script = "cat > /dev/null\necho + >> \"$KEPT/calls\"\nleft=3000\n\
+                  while [ $(grep -c + \"$KEPT/calls\") -lt $TOGETHER ] && [ $left -gt 0 ]; do sleep 0.01; left=$((left-1)); done\n\
+                  sleep 0.15\necho - >> \"$KEPT/calls\"\ncat \"$RECORDINGS/codex-0.169.0-ok.jsonl\"";
     let most = |own: Option<u32>| {
-        let programs = Programs::with("codex", "codex-cli 0.169.0", script);
+        let together = own.unwrap_or(2).min(3).to_string();
+        let programs = Programs::with("codex", "codex-cli 0.169.0", &script.replace("$TOGETHER", &together));
         if let Some(own) = own {
             programs.own(&json!({"providers": {"codex": {"concurrency": own}}}));
         }
@@ -263,7 +282,8 @@ fn a_reached_limit_pauses_the_debate_and_says_when_it_may_go_on() {
 
 #[test]
 fn an_interrupt_ends_the_programs_with_all_that_they_started() {
-    let script = "cat > /dev/null\n(sleep 3; echo late >> \"$KEPT/late\") &\necho x >> \"$KEPT/calls\"\nsleep 60";
+    let script = "cat > /dev/null\n(while [ ! -e \"$KEPT/over\" ]; do sleep 0.05; done; echo late >> \"$KEPT/late\") &\n\
+                  echo x >> \"$KEPT/calls\"\nsleep 600";
     let programs = Programs::with("claude", "2.1.197", script);
     let sandbox = programs.sandbox().file("debate-config.json", panel("claude", "sonnet").to_string());
     let running = sandbox.spawn(["debate", "Design a queue"]);
@@ -276,7 +296,9 @@ fn an_interrupt_ends_the_programs_with_all_that_they_started() {
     running.signal(Signal::SIGINT);
     let finished = running.wait();
     assert_ne!(finished.code, Some(0), "{finished}");
-    std::thread::sleep(Duration::from_millis(3500));
+    // What is still there would say so now.
+    std::fs::write(programs.path("over"), "").unwrap();
+    std::thread::sleep(Duration::from_secs(1));
     assert_eq!(programs.kept("late"), "");
 }
 

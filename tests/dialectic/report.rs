@@ -86,7 +86,7 @@ fn a_page_is_opened_where_there_is_a_display() {
     let shown = sandbox.run(["report", "-d", "simple.json", "--open", "-o", "page.html"]).expect_code(0);
     assert_eq!(shown.stderr, "Generated report: page.html\n");
     let opened = sandbox.directory().join("opened");
-    for _ in 0..500 {
+    for _ in 0..3000 {
         if std::fs::read_to_string(&opened).is_ok_and(|path| !path.is_empty()) {
             break;
         }

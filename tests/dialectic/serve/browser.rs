@@ -60,7 +60,7 @@ fn a_person_starts_watches_and_steers_a_debate_while_the_server_is_killed_twice(
         return;
     }
     let server = MockServer::with(|request| curious(request).after(std::time::Duration::from_millis(250)));
-    let sandbox = sandbox(&server, &json!({"rounds": 5}));
+    let sandbox = sandbox(&server, &json!({"rounds": 20}));
     let mut serving = Serving::start(&sandbox, &[]);
     let port = serving.port().to_owned();
     let mut chromium = Chromium::start();
