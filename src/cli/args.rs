@@ -533,7 +533,7 @@ pub(super) struct ReportArgs {
     #[arg(long)]
     pub(super) open: bool,
 
-    /// Leave out attachments, results of tools, paths and where prompts come from; the report says what it left out
+    /// Leave out attachments, results of tools, paths, addresses and where prompts come from; the report says what it left out
     #[arg(long)]
     pub(super) share: bool,
 

@@ -371,9 +371,8 @@ fn what_one_model_lacks_says_nothing_about_another() {
 fn the_agents_option_keeps_roles_and_max_concurrency_bounds_the_calls() {
     let gate = Gate::shut();
     let held = gate.clone();
-    let server = MockServer::with(move |request| {
-        short_reply(request).after(std::time::Duration::from_millis(20)).held(&held)
-    });
+    let server =
+        MockServer::with(move |request| short_reply(request).after(std::time::Duration::from_millis(20)).held(&held));
     let settings = config(&["architect", "kiss", "testing", "security"], &json!({"maxConcurrency": 2}));
     let sandbox = Sandbox::new().model_server(&server).config(&settings);
     let running = sandbox.spawn(["debate", "Design a queue", "--agents", "kiss,architect,security"]);

@@ -1,6 +1,5 @@
 //! Handling saved debates: which one is meant, tags, ratings, removal, two side by side.
 
-
 use serde_json::{Value, json};
 
 use crate::support::{MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply};

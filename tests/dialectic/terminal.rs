@@ -34,8 +34,11 @@ fn without_times(screen: &str, sandbox: &Sandbox) -> String {
         let is_time = |part: &&str| part.ends_with(" s") && part.starts_with(|c: char| c.is_ascii_digit());
         let is_clock =
             |part: &&str| part.contains(':') && part.chars().all(|c| c == ':' || c.is_ascii_digit()) && part.len() < 9;
-        let shown = |part: &&str| if is_time(part) { "[time]" } else if is_clock(part) { "0:00" } else { part };
-        let shown = parts.iter().map(|part| shown(part).to_owned());
+        let shown = parts.iter().map(|part| match part {
+            part if is_time(part) => "[time]",
+            part if is_clock(part) => "0:00",
+            part => part,
+        });
         shown.collect::<Vec<_>>().join(" · ")
     });
     let mut lines: Vec<String> = parts.collect();

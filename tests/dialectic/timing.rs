@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Gate, Incoming, LogNormal, MockServer, Purpose, Reply, Sandbox, config, default_reply, short_reply};
+use crate::support::{
+    Gate, Incoming, LogNormal, MockServer, Purpose, Reply, Sandbox, config, default_reply, short_reply,
+};
 
 const ROLES: [&str; 3] = ["architect", "kiss", "testing"];
 
@@ -82,9 +84,12 @@ fn difference(one: &Value, other: &Value) -> String {
 fn held(is_slow: impl Fn(&Incoming) -> bool + Send + Sync + 'static) -> (MockServer, Gate) {
     let gate = Gate::shut();
     let shut = gate.clone();
-    let server = MockServer::with(move |request| {
-        if is_slow(request) { short_reply(request).held(&shut) } else { short_reply(request) }
-    });
+    let server =
+        MockServer::with(
+            move |request| {
+                if is_slow(request) { short_reply(request).held(&shut) } else { short_reply(request) }
+            },
+        );
     (server, gate)
 }
 
