@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::resume::recorded_calls;
-use crate::support::{Finished, MockServer, Sandbox, TEST_KEY, config, short_reply};
+use crate::support::{Finished, MockServer, Sandbox, TEST_KEY, Terminal, config, short_reply};
 
 mod found;
 
@@ -505,4 +505,29 @@ fn init_offers_a_program_where_no_key_is() {
     assert_eq!((&own["provider"], &own["model"]), (&json!("claude"), &json!("sonnet")));
     let finished = sandbox.run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
     assert!(finished.stderr.contains("sonnet of claude is used"), "{finished}");
+}
+
+/// A version that the user allows is offered as one that can be called, and stays allowed.
+#[test]
+fn init_offers_programs_as_the_users_own_configuration_has_them() {
+    let programs = Programs::with("claude", "9.0.0", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    programs.own(&json!({"providers": {"claude": {"allowVersions": ["9.0.0"]}}}));
+    let sandbox = programs.sandbox();
+    let mut terminal = Terminal::start_in(120, 40, &sandbox, ["init"]);
+    terminal.wait_for("Replace it?");
+    terminal.type_line("y");
+    terminal.wait_for("claude (the program is installed: no key)");
+    terminal.wait_for("Provider");
+    terminal.type_line("1");
+    terminal.wait_for("Model");
+    terminal.type_line("");
+    terminal.wait_for("Directory for debates");
+    terminal.type_line("");
+    let (code, output, _) = terminal.finish();
+    assert_eq!(code, 0, "{output}");
+    let own = std::fs::read_to_string(programs.path("home/.config/dialectic/config.json")).unwrap();
+    let own: Value = serde_json::from_str(&own).unwrap();
+    assert_eq!(own["provider"], "claude");
+    assert_eq!(own["providers"], json!({"claude": {"allowVersions": ["9.0.0"]}}));
+    sandbox.run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
 }

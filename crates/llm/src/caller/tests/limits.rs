@@ -129,7 +129,7 @@ async fn after_a_refusal_attempts_are_halved_and_each_answer_adds_one() {
     places[2].answered();
     places.truncate(4);
     assert!(!has_room().await, "four are enough now");
-    assert!(timeout(SECOND, in_flight.enter(&"another".into(), None)).await.is_ok());
+    assert!(timeout(SECOND, in_flight.enter(&"another".into())).await.is_ok());
     places.truncate(3);
     let later = in_flight.enter(&provider).await;
     later.answered();
