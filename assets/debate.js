@@ -110,7 +110,7 @@ export async function debate(main, { subscribe, go, title }, id) {
         const settings = model.created?.settings;
         parts.state.replaceChildren(badge(status, status === "completed" ? summary.outcome : null),
             h("span", {}, summary.protocol ?? ""),
-            summary.offline ? h("span.badge.is-offline", { title: "No model is called: this is a prepared debate." }, "rehearsal") : "",
+            summary.offline ? h("span.badge.is-offline", { title: "No model is called: this is a prepared debate." }, "offline") : "",
             status === "running" && !summary.here ? h("span.note", {}, "Another program runs this debate. Watch it here; steer it there.") : "",
             summary.before ? h("span.note", {}, `${plural(summary.before, "debate")} before it`) : "",
             model.created?.forkedFrom ? h("span.note", {}, "Forked from ", h("a", { href: `/debates/${model.created.forkedFrom.id}` }, model.created.forkedFrom.id), ` at ${model.created.forkedFrom.at ?? "start"}`) : "",

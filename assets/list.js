@@ -77,7 +77,7 @@ export async function list(main, { subscribe, title }) {
             h("th", { scope: "row" }, h("a", { href: `/debates/${debate.id}` }, debate.title || debate.id),
                 h("span.id", {}, debate.id)),
             cell("Status", badge(debate.status, debate.outcome), debate.before ? h("span.note", {}, ` ${debate.before} before it`) : null),
-            cell("Protocol", debate.protocol ?? "–", debate.offline && h("span.note", {}, " rehearsal")),
+            cell("Protocol", debate.protocol ?? "–", debate.offline && h("span.note", {}, " offline")),
             cell("Rounds", String(debate.rounds)),
             cell("Confidence", debate.confidence === null || debate.offline ? "–" : `${Math.round(debate.confidence)} %`),
             cell("Cost", debate.costUsd === null || debate.offline ? "–" : money(debate.costUsd)),

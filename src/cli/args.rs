@@ -422,7 +422,7 @@ pub(super) struct EvalArgs {
     #[arg(short, long)]
     pub(super) verbose: bool,
 
-    /// Call no model: rehearse an evaluation, without scores, key, network or cost
+    /// Call no model: evaluate offline, without scores, key, network or cost
     #[arg(long)]
     pub(super) offline: bool,
 }

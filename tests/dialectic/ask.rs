@@ -208,7 +208,7 @@ fn offline_debates_are_asked_offline() {
     sandbox.run(["debate", "Design a queue that never loses a job", "--offline", "-r", "1"]).expect_code(0);
     let id = sandbox.only_debate();
     let asked = sandbox.run(["ask", &id, "What happens to a job when the machine restarts?"]).expect_code(0);
-    assert!(asked.stdout.starts_with("This is a rehearsal: no model was called"), "{asked}");
+    assert!(asked.stdout.starts_with("Offline: no model was called"), "{asked}");
     assert!(asked.stdout.contains("“What happens to a job when the machine restarts?”"), "{asked}");
     sandbox.assert_state_is_the_fold(&id);
 }
