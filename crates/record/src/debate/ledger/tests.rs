@@ -336,10 +336,8 @@ fn a_point_says_all_of_it_also_where_its_parts_share_words() {
 
 #[test]
 fn an_approach_to_give_up_is_labelled_once() {
-    let given_up = |target: Option<&str>, reason: &str| GivenUp {
-        target: target.map(Into::into),
-        reason: reason.to_owned(),
-    };
+    let given_up =
+        |target: Option<&str>, reason: &str| GivenUp { target: target.map(Into::into), reason: reason.to_owned() };
     for (reason, remark) in [
         ("Text 2: it waits. Instead: Text 1.", "it waits. Instead: Text 1."),
         ("**Text 12:** it waits.", "it waits."),
