@@ -29,6 +29,19 @@ pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dialectic_base::diagnostic::{found_config, remedy_of_warning};
+
+    #[test]
+    fn a_warning_of_a_found_configuration_has_its_remedy() {
+        let warning = found_config("a `b`.json".as_ref(), "and c");
+        assert_eq!(remedy_of_warning(&warning), Some(Remedy::NameConfig("a `b`.json".into())));
+        let shown = hint(Some(warning.clone()), remedy_of_warning(&warning).as_ref()).unwrap();
+        assert_eq!(
+            shown,
+            "`a `b`.json` was found and not named, and c. If you trust the file, name it as the configuration: --config a `b`.json"
+        );
+        assert_eq!(remedy_of_warning("the file is old"), None);
+    }
 
     #[test]
     fn the_command_line_adds_its_means_to_what_the_library_says() {

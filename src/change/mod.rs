@@ -21,6 +21,7 @@ use dialectic_engine::access::{Environment, known_keys};
 use dialectic_engine::runner::{AttachmentError, Attachments};
 use dialectic_engine::tools::{AccessError, ContextDirectory};
 use dialectic_record::debate::{Attachment, ChangeSet, ChangedFile, LeftOut, Settings};
+use dialectic_record::store::StoreError;
 
 pub use git::GitError;
 pub use wanted::Wanted;
@@ -46,6 +47,20 @@ const UNTRACKED: usize = 20;
 const TELLING: usize = 7;
 /// The least that is kept for the diff and the list when whole files are added.
 const SHARE: usize = 2000;
+
+/// Why a file of which nothing else changed is left out.
+const ONLY_PERMISSIONS: &str = "only its permissions changed";
+
+/// What a review finds.
+#[derive(Debug)]
+pub enum Found {
+    /// Something to read.
+    Change(Box<Change>),
+    /// Nothing changed.
+    Nothing,
+    /// Only permissions changed, which there is nothing to read of.
+    OnlyPermissions,
+}
 
 /// Why there is no change to review.
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +99,9 @@ pub enum ChangeError {
         /// Why.
         source: io::Error,
     },
+    /// A file cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// What came through the pipe is no diff.
     #[error("there is no diff on standard input")]
     NoDiff,
@@ -104,6 +122,7 @@ impl Diagnostic for ChangeError {
     fn blame(&self) -> ErrorCategory {
         match self {
             Self::Git(_) | Self::Unreadable { .. } => ErrorCategory::General,
+            Self::Store(error) => error.blame(),
             Self::NoRepository
             | Self::NoBase
             | Self::NoCommit { .. }
@@ -128,6 +147,7 @@ impl Diagnostic for ChangeError {
                 "raise `debate.attachmentLimit` where files are too large, or name some: dialectic review <paths>"
             }
             Self::Unfit(error) => return error.hint(),
+            Self::Store(error) => return error.hint(),
             Self::Git(GitError::Refused(_)) | Self::Unreadable { .. } => return None,
         };
         Some(hint.to_owned())
@@ -242,7 +262,7 @@ impl Repository {
         stored && !path.is_symlink() && self.git.tracks(&inside).is_ok_and(|tracks| !tracks)
     }
 
-    /// The change, as far as `wanted`; nothing where there is none. Debates are kept in `own`.
+    /// The change, as far as `wanted`. Debates are kept in `own`.
     ///
     /// # Errors
     /// Where git or the file system does not bring it, or nothing of it can be shown.
@@ -252,7 +272,7 @@ impl Repository {
         own: &Path,
         settings: &Settings,
         environment: &Environment,
-    ) -> Result<Option<Change>, ChangeError> {
+    ) -> Result<Found, ChangeError> {
         let mut entries = match &self.head {
             Some(head) => self.git.between(&self.base, head)?,
             None => self.since_base()?,
@@ -344,7 +364,7 @@ impl Repository {
         );
         match between {
             Some(diff) => files.read.push((diff, after)),
-            None if *is_mode_new => files.leave(path, "only its permissions changed"),
+            None if *is_mode_new => files.leave(path, ONLY_PERMISSIONS),
             // Touched, and the same as before.
             None => {}
         }
@@ -402,9 +422,12 @@ fn secret(text: &str, keys: &KnownKeys) -> Option<String> {
 }
 
 /// The lines of a diff as they stand in the files.
-fn without_marks(diff: &str) -> String {
-    let bare = |line: &str| line.strip_prefix(['+', '-', ' ']).unwrap_or(line).to_owned();
-    diff.lines().map(bare).collect::<Vec<_>>().join("\n")
+fn without_marks(diff: &FileDiff) -> String {
+    let bare = |line: &str| {
+        let marks = line.bytes().take(diff.parents).take_while(|byte| b"+- ".contains(byte)).count();
+        line[marks..].to_owned()
+    };
+    diff.text.lines().map(bare).collect::<Vec<_>>().join("\n")
 }
 
 fn text_of(bytes: &[u8]) -> Result<String, String> {
@@ -436,7 +459,7 @@ pub fn piped(
     wanted: &Wanted,
     settings: &Settings,
     environment: &Environment,
-) -> Result<Option<Change>, ChangeError> {
+) -> Result<Found, ChangeError> {
     let text = String::from_utf8_lossy(bytes);
     let diffs = diff::read(&text);
     if diffs.is_empty() {
@@ -459,7 +482,8 @@ pub fn piped(
             Kind::Link => Some("a symbolic link".to_owned()),
             Kind::Submodule => Some("a submodule: another repository".to_owned()),
             Kind::Text if diff.text.contains('\0') => Some("binary, or not UTF-8".to_owned()),
-            Kind::Text => secret(&without_marks(&diff.text), &keys),
+            Kind::Text if diff.is_of_permissions() => Some(ONLY_PERMISSIONS.to_owned()),
+            Kind::Text => secret(&without_marks(&diff), &keys),
         };
         if let Some(reason) = reason {
             files.leave(&path, reason);
@@ -497,7 +521,7 @@ fn assemble(
     mut set: ChangeSet,
     settings: &Settings,
     environment: &Environment,
-) -> Result<Option<Change>, ChangeError> {
+) -> Result<Found, ChangeError> {
     let length = |text: &str| text.chars().count();
     let limit = settings.debate.attachment_limit;
     let mut room = limit.saturating_sub(SHARE.min(limit / 10));
@@ -540,7 +564,11 @@ fn assemble(
         set.files.push(ChangedFile { path, hunks: diff.hunks, lines });
     }
     if set.files.is_empty() {
-        return if was_empty && left_out.is_empty() { Ok(None) } else { Err(ChangeError::AllLeftOut(left_out)) };
+        return match left_out.as_slice() {
+            [] if was_empty => Ok(Found::Nothing),
+            all if was_empty && all.iter().all(|one| one.reason == ONLY_PERMISSIONS) => Ok(Found::OnlyPermissions),
+            _ => Err(ChangeError::AllLeftOut(left_out)),
+        };
     }
     let mut attachments = Attachments::new(settings, environment);
     attachments.add(DIFF.to_owned(), text.as_bytes())?;
@@ -565,5 +593,5 @@ fn assemble(
         },
     );
     set.left_out = left_out;
-    Ok(Some(Change { problem, attachments: attachments.into_all(), set }))
+    Ok(Found::Change(Box::new(Change { problem, attachments: attachments.into_all(), set })))
 }

@@ -422,7 +422,7 @@ pub(super) struct EvalArgs {
     #[arg(short, long)]
     pub(super) verbose: bool,
 
-    /// Call no model: rehearse an evaluation, without scores, key, network or cost
+    /// Call no model: evaluate offline, without scores, key, network or cost
     #[arg(long)]
     pub(super) offline: bool,
 }
@@ -533,7 +533,7 @@ pub(super) struct ReportArgs {
     #[arg(long)]
     pub(super) open: bool,
 
-    /// Leave out attachments, results of tools, paths and where prompts come from; the report says what it left out
+    /// Leave out attachments, results of tools, paths, addresses and where prompts come from; the report says what it left out
     #[arg(long)]
     pub(super) share: bool,
 

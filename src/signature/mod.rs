@@ -14,7 +14,7 @@ use dialectic_record::store::{
 };
 
 pub use envelope::{Envelope, NotAnEnvelope};
-use keygen::Keygen;
+use keygen::{Fit, Keygen};
 
 /// What signatures of records are for. One that was made for something else does not count.
 pub const NAMESPACE: &str = "dialectic-record@v1";
@@ -190,6 +190,12 @@ pub enum Refusal {
         /// What `ssh-keygen` says of a signer who has the key and may not sign.
         said: Option<String>,
     },
+    /// `ssh-keygen` answers something else than that it holds, or that it does not.
+    #[error("it was not checked: ssh-keygen says: {said}")]
+    Unclear {
+        /// What it says.
+        said: String,
+    },
     /// Nothing here can check it.
     #[error("it was not checked: there is no program `ssh-keygen` on PATH")]
     Unchecked,
@@ -209,7 +215,7 @@ impl Refusal {
             Self::Record(StatementFault::Continued { .. }) => "continued",
             Self::Record(StatementFault::Damaged { .. }) => "damaged",
             Self::UnknownSigner { .. } => "unknown-signer",
-            Self::Unchecked => "unchecked",
+            Self::Unclear { .. } | Self::Unchecked => "unchecked",
         }
     }
 }
@@ -279,8 +285,10 @@ fn steps(
         return Err(Refusal::OtherNamespace { found }.into());
     }
     let keygen = keygen.ok_or(Refusal::Unchecked)?;
-    if !keygen.fits(&signature, &bytes).map_err(Stop::Failed)? {
-        return Err(Refusal::Altered { path: statement_path.to_owned() }.into());
+    match keygen.fits(&signature, &bytes).map_err(Stop::Failed)? {
+        Fit::Fits => {}
+        Fit::Altered => return Err(Refusal::Altered { path: statement_path.to_owned() }.into()),
+        Fit::Unknown(said) => return Err(Refusal::Unclear { said }.into()),
     }
     let statement = Statement::read(&bytes).map_err(|error| unreadable(statement_path, &error))?;
     let later = statement.hold_against(record)?;

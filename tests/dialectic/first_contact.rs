@@ -161,13 +161,14 @@ fn a_silent_pipe_is_said_to_be_waited_for() {
     let mut command = here.command(["debate", "--offline", "--rounds", "1", "--quiet"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let mut said = String::new();
+    let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
+    std::io::BufRead::read_line(&mut stderr, &mut said).unwrap();
+    assert_eq!(said, "Waiting for the problem on standard input\n");
     std::io::Write::write_all(&mut pipe, b"Design a queue.").unwrap();
     drop(pipe);
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success());
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.starts_with("Waiting for the problem on standard input\n"), "{said}");
+    std::io::Read::read_to_string(&mut stderr, &mut said).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}");
 }
 
 #[test]

@@ -234,7 +234,7 @@ fn a_rehearsal_counts_as_nothing_and_says_so() {
         .file("more.jsonl", "{\"id\": \"cache\", \"problem\": \"Design a cache\"}\n");
     let arguments = ["lift", "set", "more.jsonl", "--offline", "--against", "self-refine,best-of-n,single"];
     let finished = sandbox.run(arguments).expect_code(0);
-    assert!(finished.stderr.contains("this was a rehearsal, and nothing was measured"), "{finished}");
+    assert!(finished.stderr.contains("Offline: no model was called, and nothing was measured"), "{finished}");
     assert!(
         finished.stdout.contains("Against best-of-n: 0 won, 0 lost, 2 not decided\n  Too few to say"),
         "{finished}"

@@ -86,7 +86,7 @@ fn a_page_is_opened_where_there_is_a_display() {
     let shown = sandbox.run(["report", "-d", "simple.json", "--open", "-o", "page.html"]).expect_code(0);
     assert_eq!(shown.stderr, "Generated report: page.html\n");
     let opened = sandbox.directory().join("opened");
-    for _ in 0..500 {
+    for _ in 0..3000 {
         if std::fs::read_to_string(&opened).is_ok_and(|path| !path.is_empty()) {
             break;
         }
@@ -475,8 +475,8 @@ fn what_is_shared_leaves_out_files_tools_and_prompts_and_says_so() {
     ] {
         let shared = written(arguments, name);
         assert!(!shared.contains("MARK-") && !shared.contains(&root), "{name}:\n{shared}");
-        let notice = "Left out to share this report: 1 attachment, what tools were asked and answered (1 call), paths and \
-                      where prompts come from. The texts of the debate are complete and may quote it.";
+        let notice = "Left out to share this report: 1 attachment, what tools were asked and answered (1 call), paths, addresses \
+                      of servers and where prompts come from. The texts of the debate are complete and may quote it.";
         assert!(shared.contains(notice), "{name}:\n{shared}");
     }
     for form in [["--format", "json"], ["--format", "adr"], ["-o", "x.json"]] {

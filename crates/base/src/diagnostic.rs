@@ -1,7 +1,7 @@
 //! Facts about an error besides its message: who caused it and what the user can do.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Who or what caused an error; it determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,22 @@ pub trait Diagnostic: Error + Send + Sync + 'static {
     fn remedy(&self) -> Option<Remedy> {
         None
     }
+}
+
+/// What warnings say of a configuration that was found, after its path in backticks.
+const FOUND: &str = "was found and not named";
+/// How warnings about such a configuration end.
+const NAME_IT: &str = "name it as the configuration";
+
+/// A warning about the configuration at `path`, which was found and not named, for users who trust it.
+pub fn found_config(path: &Path, what: &str) -> String {
+    format!("`{}` {FOUND}, {what}. If you trust the file, {NAME_IT}", path.display())
+}
+
+/// The remedy of such a warning.
+pub fn remedy_of_warning(warning: &str) -> Option<Remedy> {
+    let path = warning.strip_suffix(NAME_IT)?.strip_prefix('`')?.split_once(&format!("` {FOUND}"))?.0;
+    Some(Remedy::NameConfig(path.into()))
 }
 
 /// An action that a front end offers: the command line as an option or a command.

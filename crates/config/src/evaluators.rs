@@ -185,7 +185,7 @@ pub fn load_evaluators(
 pub fn offline_evaluator(environment: &Environment) -> EvaluationSettings {
     let evaluator = EvaluatorSettings {
         id: AgentId::new(OFFLINE_MODEL),
-        name: "Rehearsal".to_owned(),
+        name: "Offline".to_owned(),
         model: OFFLINE_MODEL.to_owned(),
         provider: OFFLINE.to_owned(),
         system_prompt_path: None,

@@ -52,7 +52,7 @@ pub(in crate::cli) struct LiftArgs {
     #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
     pub(in crate::cli) env_file: Option<PathBuf>,
 
-    /// Call no model: rehearse the comparison, without key, network or cost
+    /// Call no model: compare offline, without key, network or cost
     #[arg(help_heading = "Who debates", long)]
     pub(in crate::cli) offline: bool,
 

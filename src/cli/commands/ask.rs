@@ -28,8 +28,8 @@ use dialectic_base::sanitize::one_line;
 use dialectic_config::{ConfigFiles, Loaded, Overrides, capture_environment};
 use dialectic_engine::access::Environment;
 use dialectic_engine::engine::FollowUpError;
-use dialectic_engine::runner::{PreparedQuestion, ResumableDebate, Runner};
-use dialectic_record::debate::{AgentId, Debate};
+use dialectic_engine::runner::{PreparedQuestion, ResumableDebate, Runner, renew_limit, spent_by};
+use dialectic_record::debate::{AgentId, Debate, DebateId};
 use dialectic_record::store::{Entry, read_state};
 use dialectic_report::display::{DisplayOptions, ProgressMode};
 use dialectic_report::report::View;
@@ -213,6 +213,11 @@ impl AskSession<'_> {
         let asking = self.runner.ask(saved, question, to.as_ref(), limit, &provenance)?;
         for warning in asking.warnings().iter().filter(|_| is_first) {
             terminal.warning(warning);
+        }
+        // A server that keeps to a limit for each day counts what this question may cost, not what an earlier run could.
+        let most = args.max_cost.map(|most| spent_by(&self.entry) + most);
+        if let Err(error) = renew_limit(&debates()?, &DebateId::new(self.entry.id()), most) {
+            terminal.warning(&error.to_string());
         }
         if !asking.settings().everybody().all(|one| one.provider == OFFLINE) {
             let (forecast, limit) = (asking.forecast()?, asking.left());

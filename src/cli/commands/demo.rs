@@ -100,7 +100,7 @@ fn what_next(state: &Path) -> [String; 7] {
         "Read its objections, and its page:".to_owned(),
         format!("  dialectic show {state} points"),
         format!("  dialectic report {state} --open"),
-        "Then rehearse one of your own, or set up a model:".to_owned(),
+        "Then play one of your own offline, or set up a model:".to_owned(),
         "  dialectic debate --offline \"Design a rate limiting system\"".to_owned(),
         "  dialectic init".to_owned(),
     ]

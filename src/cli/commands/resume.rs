@@ -13,7 +13,7 @@ use dialectic_base::money::BudgetLimit;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{DEFAULT_PATH, Overrides, capture_environment, model_warnings};
 use dialectic_engine::access::Environment;
-use dialectic_engine::runner::RunnerError;
+use dialectic_engine::runner::{RunnerError, renew_limit};
 use dialectic_record::debate::{DebateId, Settings};
 use dialectic_record::store::Entry;
 
@@ -114,6 +114,10 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
     }
     let foreseen = if is_agreed { None } else { consent::agreed(&prepared, &settings, terminal)? };
     let ready = prepared.begin()?;
+    // A server that keeps to a limit for each day counts what this run may spend, not what an earlier one could.
+    if let Err(error) = renew_limit(&debates()?, &DebateId::new(entry.id()), limit.usd) {
+        terminal.warning(&error.to_string());
+    }
     let ready = if finish { ready.closing() } else { ready };
     session.answering(given, on_questions).run(ready, foreseen, terminal)
 }

@@ -22,18 +22,24 @@ enum SignatureRefused {
     Unsigned { id: String },
     #[error("the signature of {id} does not hold")]
     Broken { id: String },
+    #[error("the signature of {id} was not checked")]
+    Unclear { id: String },
     #[error("the record of {id} is signed, but by none of the signers in {}", .signers.display())]
     Untrusted { id: String, signers: PathBuf },
 }
 
 impl Diagnostic for SignatureRefused {
     fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
+        match self {
+            Self::Unclear { .. } => ErrorCategory::General,
+            Self::Unsigned { .. } | Self::Broken { .. } | Self::Untrusted { .. } => ErrorCategory::Arguments,
+        }
     }
 
     fn hint(&self) -> Option<String> {
         match self {
             Self::Unsigned { id } => Some(format!("to sign it: dialectic sign {id}")),
+            Self::Unclear { .. } => Some("check that `ssh-keygen` is OpenSSH 8.9 or newer".to_owned()),
             Self::Broken { .. } | Self::Untrusted { .. } => None,
         }
     }
@@ -58,6 +64,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
         (Some(CheckedSignature { refusal: Some(refusal), .. }), signers) => match (refusal, signers) {
             // Nobody asked for more than a whole record, which it is.
             (Refusal::Unchecked, None) => return Ok(()),
+            (Refusal::Unclear { .. }, _) => SignatureRefused::Unclear { id },
             (Refusal::UnknownSigner { .. }, Some(signers)) => {
                 SignatureRefused::Untrusted { id, signers: signers.clone() }
             }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use reqwest::Url;
 
+use dialectic_base::diagnostic::found_config;
 use dialectic_base::money::{BudgetLimit, Price, Usd};
 use dialectic_base::provider::OFFLINE;
 use dialectic_base::secrets::{is_same_file, may_hold_secrets};
@@ -362,7 +363,7 @@ impl Trust {
 
     /// A warning for each found price of a model in use that was overruled.
     pub fn overruled_prices(&self, settings: &Settings) -> Vec<String> {
-        let Some(path) = self.author.file().map(Path::display) else { return Vec::new() };
+        let Some(path) = self.author.file() else { return Vec::new() };
         let used: BTreeSet<(&str, &str)> =
             settings.everybody().map(|agent| (agent.provider.as_str(), agent.model.as_str())).collect();
         let warning = |(provider, model): (&str, &str)| {
@@ -373,10 +374,8 @@ impl Trust {
                 Some(_) => "where it is lower, the known price holds",
                 None => "no other price is known",
             };
-            Some(format!(
-                "`{path}` was found and not named, and {provider} is sent your key: its price of {model} does not count; \
-                 {instead}. If you trust the file, name it as the configuration"
-            ))
+            let what = format!("and {provider} is sent your key: its price of {model} does not count; {instead}");
+            Some(found_config(path, &what))
         };
         used.into_iter().filter_map(warning).collect()
     }

@@ -547,7 +547,7 @@ fn approaches(debate: &Debate) -> String {
             Some(target) => format!("gives up the approach of {}", text_label(debate, target)),
             None => "gives up an approach".to_owned(),
         };
-        format!("- The author of {} {whose}: {}", text_label(debate, by), one.reason.replace('\n', "\n  "))
+        format!("- The author of {} {whose}: {}", text_label(debate, by), one.remark().replace('\n', "\n  "))
     };
     Ledger::given_up(debate).iter().map(item).collect::<Vec<_>>().join("\n")
 }

@@ -214,6 +214,20 @@ impl SpendingLock {
     }
 }
 
+/// Replaces what a server noted for an earlier run of a debate with the limit of the run that holds it now, as
+/// [`SpendingLock::note_limit`] does. Does nothing where no server has kept a ledger. Blocks the thread.
+///
+/// # Errors
+/// When the ledger cannot be locked, read or written.
+pub fn renew_limit(directory: &Directory, id: &DebateId, limit: Option<Usd>) -> Result<(), SpendingError> {
+    let path = directory.path().join(LEDGER);
+    let is_kept = path.try_exists().map_err(|source| SpendingError::Unreadable { path, source })?;
+    if !is_kept || Beside::read(directory)?.limits.get(id.as_str()) == limit.as_ref() {
+        return Ok(());
+    }
+    SpendingLock::take(directory)?.note_limit(id, limit)
+}
+
 /// Notes what was spent just now by something that leaves no journal. It blocks its thread.
 ///
 /// # Errors
@@ -417,5 +431,21 @@ mod tests {
         lock.note_limit(&two, Some(Usd::from_dollars(0.25))).unwrap();
         let limits = Beside::read(&directory).unwrap().limits;
         assert_eq!(limits.into_keys().collect::<Vec<_>>(), [two.to_string()]);
+    }
+
+    #[test]
+    fn a_run_replaces_what_was_noted_for_the_one_before() {
+        let (_keep, directory) = directory();
+        let id = DebateId::new(ID);
+        let noted = || Beside::read(&directory).unwrap().limits.get(ID).copied();
+        let (half, one) = (Usd::from_dollars(0.5), Usd::from_dollars(1.0));
+        // No server has ever been here: nothing is written.
+        renew_limit(&directory, &id, Some(one)).unwrap();
+        assert!(!directory.path().join(LEDGER).exists() && !directory.path().join(LOCK).exists());
+        SpendingLock::take(&directory).unwrap().note_limit(&id, Some(half)).unwrap();
+        for limit in [Some(one), Some(half), None] {
+            renew_limit(&directory, &id, limit).unwrap();
+            assert_eq!(noted(), limit);
+        }
     }
 }

@@ -139,7 +139,8 @@ impl Address {
     pub(super) fn redact(&self, text: &str) -> String {
         // Some servers escape slashes in JSON, and keys may contain slashes.
         let text = text.replace("\\/", "/");
-        self.secrets.iter().fold(text, |text, secret| text.replace(secret.expose_secret(), "[redacted]"))
+        let text = self.secrets.iter().fold(text, |text, secret| text.replace(secret.expose_secret(), "[redacted]"));
+        without_userinfo(&text)
     }
 
     /// The base of the server's URLs, without its query.
@@ -181,6 +182,23 @@ impl Address {
     pub(super) fn origin(&self) -> String {
         self.base.origin().ascii_serialization()
     }
+}
+
+/// `text` without users and passwords in URLs: a gateway may quote the server after it.
+fn without_userinfo(text: &str) -> String {
+    let mut parts = text.split("://");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        shown.push_str("://");
+        let end = part.find(|c: char| c.is_whitespace() || "/?#\"'<>`\\".contains(c)).unwrap_or(part.len());
+        let (authority, rest) = part.split_at(end);
+        match authority.rsplit_once('@') {
+            Some((_, server)) => shown.extend(["[redacted]@", server]),
+            None => shown.push_str(authority),
+        }
+        shown.push_str(rest);
+    }
+    shown
 }
 
 /// Whether a URL parameter's name suggests a key.
@@ -262,6 +280,14 @@ mod tests {
         let address = Address::new(endpoint(url, "k/ey+1")).unwrap();
         let said = r"user-secret pass-secret query-secret k\/ey+1 preview k";
         assert_eq!(address.redact(said), "[redacted] [redacted] [redacted] [redacted] preview k");
+        let address = Address::new(endpoint("http://h", "k")).unwrap();
+        for (said, shown) in [
+            ("502 from http://me:p@ss@vllm:8000/v1.", "502 from http://[redacted]@vllm:8000/v1."),
+            ("\"http:\\/\\/me@h\" or redis://:x@h, a@b.c", "\"http://[redacted]@h\" or redis://[redacted]@h, a@b.c"),
+            ("at https://h/@me?a=b@c and ://", "at https://h/@me?a=b@c and ://"),
+        ] {
+            assert_eq!(address.redact(said), shown);
+        }
         for (name, value) in [("bad name", "v"), ("", "v"), ("x-a", "a\nb-secret")] {
             let mut bad = endpoint("http://h", "k");
             bad.headers = vec![(name.to_owned(), SecretString::from(value))];

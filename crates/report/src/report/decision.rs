@@ -207,7 +207,7 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
     if debate.is_offline() {
         writeln!(
             out,
-            "- {rounds}, {}. No model was called: this was a rehearsal with prepared texts.",
+            "- {rounds}, {}. Offline: no model was called, and the texts were prepared.",
             counted(usage.requests, "call")
         )?;
     } else if debate.usage.is_empty() {

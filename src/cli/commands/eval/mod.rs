@@ -105,7 +105,7 @@ fn finish(
         destination.write(evaluated, args.repeat, terminal)?;
         let asked = evaluated.iter().flat_map(|one| &one.runs).flat_map(|run| &run.attempts);
         if asked.into_iter().all(|attempt| attempt.evaluator.settings.provider == OFFLINE) {
-            terminal.notice("No model was called: this was a rehearsal without scores.");
+            terminal.notice("Offline: no model was called, and there are no scores.");
         }
     }
     if debates.is_empty() { Ok(()) } else { Err(Error::NotEvaluated { debates }) }

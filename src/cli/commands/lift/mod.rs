@@ -457,7 +457,7 @@ impl Lift<'_> {
             terminal.text(&self.as_text(outcomes, spent))?;
         }
         if self.is_rehearsal() {
-            terminal.notice("No model was called: this was a rehearsal, and nothing was measured.");
+            terminal.notice("Offline: no model was called, and nothing was measured.");
         }
         let all = outcomes.len() * self.arms.len();
         let there = outcomes.iter().flat_map(|one| &one.arms).filter(|arm| arm.compared.is_some()).count();

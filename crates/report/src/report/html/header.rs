@@ -57,7 +57,7 @@ fn status(view: &View<'_>) -> Markup {
 fn offline(debate: &Debate) -> Markup {
     html! {
         @if debate.is_offline() {
-            " " span.pill.offline { "no model was called" }
+            " " span.pill.offline { "offline" }
         }
     }
 }
