@@ -173,7 +173,7 @@ impl From<ConfigError> for ProblemDetails {
                 let key = message.split([':', ' ']).next().unwrap_or_default().trim_matches('`').to_owned();
                 Self::key(key, message)
             }
-            ConfigError::Argument { option, message } => {
+            ConfigError::Argument { option, message } | ConfigError::Incomplete { option, message, .. } => {
                 Self::key(option.trim_start_matches('-'), format!("{} {message}", option.trim_start_matches('-')))
             }
             error => Self::internal(error.to_string()),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::encoding::NotUtf8;
 use dialectic_base::key_path::KeyPath;
 
@@ -89,6 +89,16 @@ pub enum ConfigError {
         /// The problem.
         message: String,
     },
+    /// The value of a command-line option cannot be used without another one.
+    #[error("{option} {message}")]
+    Incomplete {
+        /// The option, as typed.
+        option: &'static str,
+        /// The problem.
+        message: String,
+        /// What is missing.
+        remedy: Remedy,
+    },
     /// The directory for context cannot be opened.
     #[error("cannot use the context directory `{}`", path.display())]
     ContextDir {
@@ -138,7 +148,7 @@ impl fmt::Display for ConfigProblem {
 impl Diagnostic for ConfigError {
     fn blame(&self) -> ErrorCategory {
         match self {
-            Self::Argument { .. } | Self::ContextDir { .. } => ErrorCategory::Arguments,
+            Self::Argument { .. } | Self::Incomplete { .. } | Self::ContextDir { .. } => ErrorCategory::Arguments,
             Self::Unreadable { .. }
             | Self::Missing { .. }
             | Self::Unmet { .. }
@@ -172,9 +182,14 @@ impl Diagnostic for ConfigError {
             | Self::Unmet { .. }
             | Self::Syntax { .. }
             | Self::Argument { .. }
+            | Self::Incomplete { .. }
             | Self::ContextDir { .. } => return None,
         };
         Some(hint.to_owned())
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        if let Self::Incomplete { remedy, .. } = self { Some(remedy.clone()) } else { None }
     }
 }
 
