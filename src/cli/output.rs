@@ -85,9 +85,7 @@ pub(super) fn write_report(
     let by_ending = || path.map_or(Ok(ReportFormat::usual()), |path| format_of("--output", path));
     let format = format.map_or_else(by_ending, Ok)?;
     let saved = entry.load(format.access)?;
-    for warning in &saved.warnings {
-        terminal.warning(warning);
-    }
+    terminal.warnings(&saved.warnings);
     if let Some(message) = format.lacks(&saved.debate) {
         return Err(ConfigError::Argument { option: "--format", message: message.to_owned() }.into());
     }

@@ -51,9 +51,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
         let message = "cannot find your configuration directory: HOME is not set".to_owned();
         return Err(ConfigError::Unmet { message }.into());
     };
-    for warning in environment.warnings() {
-        terminal.warning(warning);
-    }
+    terminal.warnings(environment.warnings());
     let mut dialogue = if args.yes { None } else { Some(Dialogue::begin("`dialectic init`")?) };
     if path.exists() {
         let is_replaced = match &mut dialogue {

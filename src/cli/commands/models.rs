@@ -84,9 +84,7 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
     let environment = capture_environment(&env_file(args.file.env_file.as_ref()))?;
     let files = config_files(args.file.config.as_ref(), &environment);
     let Loaded { settings, warnings, provenance, choice, .. } = files.load(&Overrides::default())?;
-    for warning in &warnings {
-        terminal.warning(warning);
-    }
+    terminal.warnings(&warnings);
     if let Some(choice) = &choice {
         terminal.notice(&choice.to_string());
     }

@@ -61,8 +61,6 @@ fn configured(path: &Path, terminal: &mut Terminal) -> Result<Option<Settings>, 
     }
     let environment = process_environment();
     let loaded = ConfigFiles::new(ConfigPath::Named(path.to_owned()), &environment).load(&Overrides::default())?;
-    for warning in &loaded.warnings {
-        terminal.warning(warning);
-    }
+    terminal.warnings(&loaded.warnings);
     Ok(Some(loaded.settings))
 }

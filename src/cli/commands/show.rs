@@ -22,9 +22,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
     let directory = debates()?;
     let entry = or_latest(args.which.name())?;
     let saved = entry.load(AccessMode::State)?;
-    for warning in &saved.warnings {
-        terminal.warning(warning);
-    }
+    terminal.warnings(&saved.warnings);
     let debate = &saved.debate;
     let view = View::new(debate, &[], None).with_standing(standing(&entry, debate));
     let choice = TextSelection::of(&view, args.part, args.name.as_deref())?;
