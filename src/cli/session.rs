@@ -261,7 +261,7 @@ impl<'a> Session<'a> {
         {
             terminal.warning(&undelivered.to_string());
         }
-        if matches!(result, Err(Error::Interrupted { .. })) {
+        if matches!(result, Err(Error::Interrupted(_))) {
             // Again, since an interrupt may occur just after a question.
             modes::restore();
         }

@@ -202,7 +202,7 @@ impl From<SpendingError> for ProblemDetails {
     fn from(error: SpendingError) -> Self {
         match error {
             SpendingError::Store(error) => error.into(),
-            error @ SpendingError::Held { .. } => Self { hint: error.hint(), ..Self::busy(error.to_string()) },
+            error @ SpendingError::Held(_) => Self { hint: error.hint(), ..Self::busy(error.to_string()) },
             SpendingError::Unreadable { .. }
             | SpendingError::Damaged { .. }
             | SpendingError::Newer { .. }

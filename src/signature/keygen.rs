@@ -42,7 +42,7 @@ impl Keygen {
         command.args(["-q", "-Y", "sign", "-n", NAMESPACE, "-f"]).arg(key).arg(&file).stdout(Stdio::null());
         let status = command.status().map_err(SignatureError::Program)?;
         let signature = fs::read(file.with_added_extension("sig")).ok().filter(|_| status.success());
-        signature.ok_or_else(|| SignatureError::NotSigned { key: key.to_owned() })
+        signature.ok_or_else(|| SignatureError::NotSigned(key.to_owned()))
     }
 
     /// Whether `signature` is one of `bytes`, whosever it is.
@@ -70,7 +70,7 @@ impl Keygen {
         let files = [OsStr::new("-s"), signature.as_os_str(), OsStr::new("-f"), signers.as_os_str()];
         let found = self.ask(&[&["-Y", "find-principals"].map(OsStr::new)[..], &files].concat(), b"")?;
         if !found.status.success() {
-            return Ok(Err(Refusal::UnknownSigner { said: None }));
+            return Ok(Err(Refusal::UnknownSigner(None)));
         }
         let mut said = None;
         let mut signed_by = Vec::new();
@@ -84,7 +84,7 @@ impl Keygen {
                 said = text.lines().next().map(one_line);
             }
         }
-        Ok(if signed_by.is_empty() { Err(Refusal::UnknownSigner { said }) } else { Ok(signed_by) })
+        Ok(if signed_by.is_empty() { Err(Refusal::UnknownSigner(said)) } else { Ok(signed_by) })
     }
 
     /// Runs it with `input`, without a word to the user.

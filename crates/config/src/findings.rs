@@ -51,7 +51,7 @@ impl Diagnostics {
 
     /// Reports a model that cannot be chosen as requested. Keeps the first one.
     pub(super) fn unmet(&mut self, message: String) {
-        self.refusal.get_or_insert(ConfigError::Unmet { message });
+        self.refusal.get_or_insert(ConfigError::Unmet(message));
     }
 
     pub(super) fn warn(&mut self, warning: impl Into<String>) {

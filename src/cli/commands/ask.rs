@@ -218,7 +218,7 @@ impl AskSession<'_> {
         let id = asking.debate().id.clone();
         let (debate, answer) = match answered(asking, terminal.display(args.watch.watch()))? {
             Ok(answered) => answered,
-            Err(FollowUpError::Interrupted) => return Err(Error::QuestionInterrupted { id }),
+            Err(FollowUpError::Interrupted) => return Err(Error::QuestionInterrupted(id)),
             Err(error @ (FollowUpError::Failed { .. } | FollowUpError::TooDear { .. })) => {
                 return Ok(Asked::Failed(error));
             }

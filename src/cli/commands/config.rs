@@ -46,7 +46,7 @@ pub(in crate::cli) fn run(args: &ConfigArgs, terminal: &mut Terminal) -> Result<
 fn init(path: &Path, terminal: &mut Terminal) -> Result<(), Error> {
     let mut file =
         OpenOptions::new().write(true).create_new(true).open(path).map_err(|source| match source.kind() {
-            ErrorKind::AlreadyExists => Error::Exists { path: path.to_owned() },
+            ErrorKind::AlreadyExists => Error::Exists(path.to_owned()),
             _ => Error::Output { path: path.to_owned(), source },
         })?;
     let usual = usual_model(&users_environment()?);

@@ -49,7 +49,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
     let environment = users_environment()?;
     let Some(path) = user_path(&environment) else {
         let message = "cannot find your configuration directory: HOME is not set".to_owned();
-        return Err(ConfigError::Unmet { message }.into());
+        return Err(ConfigError::Unmet(message).into());
     };
     terminal.warnings(environment.warnings());
     let mut dialogue = if args.yes { None } else { Some(Dialogue::begin("`dialectic init`")?) };
@@ -59,7 +59,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
             Some(dialogue) => dialogue.confirm(&format!("{} exists. Replace it?", path.display()), false)?,
         };
         if !is_replaced {
-            return Err(Error::Exists { path });
+            return Err(Error::Exists(path));
         }
     }
     let mut wanted = whom(args, &environment, dialogue.as_mut(), terminal)?;

@@ -81,7 +81,7 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
         Err(RunnerError::IsFinished { id, warnings }) => {
             terminal.warnings(&warnings);
             if answers.is_some() {
-                return Err(AnswersError::NotAsking { id }.into());
+                return Err(AnswersError::NotAsking(id).into());
             }
             return finished(&id, entry, run, terminal);
         }
@@ -90,7 +90,7 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
     terminal.warnings(saved.warnings());
     let given = answers.map(|typed| typed.to(saved.debate())).transpose()?;
     if finish && saved.debate().final_round().is_none() {
-        return Err(Error::NothingToFinish { id: saved.debate().id.clone() });
+        return Err(Error::NothingToFinish(saved.debate().id.clone()));
     }
     let settings = saved.settings().clone();
     let sources = saved.debate().prompt_sources.clone();

@@ -48,7 +48,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
 
 /// The solution of the debate.
 fn solution(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let solution = debate.final_solution.as_ref().ok_or_else(|| ChoiceError::NoSolution { id: debate.id.clone() })?;
+    let solution = debate.final_solution.as_ref().ok_or_else(|| ChoiceError::NoSolution(debate.id.clone()))?;
     if args.json {
         return terminal.json(solution);
     }

@@ -50,7 +50,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
         terminal.text(&text(&entry, journal, &found, signature.as_ref()))?;
     }
     if !found.is_whole() {
-        return Err(Error::NotWhole { id: entry.id() });
+        return Err(Error::NotWhole(entry.id()));
     }
     let id = entry.id();
     let refused = match (signature, &args.signers) {
@@ -58,9 +58,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
         (Some(CheckedSignature { refusal: Some(refusal), .. }), signers) => match (refusal, signers) {
             // Nobody asked for more than a whole record, which it is.
             (Refusal::Unchecked, None) => return Ok(()),
-            (Refusal::UnknownSigner { .. }, Some(signers)) => {
-                SignatureRefused::Untrusted { id, signers: signers.clone() }
-            }
+            (Refusal::UnknownSigner(_), Some(signers)) => SignatureRefused::Untrusted { id, signers: signers.clone() },
             (_, _) => SignatureRefused::Broken { id },
         },
         (None, None) | (Some(CheckedSignature { refusal: None, .. }), _) => return Ok(()),

@@ -164,7 +164,7 @@ pub fn programs_there(providers: &BTreeMap<String, ProviderSettings>, environmen
     let with_login = ["claude", "codex"].into_iter().filter_map(|name| preset_of(name, providers));
     let there = with_login.filter_map(|preset| {
         let fault = match located(preset.name, providers, environment, &Trust::of_user(), &[]) {
-            Err(ProviderAccessError::Program { fault: ProgramFault::Missing { .. }, .. }) => return None,
+            Err(ProviderAccessError::Program { fault: ProgramFault::Missing(_), .. }) => return None,
             Err(error) => Some(error.to_string()),
             Ok(program) => match program.check_version() {
                 Err(fault) => Some(fault.to_string()),

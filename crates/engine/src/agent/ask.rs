@@ -618,13 +618,11 @@ struct Solved {
 /// The request for what a text was to say, where none of it can be read.
 fn once_more(reads: &Reads) -> String {
     let said = match reads {
-        Reads::Findings { .. } => NoFindings {}.render(),
-        Reads::Opinion { .. } => NoOpinions {}.render(),
-        Reads::Critique { .. }
-        | Reads::Review { .. }
-        | Reads::Check { .. }
-        | Reads::Answers { .. }
-        | Reads::Final { .. } => NoPoints {}.render(),
+        Reads::Findings(_) => NoFindings {}.render(),
+        Reads::Opinion(_) => NoOpinions {}.render(),
+        Reads::Critique(_) | Reads::Review { .. } | Reads::Check(_) | Reads::Answers { .. } | Reads::Final(_) => {
+            NoPoints {}.render()
+        }
     };
     // Tests render this template; the form alone is a sufficient fallback.
     said.unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())
