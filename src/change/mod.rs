@@ -72,11 +72,8 @@ pub enum ChangeError {
     #[error("there is no branch to compare with: neither origin has one, nor is there main or master")]
     NoBase,
     /// There is no such commit.
-    #[error("`{name}` is no commit of this repository")]
-    NoCommit {
-        /// As it was typed.
-        name: String,
-    },
+    #[error("`{0}` is no commit of this repository")]
+    NoCommit(String),
     /// Two commits have nothing in common.
     #[error("{base} and {head} have no commit in common")]
     Unrelated {
@@ -125,7 +122,7 @@ impl Diagnostic for ChangeError {
             Self::Store(error) => error.blame(),
             Self::NoRepository
             | Self::NoBase
-            | Self::NoCommit { .. }
+            | Self::NoCommit(_)
             | Self::Unrelated { .. }
             | Self::Empty
             | Self::NoDiff
@@ -138,7 +135,7 @@ impl Diagnostic for ChangeError {
         let hint = match self {
             Self::NoRepository => "go to one, or hand a diff over: git diff main | dialectic review",
             Self::NoBase => "name one: dialectic review --base <branch or commit>",
-            Self::NoCommit { .. } => "a branch of a server may have to be fetched first: git fetch",
+            Self::NoCommit(_) => "a branch of a server may have to be fetched first: git fetch",
             Self::Unrelated { .. } => "in a shallow clone, fetch more of the history: git fetch --unshallow",
             Self::Empty => "commit something first",
             Self::Git(GitError::NotStarted(_)) => "install git, or hand a diff over through a pipe",
@@ -202,7 +199,7 @@ impl Repository {
         environment: &Environment,
     ) -> Result<Self, ChangeError> {
         let git = Git::at(&git::root_of(directory).ok_or(ChangeError::NoRepository)?, environment);
-        let commit = |name: &str| git.commit(name)?.ok_or_else(|| ChangeError::NoCommit { name: name.to_owned() });
+        let commit = |name: &str| git.commit(name)?.ok_or_else(|| ChangeError::NoCommit(name.to_owned()));
         let end = match head {
             Some(head) => commit(head)?,
             None => git.commit("HEAD")?.ok_or(ChangeError::Empty)?,

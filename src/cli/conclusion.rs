@@ -122,7 +122,7 @@ pub(super) fn conclude(
     let questions = open_questions(&debate);
     if ending == RunEnding::Paused && on_questions == OnQuestions::Leave && !questions.is_empty() {
         terminal.text(&listed(&questions))?;
-        return Err(Error::Asks { id: debate.id });
+        return Err(Error::Asks(debate.id));
     }
     let reported = match (files.report, ending) {
         // Failed debates get one too, since the user wants to know the reason; paused ones will continue.
@@ -145,7 +145,7 @@ pub(super) fn conclude(
             Err(error)
         }
         (Ok(()), Err(unreported)) => Err(unreported),
-        (Ok(()), Ok(())) if waited == Waited::NotToTheEnd => Err(Error::InterruptedAtEnd { id: debate.id }),
+        (Ok(()), Ok(())) if waited == Waited::NotToTheEnd => Err(Error::InterruptedAtEnd(debate.id)),
         (Ok(()), Ok(())) if stream == StreamEnd::Incomplete => Err(Error::EventsIncomplete),
         (Ok(()), Ok(())) => Ok(()),
     }
@@ -161,7 +161,7 @@ fn finish(
 ) -> Result<(), Error> {
     let id = || debate.id.clone();
     match ending {
-        RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted { id: id() }),
+        RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted(id())),
         RunEnding::LimitReached => return Err(Error::LimitReached { id: id() }),
         RunEnding::ServerGone => return Err(Error::ServerGone { id: id() }),
         RunEnding::Failed => return Err(failure(debate)),
@@ -193,10 +193,10 @@ pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_stric
             if is_strict && !is_full { Err(Error::NotFull { id }) } else { Ok(()) }
         }
         Standing::Failed => Err(failure(debate)),
-        Standing::Asking => Err(Error::Asks { id }),
+        Standing::Asking => Err(Error::Asks(id)),
         Standing::Paused => Err(Error::Paused { id }),
-        Standing::Interrupted | Standing::Unfinished => Err(Error::Killed { id }),
-        Standing::Running => Err(Error::StillRunning { id }),
+        Standing::Interrupted | Standing::Unfinished => Err(Error::Killed(id)),
+        Standing::Running => Err(Error::StillRunning(id)),
     }
 }
 

@@ -212,6 +212,10 @@ impl Terminal {
         drop(self.notices().warning(&text));
     }
 
+    pub(super) fn warnings(&mut self, texts: impl IntoIterator<Item: AsRef<str>>) {
+        texts.into_iter().for_each(|text| self.warning(text.as_ref()));
+    }
+
     pub(super) fn error(&mut self, error: &dyn StdError, hint: Option<&str>) {
         drop(self.notices().error(error, hint));
     }

@@ -140,22 +140,9 @@ fn read_row(entry: &Entry) -> DebateRow {
     match state {
         Ok(debate) => of_debate(&entry.id(), &debate),
         Err(error) => DebateRow {
-            id: entry.id(),
             title: one_line(&error.to_string()),
             status: DebateStanding::Unreadable,
-            here: false,
-            before: None,
-            protocol: None,
-            outcome: None,
-            rounds: 0,
-            confidence: None,
-            cost_usd: None,
-            limit_usd: None,
-            offline: false,
-            winner: None,
-            forked_from: None,
-            created_at: None,
-            updated_at: None,
+            ..of_debate(&entry.id(), &Debate::default())
         },
     }
 }

@@ -42,7 +42,7 @@ impl Keygen {
         command.args(["-q", "-Y", "sign", "-n", NAMESPACE, "-f"]).arg(key).arg(&file).stdout(Stdio::null());
         let status = command.status().map_err(SignatureError::Program)?;
         let signature = fs::read(file.with_added_extension("sig")).ok().filter(|_| status.success());
-        signature.ok_or_else(|| SignatureError::NotSigned { key: key.to_owned() })
+        signature.ok_or_else(|| SignatureError::NotSigned(key.to_owned()))
     }
 
     /// Whether `signature` is one of `bytes`, whosever it is. Only an answer that is known counts: a program that
@@ -79,7 +79,7 @@ impl Keygen {
         let found = self.ask(&[&["-Y", "find-principals"].map(OsStr::new)[..], &files].concat(), b"")?;
         if !found.status.success() {
             let is_known = refuses(&found, b"No principal matched");
-            return Ok(Err(if is_known { Refusal::UnknownSigner { said: None } } else { unclear(&found) }));
+        return Ok(Err(if is_known { Refusal::UnknownSigner(None) } else { unclear(&found) }));
         }
         let mut said = None;
         let mut signed_by = Vec::new();
@@ -94,7 +94,7 @@ impl Keygen {
                 return Ok(Err(unclear(&verified)));
             }
         }
-        Ok(if signed_by.is_empty() { Err(Refusal::UnknownSigner { said }) } else { Ok(signed_by) })
+        Ok(if signed_by.is_empty() { Err(Refusal::UnknownSigner(said)) } else { Ok(signed_by) })
     }
 
     /// Runs it with `input`, without a word to the user.
@@ -131,7 +131,7 @@ fn refuses(answer: &Output, why: &[u8]) -> bool {
 }
 
 fn unclear(answer: &Output) -> Refusal {
-    Refusal::Unclear { said: described(answer) }
+    Refusal::Unclear(described(answer))
 }
 
 /// Its first words, or how it ended.

@@ -82,7 +82,7 @@ fn a_model_finds_the_provider_that_is_known_to_serve_it() {
     assert!(said(&keys, "claude-haiku-5-5", 0).contains("claude-haiku-5-5 of anthropic"));
     assert!(said(&keys, "gpt-5.6-luna", 0).contains("gpt-5.6-luna of openai"));
     let unknown = said(&keys, "llama-9", 2);
-    assert!(unknown.contains("choose openai, anthropic with `--provider`"), "{unknown}");
+    assert!(unknown.contains("serves: choose among openai, anthropic\nhint: `--provider` names it"), "{unknown}");
     let none = said(&Sandbox::new(), "llama-9", 2);
     assert!(none.contains("which no known provider serves"), "{none}");
 }

@@ -61,6 +61,12 @@ pub enum Remedy {
     NameEnvFile(PathBuf),
     /// Name this directory as context.
     NameContext(PathBuf),
+    /// Name the provider of a model.
+    NameProvider,
+    /// Name the model of a provider.
+    NameModel,
+    /// Set up a provider, or use one without a key.
+    SetUp,
     /// Use the offline provider.
     GoOffline,
     /// Set a cost limit for this question.

@@ -67,7 +67,7 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     terminal.notice(&format!("{calls} in {}{shown_in}.", clock(took)));
     let speed = if is_watched { speed(took) } else { Speed::Max };
     match show_again(&debate, journal, moments, speed, terminal.display(watch), None)? {
-        ReplayEnd::Interrupted => return Err(Error::DemoInterrupted { state: typed(&entry.state) }),
+        ReplayEnd::Interrupted => return Err(Error::DemoInterrupted(typed(&entry.state))),
         ReplayEnd::ToTheEnd(StreamEnd::ReaderGone) => return Err(Error::PipeClosed),
         ReplayEnd::Left | ReplayEnd::ToTheEnd(StreamEnd::Complete | StreamEnd::Incomplete) => {}
     }

@@ -53,11 +53,9 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
     let environment = users_environment()?;
     let Some(path) = user_path(&environment) else {
         let message = "cannot find your configuration directory: HOME is not set".to_owned();
-        return Err(ConfigError::Unmet { message }.into());
+        return Err(ConfigError::Unmet(message).into());
     };
-    for warning in environment.warnings() {
-        terminal.warning(warning);
-    }
+    terminal.warnings(environment.warnings());
     let mut dialogue = if args.yes { None } else { Some(Dialogue::begin("`dialectic init`")?) };
     if path.exists() {
         let is_replaced = match &mut dialogue {
@@ -65,7 +63,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
             Some(dialogue) => dialogue.confirm(&format!("{} exists. Replace it?", path.display()), false)?,
         };
         if !is_replaced {
-            return Err(Error::Exists { path });
+            return Err(Error::Exists(path));
         }
     }
     // Read before it is replaced: what is offered is what can be called afterwards.

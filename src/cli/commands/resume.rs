@@ -79,22 +79,18 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
     let runner = runner(environment.clone())?;
     let saved = match runner.open(entry, &[]) {
         Err(RunnerError::IsFinished { id, warnings }) => {
-            for warning in &warnings {
-                terminal.warning(warning);
-            }
+            terminal.warnings(&warnings);
             if answers.is_some() {
-                return Err(AnswersError::NotAsking { id }.into());
+                return Err(AnswersError::NotAsking(id).into());
             }
             return finished(&id, entry, run, terminal);
         }
         opened => opened?,
     };
-    for warning in saved.warnings() {
-        terminal.warning(warning);
-    }
+    terminal.warnings(saved.warnings());
     let given = answers.map(|typed| typed.to(saved.debate())).transpose()?;
     if finish && saved.debate().final_round().is_none() {
-        return Err(Error::NothingToFinish { id: saved.debate().id.clone() });
+        return Err(Error::NothingToFinish(saved.debate().id.clone()));
     }
     let settings = saved.settings().clone();
     let sources = saved.debate().prompt_sources.clone();
@@ -103,12 +99,8 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
     let provenance = vouched(saved.provenance(), vouch, &files)?.and_limit(limit).and_calls_per_day(max_calls_per_day);
     let prepared = runner.resume(saved, &provenance)?;
     let of_models = model_warnings(&settings, today());
-    for warning in environment.warnings().iter().chain(&of_models).chain(&prepared.panel().warnings) {
-        terminal.warning(warning);
-    }
-    for change in sources.iter().flat_map(|before| before.changes(&prepared.panel().sources)) {
-        terminal.warning(&change);
-    }
+    terminal.warnings(environment.warnings().iter().chain(&of_models).chain(&prepared.panel().warnings));
+    terminal.warnings(sources.iter().flat_map(|before| before.changes(&prepared.panel().sources)));
     for difference in configured_otherwise(&settings, environment) {
         terminal.notice(&difference);
     }

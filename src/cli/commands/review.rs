@@ -83,9 +83,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let runner = runner(environment)?;
     let prepared = runner.prepare(spec.clone())?;
     tell(&read, choice.as_ref(), &warnings, terminal);
-    for warning in prepared.panel().warnings.iter().cloned().chain(runner.check_prompts(&spec)?) {
-        terminal.warning(&warning);
-    }
+    terminal.warnings(prepared.panel().warnings.iter().cloned().chain(runner.check_prompts(&spec)?));
     prepared.check_limit()?;
     let foreseen = consent::agreed(&prepared, &settings, terminal)?;
     session.reviewing(end).run(prepared.begin()?, foreseen, terminal)
@@ -103,9 +101,7 @@ fn tell(read: &[String], choice: Option<&impl ToString>, warnings: &[String], te
     for notice in choice.map(ToString::to_string).iter().chain(read) {
         terminal.notice(notice);
     }
-    for warning in warnings {
-        terminal.warning(warning);
-    }
+    terminal.warnings(warnings);
 }
 
 /// What is said of the change when its review begins.

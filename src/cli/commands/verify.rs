@@ -56,7 +56,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
         terminal.text(&text(&entry, journal, &found, signature.as_ref()))?;
     }
     if !found.is_whole() {
-        return Err(Error::NotWhole { id: entry.id() });
+        return Err(Error::NotWhole(entry.id()));
     }
     let id = entry.id();
     let refused = match (signature, &args.signers) {
@@ -64,10 +64,8 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
         (Some(CheckedSignature { refusal: Some(refusal), .. }), signers) => match (refusal, signers) {
             // Nobody asked for more than a whole record, which it is.
             (Refusal::Unchecked, None) => return Ok(()),
-            (Refusal::Unclear { .. }, _) => SignatureRefused::Unclear { id },
-            (Refusal::UnknownSigner { .. }, Some(signers)) => {
-                SignatureRefused::Untrusted { id, signers: signers.clone() }
-            }
+            (Refusal::Unclear(_), _) => SignatureRefused::Unclear { id },
+            (Refusal::UnknownSigner(_), Some(signers)) => SignatureRefused::Untrusted { id, signers: signers.clone() },
             (_, _) => SignatureRefused::Broken { id },
         },
         (None, None) | (Some(CheckedSignature { refusal: None, .. }), _) => return Ok(()),

@@ -140,7 +140,7 @@ impl Trust {
     /// The user named a panel in `directory`: its prompt files may be read anywhere, and roles beside it.
     pub fn and_panel(mut self, settings: &Settings, directory: &Path) -> Self {
         self = self.and_directory(&directory.join("prompts").join("roles"));
-        for agent in settings.agents.iter().chain([&settings.judge]) {
+        for agent in settings.everybody() {
             let paths = [&agent.system_prompt_path, &agent.summary_prompt_path, &agent.clarification_prompt_path];
             for path in paths.into_iter().flatten() {
                 self = self.and_directory(&directory.join(path));
@@ -480,7 +480,7 @@ impl Trust {
             return Ok(());
         }
         let base = settings.base_dir.clone().unwrap_or_default();
-        for agent in settings.agents.iter().chain([&settings.judge]) {
+        for agent in settings.everybody() {
             let configured = [
                 &agent.system_prompt_path,
                 &agent.summary_prompt_path,
@@ -523,7 +523,7 @@ impl Trust {
     /// # Errors
     /// A record set it, and it is neither in the working directory nor named by the user.
     pub fn check_context(&self, settings: &Settings) -> Result<(), TrustError> {
-        let has_tools = settings.agents.iter().chain([&settings.judge]).any(|agent| !agent.tools.is_empty());
+        let has_tools = settings.everybody().any(|agent| !agent.tools.is_empty());
         if has_tools { self.check_reading(settings) } else { Ok(()) }
     }
 

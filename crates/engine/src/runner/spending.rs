@@ -68,11 +68,8 @@ pub enum SpendingError {
         source: io::Error,
     },
     /// Another process has held the lock for too long.
-    #[error("another process keeps {path} locked")]
-    Held {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("another process keeps {0} locked")]
+    Held(PathBuf),
 }
 
 impl Diagnostic for SpendingError {
@@ -82,7 +79,7 @@ impl Diagnostic for SpendingError {
             Self::Unreadable { .. } | Self::Damaged { .. } | Self::Newer { .. } | Self::Lock { .. } => {
                 ErrorCategory::General
             }
-            Self::Held { .. } => ErrorCategory::Busy,
+            Self::Held(_) => ErrorCategory::Busy,
         }
     }
 
@@ -93,7 +90,7 @@ impl Diagnostic for SpendingError {
                 "restore it from a copy, or remove it: the spending of removed debates then no longer counts"
             }
             Self::Newer { .. } => "use a version of the program at least as new",
-            Self::Held { .. } => "try again; check whether another server, or a program that removes debates, hangs",
+            Self::Held(_) => "try again; check whether another server, or a program that removes debates, hangs",
             Self::Unreadable { .. } | Self::Lock { .. } => "make sure that it is a readable and writable file",
         };
         Some(hint.to_owned())
@@ -102,11 +99,9 @@ impl Diagnostic for SpendingError {
     fn remedy(&self) -> Option<Remedy> {
         match self {
             Self::Store(error) => error.remedy(),
-            Self::Unreadable { .. }
-            | Self::Damaged { .. }
-            | Self::Newer { .. }
-            | Self::Lock { .. }
-            | Self::Held { .. } => None,
+            Self::Unreadable { .. } | Self::Damaged { .. } | Self::Newer { .. } | Self::Lock { .. } | Self::Held(_) => {
+                None
+            }
         }
     }
 }
@@ -192,7 +187,7 @@ impl SpendingLock {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { directory: directory.clone(), _held: file }),
                 Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(TRY_AGAIN),
-                Err(TryLockError::WouldBlock) => return Err(SpendingError::Held { path }),
+                Err(TryLockError::WouldBlock) => return Err(SpendingError::Held(path)),
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
             }
         }

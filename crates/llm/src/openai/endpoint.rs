@@ -47,17 +47,11 @@ impl fmt::Debug for Endpoint {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     /// The base URL is invalid.
-    #[error("the base URL of provider `{provider}` must begin with http:// or https:// and name a host")]
-    BaseUrl {
-        /// The provider.
-        provider: Arc<str>,
-    },
+    #[error("the base URL of provider `{0}` must begin with http:// or https:// and name a host")]
+    BaseUrl(Arc<str>),
     /// The key contains characters that headers do not allow.
-    #[error("the key of provider `{provider}` has characters that cannot be sent")]
-    Key {
-        /// The provider.
-        provider: Arc<str>,
-    },
+    #[error("the key of provider `{0}` has characters that cannot be sent")]
+    Key(Arc<str>),
     /// A header's name or value is invalid.
     #[error("the header `{header}` of provider `{provider}` cannot be sent")]
     Header {
@@ -98,7 +92,7 @@ impl Address {
         let mut base = Url::parse(endpoint.base_url.trim())
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-            .ok_or_else(|| EndpointError::BaseUrl { provider: Arc::clone(&provider) })?;
+            .ok_or_else(|| EndpointError::BaseUrl(Arc::clone(&provider)))?;
         let query: Vec<(String, String)> = base.query_pairs().into_owned().collect();
         base.set_query(None);
         base.set_fragment(None);
@@ -112,8 +106,7 @@ impl Address {
         let mut headers = HeaderMap::new();
         let key = endpoint.api_key.as_ref().map_or("", |key| key.expose_secret().trim());
         if !key.is_empty() {
-            let value =
-                sensitive(&format!("Bearer {key}")).ok_or_else(|| EndpointError::Key { provider: provider.clone() })?;
+            let value = sensitive(&format!("Bearer {key}")).ok_or_else(|| EndpointError::Key(provider.clone()))?;
             headers.insert(AUTHORIZATION, value);
             secrets.push(SecretString::from(key));
         }
@@ -250,7 +243,7 @@ mod tests {
     #[test]
     fn what_is_not_a_url_is_a_typed_error() {
         for base in ["", "localhost:11434/v1", "ftp://h/v1", "http://", "/v1"] {
-            assert!(matches!(Address::new(endpoint(base, "k")), Err(EndpointError::BaseUrl { .. })), "{base:?}");
+            assert!(matches!(Address::new(endpoint(base, "k")), Err(EndpointError::BaseUrl(_))), "{base:?}");
         }
     }
 
@@ -260,7 +253,7 @@ mod tests {
         assert_eq!(address.headers()[AUTHORIZATION], "Bearer sk-1");
         assert!(Address::new(endpoint("http://h", "\n")).unwrap().headers().is_empty());
         let error = Address::new(endpoint("http://h", "sk-geheim\nx")).err().unwrap();
-        assert!(matches!(error, EndpointError::Key { .. }));
+        assert!(matches!(error, EndpointError::Key(_)));
         assert!(!format!("{error} {error:?}").contains("geheim"));
     }
 

@@ -33,7 +33,7 @@ const TOP: u8 = 3;
 ///
 /// # Errors
 /// `out` cannot be written.
-pub fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+pub(super) fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let debate = view.debate;
     front_matter(view, out)?;
     writeln!(out, "# {}\n", heading(view.title().unwrap_or("A debate without a problem")))?;
