@@ -9,7 +9,7 @@ use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
 use futures_util::future::BoxFuture;
 use tokio::task::spawn_blocking;
 
-use dialectic_llm::{ChatModel, FailedAttempt, Live, ModelError, Reply, Request};
+use dialectic_llm::{ChatModel, FailedAttempt, Further, Live, ModelError, Reply, Request};
 
 /// The counter's file. Only files that end in `.json` are debates.
 const COUNT: &str = "calls.ledger";
@@ -100,7 +100,9 @@ impl ChatModel for CountedModel {
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
         Box::pin(async move {
             self.daily.take_now().await?;
-            self.model.ask(request, live).await
+            let further = live.further.map(|further| CountedFurther { further, daily: &self.daily });
+            let further = further.as_ref().map(|further| further as &dyn Further);
+            self.model.ask(request, Live { further, ..live }).await
         })
     }
 
@@ -118,6 +120,27 @@ impl ChatModel for CountedModel {
 
     fn reach(&self) -> BoxFuture<'_, Result<(), ModelError>> {
         self.model.reach()
+    }
+}
+
+/// Counts the further requests of an attempt.
+struct CountedFurther<'a> {
+    further: &'a dyn Further,
+    daily: &'a DailyCalls,
+}
+
+impl Further for CountedFurther<'_> {
+    fn after(&self, failed: FailedAttempt) -> BoxFuture<'_, Result<Option<u32>, FailedAttempt>> {
+        Box::pin(async move {
+            // Charges the failed request first: it is paid for, also where the day has none left.
+            let max_tokens = self.further.after(failed).await?;
+            self.daily.take_now().await?;
+            Ok(max_tokens)
+        })
+    }
+
+    fn repeats_once(&self) -> bool {
+        self.further.repeats_once()
     }
 }
 

@@ -226,14 +226,16 @@ fn evaluate_or_stop<'a>(
 ) -> Result<Vec<Evaluated<'a>>, Error> {
     let noted = |cost: Usd| *spent.lock().unwrap_or_else(PoisonError::into_inner) += cost;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    let evaluated = runtime.block_on(async {
+    let (evaluated, interrupts) = runtime.block_on(async {
         let mut interrupts = Interrupts::listen();
-        tokio::select! {
+        let evaluated = tokio::select! {
             evaluated = evaluate(evaluators, subjects, args.repeat, &noted) => Ok(evaluated),
             () = interrupts.next() => Err(Error::EvaluationInterrupted),
-        }
+        };
+        (evaluated, interrupts)
     });
     runtime.shutdown_background();
-    end_on_interrupt(None);
+    // The same listener goes on: another one would miss an interrupt that came in between.
+    end_on_interrupt(Some(interrupts));
     evaluated
 }
