@@ -1,6 +1,7 @@
 //! `dialectic eval`: scores the solutions of saved debates.
 
 mod destination;
+mod pairwise;
 mod report;
 mod retries;
 
@@ -33,6 +34,9 @@ use dialectic_record::debate::{Forecast, PlannedCall, default_settings};
 use dialectic_record::store::AccessMode;
 
 pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    if let [first, second] = args.pairwise.as_slice() {
+        return pairwise::run(args, [first, second], terminal);
+    }
     // Checks everything possible before anything is paid.
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let settings = settings(args, &environment)?;
@@ -84,6 +88,11 @@ fn agree_to(
     let paid = evaluators.iter().filter(|one| one.settings.provider != OFFLINE);
     let once = paid.flat_map(|one| subjects.iter().map(|subject| one.planned(subject)));
     let calls: Vec<PlannedCall> = once.flat_map(|call| vec![call; args.repeat.get() as usize]).collect();
+    agree_to_calls(calls, terminal)
+}
+
+/// Reports the cost of calls, and asks for confirmation if it is high or unknown.
+fn agree_to_calls(calls: Vec<PlannedCall>, terminal: &mut Terminal) -> Result<(), Error> {
     if calls.is_empty() {
         return Ok(());
     }
