@@ -76,6 +76,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "dialectic eval --offline -d latest",
             "dialectic eval -c evaluators.json -d './debates/*.json' -o scores.csv",
+            "dialectic eval -c evaluators.json --pairwise vhkp ab12 --repeat 3",
         ],
     ),
     (
@@ -84,6 +85,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "dialectic lift examples/lift --offline",
             "dialectic lift examples/lift --judges evaluators.json --repeat 3 --dry-run",
             "dialectic lift sums.jsonl --against self-refine --max-cost 20",
+            "dialectic lift examples/lift --judges evaluators.json --variant a.json --variant protocol=council",
         ],
     ),
     ("replay", &["dialectic replay latest --speed 10", "dialectic replay latest --speed max --events -"]),

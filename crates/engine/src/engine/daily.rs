@@ -187,6 +187,66 @@ mod tests {
         assert!(low.take(at("2026-03-01T12:00:00Z")).is_err());
     }
 
+    /// Sends a second request after a first that may be billed, as a client does that finds out what its server takes.
+    struct TwoRequests;
+
+    impl ChatModel for TwoRequests {
+        fn ask<'a>(&'a self, _: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+            Box::pin(async move {
+                let further = live.further.expect("it is asked before a second request");
+                further.after(ModelError::Empty.into()).await?;
+                Err(ModelError::OutputLimit.into())
+            })
+        }
+    }
+
+    /// Permits everything, and counts what was charged.
+    #[derive(Default)]
+    struct Charged(std::sync::atomic::AtomicUsize);
+
+    impl Further for Charged {
+        fn after(&self, _: FailedAttempt) -> BoxFuture<'_, Result<Option<u32>, FailedAttempt>> {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Box::pin(async { Ok(None) })
+        }
+
+        fn repeats_once(&self) -> bool {
+            false
+        }
+    }
+
+    impl dialectic_llm::Listener for Charged {
+        fn on_token(&self, _: &str) {}
+    }
+
+    #[tokio::test]
+    async fn every_request_of_an_attempt_counts() {
+        let directory = tempfile::tempdir().unwrap();
+        let model = CountedModel::of(Arc::new(TwoRequests), directory.path(), 3);
+        let request = Request {
+            model: "m".into(),
+            temperature: 0.0,
+            max_tokens: None,
+            system: "".into(),
+            prompt: "p".into(),
+            turns: Vec::new(),
+            answer: None,
+            tools: Arc::new([]),
+        };
+        let charged = Charged::default();
+        let wait = std::time::Duration::from_secs(1);
+        let timeouts = dialectic_llm::Timeouts { first_token: wait, idle: wait };
+        let live = Live { listener: &charged, timeouts, attempt: 1, further: Some(&charged) };
+        let count = || std::fs::read_to_string(directory.path().join(COUNT)).unwrap();
+        assert_eq!(model.ask(&request, live).await.unwrap_err().error, ModelError::OutputLimit);
+        assert!(count().ends_with(" 0000000002\n"), "{}", count());
+        // The fourth request is not sent; the third is charged.
+        let refused = model.ask(&request, live).await.unwrap_err().error;
+        assert!(matches!(refused, ModelError::NoCallsToday { limit: 3, .. }), "{refused}");
+        assert!(count().ends_with(" 0000000003\n"), "{}", count());
+        assert_eq!(charged.0.into_inner(), 2);
+    }
+
     #[test]
     fn a_count_that_cannot_be_read_is_not_taken_for_none() {
         let directory = tempfile::tempdir().unwrap();

@@ -421,3 +421,35 @@ fn within(money: Usd, one: Usd, most: u32) -> u32 {
     let times = money.dollars() / one.dollars();
     (0..=most).rev().find(|count| f64::from(*count) <= times).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use dialectic_record::debate::{ModelUsage, default_settings};
+
+    use super::*;
+
+    #[test]
+    fn what_a_subscription_covers_counts_at_list_price_without_its_cache() {
+        let mut settings = default_settings();
+        settings.judge.model = "m".to_owned();
+        let price = Price {
+            input_per_m_tok: 10.0,
+            cached_input_per_m_tok: Some(1.0),
+            cache_write_per_m_tok: None,
+            output_per_m_tok: 20.0,
+            long: None,
+        };
+        settings.prices.insert("m".to_owned(), price);
+        let usage = ModelUsage {
+            input_tokens: 200_000,
+            cached_input_tokens: 100_000,
+            cost_usd: Some(Usd::ZERO),
+            notional_usd: Some(Usd::from_dollars(1.1)),
+            ..ModelUsage::default()
+        };
+        let mut debate = Debate { settings: Some(settings), ..Debate::default() };
+        debate.usage.insert("m".to_owned(), usage);
+        assert_eq!(list_cost(&debate), Some(Usd::from_dollars(1.1)));
+        assert_eq!(full_cost(&debate), Some(Usd::from_dollars(2.0)));
+    }
+}

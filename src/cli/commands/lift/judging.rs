@@ -163,6 +163,14 @@ async fn ask(
             in_flight.push(async move { (id, judge, question.ask().await) });
         }
         tokio::select! {
+            // An interrupt that is there comes before an answer: the answer would have the next question asked.
+            biased;
+            () = interrupts.next() => {
+                if is_interrupted {
+                    break;
+                }
+                is_interrupted = true;
+            }
             answered = in_flight.next() => {
                 let Some((question, judge, replied)) = answered else { break };
                 let (answer, fault) = match replied.answer {
@@ -172,12 +180,6 @@ async fn ask(
                 faults.extend(fault.iter().map(|fault| format!("judge {judge}: {fault}")));
                 spent += replied.cost.unwrap_or_default();
                 notes.add(Note::Answered { question, answer, fault, cost: replied.cost })?;
-            }
-            () = interrupts.next() => {
-                if is_interrupted {
-                    break;
-                }
-                is_interrupted = true;
             }
         }
     }

@@ -5,6 +5,7 @@ pub(super) mod judging;
 mod meter;
 mod plan;
 mod report;
+mod sides;
 
 use std::collections::BTreeSet;
 
@@ -12,28 +13,23 @@ use group::{Groups, Lacking, Next, Part, debate_part, full_cost, is_content};
 use judging::relations;
 use plan::Plan;
 use report::{Outcome, Rival, RivalResult};
+use sides::{load, sides, variants};
 
-use crate::cli::args::{ArmName, LiftArgs, VariantArg};
+use crate::cli::args::{ArmName, LiftArgs};
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
-use crate::cli::session::{config_files, debates, env_file, runner};
+use crate::cli::session::{env_file, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::lift::{Compared, Judge, Notes, Problem, ProblemSet};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
-use dialectic_config::{
-    ConfigError, EvaluationSettings, Loaded, ModelChoice, Overrides, Switch, capture_environment, load_evaluators,
-    model_warnings, offline_evaluator,
-};
+use dialectic_config::{EvaluationSettings, Switch, capture_environment, load_evaluators, offline_evaluator};
 use dialectic_engine::access::Environment;
-use dialectic_engine::agent::price_of;
-use dialectic_engine::runner::{Runner, Spec};
-use dialectic_record::debate::{AgentSettings, Debate, ResultKind};
+use dialectic_engine::runner::Spec;
+use dialectic_record::debate::{AgentSettings, Debate};
 
-use super::debate::today;
 use super::eval::callers;
-use super::protocols;
 
 /// Why nothing can be compared.
 #[derive(Debug, thiserror::Error)]
@@ -199,87 +195,6 @@ pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<()
     plan.agree(&lift, terminal)?;
     let outcomes = lift.all(terminal)?;
     lift.finish(&outcomes, terminal)
-}
-
-fn variants(fault: &str) -> Error {
-    let message = format!("{fault}: give two, --variant A --variant B");
-    ConfigError::Argument { option: "--variant", message }.into()
-}
-
-/// Whose debates are run: the command's own, or those of two variants.
-fn sides(args: &LiftArgs) -> Result<Vec<(String, VariantArg)>, Error> {
-    match args.variants.as_slice() {
-        [] => Ok(vec![("the debate".to_owned(), VariantArg::default())]),
-        [one, other] => {
-            let stem = |variant: &VariantArg| match &variant.config {
-                Some(path) if !variant.text.contains('=') => {
-                    path.file_stem().map(|stem| stem.to_string_lossy().into_owned())
-                }
-                Some(_) | None => None,
-            };
-            let short = [one, other].map(|variant| stem(variant).unwrap_or_else(|| variant.text.clone()));
-            let names = if short[0] == short[1] { [one.text.clone(), other.text.clone()] } else { short };
-            Ok(names.into_iter().zip([one.clone(), other.clone()]).collect())
-        }
-        [_] => Err(variants("is given once")),
-        _ => Err(variants("is given too often")),
-    }
-}
-
-/// The debates of a side, with warnings and the models that were chosen for it.
-fn load<'a>(
-    args: &LiftArgs,
-    (name, side): &(String, VariantArg),
-    runner: &'a Runner,
-    environment: &'a Environment,
-) -> Result<(Groups<'a>, Vec<String>, Option<ModelChoice>), Error> {
-    let files = config_files(side.config.as_ref().or(args.config.as_ref()), environment);
-    let Loaded { mut settings, warnings, provenance, choice, .. } = files.load(&overrides(args, side))?;
-    let warnings = [warnings, model_warnings(&settings, today())].concat();
-    let protocol = protocols::named(&settings.debate.protocol)?;
-    if !protocol
-        .stages
-        .iter()
-        .any(|stage| matches!(stage.info.yields, Some(ResultKind::Solution | ResultKind::Proposal)))
-    {
-        return Err(LiftError::NoText { protocol: protocol.name }.into());
-    }
-    // Nobody is there to answer, and no debate may know of another.
-    settings.debate.interactive_clarifications = false;
-    settings.debate.memory = false;
-    settings.debate.trace = None;
-    if settings.debate.budget.max_calls.is_some() {
-        return Err(LiftError::CallLimit.into());
-    }
-    let arm = AgentSettings {
-        model: args.arm_model.clone().filter(|_| !args.offline).unwrap_or_else(|| settings.judge.model.clone()),
-        ..settings.judge.clone()
-    };
-    let is_by_money = args.variants.is_empty() || args.equal_money;
-    for agent in settings.everybody().chain([&arm]).filter(|agent| is_by_money && agent.provider != OFFLINE) {
-        let fault = match price_of(agent, &settings) {
-            None => "unknown",
-            Some(price) if price.input_per_m_tok <= 0.0 && price.output_per_m_tok <= 0.0 => "0",
-            Some(_) => continue,
-        };
-        return Err(LiftError::NoPrice { model: agent.model.clone(), fault }.into());
-    }
-    let directory = debates()?;
-    let groups = Groups { name: name.clone(), runner, files, directory, protocol, settings, provenance, arm };
-    Ok((groups, warnings, choice))
-}
-
-fn overrides(args: &LiftArgs, side: &VariantArg) -> Overrides {
-    let VariantArg { protocol, model, judge_model, provider, rounds, .. } = side.clone();
-    Overrides {
-        model: model.or_else(|| args.models.model.clone()),
-        judge_model: judge_model.or_else(|| args.models.judge_model.clone()),
-        provider: provider.or_else(|| args.models.provider.clone()),
-        protocol: protocol.or_else(|| args.protocol.clone()),
-        rounds: rounds.or(args.rounds),
-        offline: if args.offline { Switch::On } else { Switch::AsConfigured },
-        ..Overrides::default()
-    }
 }
 
 /// Who judges: nobody where every answer can be checked.
