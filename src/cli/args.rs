@@ -408,11 +408,11 @@ pub(super) struct EvalArgs {
     pub(super) pairwise: Vec<String>,
 
     /// The problem of `--pairwise`, where neither answer is a debate
-    #[arg(long, value_name = "PATH", requires = "pairwise")]
+    #[arg(long, value_name = "PATH", requires = "pairwise", conflicts_with_all = ["debates", "named"])]
     pub(super) problem_file: Option<PathBuf>,
 
     /// Print the comparison of `--pairwise` as JSON
-    #[arg(long, requires = "pairwise")]
+    #[arg(long, requires = "pairwise", conflicts_with_all = ["debates", "named"])]
     pub(super) json: bool,
 
     /// Write the scores to a file: `.json`, `.csv` (appends rows), otherwise a Markdown table

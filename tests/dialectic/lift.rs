@@ -342,7 +342,7 @@ fn two_different_variants_are_needed() {
     let server = server(|_| "neither");
     let sandbox = variants(&server);
     for (added, expected) in [
-        (&["--variant", "long.json"][..], "--variant` is given once"),
+        (&["--variant", "long.json"][..], "--variant is given once"),
         (&["--variant", "long.json", "--variant", "config=long.json"], "the two variants have the same settings"),
         (&["--variant", "long.json", "--variant", "rounds=0"], "expected a whole number"),
         (&["--variant", "long.json", "--variant", "none.json"], "none.json"),

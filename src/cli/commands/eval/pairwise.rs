@@ -277,17 +277,13 @@ fn as_text(answers: &[Answered; 2], compared: &Compared, is_verbose: bool) -> St
         }
     }
     let turned = compared.rulings.iter().filter(|ruled| ruled.ruling == Ruling::Turned).count();
-    let counting = compared.rulings.len() - turned;
+    let (counting, all) = (compared.rulings.len() - turned, compared.rulings.len());
     let _ = match decision(&compared.rulings) {
         Decision::Win => writeln!(text, "\nA is better"),
         Decision::Loss => writeln!(text, "\nB is better"),
         Decision::Tie => writeln!(text, "\nNot decided"),
     };
-    let _ = writeln!(
-        text,
-        "  by more than half of the rulings that count: {counting} of {} (the order turned {turned})",
-        compared.rulings.len(),
-    );
+    let _ = writeln!(text, "  Rulings that count: {counting} of {all}; the order turned {turned}.");
     if let Some(cost) = compared.cost.filter(|cost| *cost > Usd::ZERO) {
         let _ = writeln!(text, "  It cost {cost}.");
     }

@@ -17,8 +17,8 @@ use dialectic_engine::engine::RunEnding;
 use dialectic_engine::runner::{Finished, Prepared, Ready, Runner, RunnerError, Spec};
 use dialectic_record::debate::defaults::agent_of;
 use dialectic_record::debate::{
-    AgentId, AgentSettings, BudgetSettings, Debate, DebateId, DebateSettings, Forecast, ResultKind, Settings, Signal,
-    Status,
+    AgentId, AgentSettings, BudgetSettings, Debate, DebateId, DebateSettings, Forecast, ModelUsage, ResultKind,
+    Settings, Signal, Status,
 };
 use dialectic_record::protocol::{BEST_OF_N, Protocol, SELF_REFINE, SINGLE};
 use dialectic_record::signals::{Followed, Words};
@@ -291,16 +291,36 @@ impl Groups<'_> {
     }
 }
 
-/// What a debate cost at list prices, also where a subscription covered it; nothing if that is unknown.
+/// What a debate cost at list prices, also where a subscription covered it; nothing if that is unknown. A few calls of
+/// unknown cost count as the mean of the others ([`estimated_calls`]): a connection that broke says nothing of tokens, and
+/// leaves no debate without a measure.
 pub(super) fn list_cost(debate: &Debate) -> Option<Usd> {
-    let usage = debate.total_usage();
-    Some(usage.cost_usd? + usage.notional_usd.unwrap_or_default())
+    let of = |(model, usage): (&String, &ModelUsage)| {
+        if let Some(cost) = usage.cost_usd {
+            return Some(cost + usage.notional_usd.unwrap_or_default());
+        }
+        if usage.requests == 0 || usage.silent_calls * 2 > usage.requests {
+            return None;
+        }
+        let settings = debate.settings.as_ref()?;
+        let price = price_of(settings.everybody().find(|agent| agent.model == *model)?, settings)?;
+        let ModelUsage { input_tokens, cached_input_tokens, output_tokens, .. } = *usage;
+        let cost = price.cost(Tokens { input_tokens, cached_input_tokens, output_tokens, ..Tokens::default() });
+        let per_call = 1.0 / f64::from(u32::try_from(usage.requests).ok()?);
+        Some(cost + cost.times(per_call * f64::from(u32::try_from(usage.silent_calls).ok()?)))
+    };
+    debate.usage.iter().map(of).sum()
+}
+
+/// How many calls of unknown cost [`list_cost`] estimates.
+pub(super) fn estimated_calls(debate: &Debate) -> u64 {
+    debate.usage.values().filter(|usage| usage.cost_usd.is_none()).map(|usage| usage.silent_calls).sum()
 }
 
 /// What a debate would have cost without a cache; nothing if that is unknown.
 pub(super) fn full_cost(debate: &Debate) -> Option<Usd> {
     let settings = debate.settings.as_ref()?;
-    let saved = |(model, usage): (&String, &dialectic_record::debate::ModelUsage)| {
+    let saved = |(model, usage): (&String, &ModelUsage)| {
         if usage.cached_input_tokens == 0 {
             return Some(Usd::ZERO);
         }
@@ -424,7 +444,7 @@ fn within(money: Usd, one: Usd, most: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use dialectic_record::debate::{ModelUsage, default_settings};
+    use dialectic_record::debate::default_settings;
 
     use super::*;
 
@@ -451,5 +471,31 @@ mod tests {
         debate.usage.insert("m".to_owned(), usage);
         assert_eq!(list_cost(&debate), Some(Usd::from_dollars(1.1)));
         assert_eq!(full_cost(&debate), Some(Usd::from_dollars(2.0)));
+    }
+
+    #[test]
+    fn a_lost_call_counts_as_the_mean_of_the_others() {
+        let mut settings = default_settings();
+        settings.judge.model = "m".to_owned();
+        let price = Price {
+            input_per_m_tok: 10.0,
+            cached_input_per_m_tok: None,
+            cache_write_per_m_tok: None,
+            output_per_m_tok: 20.0,
+            long: None,
+        };
+        settings.prices.insert("m".to_owned(), price);
+        let usage = |silent_calls| ModelUsage {
+            requests: 4,
+            input_tokens: 400_000,
+            silent_calls,
+            cost_usd: None,
+            ..ModelUsage::default()
+        };
+        let mut debate = Debate { settings: Some(settings), ..Debate::default() };
+        debate.usage.insert("m".to_owned(), usage(1));
+        assert_eq!((list_cost(&debate), estimated_calls(&debate)), (Some(Usd::from_dollars(5.0)), 1));
+        debate.usage.insert("m".to_owned(), usage(3));
+        assert_eq!(list_cost(&debate), None, "most of it is unknown");
     }
 }

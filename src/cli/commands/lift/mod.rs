@@ -9,7 +9,7 @@ mod sides;
 
 use std::collections::BTreeSet;
 
-use group::{Groups, Lacking, Next, Part, debate_part, full_cost, is_content};
+use group::{Groups, Lacking, Next, Part, debate_part, estimated_calls, full_cost, is_content};
 use judging::relations;
 use plan::Plan;
 use report::{Outcome, Rival, RivalResult};
@@ -22,6 +22,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::lift::{Compared, Judge, Notes, Problem, ProblemSet};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{EvaluationSettings, Switch, capture_environment, load_evaluators, offline_evaluator};
@@ -396,8 +397,26 @@ impl Lift<'_> {
         Ok(())
     }
 
-    /// Runs a part of a group, if it is not finished.
+    /// Runs a part of a group, if it is not finished. Says what of its cost is an estimate.
     async fn part(
+        &self,
+        groups: &Groups<'_>,
+        part: Part,
+        spec: Spec,
+        notes: &mut Notes,
+        running: &mut Running<'_>,
+    ) -> Result<Debate, Lacking> {
+        let what = part.what.clone();
+        let done = self.run_part(groups, part, spec, notes, running).await?;
+        let estimated = estimated_calls(&done);
+        if estimated > 0 && !self.is_rehearsal() {
+            let calls = counted(estimated, "call");
+            running.terminal.warning(&format!("{what}: of unknown cost: {calls}, counted as the mean of the others"));
+        }
+        Ok(done)
+    }
+
+    async fn run_part(
         &self,
         groups: &Groups<'_>,
         part: Part,

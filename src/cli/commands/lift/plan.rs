@@ -50,7 +50,7 @@ impl Plan {
         let (debate, of_debate) = self.debate(groups, &notes, problem, None)?;
         if let Some(other) = &lift.other {
             let notes_of_other = Notes::look(&other.notes_path(problem))?;
-            let held = of_debate.high.filter(|_| lift.args.equal_money);
+            let held = of_debate.high.filter(|money| lift.args.equal_money && *money > Usd::ZERO);
             let (done, _) = self.debate(other, &notes_of_other, problem, held)?;
             if problem.answer.is_none() {
                 let texts = debate.as_ref().and_then(text_of).zip(done.as_ref().and_then(text_of));
