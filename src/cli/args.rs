@@ -30,7 +30,7 @@ pub(super) use archive::{MemoryArgs, RatingsArgs};
 pub(super) use handling::{
     AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, NewestArg, RateArgs, RmArgs, ShowArgs, SignArgs, TagArgs,
 };
-pub(super) use lift::{ArmName, LiftArgs};
+pub(super) use lift::{ArmName, LiftArgs, VariantArg};
 pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
 pub(super) use skill::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
 
@@ -324,8 +324,21 @@ pub(super) struct EvalArgs {
     debates: Vec<String>,
 
     /// The debates as an option
-    #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", num_args = 1.., required_unless_present = "debates")]
+    #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", num_args = 1.., required_unless_present_any = ["debates", "pairwise"])]
     named: Vec<String>,
+
+    /// Have the evaluators say which of two answers to one problem is better, blind and in both orders: two debates, or
+    /// text files with an answer each
+    #[arg(long, value_names = ["A", "B"], num_args = 2, conflicts_with_all = ["debates", "named", "output"])]
+    pub(super) pairwise: Vec<String>,
+
+    /// The problem of `--pairwise`, where neither answer is a debate
+    #[arg(long, value_name = "PATH", requires = "pairwise", conflicts_with_all = ["debates", "named"])]
+    pub(super) problem_file: Option<PathBuf>,
+
+    /// Print the comparison of `--pairwise` as JSON
+    #[arg(long, requires = "pairwise", conflicts_with_all = ["debates", "named"])]
+    pub(super) json: bool,
 
     /// Write the scores to a file: `.json`, `.csv` (appends rows), otherwise a Markdown table
     #[arg(short, long, value_name = "PATH")]
@@ -335,7 +348,8 @@ pub(super) struct EvalArgs {
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_calls_per_day: Option<u32>,
 
-    /// Ask each evaluator this many times (at most 100) and show mean and standard deviation
+    /// Ask each evaluator this many times (at most 100) and show mean and standard deviation; with `--pairwise`, that many
+    /// times in both orders
     #[arg(long, value_name = "N", value_parser = repeat, default_value = "1", allow_negative_numbers = true)]
     pub(super) repeat: NonZeroU32,
 

@@ -96,8 +96,7 @@ impl ReviewEnd {
                 ),
             });
         }
-        let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
-        if is_full { Ok(()) } else { Err(Error::NotFull { id }) }
+        if debate.is_full() == Some(false) { Err(Error::NotFull { id }) } else { Ok(()) }
     }
 }
 
@@ -180,18 +179,15 @@ fn finish(
     if let Some(review) = files.review {
         return printed.and_then(|()| review.verdict(debate));
     }
-    let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
-    if args.strict && !is_full { Err(Error::NotFull { id: id() }) } else { printed }
+    if args.strict && debate.is_full() == Some(false) { Err(Error::NotFull { id: id() }) } else { printed }
 }
 
 /// How a saved debate ended, as the exit of its command; or why it has not.
 pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_strict: bool) -> Result<(), Error> {
     let id = debate.id.clone();
     match Standing::of(entry, debate, before) {
-        Standing::Completed => {
-            let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
-            if is_strict && !is_full { Err(Error::NotFull { id }) } else { Ok(()) }
-        }
+        Standing::Completed if is_strict && debate.is_full() == Some(false) => Err(Error::NotFull { id }),
+        Standing::Completed => Ok(()),
         Standing::Failed => Err(failure(debate)),
         Standing::Asking => Err(Error::Asks(id)),
         Standing::Paused => Err(Error::Paused { id }),

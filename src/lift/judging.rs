@@ -4,23 +4,26 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
-use dialectic_base::encoding::hexadecimal;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
 use dialectic_engine::agent::{AnswerError, Ask, read_json};
 use dialectic_engine::engine::planned_call;
 use dialectic_llm::{AnswerSchema, Caller, Request, request_bytes, strict_object};
-use dialectic_record::debate::{CallKey, Span};
+use dialectic_record::debate::{CallKey, PlannedCall, Span};
 use dialectic_record::prompt::{lift_checklist, lift_ruling, lift_system};
 use dialectic_record::protocol::follow_up_info;
 
-use super::Side;
+use super::{Side, identity};
 
 /// Requests that one question can take: the second asks for JSON that can be read.
 const REQUESTS: f64 = 2.0;
+
+/// The most items of a checklist.
+const MOST_ITEMS: usize = 15;
+/// The most characters of an item.
+const MOST_CHARACTERS: usize = 400;
 
 /// Who compares answers.
 #[derive(Clone)]
@@ -101,8 +104,8 @@ impl Preference {
 }
 
 static CHECKLIST: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
-    let item = json!({ "type": "string", "maxLength": 400 });
-    let items = json!({ "type": "array", "items": item, "minItems": 1, "maxItems": 15 });
+    let item = json!({ "type": "string", "maxLength": MOST_CHARACTERS });
+    let items = json!({ "type": "array", "items": item, "minItems": 1, "maxItems": MOST_ITEMS });
     Arc::new(AnswerSchema { name: "checklist", schema: strict_object([("items", items)]) })
 });
 
@@ -127,6 +130,12 @@ pub fn ruling_question(judge: &Judge, problem: &str, checklist: &[String], texts
     Question::new(judge, lift_ruling(problem, checklist, texts), QuestionKind::Ruling, number)
 }
 
+/// A checklist as long as a judge makes one: 15 items at most, of which most are a short sentence. For what is not there
+/// yet, in a forecast.
+pub fn foreseen_checklist() -> Span<Vec<String>> {
+    Span { low: vec!["x".repeat(100); 8], high: vec!["x".repeat(MOST_CHARACTERS); MOST_ITEMS] }
+}
+
 /// The items of a checklist that a judge made.
 pub fn checklist_items(answer: &Value) -> Vec<String> {
     serde_json::from_value(answer.clone()).map(|Checklist { items }| items).unwrap_or_default()
@@ -149,13 +158,9 @@ impl Question {
             answer: Some(Arc::clone(answer)),
             tools: Arc::new([]),
         };
-        let mut hash = Sha256::new();
         // Two judges of one model rule independently.
-        for part in [id.as_str(), provider.as_str(), model, &request.system, &request.prompt, &number.to_string()] {
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part);
-        }
-        let id = hexadecimal(&hash.finalize()[..16]);
+        let parts = [id.as_str(), provider.as_str(), model, &request.system, &request.prompt, &number.to_string()];
+        let id = identity(parts, 16);
         Self { id, judge: judge.clone(), request, kind }
     }
 
@@ -167,12 +172,17 @@ impl Question {
         }
     }
 
+    /// Its call, with tokens and cost, if the first answer can be read.
+    pub fn planned(&self) -> PlannedCall {
+        let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.judge.settings;
+        // Belongs to no stage, like a follow-up.
+        let key = CallKey::new(0, follow_up_info().id, id);
+        planned_call(key, (provider, model), *max_tokens, self.judge.caller.price, request_bytes(&self.request))
+    }
+
     /// What it is likely to cost at least, and can cost at most; nothing where the price is unknown.
     pub fn cost(&self) -> Option<Span<Usd>> {
-        let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.judge.settings;
-        let key = CallKey::new(0, follow_up_info().id, id);
-        let bytes = request_bytes(&self.request);
-        let cost = planned_call(key, (provider, model), *max_tokens, self.judge.caller.price, bytes).cost?;
+        let cost = self.planned().cost?;
         Some(Span { low: cost.low, high: cost.high.times(REQUESTS) })
     }
 

@@ -5,12 +5,16 @@
 //! counts show. Nothing here prints. `docs/worth.md` describes it from outside.
 
 mod comparison;
+mod identity;
 mod judging;
 mod notes;
 mod set;
 pub mod statistics;
 
 pub use comparison::{Compared, Comparison, Decision, Longer, Ruling, Side, decide};
-pub use judging::{Judge, Preference, Question, Replied, checklist_items, checklist_question, ruling_question};
+pub use identity::identity;
+pub use judging::{
+    Judge, Preference, Question, Replied, checklist_items, checklist_question, foreseen_checklist, ruling_question,
+};
 pub use notes::{Note, Notes, NotesError};
 pub use set::{Answer, Problem, ProblemSet, SetError};

@@ -141,6 +141,11 @@ impl Notes {
         Ok(notes)
     }
 
+    /// Notes that are kept nowhere.
+    pub fn in_memory() -> Self {
+        Self { path: PathBuf::new(), file: None, lines: Vec::new() }
+    }
+
     /// Reads the notes of a group; none where there is no file.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
@@ -27,6 +28,15 @@ pub(in crate::cli) struct LiftArgs {
         default_value = "self-refine,best-of-n"
     )]
     pub(in crate::cli) against: Vec<ArmName>,
+
+    /// Compare two variants of the debate instead; given twice. Each is a configuration, or settings separated by commas:
+    /// `config`, `protocol`, `model`, `judge-model`, `provider` and `rounds`, such as `protocol=council,rounds=2`
+    #[arg(help_heading = "Comparison", long = "variant", value_name = "VARIANT", conflicts_with_all = ["against", "arm_model"])]
+    pub(in crate::cli) variants: Vec<VariantArg>,
+
+    /// Limit the second variant to what the first one cost, for each problem
+    #[arg(help_heading = "Comparison", long, requires = "variants")]
+    pub(in crate::cli) equal_money: bool,
 
     /// Who compares the answers: a configuration of evaluators, as for `eval`. Without it, every problem needs an
     /// `answer`
@@ -90,4 +100,83 @@ pub(in crate::cli) enum ArmName {
     BestOfN,
     /// One agent answers once; it costs less than the debate
     Single,
+}
+
+/// A variant of the debate: what it sets, over the other options.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in crate::cli) struct VariantArg {
+    /// As it was typed.
+    pub(in crate::cli) text: String,
+    /// Its configuration.
+    pub(in crate::cli) config: Option<PathBuf>,
+    /// Its protocol.
+    pub(in crate::cli) protocol: Option<String>,
+    /// The model of its agents.
+    pub(in crate::cli) model: Option<String>,
+    /// The model of its judge.
+    pub(in crate::cli) judge_model: Option<String>,
+    /// Their provider.
+    pub(in crate::cli) provider: Option<String>,
+    /// Its number of rounds.
+    pub(in crate::cli) rounds: Option<u32>,
+}
+
+impl FromStr for VariantArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut variant = Self { text: text.to_owned(), ..Self::default() };
+        if !text.contains('=') {
+            variant.config = Some(text.into());
+            return Ok(variant);
+        }
+        for setting in text.split(',') {
+            let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
+            let value = value.trim();
+            if value.is_empty() {
+                return Err(format!("`{key}` has no value"));
+            }
+            match key.trim() {
+                "config" => variant.config = Some(value.into()),
+                "protocol" => variant.protocol = Some(value.to_owned()),
+                "model" => variant.model = Some(value.to_owned()),
+                "judge-model" => variant.judge_model = Some(value.to_owned()),
+                "provider" => variant.provider = Some(value.to_owned()),
+                "rounds" => variant.rounds = Some(rounds(value)?),
+                other => {
+                    return Err(format!(
+                        "`{other}` is unknown; known: config, protocol, model, judge-model, provider, rounds"
+                    ));
+                }
+            }
+        }
+        Ok(variant)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variant_is_a_configuration_or_settings() {
+        let of = |text: &str| text.parse::<VariantArg>();
+        assert_eq!(of("a.json").unwrap().config, Some("a.json".into()));
+        let set = of("config=b.json,protocol=council,model=m,judge-model=j,provider=p,rounds=2").unwrap();
+        assert_eq!(set.config, Some("b.json".into()));
+        assert_eq!(
+            [set.protocol, set.model, set.judge_model, set.provider].map(Option::unwrap),
+            ["council", "m", "j", "p"]
+        );
+        assert_eq!(set.rounds, Some(2));
+        for (wrong, expected) in [
+            ("protocol=", "`protocol` has no value"),
+            ("colour=red", "`colour` is unknown"),
+            ("rounds=0", "whole number"),
+            ("model=a,b", "`b` has no value"),
+        ] {
+            let error = of(wrong).unwrap_err();
+            assert!(error.contains(expected), "{wrong}: {error}");
+        }
+    }
 }

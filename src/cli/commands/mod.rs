@@ -208,12 +208,14 @@ commands! {
         Eval(EvalArgs) = eval, [
             "dialectic eval --offline -d latest",
             "dialectic eval -c evaluators.json -d './debates/*.json' -o scores.csv",
+            "dialectic eval -c evaluators.json --pairwise vhkp ab12 --repeat 3",
         ];
         /// Measure whether debates beat other ways to spend the same money
         Lift(Box<LiftArgs>) = lift, [
             "dialectic lift examples/lift --offline",
             "dialectic lift examples/lift --judges evaluators.json --repeat 3 --dry-run",
             "dialectic lift sums.jsonl --against self-refine --max-cost 20",
+            "dialectic lift examples/lift --judges evaluators.json --variant a.json --variant protocol=council",
         ];
         /// Rank models by the judges' scores in past arenas
         Ratings(RatingsArgs) = ratings if Archive "archive", [

@@ -8,7 +8,7 @@ use dialectic_record::debate::{Debate, Event, Recorded, ResultKind};
 
 use crate::cli::args::ArmName;
 
-use super::group::choice;
+use super::group::{choice, list_cost};
 
 /// How much more a further part may cost than the last one: what it reads grows.
 const GROWTH: f64 = 1.1;
@@ -42,7 +42,7 @@ impl Meter {
         let Event::Contributed { key, .. } = &recorded.event else { return false };
         let Some(kind) = debate.stage(key.stage).and_then(|stage| stage.yields) else { return false };
         // Without a known cost the arm cannot be held to its money.
-        let Some(cost) = debate.total_cost() else { return true };
+        let Some(cost) = list_cost(debate) else { return true };
         let is_text = kind == ResultKind::Proposal;
         if is_text {
             self.texts.push(cost);

@@ -45,11 +45,10 @@ fn status(view: &View<'_>) -> Markup {
         (_, Some(OutcomeKind::Full | OutcomeKind::Degraded | OutcomeKind::Stopped))
         | (Status::Pending | Status::Running | Status::Paused, None) => "warn",
     };
-    let is_full = view.debate.outcome.as_ref().is_some_and(|outcome| outcome.kind == OutcomeKind::Full);
     html! {
         span.pill.(class) { (view.how_it_ended()) }
         // Of the procedure, that is, and not of the answer.
-        @if is_full && view.debate.status == Status::Completed { " " small { "no part of the debate is missing" } }
+        @if view.debate.is_full() == Some(true) && view.debate.status == Status::Completed { " " small { "no part of the debate is missing" } }
     }
 }
 
