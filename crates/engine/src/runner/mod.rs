@@ -247,7 +247,7 @@ impl Runner {
         };
         let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), &provenance);
         let origin = Origin::New { created: Box::new(created), taken_over: Vec::new(), prices };
-        Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
+        Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None })
     }
 
     /// The collector of a debate's material. Neither the file `withheld` nor values of `keys` are shown.
@@ -318,7 +318,7 @@ impl Runner {
         let panel = self.services.panel(protocol, &settings, provenance)?;
         let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), provenance);
         let origin = Origin::Saved { record: Box::new(record), past: contents.events, most };
-        Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
+        Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None })
     }
 
     /// Finds a point where a debate can be forked. The debate may be running; nothing is written to it.
@@ -376,7 +376,7 @@ impl Runner {
         };
         let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), provenance);
         let origin = Origin::New { created: Box::new(new), taken_over, prices };
-        let prepared = Prepared { protocol, panel, collector, directory: self.directory.clone(), origin };
+        let prepared = Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None };
         prepared.check_limit()?;
         Ok(prepared)
     }
