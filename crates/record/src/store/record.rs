@@ -189,6 +189,11 @@ impl Record {
         }
     }
 
+    /// Replaces the settings for this run, in the journal they stay as they are.
+    pub fn run_with(&mut self, settings: Settings) {
+        self.debate.settings = Some(settings);
+    }
+
     /// The number of events.
     pub fn events(&self) -> u64 {
         self.seq
