@@ -5,13 +5,16 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
+use dialectic_base::diagnostic::Diagnostic;
 use dialectic_record::debate::DebateId;
-use dialectic_record::store::{Replica, ReplicaError};
+use dialectic_record::store::{Replica, ReplicaError, StoreError};
 
+use super::budget::{Claim, Claims};
 use super::lease::{Lease, Moment};
 use super::segment::{Header, beat_name, segment_bytes, segment_name};
 use super::store::{Creation, SharedStore};
@@ -47,17 +50,10 @@ struct Pending {
     lines: Vec<u8>,
     /// The number of the last event among them.
     last: u64,
-    /// The last segment: it has these notes beside the lines.
-    last_words: Option<LastWords>,
-}
-
-/// What a worker says at the end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct LastWords {
-    /// Whether another worker may go on at once.
-    pub(super) released: bool,
-    /// The entry of the budget that gives back what is left of the grant.
-    pub(super) returns: Option<u64>,
+    /// What the worker is about to create in the set's budget.
+    claim: Option<Claim>,
+    /// Whether the next segment is the last: another worker may go on at once.
+    is_released: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -66,11 +62,13 @@ struct Progress {
     stored: u64,
     /// The number of the next segment.
     next: u64,
+    /// How many claims are in the store.
+    claims: u64,
     /// Why nothing more is stored: another worker has taken over.
     lost: Option<ReplicaError>,
     /// The store's last error.
     fault: Option<String>,
-    is_closed: bool,
+    is_released: bool,
 }
 
 impl Copy {
@@ -123,10 +121,10 @@ impl Copy {
         self.shared.progress.borrow().next
     }
 
-    /// Writes what is left, with `last_words`, and ends. Returns whether all of it is in the store. Gives up after
+    /// Writes what is left and leaves the debate to others. Returns whether all of it is in the store. Gives up after
     /// `most`.
-    pub(super) async fn close(&self, last_words: LastWords, most: Duration) -> bool {
-        self.shared.pending().last_words = Some(last_words);
+    pub(super) async fn release(&self, most: Duration) -> bool {
+        self.shared.pending().is_released = true;
         self.shared.news.notify_one();
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut writer) = writer
@@ -136,7 +134,13 @@ impl Copy {
         }
         self.beats.abort();
         self.shared.lease.end();
-        self.shared.progress.borrow().is_closed
+        self.shared.progress.borrow().is_released
+    }
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.claim.is_none() && !self.is_released
     }
 }
 
@@ -163,32 +167,30 @@ impl Shared {
     async fn write_all(&self) {
         loop {
             let pending = std::mem::take(&mut *self.pending());
-            if pending.lines.is_empty() && pending.last_words.is_none() {
+            if pending.is_empty() {
                 self.news.notified().await;
                 continue;
             }
             let segment = self.progress.borrow().next;
-            let last_words = pending.last_words.unwrap_or_default();
             let header = Header {
                 segment,
                 epoch: self.epoch,
                 worker: self.worker.to_string(),
-                released: last_words.released,
-                asks: None,
-                returns: last_words.returns,
+                released: pending.is_released,
+                claim: pending.claim,
             };
             // The same bytes until it is known whether they are there.
             let bytes = segment_bytes(&header, &pending.lines);
             if !self.create(&segment_name(&self.id, segment), &bytes).await {
                 return;
             }
-            let is_closed = pending.last_words.is_some();
             self.progress.send_modify(|progress| {
                 progress.stored = progress.stored.max(pending.last);
                 progress.next = segment + 1;
-                progress.is_closed = is_closed;
+                progress.claims += u64::from(pending.claim.is_some());
+                progress.is_released = pending.is_released;
             });
-            if is_closed {
+            if pending.is_released {
                 return;
             }
         }
@@ -250,24 +252,7 @@ impl Replica for Copy {
     }
 
     fn holds(&self, seq: u64) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>> {
-        Box::pin(async move {
-            let mut progress = self.shared.progress.subscribe();
-            loop {
-                let left = self.shared.lease.left();
-                let known = progress.wait_for(|progress| progress.stored >= seq || progress.lost.is_some());
-                // What is stored is stored, even if it came late.
-                match timeout(left, known).await {
-                    Ok(Ok(progress)) => match &progress.lost {
-                        Some(lost) if progress.stored < seq => return Err(lost.clone()),
-                        _ => return Ok(()),
-                    },
-                    // The sender lives as long as this value.
-                    Ok(Err(_)) => return Err(self.too_old()),
-                    Err(_) if self.shared.lease.is_held() => {}
-                    Err(_) => return Err(self.too_old()),
-                }
-            }
-        })
+        Box::pin(self.has(move |progress| progress.stored >= seq))
     }
 
     fn may_send(&self) -> Result<(), ReplicaError> {
@@ -278,7 +263,43 @@ impl Replica for Copy {
     }
 }
 
+/// Writes a debate's claims on the set's budget into its next segment.
+#[derive(Debug)]
+pub(super) struct Notes(pub(super) Arc<Copy>);
+
+impl Claims for Notes {
+    fn note<'a>(&'a mut self, claim: &'a Claim) -> BoxFuture<'a, Result<(), Box<dyn Diagnostic>>> {
+        Box::pin(async move {
+            let Self(copy) = self;
+            let before = copy.shared.progress.borrow().claims;
+            copy.shared.pending().claim = Some(*claim);
+            copy.shared.news.notify_one();
+            let noted = copy.has(|progress| progress.claims > before).await;
+            noted.map_err(|error| Box::new(StoreError::from(error)) as Box<dyn Diagnostic>)
+        })
+    }
+}
+
 impl Copy {
+    /// Waits until the store has something, as long as the lease lasts. What is stored is stored, even if it came late.
+    async fn has(&self, is_there: impl Fn(&Progress) -> bool) -> Result<(), ReplicaError> {
+        let mut progress = self.shared.progress.subscribe();
+        loop {
+            let left = self.shared.lease.left();
+            let known = progress.wait_for(|progress| is_there(progress) || progress.lost.is_some());
+            match timeout(left, known).await {
+                Ok(Ok(progress)) => match &progress.lost {
+                    Some(lost) if !is_there(&progress) => return Err(lost.clone()),
+                    _ => return Ok(()),
+                },
+                // The sender lives as long as this value.
+                Ok(Err(_)) => return Err(self.too_old()),
+                Err(_) if self.shared.lease.is_held() => {}
+                Err(_) => return Err(self.too_old()),
+            }
+        }
+    }
+
     /// No beat came through for too long.
     fn too_old(&self) -> ReplicaError {
         let (id, place) = (&self.shared.id, self.shared.store.place());

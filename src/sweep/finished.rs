@@ -5,9 +5,7 @@ use serde::{Deserialize, Serialize};
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{DebateId, Event, Recorded};
 
-use super::segment::{
-    Chain, SegmentError, beats, finished_name, numbers_of, prefix, segment_name,
-};
+use super::segment::{Chain, SegmentError, beats, finished_name, prefix, segment_name};
 use super::store::{Creation, Store, StoreFault};
 
 /// The format of the object of a finished debate.
@@ -118,20 +116,27 @@ impl Finished {
         Ok(())
     }
 
-    /// Removes the segments and beats of a finished debate. What begins an epoch stays: a worker that does not know yet
-    /// that it lost the debate would create a segment of just that name, and could take the debate for its own.
-    pub(super) async fn remove_parts(store: &dyn Store, id: &DebateId, chain: &Chain) -> Result<(), SegmentError> {
+    /// Removes the segments and beats of a finished debate. `chain` are the segments up to the last takeover; `next`
+    /// follows the last one. What begins an epoch stays: a worker that does not know yet that it lost the debate would
+    /// create a segment of just that name, and take the debate for its own.
+    pub(super) async fn remove_parts(
+        store: &dyn Store,
+        id: &DebateId,
+        chain: &Chain,
+        next: u64,
+    ) -> Result<(), StoreFault> {
         for beat in store.list(&beats(id)).await? {
             store.remove(&format!("{}/{beat}", beats(id))).await?;
         }
-        let numbers = numbers_of(store, id).await?;
-        for number in numbers {
-            let before = number.checked_sub(2).and_then(|at| chain.headers.get(usize::try_from(at).ok()?));
-            let own = number.checked_sub(1).and_then(|at| chain.headers.get(usize::try_from(at).ok()?));
-            let begins_epoch = before.zip(own).is_some_and(|(before, own)| before.epoch < own.epoch);
-            if own.is_some() && !begins_epoch {
+        let mut epoch = 1;
+        for (number, header) in (1..).zip(&chain.headers) {
+            if header.epoch == epoch {
                 store.remove(&segment_name(id, number)).await?;
             }
+            epoch = header.epoch;
+        }
+        for number in chain.headers.len() as u64 + 1..next {
+            store.remove(&segment_name(id, number)).await?;
         }
         Ok(())
     }

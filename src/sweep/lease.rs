@@ -132,7 +132,11 @@ impl Lease {
 
     /// The time left, if no beat follows.
     pub(super) fn left(&self) -> Duration {
-        if self.is_held() { self.times.stop().saturating_sub(Moment::now().since(self.last().beat)) } else { Duration::ZERO }
+        if self.is_held() {
+            self.times.stop().saturating_sub(Moment::now().since(self.last().beat))
+        } else {
+            Duration::ZERO
+        }
     }
 
     fn last(&self) -> MutexGuard<'_, Last> {

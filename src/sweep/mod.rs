@@ -4,4 +4,13 @@
 //! where another worker goes on if this one dies. Nothing here starts or places a worker.
 
 pub mod budget;
+mod copy;
+mod finished;
+mod lease;
+mod segment;
 pub mod store;
+mod takeover;
+
+pub use finished::{Finished, FinishedHeader, Lost, Stored};
+pub use lease::Times;
+pub use segment::{Chain, Header, SegmentError};

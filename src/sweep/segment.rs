@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::DebateId;
 
+use super::budget::Claim;
 use super::store::{Store, StoreFault};
 
 /// The first line of a segment.
@@ -21,12 +22,9 @@ pub struct Header {
     /// Whether the worker left the debate: another may go on with it at once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub released: bool,
-    /// The entry of the budget that the worker is about to create for a grant.
+    /// What the worker is about to create in the set's budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asks: Option<u64>,
-    /// The entry of the budget that the worker is about to create to give back what is left of the grant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub returns: Option<u64>,
+    pub claim: Option<Claim>,
 }
 
 /// Why a debate in a store cannot be read.
@@ -152,6 +150,11 @@ impl Chain {
             }
         }
         Ok(chain)
+    }
+
+    /// The last claim on the set's budget.
+    pub fn claim(&self) -> Option<Claim> {
+        self.headers.iter().rev().find_map(|header| header.claim)
     }
 
     /// How often the debate has been taken over, from 1; 0 if it was not begun.

@@ -41,7 +41,7 @@ pub(super) enum Sight {
     Held,
 }
 
-/// What a worker may claim, as it was at a time.
+/// A debate that a worker may take, as it was at a time.
 #[derive(Debug)]
 pub(super) struct Vacancy {
     segment: u64,
@@ -49,9 +49,9 @@ pub(super) struct Vacancy {
     asked: Instant,
 }
 
-/// A claimed debate.
+/// A debate that this worker holds.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(super) struct Holding {
     pub(super) epoch: u32,
     /// The number of its next segment.
     pub(super) next: u64,
@@ -59,11 +59,11 @@ pub(super) struct Claim {
     pub(super) lease: Arc<Lease>,
 }
 
-/// What came of a claim.
+/// What came of an attempt to take a debate.
 #[derive(Debug)]
-pub(super) enum Claimed {
+pub(super) enum Taking {
     /// This worker runs it.
-    Mine(Box<Claim>),
+    Mine(Box<Holding>),
     /// Another was faster, or the look was too long ago.
     Missed,
     /// It is finished.
@@ -123,40 +123,39 @@ impl Watch {
 }
 
 impl Vacancy {
-    /// Claims the debate with a segment that has no lines, and reads what there is.
-    pub(super) async fn claim(
+    /// Takes the debate with a segment that has no lines, and reads what there is.
+    pub(super) async fn take(
         self,
         store: &SharedStore,
         id: &DebateId,
         worker: &Arc<str>,
         times: Times,
-    ) -> Result<Claimed, SegmentError> {
+    ) -> Result<Taking, SegmentError> {
         if self.asked.elapsed() >= times.beat() {
-            return Ok(Claimed::Missed);
+            return Ok(Taking::Missed);
         }
         let Self { segment, epoch, .. } = self;
-        let header =
-            Header { segment, epoch, worker: worker.to_string(), released: false, asks: None, returns: None };
+        let header = Header { segment, epoch, worker: worker.to_string(), released: false, claim: None };
         let begun = Moment::now();
         match store.create(&segment_name(id, segment), &segment_bytes(&header, &[])).await? {
             Creation::Acknowledged => {}
-            Creation::Taken => return Ok(Claimed::Missed),
+            Creation::Taken => return Ok(Taking::Missed),
         }
         // A name is also free after its segment was removed; the debate was finished before that.
         if store.get(&finished_name(id)).await?.is_some() {
             store.remove(&segment_name(id, segment)).await?;
-            return Ok(Claimed::Finished);
+            return Ok(Taking::Finished);
         }
         let chain = match Chain::read(&**store, id).await {
             Ok(chain) => chain,
             // Somebody took over in the meantime, and has finished it.
-            Err(_) if store.get(&finished_name(id)).await?.is_some() => return Ok(Claimed::Finished),
+            Err(_) if store.get(&finished_name(id)).await?.is_some() => return Ok(Taking::Finished),
             Err(error) => return Err(error),
         };
         if chain.headers.last() != Some(&header) {
-            return Ok(Claimed::Missed);
+            return Ok(Taking::Missed);
         }
         let lease = Arc::new(Lease::begin(times, begun));
-        Ok(Claimed::Mine(Box::new(Claim { epoch, next: segment + 1, chain, lease })))
+        Ok(Taking::Mine(Box::new(Holding { epoch, next: segment + 1, chain, lease })))
     }
 }
