@@ -3,4 +3,5 @@
 //! A plan has a line for each debate. A worker runs one or several of them; what it records is in a [store](store),
 //! where another worker goes on if this one dies. Nothing here starts or places a worker.
 
+pub mod plan;
 pub mod store;
