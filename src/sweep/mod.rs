@@ -7,9 +7,11 @@ pub mod budget;
 mod copy;
 mod finished;
 mod lease;
+pub mod plan;
 mod segment;
 pub mod store;
 mod takeover;
+pub mod worker;
 
 pub use finished::{Finished, FinishedHeader, Lost, Stored};
 pub use lease::Times;

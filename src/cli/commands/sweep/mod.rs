@@ -1,0 +1,14 @@
+//! `dialectic sweep`: sets of debates on an engine that places, retries and cancels work.
+
+mod run;
+
+use crate::cli::args::{SweepArgs, SweepCommand};
+use crate::cli::terminal::Terminal;
+use crate::error::Error;
+
+pub(in crate::cli) fn run(args: &SweepArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    match &args.command {
+        SweepCommand::Run(args) => run::run(args, terminal),
+        SweepCommand::Plan(_) | SweepCommand::Status(_) | SweepCommand::Collect(_) => Ok(()),
+    }
+}
