@@ -123,6 +123,11 @@ impl Watch {
 }
 
 impl Vacancy {
+    /// Whether nobody has begun the debate.
+    pub(super) fn is_first(&self) -> bool {
+        self.segment == 1
+    }
+
     /// Takes the debate with a segment that has no lines, and reads what there is.
     pub(super) async fn take(
         self,
