@@ -3,5 +3,6 @@
 //! A plan has a line for each debate. A worker runs one or several of them; what it records is in a [store](store),
 //! where another worker goes on if this one dies. Nothing here starts or places a worker.
 
+pub mod description;
 pub mod plan;
 pub mod store;
