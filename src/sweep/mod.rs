@@ -5,6 +5,7 @@
 
 pub mod budget;
 mod copy;
+pub mod description;
 mod finished;
 mod lease;
 pub mod plan;
