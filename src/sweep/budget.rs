@@ -348,3 +348,6 @@ impl Diagnostic for BudgetError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
