@@ -68,25 +68,26 @@ fn page(plan: &Plan, collected: &Collected) -> String {
         right,
         cost,
     };
-    let debate = |row: &'_ Row| -> SetDebate<'_> {
-        SetDebate {
-            id: row.id.as_str(),
-            problem: &row.problem,
-            variant: &row.variant,
-            repeat: row.repeat,
-            outcome: row.outcome,
-            reasons: &row.reasons,
-            correct: row.correct,
-            confidence: row.confidence,
-            cost: row.cost_usd,
-            title: row.title.as_deref(),
-            answer: row.answer.as_deref(),
-        }
-    };
     SetPage {
         variants: collected.by_variant(plan).into_iter().map(variant).collect(),
-        debates: collected.rows.iter().map(debate).collect(),
+        debates: collected.rows.iter().map(shown).collect(),
         missing: collected.missing as u64,
     }
     .html()
+}
+
+fn shown(row: &Row) -> SetDebate<'_> {
+    SetDebate {
+        id: row.id.as_str(),
+        problem: &row.problem,
+        variant: &row.variant,
+        repeat: row.repeat,
+        outcome: row.outcome,
+        reasons: &row.reasons,
+        correct: row.correct,
+        confidence: row.confidence,
+        cost: row.cost_usd,
+        title: row.title.as_deref(),
+        answer: row.answer.as_deref(),
+    }
 }
