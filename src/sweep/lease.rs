@@ -1,5 +1,7 @@
 //! How long a worker may send requests for a debate, and when another may take over.
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -20,6 +22,25 @@ pub struct Times {
 impl Default for Times {
     fn default() -> Self {
         Self { beat_ms: 20_000, stop_ms: 60_000, takeover_ms: 90_000 }
+    }
+}
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{},{}", self.beat_ms, self.stop_ms, self.takeover_ms)
+    }
+}
+
+impl FromStr for Times {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let times: Vec<u64> = text.split(',').map_while(|part| part.trim().parse().ok()).collect();
+        match times[..] {
+            [beat, stop, takeover] => Self::of(beat, stop, takeover),
+            _ => None,
+        }
+        .ok_or("expected three numbers of milliseconds, each greater than the one before")
     }
 }
 

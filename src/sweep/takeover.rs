@@ -10,7 +10,7 @@ use super::lease::{Lease, Moment, Times};
 use super::segment::{
     Chain, Header, SegmentError, beats, finished_name, header_of, numbers_of, prefix, segment_bytes, segment_name,
 };
-use super::store::{Creation, SharedStore};
+use super::store::{Creation, SharedStore, Store, StoreFault};
 
 /// A debate that is looked at until it is finished or can be taken.
 #[derive(Debug)]
@@ -68,6 +68,11 @@ pub(super) enum Taking {
     Missed,
     /// It is finished.
     Finished,
+}
+
+/// Whether a debate is finished.
+pub(super) async fn is_finished(store: &dyn Store, id: &DebateId) -> Result<bool, StoreFault> {
+    Ok(store.list(&prefix(id)).await?.iter().any(|name| name == "finished"))
 }
 
 impl Watch {

@@ -1,6 +1,7 @@
 //! A worker: runs debates of a plan, several at once, and goes on with those that other workers left.
 
 mod queue;
+mod tally;
 mod turn;
 
 use std::path::Path;
@@ -22,6 +23,9 @@ use super::lease::Times;
 use super::plan::{Machine, PlannedDebate, SavedPlan};
 use super::segment::SegmentError;
 use super::store::{Creation, SharedStore, StoreFault};
+use super::takeover::is_finished;
+
+pub use tally::Tally;
 
 /// The time that calls in flight have for their answers after a worker is told to stop: engines send SIGKILL 30 seconds
 /// after SIGTERM.
@@ -64,7 +68,9 @@ pub struct Stop {
 pub enum News {
     /// A debate runs.
     Running(DebateId),
-    /// It runs no longer, or was not run.
+    /// It runs no longer.
+    Left(DebateId),
+    /// This worker is done with it, whether it ran here or not.
     Ended(DebateId, Ended),
 }
 
@@ -215,15 +221,21 @@ impl Worker {
     /// Checks a debate of each variant, before anything is paid.
     ///
     /// # Errors
-    /// One cannot run on this machine.
-    pub fn check<'a>(&self, debates: impl IntoIterator<Item = &'a PlannedDebate>) -> Result<(), WorkerError> {
-        let mut checked: Vec<&str> = Vec::new();
+    /// One that is not finished cannot run on this machine.
+    pub async fn check(&self, debates: &[PlannedDebate]) -> Result<(), WorkerError> {
         let runner = Runner::new(self.0.directory.clone(), self.0.services.clone());
+        let mut checked: Vec<&str> = Vec::new();
         for debate in debates {
             let variant = debate.variant.name.as_str();
-            if !checked.contains(&variant) {
-                checked.push(variant);
-                runner.prepare(debate.spec(&self.0.machine))?.check_limit()?;
+            if checked.contains(&variant) {
+                continue;
+            }
+            let prepared = runner.prepare(debate.spec(&self.0.machine));
+            match prepared.and_then(|prepared| prepared.check_limit()) {
+                Ok(()) => checked.push(variant),
+                // There is nothing to be run.
+                Err(_) if is_finished(&*self.0.store, &debate.id).await? => {}
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(())

@@ -60,6 +60,7 @@ mod programs;
 mod providers;
 mod proxies;
 mod replay;
+mod replica;
 mod report;
 mod report_of_a_run;
 mod report_page;

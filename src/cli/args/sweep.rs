@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::sweep::Times;
+
 #[derive(Debug, Args)]
 #[command(disable_help_subcommand = true)]
 pub(in crate::cli) struct SweepArgs {
@@ -83,9 +85,14 @@ pub(in crate::cli) struct SweepRunArgs {
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(in crate::cli) jobs: u16,
 
-    /// Wait this many seconds for a debate that another process holds
-    #[arg(long, value_name = "SECONDS", default_value = "0")]
-    pub(in crate::cli) wait: u64,
+    /// Wait this many seconds for a debate that another process holds [default: until it is known whether that process
+    /// still runs, at most 90 seconds]
+    #[arg(long, value_name = "SECONDS")]
+    pub(in crate::cli) wait: Option<u64>,
+
+    /// For tests: milliseconds between beats, until a worker without one stops, and until another takes over
+    #[arg(long, hide = true, value_name = "BEAT,STOP,TAKEOVER", default_value_t)]
+    pub(in crate::cli) times: Times,
 
     /// The configuration with this machine's providers [default: ./debate-config.json]
     #[arg(help_heading = "This machine", short, long, value_name = "PATH")]

@@ -96,6 +96,7 @@ impl Worker {
         worker.tell(News::Running(debate.id.clone()));
         let own = worker.directory.path().join(format!("{}-{}", debate.id, holding.epoch));
         let outcome = self.run_held(debate, *holding, &Directory::at(own.join("debates"))).await;
+        worker.tell(News::Left(debate.id.clone()));
         // It is in the store.
         drop(fs::remove_dir_all(&own));
         Ok(outcome)
