@@ -32,8 +32,7 @@ pub(super) use lift::{ArmName, LiftArgs};
 pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
 pub(super) use skill::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
 pub(super) use sweep::{
-    CollectFormat, PlanArgs, Shard, SweepArgs, SweepCollectArgs, SweepCommand, SweepPlanArgs, SweepRunArgs,
-    SweepStatusArgs,
+    CollectFormat, PlanArgs, SweepArgs, SweepCollectArgs, SweepCommand, SweepPlanArgs, SweepRunArgs, SweepStatusArgs,
 };
 
 /// Language-model agents debate a problem, and a judge hands back one answer.

@@ -80,6 +80,7 @@ mod stranger;
 mod streaming;
 mod subscribers;
 mod summaries;
+mod sweep;
 mod synthesis;
 mod terminal;
 mod timing;

@@ -138,8 +138,7 @@ async fn run(settings: &Settings, copied: Arc<Copied>, price: Option<Price>) -> 
     let (record, _) = Record::begin_copied(&directory, created, replica).unwrap();
     let protocol = in_process::protocol(settings);
     let signals = Signals::new(PanelInfo::new(settings, protocol.infos()));
-    let mut engine =
-        Engine::new(protocol, panel, record, &[], signals, CancellationToken::new(), in_process::untold());
+    let mut engine = Engine::new(protocol, panel, record, &[], signals, CancellationToken::new(), in_process::untold());
     let acknowledging = tokio::spawn(Arc::clone(&copied).acknowledge_slowly());
     let ended = engine.run().await;
     acknowledging.abort();
