@@ -11,6 +11,7 @@ mod handling;
 mod lift;
 mod review;
 mod skill;
+mod sweep;
 
 use dialectic_base::money::Usd;
 use dialectic_config::SettingChange;
@@ -30,6 +31,9 @@ pub(super) use handling::{
 pub(super) use lift::{ArmName, LiftArgs};
 pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
 pub(super) use skill::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
+pub(super) use sweep::{
+    CollectFormat, PlanArgs, SweepArgs, SweepCollectArgs, SweepCommand, SweepPlanArgs, SweepRunArgs, SweepStatusArgs,
+};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
 #[derive(Debug, Parser)]
@@ -108,6 +112,8 @@ pub(super) enum Command {
     Eval(EvalArgs),
     /// Measure whether debates beat other ways to spend the same money
     Lift(Box<LiftArgs>),
+    /// Hold sets of debates on Slurm, GNU parallel, Kubernetes, AWS Batch
+    Sweep(SweepArgs),
     /// Replay a past debate
     Replay(ReplayArgs),
     /// Fork a past debate: change something and continue from there

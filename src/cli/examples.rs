@@ -86,6 +86,24 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "dialectic lift sums.jsonl --against self-refine --max-cost 20",
         ],
     ),
+    ("sweep", &["dialectic sweep plan sweep.json -o plan.jsonl", "dialectic sweep run plan.jsonl --jobs 8"]),
+    (
+        "sweep plan",
+        &["dialectic sweep plan sweep.json -o plan.jsonl", "dialectic sweep plan sweep.json --offline > plan.jsonl"],
+    ),
+    (
+        "sweep run",
+        &[
+            "dialectic sweep run plan.jsonl --jobs 8",
+            "dialectic sweep run plan.jsonl --index 17 --store /shared/set",
+            "dialectic sweep run plan.jsonl --shard 2/8 --wait 120",
+        ],
+    ),
+    ("sweep status", &["dialectic sweep status plan.jsonl", "dialectic sweep status plan.jsonl --json"]),
+    (
+        "sweep collect",
+        &["dialectic sweep collect plan.jsonl > results.jsonl", "dialectic sweep collect plan.jsonl -o results.html"],
+    ),
     ("replay", &["dialectic replay latest --speed 10", "dialectic replay latest --speed max --events -"]),
     (
         "fork",

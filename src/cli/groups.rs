@@ -11,7 +11,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Without a terminal", &["wait", "status", "answer", "stop"]),
     ("Read", &["demo", "list", "show", "report", "diff", "replay"]),
     ("Keep", &["rate", "tag", "sign", "rm", "memory"]),
-    ("Measure", &["eval", "lift", "ratings", "verify"]),
+    ("Measure", &["eval", "lift", "sweep", "ratings", "verify"]),
     ("Set up", &["init", "config", "models", "protocols"]),
     ("For programs", &["mcp", "skill", "completions", "man"]),
 ];

@@ -140,6 +140,7 @@ fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Rm(args) => commands::rm::run(args, terminal),
         Command::Eval(args) => commands::eval::run(args, terminal),
         Command::Lift(args) => commands::lift::run(args, terminal),
+        Command::Sweep(args) => commands::sweep::run(args, terminal),
         Command::Replay(args) => commands::replay::run(args, terminal),
         Command::Fork(args) => commands::fork::run(args, terminal),
         Command::Verify(args) => commands::verify::run(args, terminal),

@@ -4,4 +4,18 @@
 //! where another worker goes on if this one dies. Nothing here starts or places a worker.
 
 pub mod budget;
+pub mod collect;
+mod copy;
+pub mod description;
+mod finished;
+mod lease;
+pub mod plan;
+mod segment;
+pub mod status;
 pub mod store;
+mod takeover;
+pub mod worker;
+
+pub use finished::{Finished, FinishedHeader, Lost, Stored};
+pub use lease::Times;
+pub use segment::{Chain, Header, SegmentError};

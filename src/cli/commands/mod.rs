@@ -37,6 +37,7 @@ pub(super) mod sign;
 pub(super) mod skill;
 pub(super) mod status;
 pub(super) mod stop;
+pub(super) mod sweep;
 pub(super) mod tag;
 pub(super) mod verify;
 pub(super) mod wait;
