@@ -1,7 +1,9 @@
 //! `dialectic sweep`: sets of debates.
 
 mod plan;
+mod race;
 mod results;
+mod s3;
 
 use serde_json::{Value, json};
 
