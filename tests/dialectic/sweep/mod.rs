@@ -2,6 +2,7 @@
 
 mod plan;
 mod results;
+mod run;
 
 use serde_json::{Value, json};
 
