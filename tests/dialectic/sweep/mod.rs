@@ -3,6 +3,7 @@
 mod plan;
 mod race;
 mod results;
+mod run;
 mod s3;
 
 use serde_json::{Value, json};
