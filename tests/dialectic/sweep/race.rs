@@ -25,9 +25,12 @@ fn sandbox(server: &MockServer, budget: Option<f64>) -> Sandbox {
         set["budget"] = json!(budget);
         set["maxCost"] = json!(0.15);
     }
+    let mut config = priced(&["architect"], &json!({}));
+    // Each debate of a set has its own.
+    config["debate"].as_object_mut().expect("it is an object").remove("seed");
     let sandbox = Sandbox::new()
         .model_server(server)
-        .config(&priced(&["architect"], &json!({"check": 0})))
+        .config(&config)
         .file("problems.jsonl", problems.join("\n"))
         .file("sweep.json", set.to_string())
         .limit(std::time::Duration::from_mins(5));
