@@ -172,13 +172,9 @@ impl Held<'_> {
             // The grant belongs to the debate.
             Outcome::Ended(Ended::Spent { .. } | Ended::Later { .. }) | Outcome::Lost | Outcome::NoMoney => false,
         };
-<<<<<<< HEAD
-        if is_over && let Err(error) = self.give_back(grant, is_complete, &events).await {
-=======
         // What this run was granted follows every claim before it.
         let last = self.claim.filter(|_| is_complete);
         if is_over && let Err(error) = self.give_back(grant, last, &events).await {
->>>>>>> s34-run
             return (Outcome::Ended(error.into()), events);
         }
         (outcome, events)
@@ -206,14 +202,8 @@ impl Held<'_> {
         })
     }
 
-<<<<<<< HEAD
-    /// Gives back what is left of the grant after these events. A debate that was complete before this run may have done
-    /// so already; any other was granted its limit in this run, whatever it gave back before.
-    async fn give_back(&self, grant: Option<Usd>, was_complete: bool, events: &[Recorded]) -> Result<(), WorkerError> {
-=======
     /// Gives back what is left of the grant after these events.
     async fn give_back(&self, grant: Option<Usd>, last: Option<Claim>, events: &[Recorded]) -> Result<(), WorkerError> {
->>>>>>> s34-run
         let Some((budget, granted)) = self.worker.0.budget.as_ref().zip(grant) else { return Ok(()) };
         let limit = self.debate.variant.settings.max_cost().unwrap_or(granted);
         let mut books = Books::default();
@@ -221,10 +211,6 @@ impl Held<'_> {
             books.apply(recorded, |_| None);
         }
         let left = limit.saturating_sub(books.taken());
-<<<<<<< HEAD
-        let last = self.claim.filter(|_| was_complete);
-=======
->>>>>>> s34-run
         budget.give_back(&self.debate.id, granted, left, last, &mut Notes(Arc::clone(&self.copy))).await?;
         Ok(())
     }
