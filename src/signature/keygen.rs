@@ -79,7 +79,7 @@ impl Keygen {
         let found = self.ask(&[&["-Y", "find-principals"].map(OsStr::new)[..], &files].concat(), b"")?;
         if !found.status.success() {
             let is_known = refuses(&found, b"No principal matched");
-        return Ok(Err(if is_known { Refusal::UnknownSigner(None) } else { unclear(&found) }));
+            return Ok(Err(if is_known { Refusal::UnknownSigner(None) } else { unclear(&found) }));
         }
         let mut said = None;
         let mut signed_by = Vec::new();
