@@ -57,7 +57,7 @@ pub enum Error {
         id: DebateId,
     },
     /// A record was changed.
-    #[error("the record of {id} is not whole")]
+    #[error("the record of {id} is damaged")]
     NotWhole {
         /// The name of the debate's file.
         id: String,
@@ -180,7 +180,7 @@ pub enum Error {
         id: DebateId,
     },
     /// A subscription's limit is reached; the debate is saved.
-    #[error("out of usage; the debate {id} is saved as paused")]
+    #[error("usage limit reached; the debate {id} was saved as paused")]
     LimitReached {
         /// The debate.
         id: DebateId,
@@ -290,7 +290,7 @@ impl Error {
         let hint = match self {
             Self::Diagnosed(error) => return remedy::hint(error.hint(), error.remedy().as_ref()),
             Self::LiftInterrupted | Self::NotCompared { .. } => {
-                "the same command goes on from here, and repeats nothing that is there".to_owned()
+                "run the same command to continue; finished work is not repeated".to_owned()
             }
             Self::OtherTable { .. } => "name another file, or one written by `dialectic eval`".to_owned(),
             Self::Output { .. } => "check permissions and free space, or name another file".to_owned(),

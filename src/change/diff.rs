@@ -12,9 +12,9 @@ const CONTEXT: usize = 3;
 /// The change of a file, as a diff says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileDiff {
-    /// Its path before; nothing where it is new.
+    /// The old path; `None` if the file is new.
     pub(super) old_path: Option<String>,
-    /// Its path after; nothing where it is gone.
+    /// The new path; `None` if the file was deleted.
     pub(super) new_path: Option<String>,
     /// The beginning of the hash of what it is after the change, where the diff says it.
     pub(super) new_hash: Option<String>,
@@ -47,7 +47,7 @@ impl FileDiff {
     }
 }
 
-/// The change from one text to another; nothing where they are the same.
+/// The diff between two texts; `None` if they are equal.
 pub(super) fn between(old: Option<(&str, &str)>, new: Option<(&str, &str)>) -> Option<FileDiff> {
     let (before, after) = (old.map_or("", |(_, text)| text), new.map_or("", |(_, text)| text));
     let (old_path, new_path) = (old.map(|(path, _)| path.to_owned()), new.map(|(path, _)| path.to_owned()));

@@ -67,7 +67,7 @@ pub(super) struct Entry {
     pub(super) path: String,
 }
 
-/// What stands at a path.
+/// The type of a tree entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     /// Nothing.
@@ -166,7 +166,7 @@ impl Git {
         Ok(String::from_utf8_lossy(&self.run(arguments, &[])?).trim().to_owned())
     }
 
-    /// The commit of that name; nothing where there is none.
+    /// The commit with that name, if any.
     pub(super) fn commit(&self, name: &str) -> Result<Option<String>, GitError> {
         let asked = format!("{name}^{{commit}}");
         match self.line(&["rev-parse", "--verify", "--quiet", "--end-of-options", &asked]) {
@@ -178,7 +178,7 @@ impl Git {
         }
     }
 
-    /// The last commit that two have in common; nothing where they have none.
+    /// The merge base of two commits, if any.
     pub(super) fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
         match self.line(&["merge-base", one, other]) {
             Ok(commit) => Ok(Some(commit).filter(|commit| !commit.is_empty())),
@@ -187,14 +187,14 @@ impl Git {
         }
     }
 
-    /// What differs between a commit and another one.
+    /// The differences between two commits.
     pub(super) fn between(&self, base: &str, head: &str) -> Result<Vec<Entry>, GitError> {
         let options = ["diff-tree", "-r", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-abbrev", "-M"];
         let arguments = [&options[..], &[base, head]].concat();
         Ok(entries(&self.run(&arguments, &[])?))
     }
 
-    /// What may differ between a commit and the working tree.
+    /// The possible differences between a commit and the working tree.
     pub(super) fn since(&self, base: &str) -> Result<Vec<Entry>, GitError> {
         let options = ["diff-index", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-abbrev", "--no-renames"];
         let arguments = [&options[..], &["--ignore-submodules=dirty", base]].concat();
@@ -225,7 +225,7 @@ impl Git {
         Ok(listed.split(|byte| *byte == 0).filter_map(entry).collect())
     }
 
-    /// The bytes that are stored under a hash; nothing where they are more than are read.
+    /// The bytes stored under a hash; `None` if they exceed the read limit.
     pub(super) fn stored(&self, hash: &str) -> Result<Option<Vec<u8>>, GitError> {
         let size = self.line(&["cat-file", "-s", hash])?;
         if !size.parse().is_ok_and(|size: u64| size <= MOST) {

@@ -1,4 +1,4 @@
-//! A change that is to be reviewed: from a repository, or from a diff that somebody hands over.
+//! A change to review, from a repository or from a given diff.
 //!
 //! All of it may be hostile. It is read and never obeyed: git runs nothing for it, files come through the sandbox,
 //! none is shown that may hold secrets, and what is not shown is listed with the reason.
@@ -40,11 +40,11 @@ const BASES: [&str; 5] = [
     "refs/heads/main",
     "refs/heads/master",
 ];
-/// Files that git does not track, of those that are named one by one.
+/// The maximum number of untracked files listed by name.
 const UNTRACKED: usize = 20;
 /// Hexadecimal digits of a hash by which a file is taken for the one that a diff means.
 const TELLING: usize = 7;
-/// The least that is kept for the diff and the list when whole files are added.
+/// The minimum space reserved for the diff and the list when whole files are added.
 const SHARE: usize = 2000;
 
 /// Why there is no change to review.
@@ -57,7 +57,7 @@ pub enum ChangeError {
     #[error("there is no branch to compare with: neither origin has one, nor is there main or master")]
     NoBase,
     /// There is no such commit.
-    #[error("`{name}` is no commit of this repository")]
+    #[error("`{name}` is not a commit in this repository")]
     NoCommit {
         /// As it was typed.
         name: String,
@@ -84,7 +84,7 @@ pub enum ChangeError {
         /// Why.
         source: io::Error,
     },
-    /// What came through the pipe is no diff.
+    /// Standard input is not a diff.
     #[error("there is no diff on standard input")]
     NoDiff,
     /// Nothing of it can be shown.
@@ -123,7 +123,7 @@ impl Diagnostic for ChangeError {
             Self::Unrelated { .. } => "in a shallow clone, fetch more of the history: git fetch --unshallow",
             Self::Empty => "commit something first",
             Self::Git(GitError::NotStarted(_)) => "install git, or hand a diff over through a pipe",
-            Self::NoDiff => "hand over what `git diff` or `diff -u` prints",
+            Self::NoDiff => "pipe in the output of `git diff` or `diff -u`",
             Self::AllLeftOut(_) => {
                 "raise `debate.attachmentLimit` where files are too large, or name some: dialectic review <paths>"
             }
@@ -174,7 +174,7 @@ impl Repository {
     /// which it left `base`.
     ///
     /// # Errors
-    /// Where there is no repository, or no such commit.
+    /// There is no repository or no such commit.
     pub fn open(
         directory: &Path,
         base: Option<&str>,
@@ -207,19 +207,19 @@ impl Repository {
         self.git.root()
     }
 
-    /// The configuration that stood in `directory` at the base, with the prompts beside it, at a place of its own where
-    /// it can be read; nothing where there was none.
+    /// Copies the configuration of `directory` at the base, with its prompts, to a directory of its
+    /// own; `None` if there was none.
     ///
     /// # Errors
-    /// Where git does not bring it, or it cannot be written.
+    /// Git cannot read it, or it cannot be written.
     pub fn base_config(&self, directory: &Path) -> Result<Option<PathBuf>, ChangeError> {
         base::config(&self.git, &self.base, directory)
     }
 
-    /// Whether a file of the working tree is none of the change: nobody tracks it, or it is what it was at the base.
+    /// Whether a file in the working tree is not part of the change: it is untracked or unchanged since the base.
     ///
     /// # Errors
-    /// Where git does not say.
+    /// Git fails.
     pub fn is_unchanged(&self, path: &Path) -> Result<bool, ChangeError> {
         let Ok(inside) = path.strip_prefix(self.git.root()) else { return Ok(true) };
         if path.is_symlink() {
@@ -242,10 +242,10 @@ impl Repository {
         stored && !path.is_symlink() && self.git.tracks(&inside).is_ok_and(|tracks| !tracks)
     }
 
-    /// The change, as far as `wanted`; nothing where there is none. Debates are kept in `own`.
+    /// The change, limited to `wanted`; `None` if there is none. `own` is the debates directory.
     ///
     /// # Errors
-    /// Where git or the file system does not bring it, or nothing of it can be shown.
+    /// Git or the file system fails, or none of the change can be shown.
     pub fn change(
         &self,
         wanted: &Wanted,
@@ -378,7 +378,7 @@ impl Tree {
             AccessError::Outside => "it leads out of the repository".to_owned(),
             AccessError::NotFound => "it is not in the working tree".to_owned(),
             AccessError::Special | AccessError::IsDirectory | AccessError::NotDirectory => {
-                "it is no regular file".to_owned()
+                "it is not a regular file".to_owned()
             }
             AccessError::Unreadable { source } => format!("it cannot be read: {source}"),
         })?;
@@ -388,7 +388,7 @@ impl Tree {
         text_of(&bytes)
     }
 
-    /// What a text holds that nobody may be shown.
+    /// The secret that a text contains, if any.
     fn secret(&self, text: &str) -> Option<String> {
         secret(text, &self.keys)
     }
@@ -401,7 +401,7 @@ fn secret(text: &str, keys: &KnownKeys) -> Option<String> {
     keys.find(text).map(|variable| format!("it holds the value of {variable}"))
 }
 
-/// The lines of a diff as they stand in the files.
+/// The lines of a diff as they are in the files.
 fn without_marks(diff: &str) -> String {
     let bare = |line: &str| line.strip_prefix(['+', '-', ' ']).unwrap_or(line).to_owned();
     diff.lines().map(bare).collect::<Vec<_>>().join("\n")
@@ -429,7 +429,7 @@ fn withheld<'p>(paths: impl IntoIterator<Item = &'p String>) -> Option<&'static 
 /// diff's hashes show that they are the ones that it means.
 ///
 /// # Errors
-/// Where it is no diff, or nothing of it can be shown.
+/// The input is not a diff, or none of it can be shown.
 pub fn piped(
     bytes: &[u8],
     directory: &Path,

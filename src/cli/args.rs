@@ -112,7 +112,7 @@ pub(super) enum Command {
     Replay(ReplayArgs),
     /// Fork a past debate: change something and continue from there
     Fork(Box<ForkArgs>),
-    /// Check that the record of a debate is whole, and who signed it
+    /// Check a debate's record for damage, and show who signed it
     Verify(VerifyArgs),
     /// Show, start and steer debates in a browser, or through an HTTP API
     Serve(ServeArgs),
@@ -373,7 +373,7 @@ pub(super) struct ResumeArgs {
     #[arg(long)]
     pub(super) finish: bool,
 
-    /// Never spend more than this many dollars on the whole debate, whatever limit it began with
+    /// Limit the total cost of the debate to this many dollars, regardless of its original limit
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost: Option<Usd>,
 
@@ -453,7 +453,7 @@ pub(super) struct ReplayArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct DemoArgs {
-    /// Show the solution alone, at once
+    /// Show only the solution, immediately
     #[arg(long)]
     pub(super) quiet: bool,
 }
@@ -579,19 +579,19 @@ pub(super) struct ServeArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) env_file: Option<PathBuf>,
 
-    /// The most that a debate started here may cost, in dollars
+    /// The maximum cost of a debate started here, in dollars
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost: Option<Usd>,
 
-    /// The most that all debates of a day (UTC) may cost, in dollars; the server then starts none
+    /// The maximum cost of all debates per day (UTC), in dollars; the server then starts no more
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost_per_day: Option<Usd>,
 
-    /// The most calls of models that a debate started here may make, repeated ones included
+    /// The maximum number of model calls in a debate started here, including retries
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_calls: Option<u32>,
 
-    /// The most calls of models that debates may make in a day (UTC); a debate that needs more pauses
+    /// The maximum number of model calls per day (UTC); a debate that needs more pauses
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_calls_per_day: Option<u32>,
 
@@ -620,7 +620,7 @@ pub(super) enum ConfigCommand {
     },
     /// Check a configuration and the keys it needs; call nothing
     Check(ConfigFileArgs),
-    /// Print every setting with the place it comes from
+    /// Print every setting and its source
     Show {
         #[command(flatten)]
         file: ConfigFileArgs,

@@ -24,7 +24,7 @@ use super::session::debates as directory;
 pub(super) const VARIABLE: &str = "DIALECTIC_COMPLETE";
 /// The maximum number of debates shown with their problem: reading more would be slow.
 const DESCRIBED: usize = 50;
-/// The shown characters of a problem.
+/// The maximum number of characters shown of a problem.
 const PROBLEM: usize = 60;
 /// The rounds offered for `fork` if their number is unknown.
 const ROUNDS: u32 = 3;

@@ -77,7 +77,7 @@ impl ReviewEnd {
         }
     }
 
-    /// What a finished review ends with. Agents that failed are no clean bill.
+    /// The exit status of a finished review. A review with failed agents does not pass.
     fn verdict(self, debate: &Debate) -> Result<(), Error> {
         let id = debate.id.clone();
         let fails = |finding: &&ReviewedFinding| {

@@ -25,7 +25,7 @@ pub(super) enum EditError {
     GaveUp {
         /// The command.
         editor: String,
-        /// Its exit status.
+        /// The editor's exit status.
         status: ExitStatus,
     },
     /// Its file is not UTF-8.

@@ -14,12 +14,12 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::store::{Directory, Entry, read_state};
 
-/// What the newest debate is called.
+/// The name for the newest debate.
 const LATEST: &str = "latest";
 
-/// Nobody said which debate to pay for, and nobody is there to see which one it would be.
+/// No debate was named to spend money on, and there is no terminal to show the default.
 #[derive(Debug, thiserror::Error)]
-#[error("which debate to {what}? None is named, and there is no terminal")]
+#[error("no debate is named to {what}, and there is no terminal to show which one is the newest")]
 struct Unnamed {
     what: &'static str,
 }

@@ -30,7 +30,7 @@ pub(super) enum AskOutcome {
     Interrupted,
 }
 
-/// The reaction to a debate's questions.
+/// What to do when a debate asks questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnQuestions {
     /// Ask the user on a terminal or through a pipe.

@@ -54,8 +54,8 @@ impl Limits {
         if left == Usd::ZERO { Err(LimitError::Day(day)) } else { Ok(Some(left)) }
     }
 
-    /// Leave for a new debate. It takes until nobody else is beginning something: it is for a
-    /// thread that may wait.
+    /// Permission to spend on a new debate. May block while another process holds the spending
+    /// lock.
     pub(super) fn leave(&self, directory: &Directory, asked: Option<f64>) -> Result<Leave, LimitError> {
         let asked = asked.map(amount).transpose()?;
         if let Some((_, most)) = asked.zip(self.debate).filter(|(asked, most)| asked > most) {

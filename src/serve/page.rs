@@ -161,9 +161,9 @@ fn sign_in(is_used: bool) -> Html<String> {
             main.plain {
                 h1 { "Sign in to dialectic" }
                 @if is_used {
-                    p { "The address that you opened lets one browser in, once, and was already used." }
+                    p { "The address that you opened works only once and was already used." }
                 } @else {
-                    p { "Open the address that the server printed at its start: it lets one browser in." }
+                    p { "Open the address that the server printed at startup. It signs in one browser." }
                 }
                 p {
                     "For another browser enter the server's token: " code { "DIALECTIC_TOKEN" } " of its environment, \

@@ -31,7 +31,7 @@ impl Envelope {
     /// What the signature says of itself. Whether it fits anything is not checked.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not an SSH signature.
     pub fn read(signature: &[u8]) -> Result<Self, NotAnEnvelope> {
         let read = || {
             let text = std::str::from_utf8(signature).ok()?;

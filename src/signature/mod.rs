@@ -34,7 +34,7 @@ pub enum SignatureError {
     #[error("cannot run ssh-keygen")]
     Program(#[source] std::io::Error),
     /// None of the usual keys is there.
-    #[error("which key to sign with? There is none of {} in ~/.ssh", USUAL_KEYS.join(", "))]
+    #[error("no key to sign with: ~/.ssh has none of {}", USUAL_KEYS.join(", "))]
     NoKey,
     /// The key cannot be read.
     #[error("cannot read the key {path}")]
@@ -91,7 +91,7 @@ impl Diagnostic for SignatureError {
 /// Signs all lines of a whole record, in place of an earlier signature. `ssh-keygen` may ask for a passphrase.
 ///
 /// # Errors
-/// When there is no key or no program, when that refuses, or a file cannot be written. In the last case an earlier
+/// There is no key or no program, the program refuses, or a file cannot be written. In the last case an earlier
 /// signature may be lost.
 pub fn sign(
     entry: &Entry,
@@ -121,11 +121,11 @@ fn usual_key(environment: &Environment) -> Result<PathBuf, SignatureError> {
 /// What a signature beside a record says.
 #[derive(Debug, Default)]
 pub struct CheckedSignature {
-    /// With which key it was made, and what for; absent where it cannot be read.
+    /// The signing key and namespace; absent if the signature is unreadable.
     pub envelope: Option<Envelope>,
-    /// How many lines are signed, and how many came later; absent where the signature does not hold.
+    /// The numbers of signed and later lines; absent if the signature is invalid.
     pub signed: Option<SignedLines>,
-    /// Who of the signers made it; empty where no signers are named, or none of them did.
+    /// The signers who made it; empty if no signers are given or none match.
     pub signers: Vec<String>,
     /// Why it counts for less than was asked.
     pub refusal: Option<Refusal>,
@@ -297,7 +297,7 @@ fn file(path: &Path) -> Result<Vec<u8>, Refusal> {
     match path.metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(Refusal::Missing { path: path.to_owned() }),
         Err(error) => return Err(unreadable(error.to_string())),
-        Ok(found) if !found.is_file() => return Err(unreadable("it is no file".to_owned())),
+        Ok(found) if !found.is_file() => return Err(unreadable("it is not a regular file".to_owned())),
         Ok(found) if found.len() > MOST_BYTES => return Err(unreadable("it is too large".to_owned())),
         Ok(_) => {}
     }

@@ -74,7 +74,7 @@ pub enum TraceConfigError {
         /// The fault.
         fault: &'static str,
     },
-    /// A found destination would receive keys of somebody else.
+    /// A found destination would receive keys that are not its own.
     #[error(transparent)]
     Stranger(#[from] TrustError),
 }

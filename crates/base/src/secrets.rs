@@ -20,7 +20,7 @@ const DIRECTORIES: &str = "\
 const DIRECTORIES_IN: &[(&str, &str)] =
     &[(".config", "gcloud"), (".config", "gh"), (".config", "op"), (".config", "rclone"), (".svn", "auth")];
 
-/// Files by their whole names.
+/// Secret files, by exact name.
 const NAMES: &str = "\
     .envrc .flaskenv .dev.vars .netrc _netrc .npmrc .yarnrc .yarnrc.yml .pypirc .pgpass pgpass.conf .my.cnf \
     .mylogin.cnf .htpasswd htpasswd .htdigest .git-credentials .gitconfig .dockercfg .dockerconfigjson \

@@ -19,7 +19,7 @@ use super::schema;
 /// The value of `type` of a program.
 const COMMAND: &str = "command";
 
-/// The keys of a program, but for `type`.
+/// All keys of a program except `type`.
 fn keys() -> Vec<String> {
     let schema = schema::schema_of::<ProgramSettings>();
     schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()

@@ -177,8 +177,7 @@ impl ModelResolver<'_> {
                         (None, several) => Err((
                             "--model",
                             format!(
-                                "replaces the models of several providers ({}): choose the one that \
-                                     serves `{model}` with `--provider`",
+                                "would replace the models of several providers ({}): use `--provider` to choose the one that serves `{model}`",
                                 several.join(", ")
                             ),
                         )),

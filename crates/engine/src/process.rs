@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 /// The time for output after the command has ended, since a background process can keep the pipe open.
 const AFTERMATH: Duration = Duration::from_millis(500);
-/// The kept bytes of a command's standard error.
+/// The maximum number of bytes kept of a command's standard error.
 const COMPLAINT: usize = 2000;
 
 /// A command and its limits.
@@ -24,7 +24,7 @@ pub struct Limited<'a> {
     pub input: Option<&'a [u8]>,
     /// Its time limit.
     pub limit: Duration,
-    /// The kept bytes of its standard output; the rest is discarded.
+    /// The maximum number of bytes kept of its standard output; the rest is discarded.
     pub keep: usize,
     /// Environment variables withheld from it.
     pub without: &'a BTreeSet<String>,

@@ -53,7 +53,7 @@ impl Diagnostic for QuestionError {
 
 /// The prompt for a typed question.
 const PROMPT: &str = "Question (empty line: end, Ctrl-G: editor): ";
-/// The shown characters of a repeated question.
+/// The maximum number of characters shown of a repeated question.
 const SHOWN: usize = 200;
 
 pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(), Error> {

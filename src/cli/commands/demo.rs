@@ -33,7 +33,7 @@ const CACHE_VARIABLE: &str = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_CAC
 /// The recorded debate cannot be saved.
 #[derive(Debug, thiserror::Error)]
 enum NotKept {
-    #[error("the recorded debate has no place: your home directory is unknown")]
+    #[error("cannot save the recorded debate: your home directory is unknown")]
     NoHome,
     #[error("the recorded debate cannot be written to {}", directory.display())]
     Unwritable { directory: PathBuf, source: Box<dyn StdError + Send + Sync> },

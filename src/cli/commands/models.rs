@@ -132,7 +132,7 @@ struct ProgramState {
     version: Option<String>,
     /// Whether its version was tested or is allowed.
     may_be_called: bool,
-    /// Whether somebody is logged in; absent where it does not say.
+    /// Whether a user is logged in; absent if the program does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     logged_in: Option<bool>,
     /// Whether it reports a subscription login.

@@ -68,7 +68,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     while let Ok(warning) = said.try_recv() {
         terminal.warning(&warning);
     }
-    terminal.notice("Open this address. It lets one browser in. Ctrl-C stops the server and pauses running debates.");
+    terminal.notice("Open this address. It signs in one browser. Ctrl-C stops the server and pauses running debates.");
     terminal.text(&server.address())?;
     if !has_token {
         terminal.notice(&format!("Programs send the header `Authorization: Bearer {}`.", server.token()));

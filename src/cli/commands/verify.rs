@@ -1,4 +1,4 @@
-//! `dialectic verify`: whether a debate's record is whole, signed, and signed by somebody whom you trust.
+//! `dialectic verify`: checks whether a debate's record is intact, signed, and signed by someone you trust.
 
 use std::path::{Path, PathBuf};
 

@@ -62,7 +62,7 @@ pub enum ProviderAccessError {
         /// The cause.
         fault: ProgramFault,
     },
-    /// A found file would send it data of somebody else.
+    /// A found file would send the provider data that is not its own.
     #[error(transparent)]
     Stranger(#[from] TrustError),
 }
@@ -164,7 +164,7 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// The built-in providers in `settings` whose calls go to another host than their own. Known prices, limits and
+/// The built-in providers in `settings` whose calls go to a host other than their own. Known prices, limits and
 /// retirement dates do not apply to other servers.
 pub fn elsewhere(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
     let everybody = settings.everybody();

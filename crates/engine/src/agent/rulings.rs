@@ -28,7 +28,7 @@ pub(super) struct ListedFindings {
 }
 
 impl ListedFindings {
-    /// For the judge all findings with what was said of them, for a reader those of the one whom its call is about.
+    /// The judge sees all findings with the opinions on them; a reader sees the findings of the reader it is asked about.
     pub(super) fn of(debate: &Debate, step: &Step) -> Self {
         if step.answer == OutputSpec::FindingRulings {
             let findings = debate.findings_ruled(&[]);

@@ -33,7 +33,7 @@ pub enum RunCommand {
     },
     /// The user gives no further answers.
     EndQuestions {
-        /// Who says it in the user's place, where somebody does.
+        /// Who acts for the user, if anyone.
         by: Option<Answerer>,
     },
 }

@@ -304,7 +304,7 @@ impl Length {
     }
 }
 
-/// The bytes of each call's request in a whole debate. `demanding` tells whether everything happens that causes more
+/// The bytes of each call's request in a whole debate. `demanding` assumes every event that adds
 /// calls.
 fn rehearse(
     protocol: &'static Protocol,

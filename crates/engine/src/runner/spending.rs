@@ -90,7 +90,7 @@ impl Diagnostic for SpendingError {
         let hint = match self {
             Self::Store(error) => return error.hint(),
             Self::Damaged { .. } => {
-                "restore it from a copy, or remove it: the spending of removed debates then no longer counts"
+                "restore it from a backup, or delete it: spending of removed debates will no longer count"
             }
             Self::Newer { .. } => "use a version of the program at least as new",
             Self::Held { .. } => "try again; check whether another server, or a program that removes debates, hangs",

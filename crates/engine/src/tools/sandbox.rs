@@ -134,7 +134,7 @@ impl ContextDirectory {
     /// The bytes of a file that may be read, as tools read it, `most` of them at most.
     ///
     /// # Errors
-    /// When the path is refused, leads nowhere, or is no file.
+    /// The path is refused, does not exist, or is not a file.
     pub fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, AccessError> {
         let mut bytes = Vec::new();
         let file = self.open_file(path)?;

@@ -11,7 +11,7 @@ use super::transcript::{Transcript, UNSAID};
 use super::workplace::Workplace;
 use super::{count, text_at};
 
-/// Switches off features that have no argument. The first one prevents `@/file` in a text from being read.
+/// Disables features that no command-line argument can disable. The first one prevents `@/file` in a text from being read.
 pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
     ("CLAUDE_CODE_DISABLE_ATTACHMENTS", "1"),
     ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),

@@ -21,7 +21,7 @@ use super::transcript::Exit;
 /// The time for a program to end after its last line, and for output after its end: a background process can keep the
 /// pipe open.
 const AFTERMATH: Duration = Duration::from_secs(5);
-/// The kept bytes at the end of its standard error, where the reason is.
+/// The number of bytes kept from the end of standard error, where the reason is.
 const COMPLAINT: usize = 4000;
 /// More output than any answer needs, in bytes.
 const MOST: usize = 64 << 20;

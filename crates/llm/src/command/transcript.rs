@@ -14,7 +14,7 @@ use super::limits;
 
 /// Shorter values may occur in a message by chance.
 const SHORTEST_SECRET: usize = 8;
-/// The kept characters of a failure message.
+/// The maximum length of a failure message, in characters.
 const LONGEST_MESSAGE: usize = 500;
 /// The recorded finish reason if a program omits its usual one.
 pub(super) const UNSAID: &str = "not said";

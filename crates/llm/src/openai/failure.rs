@@ -16,7 +16,7 @@ use super::transport::HttpAnswer;
 
 /// Longer messages are cut.
 const LONGEST_MESSAGE: usize = 600;
-/// The shown characters of an unknown body.
+/// The maximum number of characters shown of an unknown body.
 const LONGEST_EXCERPT: usize = 200;
 
 /// A refusal: an answer with an error status, or a success status with an error inside.

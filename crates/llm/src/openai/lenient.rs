@@ -66,7 +66,7 @@ impl<'de> Deserialize<'de> for LenientText {
 /// A larger count is a mistake, and sums of them could overflow.
 const LARGEST_COUNT: u64 = 1 << 40;
 
-/// A count, as an integer, a float or a text.
+/// A count, given as an integer, a float or a string.
 #[derive(Debug, Clone, Copy)]
 struct LenientCount(u64);
 

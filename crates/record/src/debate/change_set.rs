@@ -11,7 +11,7 @@ pub struct ChangeSet {
     /// The commit that it starts from; absent for a diff from a pipe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The commit that it ends at; absent where that is the working tree, or unknown.
+    /// The head commit; absent if the head is the working tree or unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     /// The files whose changes were read.

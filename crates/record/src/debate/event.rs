@@ -151,7 +151,7 @@ pub enum Event {
     },
     /// The user ended the questions: open ones count as unanswered, and no agent asks again.
     QuestionsEnded {
-        /// Who said so in the user's place, where somebody did.
+        /// Who acted for the user, if anyone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Answerer>,
     },

@@ -1,4 +1,4 @@
-//! Serializes whole scores without a decimal point, like existing files.
+//! Serializes whole scores without a decimal point, as in existing files.
 
 use serde::{Serialize, Serializer};
 

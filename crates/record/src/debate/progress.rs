@@ -7,7 +7,7 @@ use dialectic_base::call::CallRecord;
 
 use super::{AgentId, CallKey, CallStatus, Event, PanelInfo, Poll, Polls, Signal, Spent, StageId};
 
-/// The kept bytes at the end of a partial answer, more than a line shows.
+/// The number of bytes kept from the end of a partial answer; more than a line shows.
 const KEPT: usize = 600;
 
 /// The progress of a running debate.

@@ -174,7 +174,7 @@ dialectic_base::named! {
 /// How a debate runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_excessive_bools, reason = "keys of the configuration, each by itself")]
+#[expect(clippy::struct_excessive_bools, reason = "independent configuration keys")]
 #[schemars(rename = "Debate")]
 pub struct DebateSettings {
     /// The protocol of the debate.

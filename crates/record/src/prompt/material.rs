@@ -87,7 +87,7 @@ pub struct AskedItem<'a> {
 pub struct AnsweredQuestion<'a> {
     /// The question.
     pub question: &'a str,
-    /// The user's answer, `NA` where there is none.
+    /// The user's answer, or `NA`.
     pub answer: &'a str,
 }
 

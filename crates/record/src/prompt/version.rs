@@ -9,7 +9,7 @@ use super::catalog::{PARTS, Template};
 use super::evaluator::{SYSTEM, USER};
 use super::role::{BUILT_IN, JUDGE, Role};
 
-/// The kept bytes of the hash: enough to distinguish versions, short enough to read aloud.
+/// The number of bytes kept of the hash: enough to distinguish versions, short enough to read aloud.
 const KEPT_BYTES: usize = 6;
 
 /// The version of the built-in prompts and of `prompts`, those of a protocol and its system text: the first 12

@@ -54,7 +54,7 @@ pub static SINGLE: Protocol = Protocol {
 /// One agent answers, criticises its own answer and rewrites it, round by round.
 pub static SELF_REFINE: Protocol = Protocol {
     name: "self-refine",
-    about: "one agent answers, criticises its own answer and rewrites it, until it finds nothing to mend",
+    about: "one agent answers, criticises its own answer and rewrites it, until it finds nothing to fix",
     suits: "a measure of what a debate adds, and a question whose hard part is care",
     calls: "at most 2·r + 1, and 4 where a check is asked for",
     check: |settings| one_agent(settings, "self-refine"),
@@ -179,7 +179,7 @@ const fn last_text_is_the_answer() -> Stage {
         info: synthesis_info(),
         facts: |debate| delivered(debate, last_text),
         steps: no_steps,
-        outcome: |debate| ended(debate, "there is no text to end with", "there is no text to end with"),
+        outcome: |debate| ended(debate, "there is no text to deliver", "there is no text to end with"),
         rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],
     }
 }

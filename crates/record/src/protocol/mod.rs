@@ -314,7 +314,7 @@ pub fn no_steps(_: &Debate) -> Vec<Step> {
     Vec::new()
 }
 
-/// Of a kind of call that is no place.
+/// The outcome of a call kind, which is not a stage of its own.
 ///
 /// # Errors
 const PROPOSAL: StageId = StageId::new("proposal");
@@ -369,7 +369,7 @@ pub const fn kind_of_call(info: StageInfo) -> Stage {
         info: info.kind_of_call(),
         facts: nothing,
         steps: no_steps,
-        outcome: |_| Err("a kind of call is no place to end".to_owned()),
+        outcome: |_| Err("a debate cannot end in a call kind".to_owned()),
         rows: &[],
     }
 }

@@ -39,13 +39,13 @@ pub enum StatementFault {
         found: u64,
     },
     /// The journal says something else.
-    #[error("the journal is not the one that was signed: line {line} is another")]
+    #[error("the journal differs from the signed one at line {line}")]
     OtherJournal {
         /// The last signed line, counted from 1.
         line: u64,
     },
-    /// The debate itself went on after it was signed, so that its answer may be another one.
-    #[error("the debate went on after line {line}, the last that was signed")]
+    /// The debate continued after it was signed, so its answer may have changed.
+    #[error("the debate continued after line {line}, the last signed line")]
     Continued {
         /// The last signed line, counted from 1.
         line: u64,
@@ -59,7 +59,7 @@ pub enum StatementFault {
 }
 
 impl Statement {
-    /// Of all lines of a record; nothing where it has none.
+    /// The statement for all lines of a record; `None` if it has no lines.
     pub fn of(record: &VerifiedRecord) -> Option<Self> {
         let (id, head) = record.id.clone().zip(record.hashes.last().cloned())?;
         Some(Self { id, head, lines: record.hashes.len() as u64 })

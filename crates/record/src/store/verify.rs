@@ -16,7 +16,7 @@ use super::{Entry, JournalError, JournalMark, StateFileError, StoreError};
 /// The result of a verification.
 #[derive(Debug)]
 pub struct VerifiedRecord {
-    /// The debate, by its first event; absent where the journal has none that can be read.
+    /// The debate's id from the first event; absent if that event is unreadable.
     pub id: Option<DebateId>,
     /// The hash of each of these events' lines.
     pub hashes: Vec<String>,

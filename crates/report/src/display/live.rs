@@ -281,7 +281,7 @@ fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Inst
     fitting(parts, columns).join(SEPARATOR)
 }
 
-/// A line for each participant, always in the same place. If not all fit, only those with calls in flight.
+/// A line for each participant, always in the same place. If they do not all fit, shows only participants with calls in flight.
 fn people(progress: &Progress, now: Instant, columns: usize, room: usize) -> Vec<String> {
     let busy = progress.busy();
     let everybody: Vec<_> = progress.panel().participants().collect();

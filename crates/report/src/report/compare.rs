@@ -168,7 +168,7 @@ fn settings(debates: [&Debate; 2]) -> Vec<Setting> {
     differing
 }
 
-/// Settings by key; those of agents by id.
+/// Settings by key; agents' settings by id.
 pub(crate) fn flat(settings: &Settings) -> BTreeMap<String, Value> {
     let mut flat = BTreeMap::new();
     flatten("", &by_id(settings), &mut flat);

@@ -17,7 +17,7 @@ use dialectic_record::debate::{Debate, Status};
 use dialectic_record::store::{Directory, Entry, JournalError, StoreError, read_state};
 use dialectic_report::display::price_tag;
 
-/// The shown characters of a problem.
+/// The maximum number of characters shown of a problem.
 const PROBLEM_WIDTH: usize = 100;
 
 /// Why no unnamed debate is resumed.

@@ -31,7 +31,7 @@ impl Spoken {
         Self { state, held: String::new() }
     }
 
-    /// Adds `piece`, and passes words that certainly belong to the answer to `say`.
+    /// Adds `piece`, and calls `say` with the words that certainly belong to the answer.
     pub(in crate::openai) fn take(&mut self, piece: &str, say: &mut dyn FnMut(&str)) {
         if matches!(self.state, ReasoningState::Answering) {
             say(piece);

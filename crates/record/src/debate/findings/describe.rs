@@ -44,7 +44,7 @@ impl<'a> ReviewText<'a> {
         self.findings.iter().filter(|finding| finding.is_dismissed())
     }
 
-    /// What the review comes to, in a sentence.
+    /// The review's result in one sentence.
     pub fn verdict(&self) -> String {
         let readers = self.debate.agents().len();
         let read = self.debate.agents().iter().filter(|agent| self.debate.findings_of(&agent.id).is_some()).count();

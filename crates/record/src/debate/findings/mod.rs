@@ -47,7 +47,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// What a reader says of another one's finding.
+/// A reader's opinion on another reader's finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opinion {
     /// Its number: `2.1` is the first of Reader 2.
@@ -95,7 +95,7 @@ dialectic_base::named! {
         Stands = "stands",
         /// It does not.
         Dismissed = "dismissed",
-        /// What was shown does not tell.
+        /// The material shown is not enough to decide.
         Open = "open",
     }
 }
@@ -126,7 +126,7 @@ pub struct Report {
     pub finding: Finding,
 }
 
-/// What somebody said of a finding.
+/// An opinion on a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenOpinion {
     /// Who.
@@ -146,7 +146,7 @@ impl ReviewedFinding {
         self.ruling.as_ref().is_some_and(|ruling| ruling.decision == FindingDecision::Dismissed)
     }
 
-    /// Where it is, and where that stands in the change.
+    /// Its place, and the matching lines in the change.
     pub fn place<'a>(&'a self, debate: &Debate) -> Option<(&'a Place, Placed)> {
         let place = self.reports.iter().find_map(|report| report.finding.place.as_ref())?;
         let change = debate.change.as_ref();
@@ -205,7 +205,7 @@ impl Debate {
         format!("{number}.{place}")
     }
 
-    /// The findings of one reader by their numbers; nothing where its text could not be read.
+    /// One reader's findings by number; `None` if its text could not be parsed.
     pub fn findings_of(&self, by: &AgentId) -> Option<Vec<Report>> {
         let text = self.texts_yielding(ResultKind::Findings).find(|text| text.agent_id == *by)?;
         let findings = text.reading.as_ref()?.findings.as_ref()?;

@@ -330,7 +330,7 @@ fn answered(read: ReadAnswers, points: &[Numbered]) -> Reading {
 }
 
 impl Change {
-    /// Counts lines without aligning them: moving a line is no change, and long texts take little time.
+    /// Counts lines without aligning them: moving a line is not a change, and long texts take little time.
     fn between(before: &str, now: &str) -> Self {
         let mut left: HashMap<&str, usize> = HashMap::new();
         for line in lines(before) {

@@ -80,7 +80,7 @@ pub struct Reading {
     /// The size of the change since the author's last proposal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
-    /// The findings of a reader of a change. Empty if it says that it has none; absent where none could be read.
+    /// The findings of a reader of a change. Empty if it reported none; absent if none could be parsed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub findings: Option<Vec<Finding>>,
     /// What a reader says of another one's findings.

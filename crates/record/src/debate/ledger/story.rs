@@ -43,7 +43,7 @@ pub enum Happened {
     Answered(Response),
     /// A critic rechecked it.
     Rechecked(RecheckStanding),
-    /// It was called verified although the text is unchanged.
+    /// It was marked as verified although the text is unchanged.
     Unchanged,
     /// A checker looked for the accepted change.
     Checked(Found),

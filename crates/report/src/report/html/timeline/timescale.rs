@@ -112,7 +112,7 @@ impl Timescale {
         })
     }
 
-    /// Round times since the beginning, without omitted time, and their positions.
+    /// Tick marks: evenly spaced times since the start, without omitted time, and their positions.
     pub(super) fn ticks(&self) -> Vec<(f64, u64)> {
         let shown = self.busy();
         let step = step(shown);
