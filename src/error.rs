@@ -25,7 +25,7 @@ pub enum Error {
         source: StoreError,
     },
     /// The file for appended scores has other contents.
-    #[error("{path} is not a file of evaluations: its first line is another header")]
+    #[error("{path} is not an evaluation file: its first line is a different header")]
     OtherTable {
         /// The file.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum Error {
     /// No evaluator answered for these debates.
     #[error("no evaluator could evaluate {}", debates.join(", "))]
     NotEvaluated {
-        /// Their names.
+        /// The names of the debates.
         debates: Vec<String>,
     },
     /// The evaluation was interrupted.
@@ -47,7 +47,7 @@ pub enum Error {
     NotCompared {
         /// How many.
         missing: usize,
-        /// Of how many.
+        /// The total number.
         all: usize,
     },
     /// There is nothing to close the debate with.
@@ -71,7 +71,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A file already exists.
-    #[error("{path} exists already")]
+    #[error("{path} already exists")]
     Exists {
         /// The file.
         path: PathBuf,
@@ -94,7 +94,7 @@ pub enum Error {
     /// The child process has already reported its error.
     #[error("the debate did not start")]
     Said {
-        /// Its exit code.
+        /// The exit code.
         code: u8,
     },
     /// The runtime cannot be started.
@@ -141,18 +141,18 @@ pub enum Error {
         /// The debate.
         id: DebateId,
     },
-    /// A review found something as grave as `--fail-on` says.
+    /// A review found something at least as severe as `--fail-on` allows.
     #[error("the review {id} has {findings}")]
     Findings {
         /// The debate.
         id: DebateId,
-        /// How many, in words.
+        /// The number of findings, as text.
         findings: String,
     },
     /// The demo was interrupted.
     #[error("interrupted; the recorded debate is saved for reading")]
     DemoInterrupted {
-        /// Its state file as typed in a shell.
+        /// The state file as typed in a shell.
         state: String,
     },
     /// A replay was interrupted.
@@ -185,26 +185,26 @@ pub enum Error {
         /// The debate.
         id: DebateId,
     },
-    /// Its process was killed.
+    /// The process was killed.
     #[error("interrupted: no process runs the debate {id} any more")]
     Killed {
         /// The debate.
         id: DebateId,
     },
-    /// It is saved as paused.
+    /// The debate is saved as paused.
     #[error("the debate {id} is paused")]
     Paused {
         /// The debate.
         id: DebateId,
     },
-    /// It waits for answers.
+    /// The debate waits for answers.
     #[error("the debate {id} has questions for you")]
     Asks {
         /// The debate.
         id: DebateId,
     },
     /// The time limit for waiting was reached.
-    #[error("the debate {id} still runs")]
+    #[error("the debate {id} is still running")]
     StillRunning {
         /// The debate.
         id: DebateId,
@@ -302,14 +302,14 @@ impl Error {
             Self::DebateFailed { id, .. }
             | Self::AllCallsFailed { id, is_kept: true, .. }
             | Self::NotSaved { id, has_journal: true, .. } => {
-                format!("everything said is saved; when the cause is fixed: dialectic resume {id}")
+                format!("all texts are saved; when the cause is fixed: dialectic resume {id}")
             }
-            Self::NotFull { id } => format!("`dialectic show {id}` tells why"),
+            Self::NotFull { id } => format!("`dialectic show {id}` shows why"),
             Self::Findings { id, .. } => format!("`dialectic show {id}` shows them again"),
             Self::NoRoomToClose { id, at, .. } => {
                 format!("with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>")
             }
-            Self::LimitReached { id } => format!("when there is more usage: dialectic resume {id}"),
+            Self::LimitReached { id } => format!("when your usage limit resets: dialectic resume {id}"),
             Self::ServerGone { id } => format!("when the server is back: dialectic resume {id}"),
             Self::DemoInterrupted { state } => {
                 format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`")

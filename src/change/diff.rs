@@ -1,4 +1,4 @@
-//! Diffs: written for two versions of a file, and read where somebody else wrote them.
+//! ! Diffs: written for two versions of a file, and parsed if they come from elsewhere.
 
 use std::fmt::Write;
 
@@ -9,16 +9,16 @@ use dialectic_record::debate::Lines;
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
 
-/// The change of a file, as a diff says it.
+/// The change of a file, as a diff describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileDiff {
     /// The old path; `None` if the file is new.
     pub(super) old_path: Option<String>,
     /// The new path; `None` if the file was deleted.
     pub(super) new_path: Option<String>,
-    /// The beginning of the hash of what it is after the change, where the diff says it.
+    /// The beginning of the new content's hash, if the diff contains it.
     pub(super) new_hash: Option<String>,
-    /// Whether it is another kind of thing than a text.
+    /// The kind of change, if it is not a change of text.
     pub(super) kind: Kind,
     /// The stretches of the file after the change that are shown.
     pub(super) hunks: Vec<Lines>,
@@ -26,7 +26,7 @@ pub(super) struct FileDiff {
     pub(super) text: String,
 }
 
-/// What changed.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
@@ -36,12 +36,12 @@ pub(super) enum Kind {
 }
 
 impl FileDiff {
-    /// What the file is called.
+    /// The file's current path.
     pub(super) fn path(&self) -> &str {
         self.new_path.as_deref().or(self.old_path.as_deref()).unwrap_or_default()
     }
 
-    /// The paths that it has or had.
+    /// The file's old and new paths.
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
         self.old_path.as_deref().into_iter().chain(self.new_path.as_deref())
     }
@@ -93,7 +93,7 @@ fn write_hunks(text: &mut String, shown: &mut Vec<Lines>, before: &str, after: &
     let changes =
         diff.hunks().map(|hunk| [hunk.before, hunk.after].map(|range| range.start as usize..range.end as usize));
     let changes: Vec<_> = changes.collect();
-    // Changes whose surroundings touch stand in one stretch.
+    // Changes with touching context share a hunk.
     for group in changes.chunk_by(|[one, _], [next, _]| next.start - one.end <= 2 * CONTEXT) {
         let ([first_old, first_new], [last_old, last_new]) = (&group[0], &group[group.len() - 1]);
         let lead = CONTEXT.min(first_old.start).min(first_new.start);
@@ -125,7 +125,7 @@ fn push(text: &mut String, mark: char, line: &str) {
     }
 }
 
-/// The changes of files in a diff that somebody else wrote, as git or `diff -u` write it.
+/// The changes of files in a diff from elsewhere, in the format of git or `diff -u`.
 pub(super) fn read(text: &str) -> Vec<FileDiff> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let (mut found, mut at): (Vec<FileDiff>, usize) = (Vec::new(), 0);
@@ -143,8 +143,8 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
     found
 }
 
-/// Where the section of a file ends: before the next one. Lines within a stretch are counted, so that none of them
-/// passes for the beginning of another file.
+/// The end of a file's section, before the next one. Lines within a hunk are counted, so that none of them passes for
+/// the start of another file.
 fn end_of(lines: &[&str], start: usize) -> usize {
     let mut at = start + 1;
     let (mut has_hunks, mut old, mut new) = (false, 0_u32, 0_u32);
@@ -168,7 +168,7 @@ fn end_of(lines: &[&str], start: usize) -> usize {
     at
 }
 
-/// Where a stretch begins, and how many lines it has, before and after: `@@ -10,4 +12,6 @@`.
+/// Parses the start and length of a hunk, before and after: `@@ -10,4 +12,6 @@`.
 fn stretch(line: &str) -> Option<((u32, u32), (u32, u32))> {
     let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
     let (old, new) = ranges.split_once(" +")?;
@@ -232,7 +232,7 @@ fn note_mode(file: &mut FileDiff, mode: &str) {
     }
 }
 
-/// `a/one path b/one path`, where both are the same but for a rename, which says them again.
+/// Parses `a/one path b/one path`. Both paths are the same except in a rename, which repeats them.
 fn both_paths(text: &str) -> (Option<String>, Option<String>) {
     if text.starts_with('"') {
         return (None, None);

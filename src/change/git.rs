@@ -1,7 +1,7 @@
-//! Git, run as a program that is told to run nothing itself: a repository may be a stranger's, its configuration, too.
+//! ! Git, configured to run no other programs: a repository and its configuration may be a stranger's.
 //!
-//! It is asked for names, hashes and stored bytes alone, with all filters taken back. What would start external diffs or conversions is
-//! never asked for: files of the working tree are read, and changes worked out, by this program.
+//! It is asked only for names, hashes and stored bytes, with all filters disabled. Commands that could start external
+//! diffs or conversions are not used: this program reads the files of the working tree and computes the changes itself.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ const HARDENED: [&str; 15] = [
     "-c",
     "core.quotePath=false",
 ];
-/// What it gets of the environment; all of `GIT_*` that others set is gone.
+/// The environment variables that git receives. All `GIT_*` variables are removed.
 const KEPT: [&str; 6] = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG", "SYSTEMROOT", "USERPROFILE"];
 /// Bytes of a stored file that are read.
 pub(super) const MOST: u64 = 4 << 20;
@@ -43,10 +43,10 @@ pub(super) struct Git {
 /// Why git brought nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// It is not installed, or cannot be started.
+    /// Git is not installed, or cannot be started.
     #[error("git cannot be started")]
     NotStarted(#[source] io::Error),
-    /// It refused.
+    /// Git reported an error.
     #[error("git refused: {}", .0.trim())]
     Refused(String),
 }
@@ -54,15 +54,15 @@ pub enum GitError {
 /// A file that differs, as git lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// What it is before and after.
+    /// The modes before and after.
     pub(super) old: Mode,
     pub(super) new: Mode,
-    /// The hashes of its contents; of zeros where git knows none.
+    /// The hashes of the contents; zeros if git does not know them.
     pub(super) old_hash: String,
     pub(super) new_hash: String,
     /// Whether its permissions changed, such as by `chmod +x`.
     pub(super) is_mode_new: bool,
-    /// Its paths; the same unless it was renamed. Names that are no UTF-8 have replacement characters.
+    /// The paths, which differ only for a rename. Names that are not UTF-8 have replacement characters.
     pub(super) old_path: String,
     pub(super) path: String,
 }
@@ -91,7 +91,7 @@ impl Mode {
     }
 }
 
-/// The top of the repository that holds a directory: where `.git` lies, whatever its configuration says.
+/// The root of the repository that contains a directory: the location of `.git`, whatever its configuration says.
 pub(super) fn root_of(directory: &Path) -> Option<PathBuf> {
     directory.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned)
 }
@@ -103,7 +103,7 @@ impl Git {
         Self { root: root.to_owned(), variables: KEPT.iter().filter_map(kept).collect() }
     }
 
-    /// Its top.
+    /// The root.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
@@ -111,7 +111,7 @@ impl Git {
     fn command(&self) -> Command {
         let mut command = Command::new("git");
         command.current_dir(&self.root).env_clear().envs(self.variables.iter().map(|(name, value)| (name, value)));
-        // Found anew, so that git checks whose it is; but its working tree is here, whatever `core.worktree` says.
+        // Searched again, so that git checks its owner; but its working tree is here, whatever `core.worktree` says.
         command.env("GIT_WORK_TREE", &self.root);
         for (name, value) in [
             ("GIT_OPTIONAL_LOCKS", "0"),
@@ -128,7 +128,7 @@ impl Git {
         command
     }
 
-    /// What a configuration says of filters, taken back: to see whether a file changed, git would run them.
+    /// Disables the configured filters: git would run them to see whether a file changed.
     fn without_filters(&self) -> Result<Vec<(String, &'static str)>, GitError> {
         let names = self.run(&["config", "--list", "-z", "--name-only"], &[])?;
         let names = names.split(|byte| *byte == 0);
@@ -144,7 +144,7 @@ impl Git {
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(GitError::NotStarted)?;
         if let Some(mut stdin) = child.stdin.take() {
-            // If git does not read it, it fails and says why.
+            // If git stops reading its input, it fails and reports why.
             drop(stdin.write_all(input));
         }
         child.wait_with_output().map_err(GitError::NotStarted)
@@ -212,7 +212,7 @@ impl Git {
         Ok(!self.run(&["ls-files", "-z", "--", path], &[])?.is_empty())
     }
 
-    /// The stored files of a commit below a path, or at it: their paths and hashes.
+    /// The stored files of a commit at or below a path: their paths and hashes.
     pub(super) fn files(&self, commit: &str, below: &str) -> Result<Vec<(String, String)>, GitError> {
         let listed = self.run(&["ls-tree", "-r", "-z", "--end-of-options", commit, below], &[])?;
         let entry = |line: &[u8]| {
@@ -241,7 +241,7 @@ impl Git {
     }
 }
 
-/// A setting of a filter, and what takes it back. A name that cannot be written exactly would leave the filter in place.
+/// A filter setting, and its override. A name that cannot be written exactly would leave the filter in place.
 fn unset(name: &[u8]) -> Option<Result<(String, &'static str), GitError>> {
     let Ok(name) = std::str::from_utf8(name) else {
         return Some(Err(GitError::Refused("the name of a filter in its configuration is not UTF-8".to_owned())));

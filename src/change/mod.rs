@@ -1,7 +1,7 @@
-//! A change to review, from a repository or from a given diff.
+//! ! A change to review, from a repository or from a given diff.
 //!
-//! All of it may be hostile. It is read and never obeyed: git runs nothing for it, files come through the sandbox,
-//! none is shown that may hold secrets, and what is not shown is listed with the reason.
+//! All of it may be hostile. It is read but never followed: git runs nothing for it, files are read through the
+//! sandbox, files that may hold secrets are withheld, and everything withheld is listed with the reason.
 
 mod base;
 mod diff;
@@ -29,10 +29,10 @@ use diff::{FileDiff, Kind};
 use git::{Entry, Git, Mode};
 use wanted::plain;
 
-/// What the diff is called among the attachments, and the list of what is not shown.
+/// The attachment names of the diff and of the list of withheld files.
 const DIFF: &str = "change.diff";
 const LEFT_OUT: &str = "left-out.txt";
-/// What is tried where no base is named.
+/// The candidates for the base if none is named.
 const BASES: [&str; 5] = [
     "refs/remotes/origin/HEAD",
     "refs/remotes/origin/main",
@@ -42,7 +42,7 @@ const BASES: [&str; 5] = [
 ];
 /// The maximum number of untracked files listed by name.
 const UNTRACKED: usize = 20;
-/// Hexadecimal digits of a hash by which a file is taken for the one that a diff means.
+/// The number of hexadecimal digits of a hash that identify a diff's file.
 const TELLING: usize = 7;
 /// The minimum space reserved for the diff and the list when whole files are added.
 const SHARE: usize = 2000;
@@ -53,27 +53,27 @@ pub enum ChangeError {
     /// Nothing to compare is here.
     #[error("there is no git repository here")]
     NoRepository,
-    /// Nothing says what to compare with.
-    #[error("there is no branch to compare with: neither origin has one, nor is there main or master")]
+    /// No base is given or found.
+    #[error("there is no branch to compare with: neither origin nor this repository has a main or master")]
     NoBase,
     /// There is no such commit.
     #[error("`{name}` is not a commit in this repository")]
     NoCommit {
-        /// As it was typed.
+        /// The name as typed.
         name: String,
     },
     /// Two commits have nothing in common.
     #[error("{base} and {head} have no commit in common")]
     Unrelated {
-        /// What the change starts from.
+        /// The base.
         base: String,
-        /// What it ends at.
+        /// The head.
         head: String,
     },
     /// The repository has no commit.
     #[error("the repository has no commit yet")]
     Empty,
-    /// Git does not do what it is asked.
+    /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
     /// The root of the repository cannot be read.
@@ -88,9 +88,9 @@ pub enum ChangeError {
     #[error("there is no diff on standard input")]
     NoDiff,
     /// Nothing of it can be shown.
-    #[error("nothing of this change can be read: {}", reasons(.0))]
+    #[error("none of this change can be read: {}", reasons(.0))]
     AllLeftOut(Vec<LeftOut>),
-    /// It cannot be handed over.
+    /// The change cannot be attached.
     #[error(transparent)]
     Unfit(#[from] AttachmentError),
 }
@@ -117,15 +117,16 @@ impl Diagnostic for ChangeError {
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::NoRepository => "go to one, or hand a diff over: git diff main | dialectic review",
+            Self::NoRepository => "change to a repository, or pipe in a diff: git diff main | dialectic review",
             Self::NoBase => "name one: dialectic review --base <branch or commit>",
-            Self::NoCommit { .. } => "a branch of a server may have to be fetched first: git fetch",
+            Self::NoCommit { .. } => "a remote branch may have to be fetched first: git fetch",
             Self::Unrelated { .. } => "in a shallow clone, fetch more of the history: git fetch --unshallow",
             Self::Empty => "commit something first",
-            Self::Git(GitError::NotStarted(_)) => "install git, or hand a diff over through a pipe",
+            Self::Git(GitError::NotStarted(_)) => "install git, or pipe in a diff",
             Self::NoDiff => "pipe in the output of `git diff` or `diff -u`",
             Self::AllLeftOut(_) => {
-                "raise `debate.attachmentLimit` where files are too large, or name some: dialectic review <paths>"
+                "raise `debate.attachmentLimit` if files are too large, or name some of them: dialectic review \
+                    <paths>"
             }
             Self::Unfit(error) => return error.hint(),
             Self::Git(GitError::Refused(_)) | Self::Unreadable { .. } => return None,
@@ -134,7 +135,7 @@ impl Diagnostic for ChangeError {
     }
 }
 
-/// What is compared in a repository.
+/// The two sides of a comparison in a repository.
 #[derive(Debug)]
 pub struct Repository {
     git: Git,
@@ -148,15 +149,15 @@ pub struct Repository {
 /// A change, ready to be handed to readers.
 #[derive(Debug)]
 pub struct Change {
-    /// What they are asked.
+    /// The task.
     pub problem: String,
-    /// What they are shown.
+    /// The attachments.
     pub attachments: Arc<[Attachment]>,
-    /// What it is, and what of it is not shown.
+    /// The change, and what of it is withheld.
     pub set: ChangeSet,
 }
 
-/// The files of a change: each with its diff and, where that is known, all of it after the change.
+/// The files of a change, each with its diff and, if known, its full text after the change.
 #[derive(Debug, Default)]
 struct Files {
     read: Vec<(FileDiff, Option<String>)>,
@@ -170,8 +171,8 @@ impl Files {
 }
 
 impl Repository {
-    /// What is to be compared in the repository that holds `directory`: the working tree, or `head`, with the commit at
-    /// which it left `base`.
+    /// Prepares a comparison in the repository that contains `directory`: the working tree, or `head`, with the commit
+    /// at which it left `base`.
     ///
     /// # Errors
     /// There is no repository or no such commit.
@@ -202,7 +203,7 @@ impl Repository {
         Ok(Self { git, base, head: head.map(|_| end), of })
     }
 
-    /// Its top.
+    /// The root of the repository.
     pub fn root(&self) -> &Path {
         self.git.root()
     }
@@ -265,7 +266,7 @@ impl Repository {
         }
         if self.head.is_none() {
             let mut untracked = self.git.untracked()?;
-            // Records of debates are nobody's change.
+            // Records of debates belong to no change.
             let own = own.strip_prefix(self.git.root()).map(plain).unwrap_or_default();
             let is_own = |path: &str| !own.is_empty() && Path::new(path).starts_with(&own);
             untracked.retain(|path| wanted.has(path) && !is_own(path));
@@ -286,7 +287,7 @@ impl Repository {
         assemble(files, set, settings, environment)
     }
 
-    /// What differs from the base in the working tree, with the renames that were committed.
+    /// The differences between the base and the working tree, including committed renames.
     fn since_base(&self) -> Result<Vec<Entry>, ChangeError> {
         let mut entries = self.git.since(&self.base)?;
         for renamed in self.git.between(&self.base, "HEAD")?.into_iter().filter(|entry| entry.path != entry.old_path) {
@@ -421,12 +422,12 @@ fn withheld<'p>(paths: impl IntoIterator<Item = &'p String>) -> Option<&'static 
         if !path.components().all(|one| matches!(one, Component::Normal(_))) {
             return Some("its path leads out of the repository");
         }
-        (may_hold_secrets(path) || is_in_git(path)).then_some("it may hold keys or passwords, going by its name")
+        (may_hold_secrets(path) || is_in_git(path)).then_some("it may hold keys or passwords, judging by its name")
     })
 }
 
-/// The change that a diff from elsewhere says. Whole files are read in the repository that holds `directory`, where the
-/// diff's hashes show that they are the ones that it means.
+/// The change in a diff from elsewhere. Full files are read in the repository that contains `directory` if the diff's
+/// hashes match them.
 ///
 /// # Errors
 /// The input is not a diff, or none of it can be shown.
@@ -491,7 +492,7 @@ pub fn paths_of(bytes: &[u8]) -> BTreeSet<String> {
         .collect()
 }
 
-/// Fits a change into what may be attached: first all diffs, then whole files, in the order of their paths.
+/// Fits a change into the attachment limit: first all diffs, then full files, in the order of their paths.
 fn assemble(
     Files { read, mut left_out }: Files,
     mut set: ChangeSet,

@@ -151,7 +151,7 @@ impl Command {
 }
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "they are what can be typed")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(super) struct DebateArgs {
     /// The problem as text. Use `-` or a pipe to read it from standard input
     pub(super) problem: Option<String>,
@@ -271,7 +271,7 @@ pub(super) struct ModelArgs {
 
 /// Options of a run, new or resumed.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "they are what can be typed")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 #[command(next_help_heading = "Output")]
 pub(super) struct RunArgs {
     /// Write the result to a file: the whole state if it ends in `.json`, otherwise the solution

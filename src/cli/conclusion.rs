@@ -42,7 +42,7 @@ pub(super) struct Files<'a> {
     pub(super) review: Option<ReviewEnd>,
 }
 
-/// The form of a review, and what makes it fail.
+/// The result format of a review, and the severity that makes it fail.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReviewEnd {
     /// The form.
@@ -86,7 +86,7 @@ impl ReviewEnd {
         let failing = debate.findings().iter().filter(fails).count();
         if let (1.., Some(least)) = (failing, self.fail_on) {
             let findings = counted(failing as u64, "finding");
-            let graver = if least == Severity::Blocking { "" } else { " or graver" };
+            let graver = if least == Severity::Blocking { "" } else { " or more severe" };
             return Err(Error::Findings {
                 id,
                 findings: format!(

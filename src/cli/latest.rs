@@ -1,4 +1,4 @@
-//! The newest debate where none is named.
+//! ! The newest debate, if none is named.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -39,7 +39,8 @@ pub(super) fn or_latest(name: Option<&str>) -> Result<Entry, Error> {
     Ok(debates()?.find(name.unwrap_or(LATEST))?)
 }
 
-/// The same for a command that pays: on a terminal it is said which debate is taken, elsewhere one has to be named.
+/// Like [`or_latest`], for a command that spends money: on a terminal it reports which debate is used, elsewhere a name
+/// is required.
 pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &mut Terminal) -> Result<Entry, Error> {
     if name.is_some() {
         return or_latest(name);
@@ -53,7 +54,7 @@ pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &
         Ok(debate) => (directory.short_name(&debate.id).to_owned(), format!(", “{}”", one_line(&debate.title()))),
         Err(_) => (entry.id(), String::new()),
     };
-    terminal.notice(&format!("Taking the newest debate: {id}{title}"));
+    terminal.notice(&format!("Using the newest debate: {id}{title}"));
     Ok(entry)
 }
 

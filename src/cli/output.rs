@@ -87,12 +87,12 @@ pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Resu
     })
 }
 
-/// Who reads a report.
+/// The readers of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Readership {
-    /// Who has the record: it says everything.
+    /// The owner of the record: the report contains everything.
     Owner,
-    /// Strangers: it leaves out what [`Shared`] leaves out.
+    /// Strangers: the report leaves out what [`Shared`] leaves out.
     Strangers,
 }
 
@@ -121,7 +121,7 @@ pub(super) fn write_report(
         terminal.warning(warning);
     }
     if matches!(format, ReportFormatArg::Sarif | ReportFormatArg::Github) && saved.debate.change.is_none() {
-        let message = "is a form of a review, and this debate is none".to_owned();
+        let message = "is a form of a review, and this debate is not one".to_owned();
         return Err(ConfigError::Argument { option: "--format", message }.into());
     }
     let shared = (readership == Readership::Strangers).then(|| Shared::of(&saved.debate));

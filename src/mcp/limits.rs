@@ -40,7 +40,7 @@ pub(super) enum LimitError {
     Unknown(#[from] SpendingError),
 }
 
-/// A permission to spend. While it is held, no one else with the daily limit begins anything.
+/// A permission to spend. While it is held, no other process with the daily limit starts anything.
 pub(super) struct Leave {
     /// The limit in dollars, if any.
     most: Option<Usd>,
@@ -66,8 +66,8 @@ impl Limits {
         Ok(Leave { most, lock })
     }
 
-    /// Leave for a question about a debate. What the answer may cost is noted on top of what the debate has cost, where others
-    /// see it who keep to the limit of the day.
+    /// Permission to ask about a debate. The answer's maximum cost is recorded on top of the debate's cost, so that
+    /// other processes count it towards the daily limit.
     pub(super) fn leave_to_ask(
         &self,
         directory: &Directory,

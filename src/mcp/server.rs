@@ -1,4 +1,4 @@
-//! Runs the tools for a client: debates as detached runs, and what their records say.
+//! ! Runs the tools for a client: debates as detached runs, and their status from their records.
 
 mod handler;
 
@@ -153,15 +153,15 @@ struct Patience<'a> {
     most: Duration,
 }
 
-/// What is waited for.
+/// The event to wait for.
 enum Awaited<'a> {
-    /// That no process is at the debate any more.
+    /// No process runs the debate any more.
     Rest,
-    /// That the user has dealt with this form.
+    /// The user has completed or dismissed this form.
     Form(&'a str),
 }
 
-/// A tool's failure, in words for the client.
+/// A tool's failure, as text for the client.
 #[derive(Debug)]
 struct Refusal(String);
 
@@ -257,7 +257,7 @@ impl Server {
         Ok(command)
     }
 
-    /// The options that attach files, which are those below the context that hold no secrets.
+    /// The options that attach files, which must be inside the context directory and hold no secrets.
     fn attached(&self, files: &[String]) -> Result<Vec<OsString>, Refusal> {
         let context = self.context.as_ref().zip(self.options.context.as_ref());
         let Some((directory, base)) = context else {
@@ -409,7 +409,7 @@ impl Server {
         }
     }
 
-    /// Waits for that, but no longer than the client wants to. One that wants to know is told how it goes.
+    /// Waits for an event, but no longer than the client's limit. Reports progress to clients that request it.
     async fn sit_out(&self, entry: &Entry, patience: &Patience<'_>, awaited: &Awaited<'_>) -> Result<(), Refusal> {
         let Patience { context, begun, most } = patience;
         let token = context.meta.get_progress_token();

@@ -1,4 +1,4 @@
-//! The server as a whole: its options, its parts, and its end.
+//! ! The server: its options, its parts, and its shutdown.
 
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
 use std::ops::Deref;
@@ -57,13 +57,13 @@ pub enum ServeError {
     /// The host is not an address.
     #[error("--host must be an IP address or localhost, not `{host}`")]
     Host {
-        /// As given.
+        /// The host as given.
         host: String,
     },
     /// An origin is invalid.
     #[error("--origin must be an origin such as https://debates.example, not `{origin}`")]
     Origin {
-        /// As given.
+        /// The origin as given.
         origin: String,
     },
     /// The token is too short.
@@ -102,9 +102,9 @@ impl Diagnostic for ServeError {
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::ShortToken => "make one with: openssl rand -hex 16",
+            Self::ShortToken => "create one with: openssl rand -hex 16",
             Self::Unbounded { .. } => {
-                "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: everybody with access can spend your money"
+                "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: everyone with access can spend your money"
             }
             Self::Listen { .. } => "name another port with --port; 0 takes a free one",
             Self::Host { .. } | Self::Origin { .. } | Self::Start(_) => return None,
@@ -226,7 +226,7 @@ impl Server {
         Ok(Self { app, listener, keys, url, client_timeout })
     }
 
-    /// Its address with the one-time token.
+    /// The address with the one-time token.
     pub fn address(&self) -> String {
         self.address_of("/")
     }

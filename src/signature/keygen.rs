@@ -13,24 +13,24 @@ use dialectic_base::sanitize::one_line;
 use dialectic_engine::access::Environment;
 use dialectic_llm::command::{find, searched};
 
-/// What is signed is called like this in the directory of its own in which that happens.
+/// The name of the signed file in its temporary directory.
 const SIGNED: &str = "record";
 
-/// `ssh-keygen`, where it was found.
+/// The path of `ssh-keygen`.
 pub(super) struct Keygen(PathBuf);
 
 impl Keygen {
-    /// Looks for it on `PATH`, outside of the working directory.
+    /// Searches `PATH`, except the working directory, for `ssh-keygen`.
     ///
     /// # Errors
-    /// It is not there.
+    /// It does not exist.
     pub(super) fn find(environment: &Environment) -> Result<Self, SignatureError> {
         let here: Vec<PathBuf> = std::env::current_dir().into_iter().collect();
         let directories = environment.get("PATH").map(|path| searched(path, &here)).unwrap_or_default();
         find("ssh-keygen", &directories).map(Self).map_err(|_| SignatureError::NoProgram)
     }
 
-    /// Signs `bytes`. It may ask the user for a passphrase or to touch a key, and says itself why it does not sign.
+    /// Signs `bytes`. `ssh-keygen` may ask the user for a passphrase or a touch, and prints why it does not sign.
     ///
     /// # Errors
     /// It cannot be run, or does not sign.
@@ -45,7 +45,7 @@ impl Keygen {
         signature.ok_or_else(|| SignatureError::NotSigned { key: key.to_owned() })
     }
 
-    /// Whether `signature` is one of `bytes`, whosever it is.
+    /// Whether `signature` is a valid signature of `bytes`, by any key.
     ///
     /// # Errors
     /// It cannot be run.
@@ -55,7 +55,7 @@ impl Keygen {
         Ok(self.ask(&[&of[..], &[place.path("signature").as_os_str()]].concat(), bytes)?.status.success())
     }
 
-    /// Who of `signers` made `signature` of `bytes`.
+    /// The `signers` who made `signature` of `bytes`.
     ///
     /// # Errors
     /// It cannot be run.
@@ -92,7 +92,7 @@ impl Keygen {
         let mut command = Command::new(&self.0);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(SignatureError::Program)?;
-        // It may have refused before it read any of this.
+        // The program may have failed before it read any of this.
         drop(child.stdin.take().map(|mut stdin| stdin.write_all(input)));
         child.wait_with_output().map_err(SignatureError::Program)
     }
@@ -102,7 +102,8 @@ fn place() -> Result<TempDir, SignatureError> {
     tempfile::Builder::new().prefix("dialectic-").tempdir().map_err(SignatureError::Program)
 }
 
-/// Files in a directory of their own, so that they stay as they were read, and no name of a stranger's is an argument.
+/// Files in a temporary directory, so that they stay as they were read, and no file name from elsewhere becomes an
+/// argument.
 struct Files(TempDir);
 
 impl Files {

@@ -1,4 +1,4 @@
-//! Signatures of records: made and checked by `ssh-keygen -Y`, of what [`Statement`] says of a journal.
+//! ! Signatures of records, made and checked with `ssh-keygen -Y`. They cover the [`Statement`] about a journal.
 
 mod envelope;
 mod keygen;
@@ -16,10 +16,10 @@ use dialectic_record::store::{
 pub use envelope::{Envelope, NotAnEnvelope};
 use keygen::Keygen;
 
-/// What signatures of records are for. One that was made for something else does not count.
+/// The namespace of record signatures. Signatures with another namespace are rejected.
 pub const NAMESPACE: &str = "dialectic-record@v1";
 
-/// The keys that are tried, in this order, where none is named: those that `ssh` tries.
+/// The keys to try, in this order, if none is named; `ssh` tries the same ones.
 const USUAL_KEYS: [&str; 5] = ["id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk"];
 /// Bytes of a statement or a signature at most: more is neither.
 const MOST_BYTES: u64 = 64 * 1024;
@@ -30,10 +30,10 @@ pub enum SignatureError {
     /// There is no `ssh-keygen`.
     #[error("there is no program `ssh-keygen` on PATH")]
     NoProgram,
-    /// It cannot be started or fed.
+    /// The program cannot be started, or its input cannot be written.
     #[error("cannot run ssh-keygen")]
     Program(#[source] std::io::Error),
-    /// None of the usual keys is there.
+    /// None of the usual keys exists.
     #[error("no key to sign with: ~/.ssh has none of {}", USUAL_KEYS.join(", "))]
     NoKey,
     /// The key cannot be read.
@@ -88,7 +88,7 @@ impl Diagnostic for SignatureError {
     }
 }
 
-/// Signs all lines of a whole record, in place of an earlier signature. `ssh-keygen` may ask for a passphrase.
+/// Signs all lines of an undamaged record and replaces an earlier signature. `ssh-keygen` may ask for a passphrase.
 ///
 /// # Errors
 /// There is no key or no program, the program refuses, or a file cannot be written. In the last case an earlier
@@ -118,7 +118,7 @@ fn usual_key(environment: &Environment) -> Result<PathBuf, SignatureError> {
     keys.into_iter().find(|key| key.is_file()).ok_or(SignatureError::NoKey)
 }
 
-/// What a signature beside a record says.
+/// The result of checking the signature next to a record.
 #[derive(Debug, Default)]
 pub struct CheckedSignature {
     /// The signing key and namespace; absent if the signature is unreadable.
@@ -132,7 +132,7 @@ pub struct CheckedSignature {
 }
 
 impl CheckedSignature {
-    /// Whether the signature holds, whosever it is.
+    /// Whether the signature is valid, by any key.
     pub fn is_signed(&self) -> bool {
         self.signed.is_some()
     }
@@ -161,7 +161,7 @@ pub enum Refusal {
         /// Which.
         path: PathBuf,
     },
-    /// A file is there and cannot be read.
+    /// A file exists but cannot be read.
     #[error("{} cannot be read: {why}", .path.display())]
     Unreadable {
         /// Which.
@@ -169,25 +169,25 @@ pub enum Refusal {
         /// Why.
         why: String,
     },
-    /// It was made for something else.
+    /// The signature has another namespace.
     #[error("it was made for `{found}`, not for `{NAMESPACE}`")]
     OtherNamespace {
-        /// What for.
+        /// The namespace.
         found: String,
     },
-    /// It is the signature of other bytes.
-    #[error("it does not fit {}: one of the two was changed", .path.display())]
+    /// The signature belongs to other bytes.
+    #[error("it does not match {}: one of the two was changed", .path.display())]
     Altered {
-        /// What it should be the signature of.
+        /// The path of the file that should be signed.
         path: PathBuf,
     },
-    /// The record is not the one that was signed.
+    /// The record differs from the signed one.
     #[error(transparent)]
     Record(#[from] StatementFault),
     /// None of the signers made it.
     #[error("none of your signers made it{}", .said.as_deref().map(|said| format!(" (ssh-keygen: {said})")).unwrap_or_default())]
     UnknownSigner {
-        /// What `ssh-keygen` says of a signer who has the key and may not sign.
+        /// The message of `ssh-keygen` about a signer who has the key and may not sign.
         said: Option<String>,
     },
     /// Nothing here can check it.
@@ -214,12 +214,11 @@ impl Refusal {
     }
 }
 
-/// Checks the signature beside a record, where there is one. `signers` is a file as `ssh-keygen` calls it
-/// `allowed_signers`.
+/// Checks the signature next to a record, if there is one. `signers` is a file in the `allowed_signers` format of
+/// `ssh-keygen`.
 ///
 /// # Errors
-/// When `ssh-keygen` cannot be run, or the signers cannot be read. Without signers, a program that is not there is a
-/// refusal.
+/// `ssh-keygen` cannot be run, or the signers cannot be read. Without signers, a missing program counts as a refusal.
 pub fn check(
     entry: &Entry,
     record: &VerifiedRecord,
@@ -245,7 +244,7 @@ pub fn check(
     Ok(Some(checked))
 }
 
-/// Whether anything has that name, be it a link that leads nowhere.
+/// Whether the path exists, even as a broken link.
 fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
@@ -262,7 +261,7 @@ impl<R: Into<Refusal>> From<R> for Stop {
     }
 }
 
-/// What is checked, in this order; `checked` says how far it came.
+/// The checks, in order; `checked` records how far they got.
 fn steps(
     checked: &mut CheckedSignature,
     [statement_path, signature_path]: [&Path; 2],
@@ -291,7 +290,7 @@ fn steps(
     Ok(())
 }
 
-/// What is in a file of a signature.
+/// The content of a signature file.
 fn file(path: &Path) -> Result<Vec<u8>, Refusal> {
     let unreadable = |why: String| Refusal::Unreadable { path: path.to_owned(), why };
     match path.metadata() {

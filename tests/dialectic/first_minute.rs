@@ -116,7 +116,7 @@ fn the_newest_debate_is_meant_where_none_is_named() {
         let refused = here.run(arguments).expect_code(2);
         assert!(refused.stderr.contains("None is named") && refused.stderr.contains("latest"), "{refused}");
         let (_, output, _) = Terminal::start(&here, arguments).finish();
-        assert!(output.contains("Taking the newest debate:") && output.contains("Design a queue"), "{output}");
+        assert!(output.contains("Using the newest debate:") && output.contains("Design a queue"), "{output}");
     }
     let ending = &parent[parent.len() - 4..];
     for name in [ending, &parent, "latest"] {

@@ -53,14 +53,14 @@ impl Tokens {
 
 /// The usage of one finished call. Added to the state's `usage`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "facts about one call, each a key of its own in the journal")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about one call, each under its own key")]
 #[serde(rename_all = "camelCase")]
 pub struct CallRecord {
     /// The model as configured.
     pub model: String,
     /// The configured provider.
     pub provider: String,
-    /// The model that the server says it used.
+    /// The model that the server reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served_model: Option<String>,
     /// Token counts; absent when the server reports none.
@@ -92,7 +92,7 @@ pub struct CallRecord {
     /// Set when the server broke the answer off for its own reasons.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// The server's finish reason, if it is neither one of the above nor that of a complete answer.
+    /// The server's finish reason, if it is none of the above and does not mark a complete answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
     /// Set in a fork for calls that the original debate made and paid for: they count for nothing here.
@@ -116,13 +116,13 @@ impl CallRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cut {
-    /// At the output limit of the call.
+    /// Cut at the call's output limit.
     OutputLimit,
-    /// By the provider's content filter.
+    /// Cut by the provider's content filter.
     ContentFilter,
-    /// By the server for its own reasons: aborted, out of resources, repeating itself.
+    /// Cut by the server for its own reasons: it aborted, ran out of resources, or detected repetition.
     Interrupted,
-    /// At the maximum length of summaries.
+    /// Cut at the maximum length of summaries.
     MaxLength,
 }
 

@@ -83,7 +83,7 @@ pub fn is_secret_place(path: &Path) -> bool {
     names.iter().any(|name| one_of(DIRECTORIES, name)) || names.windows(2).any(is_pair)
 }
 
-/// Whether a path leads through, or to, git's data, which hold every text ever committed.
+/// Whether a path leads through, or to, git's data, which contains every text ever committed.
 pub fn is_in_git(path: &Path) -> bool {
     path.iter().any(|name| lower(name) == ".git")
 }

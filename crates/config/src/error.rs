@@ -34,7 +34,7 @@ pub enum ConfigError {
         path: PathBuf,
         /// The first invalid byte.
         location: Location,
-        /// Its likely encoding.
+        /// The likely encoding.
         fault: NotUtf8,
     },
     /// It is not JSON.
@@ -78,7 +78,7 @@ pub enum ConfigError {
     /// A requirement of the request is missing.
     #[error("{message}")]
     Unmet {
-        /// The requirement, and what needs it.
+        /// The requirement, and the setting that needs it.
         message: String,
     },
     /// The value of a command-line option cannot be used.
@@ -123,7 +123,7 @@ impl fmt::Display for SyntaxFault {
 /// One problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {
-    /// Its subject.
+    /// The subject.
     pub subject: ProblemSubject,
     /// The message as it follows the subject; never a secret.
     pub message: String,

@@ -51,7 +51,7 @@ pub struct EvaluationSettings {
 pub struct EvaluatorSettings {
     /// Unique among the enabled evaluators.
     pub id: AgentId,
-    /// Its display name.
+    /// The display name.
     pub name: String,
     /// The model, by its provider's name.
     pub model: String,

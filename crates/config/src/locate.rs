@@ -32,7 +32,7 @@ impl fmt::Display for Location {
 pub enum ProblemSubject {
     /// A key of the file.
     Key {
-        /// Its path.
+        /// The path.
         path: KeyPath,
         /// The position of the key, or of its nearest container.
         location: Option<Location>,

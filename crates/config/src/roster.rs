@@ -22,7 +22,7 @@ pub(super) struct Roster {
     pub(super) choice: Option<ModelChoice>,
 }
 
-/// Decides the agents and judge for `protocol`. `is_expected` says whether a file should name them.
+/// Decides the agents and judge for `protocol`. `is_expected` is whether a file should name them.
 pub(super) fn roster(
     layers: &mut Layers,
     is_expected: bool,

@@ -34,7 +34,7 @@ const DIRECTORY: &str = "./debates";
 pub(super) struct UserConfig {
     pub(super) usual: Usual,
     pub(super) document: ConfigDocument,
-    /// Its settings without other files.
+    /// The settings without other files.
     pub(super) settings: Settings,
     pub(super) warnings: Vec<String>,
 }
@@ -146,7 +146,7 @@ impl UserConfig {
         OWN.into_iter().filter_map(shown).collect()
     }
 
-    /// Its prompt file for summaries in every debate.
+    /// The prompt file for summaries in every debate.
     pub(super) fn summary_prompt(&self) -> Option<PathBuf> {
         let path = self.settings.debate.summarization.prompt_path.as_ref()?;
         Some(parent(&self.document.path).join(path))

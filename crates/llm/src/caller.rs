@@ -78,7 +78,7 @@ pub struct Caller {
 pub struct CompletedCall {
     /// The reply.
     pub reply: Reply,
-    /// Its usage.
+    /// The usage.
     pub record: CallRecord,
 }
 

@@ -33,7 +33,7 @@ pub(super) enum AnswersError {
     /// There is no answer.
     #[error("no answer is given")]
     None,
-    /// It does not have the form of an answer.
+    /// The text does not have the form of an answer.
     #[error("`{text}` is not an answer: write the question's id, `=` and the answer")]
     NoAnswer {
         /// The text as typed.
@@ -54,7 +54,7 @@ pub(super) enum AnswersError {
         open: String,
     },
     /// Questions are missing an answer.
-    #[error("{open} would stay without an answer")]
+    #[error("{open} would remain unanswered")]
     Unanswered {
         /// The questions.
         open: String,

@@ -40,7 +40,7 @@ enum QuestionError {
     /// Standard input cannot be read, or is not UTF-8.
     #[error("cannot read the question from standard input")]
     Unreadable(#[source] io::Error),
-    /// It is empty.
+    /// The question is empty.
     #[error("the question is empty")]
     Empty,
 }
@@ -88,7 +88,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
 const BEGIN: &str = "Ask it?";
 
 /// Whether a person can continue to ask.
-#[expect(clippy::disallowed_methods, reason = "it is asked whether it is a terminal")]
+#[expect(clippy::disallowed_methods, reason = "it only checks whether it is a terminal")]
 fn is_talking() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }

@@ -37,7 +37,7 @@ pub(super) enum AttachError {
         /// The user's name for it.
         name: String,
     },
-    /// Its content cannot be attached.
+    /// The content cannot be attached.
     #[error(transparent)]
     Unfit(#[from] AttachmentError),
 }

@@ -60,7 +60,7 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     let watch = if args.quiet { Watch::Quiet } else { Watch::Compact };
     let is_watched = terminal.shows(watch);
     let calls = counted(debate.total_usage().requests, "call");
-    let shown_in = if is_watched { format!("; you see it in {}", clock(LENGTH.min(took))) } else { String::new() };
+    let shown_in = if is_watched { format!("; shown here in {}", clock(LENGTH.min(took))) } else { String::new() };
     // Short lines fit narrow terminals.
     terminal.notice("A recorded debate; no model is called.");
     terminal.notice(&format!("“{}”", one_line(&debate.title())));

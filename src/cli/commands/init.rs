@@ -310,7 +310,7 @@ fn which_model(
         server.api_key_env.is_none() && server.base_url.as_deref().is_some_and(is_on_this_machine)
     };
     if let Some(dialogue) = dialogue.filter(|_| wanted.server.as_ref().is_some_and(may_be_free)) {
-        wanted.is_free = dialogue.confirm("Do its calls cost nothing?", false)?;
+        wanted.is_free = dialogue.confirm("Are its calls free?", false)?;
     }
     Ok(())
 }

@@ -55,7 +55,7 @@ struct ModelLine {
     output_per_m_tok: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     probe: Option<ProbeResult>,
-    /// Of a model that was probed through a command-line program.
+    /// The state of a model's command-line program.
     #[serde(skip_serializing_if = "Option::is_none")]
     program: Option<ProgramState>,
 }
@@ -66,7 +66,7 @@ struct ModelLine {
 struct ProbeResult {
     answered: bool,
     latency_ms: u64,
-    /// Its cost as stated by a program; for a subscription, the notional cost.
+    /// The cost as stated by a program; for a subscription, the notional cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<Usd>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -417,7 +417,7 @@ fn of_program(state: &ProgramState) -> String {
     let login = match state.logged_in {
         Some(true) if state.subscription => ", a subscription is logged in",
         Some(true) => ", logged in",
-        Some(false) => ", nobody is logged in",
+        Some(false) => ", not logged in",
         None => "",
     };
     format!(" ({version}{tried}{login})")

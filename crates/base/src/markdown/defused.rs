@@ -35,7 +35,7 @@ pub fn defused(text: &str) -> String {
     blocks.join("\n").trim().to_owned()
 }
 
-/// The same on one line, where a block of code is no more than code within the line.
+/// Like [`defused`], on one line, where a code block becomes inline code.
 pub fn defused_line(text: &str) -> String {
     let text = text.replace(char::is_control, " ").replace(is_bidi_control, "\u{FFFD}");
     let words: Vec<&str> = text.split_whitespace().filter(|word| opens(word).is_none()).collect();
@@ -70,7 +70,7 @@ fn prose(text: &str) -> String {
     out
 }
 
-/// Where the run of backticks begins that closes what `mark` opened.
+/// The start of the run of backticks that closes what `mark` opened.
 fn closing(inner: &str, mark: &str) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = inner[at..].find('`') {
@@ -96,7 +96,7 @@ fn push_words(out: &mut String, text: &str) {
     }
 }
 
-/// Without what becomes a link by itself: `@name`, `#12`, `GH-12`, `https://`, `www.`.
+/// Breaks up text that platforms turn into links by themselves: `@name`, `#12`, `GH-12`, `https://`, `www.`.
 fn unlinked(text: &str) -> Cow<'_, str> {
     if !text.contains(['@', '#', ':', '.', '-']) {
         return Cow::Borrowed(text);

@@ -25,7 +25,7 @@ pub enum ProviderAccessError {
         /// The name.
         name: String,
     },
-    /// Its base URL is missing or unusable.
+    /// The base URL is missing or unusable.
     #[error("the base URL of the provider `{name}` {fault}")]
     BaseUrl {
         /// The provider.
@@ -45,8 +45,7 @@ pub enum ProviderAccessError {
     },
     /// The program's environment needs a variable that the user has not set.
     #[error(
-        "the program of the provider `{name}` needs the environment variable {variable}, set by you and \
-             not by a found file"
+        "the program of the provider `{name}` needs the environment variable {variable}; a found file cannot set it"
     )]
     UnsetInProgram {
         /// The provider.
@@ -140,7 +139,7 @@ impl<'a> Outline<'a> {
         self.preset.and_then(|preset| preset.base_url_env)
     }
 
-    /// Which API it speaks.
+    /// The API that the provider speaks.
     pub fn api(&self) -> ApiKind {
         self.entry.map(|entry| entry.api).or(self.preset.map(|preset| preset.api)).unwrap_or_default()
     }
@@ -200,10 +199,9 @@ pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTree
 /// The address and headers of `provider`.
 ///
 /// # Errors
-/// The provider is unknown, its base URL cannot be used, a header's variable is unset, or a found file would send it
-/// data of somebody else. Loading a configuration and [`missing_keys`](super::missing_keys()) report all of these
-/// first,
-/// unless the environment changed since.
+/// The provider is unknown, its base URL cannot be used, a header's variable is unset, or a found file would send the
+/// provider data that is not its own. Loading a configuration and [`missing_keys`](super::missing_keys()) report all of
+/// these first, unless the environment changed since.
 pub fn endpoint(
     provider: &str,
     providers: &BTreeMap<String, ProviderSettings>,

@@ -82,7 +82,7 @@ pub enum TrustError {
 pub enum PromptFault {
     /// It is elsewhere, or a link leads elsewhere.
     Outside,
-    /// Its name suggests secrets.
+    /// The name suggests secrets.
     Secret,
 }
 

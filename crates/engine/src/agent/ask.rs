@@ -117,7 +117,7 @@ impl ParsedText {
         Self { text, call, metadata, records: self.records }
     }
 
-    /// With a further call that brought nothing: the text stands, cut or not.
+    /// Adds a further call without a result: the text is kept, cut or not.
     fn beside(self, call: CallRecord) -> Self {
         let text = Arc::clone(&self.text);
         let Metadata { truncated, filtered, interrupted, .. } = self.metadata;
@@ -140,7 +140,7 @@ pub struct Unreadable {
 pub struct RequestResult {
     /// The parsed value.
     pub value: Value,
-    /// Its last request; earlier ones were passed to [`Ask::on_reply`].
+    /// The last request; earlier ones were passed to [`Ask::on_reply`].
     pub call: CallRecord,
     /// The metadata of all its requests.
     pub metadata: Metadata,
@@ -587,7 +587,7 @@ impl Ask {
         Ok((Solved { written, cut }, call))
     }
 
-    /// Asks for rulings on findings with these numbers, and once more with the reason where none can be read.
+    /// Asks for rulings on findings with these numbers, and once more with the reason if none can be parsed.
     ///
     /// # Errors
     /// When the first call fails for good.
@@ -615,7 +615,7 @@ struct Solved {
     cut: Option<Cut>,
 }
 
-/// The request for what a text was to say, where none of it can be read.
+/// The request to repeat the required part of a text if none of it could be parsed.
 fn once_more(reads: &Reads) -> String {
     let said = match reads {
         Reads::Findings { .. } => NoFindings {}.render(),

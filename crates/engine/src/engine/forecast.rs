@@ -38,7 +38,7 @@ pub enum ForecastError {
     Panel(#[from] PanelError),
     /// The debate cannot begin.
     Fold(#[from] FoldError),
-    /// It could not be rehearsed.
+    /// The debate could not be rehearsed.
     Engine(#[from] EngineError),
 }
 
@@ -84,7 +84,7 @@ pub fn forecast(
         let found = calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, bytes)| bytes));
         found.copied()
     };
-    // The runs differ in length and in choices: a run between them tells which of the two causes a call.
+    // The runs differ in length and in choices: a run between them shows which of the two causes a call.
     let between = (!long.keys().eq(short.keys())).then(|| rehearse(protocol, &panel, &begun, Length::Long, false));
     let between = between.transpose()?;
     let made = |key: &CallKey| {
@@ -174,7 +174,7 @@ fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError>
     Debate::create(&Recorded { seq: 1, at: Timestamp::now(), event })
 }
 
-/// The factors that decide the number of rounds, in words: choices in a round, and the closing if it leads to more
+/// The factors that decide the number of rounds, as text: choices in a round, and the closing if it leads to more
 /// rounds.
 fn deciders(protocol: &Protocol, settings: &Settings, rounds: Span<u32>) -> Vec<String> {
     let decides = |stage: &&Stage| {
@@ -199,11 +199,21 @@ fn outcomes(protocol: &Protocol, settings: &Settings, calls: &[PlannedCall], rou
     }
     let challenge = yielding(ResultKind::Challenge).map(|stage| &stage.info);
     if let Some(challenge) = challenge.filter(|stage| calls.iter().any(|call| call.key.stage == stage.id)) {
-        outcomes.push(format!("maximum: the {} send back every agreement that they may", challenge.words.plural));
+        outcomes.push(format!(
+            "minimum: all texts make the same decisions in the same words from the start",
+            challenge.words.plural
+        ));
     }
     let further = rounds.high.saturating_sub(settings.debate.rounds);
     if let Some(closing) = protocol.stage(protocol.closing).filter(|_| further > 0) {
-        let (words, added) = (&closing.info.words.plural, counted(further.into(), "round"));
+        let (words, added) = (
+            &closing.info.words.plural,
+            counted(
+                further.into(),
+                "maximum: the {} send back as \
+            many agreements as they may",
+            ),
+        );
         outcomes.push(format!("maximum: the {words} find something missing and add {added}"));
     }
     outcomes
@@ -213,9 +223,9 @@ fn outcomes(protocol: &Protocol, settings: &Settings, calls: &[PlannedCall], rou
 fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>, deciders: &str) -> Vec<String> {
     let debate = &settings.debate;
     let run = if rounds.low == rounds.high {
-        "every round is run".to_owned()
+        "all rounds run".to_owned()
     } else {
-        format!("{} to {} rounds are run, depending on {deciders}", rounds.low, rounds.high)
+        format!("{} to {} rounds run, depending on {deciders}", rounds.low, rounds.high)
     };
     let mut assumptions = vec![
         format!(
@@ -229,7 +239,7 @@ fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>
     if begins_with_more(gathered) {
         let bytes = gathered.high.bytes() - gathered.low.bytes();
         assumptions.push(format!(
-            "no command of `contextCommands` is run; together they print at most at most {} bytes",
+            "no command of `contextCommands` is run; together they print at most {} bytes",
             thousands(bytes as u64)
         ));
     }
@@ -248,7 +258,7 @@ fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>
         });
     }
     if debate.synthesis_method == SynthesisMethod::Voting {
-        assumptions.push("the vote has a winner; a tie adds a call of the judge".to_owned());
+        assumptions.push("the vote has a winner; a tie adds a call to the judge".to_owned());
     }
     assumptions
 }

@@ -46,10 +46,10 @@ pub struct Ready {
     collector: Collector,
     record: Record,
     past: Vec<Recorded>,
-    /// Its first event, if this run recorded it.
+    /// The first event, if this run recorded it.
     begun: Option<Arc<Recorded>>,
     signals: Signals,
-    /// A limit for its total cost, regardless of its own.
+    /// A limit for the total cost, regardless of the debate's own.
     most: Option<Usd>,
     closes: bool,
     is_kept: bool,
@@ -62,7 +62,7 @@ impl Prepared {
         &self.panel
     }
 
-    /// Its first event; `None` for a saved debate.
+    /// The first event; `None` for a saved debate.
     pub fn created(&self) -> Option<&Created> {
         match &self.origin {
             Origin::New { created, .. } => Some(created),

@@ -31,11 +31,11 @@ struct Bound {
     since: Instant,
 }
 
-/// What all debates of this process share, by the names of what is bounded.
+/// The limits shared by all debates of this process, by name.
 static SHARED: LazyLock<ConcurrencyLimit> = LazyLock::new(ConcurrencyLimit::unbounded);
 
-/// Waits for a place at what all debates of this process share. It is taken ahead of a place in the debate, so that
-/// nobody who has one of those waits for one of these.
+/// Waits for a place under the limit that all debates of this process share. It is taken before a place in the debate,
+/// so that no holder of a debate's place waits for a shared one.
 pub(super) async fn enter_shared((name, most): (&Arc<str>, usize)) -> Slot<'static> {
     SHARED.enter(name, Some(most)).await
 }
@@ -67,7 +67,7 @@ impl ConcurrencyLimit {
         Self::at_most(Semaphore::MAX_PERMITS)
     }
 
-    /// Waits for a place; `most` is how many the provider may have at all, where that is bounded.
+    /// Waits for a place; `most` is the provider's overall limit, if any.
     pub(super) async fn enter(&self, provider: &Arc<str>, most: Option<usize>) -> Slot<'_> {
         let has_room = |share: &Share| share.has_room() && most.is_none_or(|most| share.in_flight < most);
         loop {

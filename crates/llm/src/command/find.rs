@@ -19,10 +19,10 @@ pub enum ProgramFault {
     /// It is in none of the searched directories of `PATH`.
     #[error("there is no program `{program}` on PATH")]
     Missing {
-        /// Its name.
+        /// The name.
         program: String,
     },
-    /// Its path is relative.
+    /// The path is relative.
     #[error("`{program}` is a relative path: use the program's name or its absolute path")]
     Relative {
         /// The path.
@@ -31,17 +31,17 @@ pub enum ProgramFault {
     /// It reports no version.
     #[error("`{program} --version` reports no version: {said}")]
     NoVersion {
-        /// Its name.
+        /// The name.
         program: String,
-        /// Its output.
+        /// The output.
         said: String,
     },
     /// This version was never tested to only answer.
     #[error("{program} {version} was not tested; tested: {}", tried.join(", "))]
     Untried {
-        /// Its name.
+        /// The name.
         program: String,
-        /// Its version.
+        /// The version.
         version: String,
         /// The tested versions.
         tried: Vec<String>,
@@ -92,7 +92,7 @@ fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 
-/// What a program's file is known by: one that is put in its place differs in something.
+/// The identity of a program's file: a replacement differs in at least one field.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Stamp {
     changed: Option<SystemTime>,
@@ -103,7 +103,7 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// Of the file at `path`, wherever links lead.
+    /// The stamp of the file at `path`, after following links.
     pub(super) fn of(path: &Path) -> Self {
         #[cfg(unix)]
         use std::os::unix::fs::MetadataExt as _;
@@ -119,11 +119,11 @@ impl Stamp {
 
 type Versions = HashMap<(PathBuf, Vec<String>, Stamp), String>;
 
-/// What programs have said of their version, by path, first arguments and file: one that was not changed is not asked again.
+/// The versions that programs reported, by path, first arguments and file: an unchanged program is not asked again.
 static VERSIONS: LazyLock<Mutex<Versions>> = LazyLock::new(Mutex::default);
 
 impl Program {
-    /// The version that it reports: its first three numbers joined by points.
+    /// The version that the program reports: its first three numbers joined by points.
     ///
     /// # Errors
     /// It reports none.

@@ -1,5 +1,5 @@
-//! The review of a change, as the offline provider plays it: it points at lines of the diff, and says that nobody read
-//! them.
+//! ! The review of a change, as the offline provider plays it: it points at lines of the diff, and states that no model
+//! read them.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use super::task::PlayedAgent;
 const QUOTED: usize = 60;
 
 impl PlayedAgent<'_> {
-    /// The first new line of the change, and one of the others: another one for each role.
+    /// The first new line of the change, and another one that depends on the role.
     pub(super) fn findings(&self) -> String {
         let diff = self.prompt.of_kinds(&["attachment"]).map(|one| one.text).find(|text| text.contains("\n@@ "));
         let lines = new_lines(diff.unwrap_or_default());

@@ -199,7 +199,7 @@ enum Envelope {
     Bare(Box<ErrorObject>),
 }
 
-/// An error in a field; some servers put only its name there and the message beside it.
+/// An error in a field; some servers put only its name there and the message next to it.
 #[derive(Deserialize)]
 struct Wrapped {
     error: ErrorField,

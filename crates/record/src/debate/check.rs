@@ -35,7 +35,7 @@ impl Lens {
         }
     }
 
-    /// Its position among all lenses, from 1.
+    /// The lens's position among all lenses, from 1.
     pub fn number(self) -> u8 {
         self as u8 + 1
     }
@@ -50,9 +50,9 @@ impl Lens {
 /// A draft of the answer with its checks.
 #[derive(Debug, Clone)]
 pub struct Draft<'a> {
-    /// Its number among the debate's drafts, from 1.
+    /// The number among the debate's drafts, from 1.
     pub number: u8,
-    /// Its text.
+    /// The text.
     pub text: &'a Arc<Contribution>,
     /// The call that wrote it.
     pub key: CallKey,
@@ -151,7 +151,7 @@ impl Debate {
         }
         let unread = self.unread_lenses().into_iter().map(|lens| lens.subject().to_owned()).collect::<Vec<_>>();
         if !unread.is_empty() {
-            unverified.push(format!("The answer was not checked for {}.", list(&unread)));
+            unverified.push(format!("It was not checked for {}.", list(&unread)));
         }
         let ledger = Ledger::of(self);
         let is_of_draft = |one: &Objection| one.draft == Some(draft.number.into());

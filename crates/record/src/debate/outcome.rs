@@ -25,7 +25,7 @@ dialectic_base::named! {
     pub enum OutcomeKind {
         /// Everything was completed.
         Full = "full",
-        /// It ended with an answer despite failures.
+        /// The debate ended with an answer despite failures.
         Degraded = "degraded",
         /// The budget or the user ended it early.
         Stopped = "stopped",

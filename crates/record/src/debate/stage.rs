@@ -18,7 +18,7 @@ impl StageId {
         Self(id)
     }
 
-    /// The id as it is written.
+    /// The id as text.
     pub const fn as_str(self) -> &'static str {
         self.0
     }
@@ -55,9 +55,9 @@ impl fmt::Display for StageId {
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a stage, each under its own key")]
 #[serde(rename_all = "camelCase")]
 pub struct StageInfo {
-    /// Its id.
+    /// The id.
     pub id: StageId,
-    /// Its words for people.
+    /// The words for people.
     pub words: StageWords,
     /// Whether it belongs to a round.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -1,6 +1,6 @@
-//! What a debate has to be worth more than, for the same money: one answer, one that its author criticised and rewrote,
-//! and the best of several. Each is a protocol of its own, so that it can be run, limited, resumed and read like any
-//! debate.
+//! ! The alternatives that a debate must beat for the same money: one answer, an answer that its author criticised and
+//! rewrote, and the best of several answers. Each is a protocol, so that it can be run, limited, resumed and read like
+//! any debate.
 
 use crate::debate::{
     AgentSettings, CallKey, CallStatus, Contribution, Debate, Event, RecheckStanding, ResultKind, Settings, Solution,
@@ -31,8 +31,8 @@ static SEVERAL_DRAWS: Prompt = prompt!("system/several-draws.md", None);
 pub static SINGLE: Protocol = Protocol {
     name: "single",
     about: "one agent answers, once",
-    suits: "a measure of what a debate adds, and a question that needs none",
-    calls: "1, and 4 where a check is asked for",
+    suits: "a baseline for what a debate adds, and a question that needs no debate",
+    calls: "1, and 4 for the check",
     check: |settings| one_agent(settings, "single").and_then(|()| one_round(settings, "single")),
     default_rounds: 1,
     default_check: 0,
@@ -55,8 +55,8 @@ pub static SINGLE: Protocol = Protocol {
 pub static SELF_REFINE: Protocol = Protocol {
     name: "self-refine",
     about: "one agent answers, criticises its own answer and rewrites it, until it finds nothing to fix",
-    suits: "a measure of what a debate adds, and a question whose hard part is care",
-    calls: "at most 2·r + 1, and 4 where a check is asked for",
+    suits: "a baseline for what a debate adds, and a question that mainly needs care",
+    calls: "at most 2·r + 1, and 4 for the check",
     check: |settings| one_agent(settings, "self-refine"),
     default_rounds: 1,
     default_check: 0,
@@ -89,12 +89,12 @@ pub static SELF_REFINE: Protocol = Protocol {
     ],
 };
 
-/// Every agent answers by itself, and the judge chooses one of the answers.
+/// Every agent answers independently, and the judge chooses one of the answers.
 pub static BEST_OF_N: Protocol = Protocol {
     name: "best-of-n",
     about: "every agent answers by itself, and the judge chooses one of the answers",
-    suits: "a measure of what a debate adds, and a question whose answers are easier to compare than to write",
-    calls: "n + 1, and 4 where a check is asked for",
+    suits: "a baseline for what a debate adds, and a question whose answers are easier to compare than to write",
+    calls: "n + 1, and 4 for the check",
     check: best_of_several,
     default_rounds: 1,
     default_check: 0,
@@ -144,8 +144,8 @@ fn one_round(settings: &Settings, protocol: &str) -> Result<(), Unfit> {
     if rounds == 1 {
         return Ok(());
     }
-    let problem = format!("{protocol} has one round, but {rounds} are asked for");
-    Err(Unfit::new(problem, "take the protocol self-refine, or leave out `debate.rounds`").about("debate.rounds"))
+    let problem = format!("{protocol} has one round, but {rounds} were requested");
+    Err(Unfit::new(problem, "use the protocol self-refine, or remove `debate.rounds`").about("debate.rounds"))
 }
 
 fn best_of_several(settings: &Settings) -> Result<(), Unfit> {
@@ -179,7 +179,7 @@ const fn last_text_is_the_answer() -> Stage {
         info: synthesis_info(),
         facts: |debate| delivered(debate, last_text),
         steps: no_steps,
-        outcome: |debate| ended(debate, "there is no text to deliver", "there is no text to end with"),
+        outcome: |debate| ended(debate, "there is no text to end with", "there is no text to end with"),
         rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],
     }
 }
@@ -192,7 +192,7 @@ fn author(debate: &Debate) -> Option<&AgentSettings> {
     debate.team().into_iter().next()
 }
 
-/// The author's text of a round, as it stands at its end: round 0 ends with the first text.
+/// The author's text at the end of a round; round 0 ends with the first text.
 fn text_after(round: u32, author: &AgentSettings) -> CallKey {
     match round {
         0 => CallKey::new(1, PROPOSAL, &author.id),
@@ -230,8 +230,8 @@ fn own_critique(debate: &Debate) -> Vec<Step> {
     step.into_iter().collect()
 }
 
-/// Whether the author's critique of this round names nothing to mend. One that failed or could not be read says nothing
-/// of that.
+/// Whether the author's critique of this round lists no faults. A critique that failed or could not be parsed does not
+/// count.
 fn finds_nothing(debate: &Debate, author: &AgentSettings) -> bool {
     let critique = debate.contribution(&critique_key(debate, author));
     let reading = critique.and_then(|critique| critique.reading.as_ref());
@@ -248,7 +248,7 @@ fn criticised(debate: &Debate) -> Trigger {
     complete_or_fallback(debate, CRITIQUE, CRITIQUES_COMPLETE)
 }
 
-/// The author rewrites what it criticised.
+/// The author rewrites its criticised text.
 fn own_refinement(debate: &Debate) -> Vec<Step> {
     let Some(author) = author(debate) else { return Vec::new() };
     let critique = critique_key(debate, author);
@@ -270,7 +270,7 @@ fn refined(debate: &Debate) -> Trigger {
     }
 }
 
-/// The judge chooses among all answers that are there or may still come. One alone needs no choice.
+/// The judge chooses among all answers that exist or may still come. A single answer needs no choice.
 fn choice(debate: &Debate) -> Option<Step> {
     let settings = debate.settings.as_ref()?;
     let mut proposals = keys(debate, debate.current_round, PROPOSAL);
@@ -306,7 +306,7 @@ fn solution(text: &Contribution) -> Solution {
     Solution { description, base: author.clone(), synthesized_by: author, ..Solution::default() }
 }
 
-/// The text that `which` names as the answer, or as a draft of it where it is to be checked.
+/// The text that `which` names, as the answer, or as a draft if it is to be checked.
 fn delivered(debate: &Debate, which: fn(&Debate) -> Option<CallKey>) -> Vec<Event> {
     if debate.draft.is_some() || debate.final_solution.is_some() {
         return check::stands(debate, false);

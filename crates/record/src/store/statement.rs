@@ -1,7 +1,7 @@
-//! What is signed of a record: the debate, the last line of its journal, and the number of lines.
+//! ! The signed statement about a record: the debate, the last line of its journal, and the number of lines.
 //!
-//! Each line names the hash of the line before, so the last hash stands for all lines before it. What is appended
-//! later leaves a signed journal as it was.
+//! Each line contains the hash of the line before, so the last hash covers all lines before it. Later lines leave the
+//! signed part unchanged.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::debate::DebateId;
 
 use super::VerifiedRecord;
 
-/// What is signed of a record.
+/// The signed statement about a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
@@ -21,16 +21,16 @@ pub struct Statement {
     pub lines: u64,
 }
 
-/// Why a record is not the one that was signed.
+/// Why a record differs from the signed one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StatementFault {
-    /// It is of another debate.
-    #[error("the signature is of another debate, {signed}")]
+    /// The signature belongs to another debate.
+    #[error("the signature belongs to another debate, {signed}")]
     OtherDebate {
         /// Which.
         signed: DebateId,
     },
-    /// The journal is shorter than what was signed.
+    /// The journal is shorter than the signed one.
     #[error("the journal was shortened: {signed} events were signed, and it has {found}")]
     Shortened {
         /// How many lines were signed.
@@ -38,7 +38,7 @@ pub enum StatementFault {
         /// How many there are.
         found: u64,
     },
-    /// The journal says something else.
+    /// The journal has different content.
     #[error("the journal differs from the signed one at line {line}")]
     OtherJournal {
         /// The last signed line, counted from 1.
@@ -51,7 +51,7 @@ pub enum StatementFault {
         line: u64,
     },
     /// The journal is damaged before the last signed line.
-    #[error("the journal is damaged before line {line}, the last that was signed")]
+    #[error("the journal is damaged before line {line}, the last signed line")]
     Damaged {
         /// The last signed line, counted from 1.
         line: u64,
@@ -73,18 +73,18 @@ impl Statement {
         bytes
     }
 
-    /// What signed bytes say.
+    /// Parses a signed statement.
     ///
     /// # Errors
-    /// When they say something else.
+    /// It is not a statement.
     pub fn read(bytes: &[u8]) -> serde_json::Result<Self> {
         serde_json::from_slice(bytes)
     }
 
-    /// How many events of `record` came after what was signed: notes, and questions about the debate.
+    /// The number of events in `record` after the signed ones: notes, and questions about the debate.
     ///
     /// # Errors
-    /// When it is not the record that was signed.
+    /// It is not the signed record.
     pub fn hold_against(&self, record: &VerifiedRecord) -> Result<u64, StatementFault> {
         let found = record.hashes.len() as u64;
         let line = self.lines;

@@ -100,7 +100,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 }
 
 impl VerifiedRecord {
-    /// Whether every line of the journal is as it was written, as far as the journal goes.
+    /// Whether every line of the journal is as it was written, up to the end of the journal.
     pub fn has_whole_journal(&self) -> bool {
         !self.flaws.iter().any(|flaw| matches!(flaw, Flaw::Journal(_) | Flaw::Events(_)))
     }
@@ -114,7 +114,7 @@ impl VerifiedRecord {
 /// A parsed state file.
 struct ReadState {
     debate: Debate,
-    /// Its content without the mark.
+    /// The content without the mark.
     value: Value,
     mark: Option<JournalMark>,
 }
@@ -174,10 +174,10 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
     Ok(found)
 }
 
-/// Whether an event belongs to the course of the debate, and not to what users did with it afterwards.
+/// Whether an event belongs to the debate itself, rather than to its use afterwards.
 fn is_of_course(event: &Event) -> bool {
     let is_of_question = match event {
-        // A question is a call with a price of its own.
+        // A question is a call with its own price.
         Event::CostReserved { key, .. } | Event::AttemptFailed { key, .. } => key.stage == follow_up_info().id,
         Event::OutputLimited { .. } | Event::CostWarned { .. } | Event::CostAcknowledged => true,
         _ => false,

@@ -290,7 +290,7 @@ struct EndedCall<'a> {
     about: Option<&'a AgentId>,
     went_well: bool,
     latency_ms: Option<u64>,
-    /// Its result; a quotation is from its text.
+    /// The result; a quotation is from its text.
     said: String,
     is_quotation: bool,
     text: Option<Arc<str>>,

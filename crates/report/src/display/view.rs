@@ -1,6 +1,6 @@
 //! The thread that shows a running debate on standard error.
 
-#![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
+#![expect(clippy::disallowed_methods, reason = "output is cleaned before it is printed here")]
 
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
@@ -233,7 +233,7 @@ fn painted(colors: ColorChoice, line: String) -> String {
     }
 }
 
-/// Writes to stderr. Text that cannot be written is lost, since there is no one to tell.
+/// Writes to stderr. Text that cannot be written is lost, since it cannot be reported.
 struct Reporter {
     out: SharedWriter,
     colors: ColorChoice,
@@ -626,7 +626,7 @@ mod tests {
         drop(sender);
         display.await.unwrap();
         let shown = memory.text();
-        let gap = "… progress is skipped here: it was not read in time …\nwarning: look out\nproposal started";
+        let gap = "… progress was skipped here: the reader was too slow …\nwarning: look out\nproposal started";
         assert!(shown.starts_with(gap), "{}", &shown[..200]);
         assert!(shown.ends_with("round 1/3 ended: 0 tokens, $0.0000 so far\n"), "{}", &shown[shown.len() - 200..]);
     }

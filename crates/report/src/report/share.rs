@@ -1,8 +1,7 @@
-//! A debate as strangers may read it: without attachments, what tools were asked and answered, paths, and where prompts
-//! come from.
+//! ! A debate for strangers to read: without attachments, tool calls and results, paths, and the origins of prompts.
 //!
-//! What is left out is taken out of a copy of the record, so that no form of a report can show it. What agents, the
-//! judge and the user wrote stays as it is, and may quote it; the report says so.
+//! The parts are removed from a copy of the record, so that no form of a report can show them. The texts of agents, the
+//! judge and the user stay as they are and may quote them; the report says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,15 +11,15 @@ use dialectic_record::debate::{
     AgentSettings, Contribution, Debate, DebateSettings, Metadata, Settings, SummarizationSettings,
 };
 
-/// What stands for a path.
+/// The replacement for a path.
 const PATH: &str = "[path]";
 
-/// A debate without what is not for strangers.
+/// A debate without the parts that strangers must not see.
 #[derive(Debug)]
 pub struct Shared {
     /// The rest of it.
     pub debate: Debate,
-    /// What was left out, in a sentence or two.
+    /// The list of omitted parts, as a sentence or two.
     pub notice: String,
 }
 
@@ -45,13 +44,13 @@ impl Shared {
         let what = [
             (attachments > 0).then(|| counted(attachments as u64, "attachment")),
             (material > 0).then(|| format!("{} of collected material", counted(material as u64, "text"))),
-            (calls > 0).then(|| format!("what tools were asked and answered ({})", counted(calls as u64, "call"))),
+            (calls > 0).then(|| format!("tool calls and their results ({})", counted(calls as u64, "call"))),
             Some(if debate.change.is_some() { "paths other than those of the change" } else { "paths" }.to_owned()),
-            Some("where prompts come from".to_owned()),
+            Some("the origins of prompts".to_owned()),
         ];
         let what: Vec<String> = what.into_iter().flatten().collect();
         let notice = match what.split_last() {
-            Some((last, rest)) => format!("Left out to share this report: {} and {last}.", rest.join(", ")),
+            Some((last, rest)) => format!("Omitted so that this report can be shared: {} and {last}.", rest.join(", ")),
             None => String::new(),
         };
         Self { debate, notice: format!("{notice} The texts of the debate are complete and may quote it.") }
@@ -119,7 +118,7 @@ fn forget_tools(metadata: &mut Metadata) -> usize {
     std::mem::take(&mut metadata.tool_calls).len().max(results)
 }
 
-/// The names of files that the record itself holds, longest first.
+/// The file names in the record itself, longest first.
 fn known_paths(debate: &Debate) -> Vec<String> {
     let settings = debate.settings.iter().flat_map(|settings| {
         let of_agents = settings.everybody().flat_map(|agent| {
@@ -144,7 +143,7 @@ fn known_paths(debate: &Debate) -> Vec<String> {
     known
 }
 
-/// Takes paths out of what the program itself says: errors, and reasons that quote them.
+/// Removes paths from the program's own texts: errors, and reasons that quote them.
 fn hide_paths(debate: &mut Debate, known: &[String]) {
     let reasons = debate.outcome.iter_mut().flat_map(|outcome| &mut outcome.reasons);
     let failures = debate.failures.iter_mut().map(|failure| &mut failure.error);
@@ -171,8 +170,8 @@ fn without_paths(text: &str, known: &[String]) -> String {
     hidden
 }
 
-/// Whether a word is a path: an absolute one, one from the user's home or from here, or one of a file with an ending.
-/// The name of a model, `maker/model-1.5`, is none, and neither is an address.
+/// Whether a word is a path: an absolute path, one from the home or working directory, or a file with an extension. A
+/// model's name such as `maker/model-1.5` is not, and neither is a URL.
 fn is_path(word: &str) -> bool {
     let word = word.trim_end_matches([':', '.', '!', '?']);
     let has_drive = word.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) && word[1..].starts_with(":\\");

@@ -145,14 +145,14 @@ fn calls_per_day(args: &EvalArgs, environment: &Environment) -> Result<Option<u3
     args.max_calls_per_day.map_or_else(own, |limit| Ok(Some(limit)))
 }
 
-/// Records the cost where limits of the day count it, since an evaluation leaves no journal.
+/// Records the cost for the daily limits, since an evaluation leaves no journal.
 pub(super) fn note(spent: Usd, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;
     if spent > Usd::ZERO
         && directory.path().is_dir()
         && let Err(error) = note_spent(&directory, spent)
     {
-        terminal.warning(&format!("the limit of the day does not count this cost: {error}"));
+        terminal.warning(&format!("the daily limit does not include this cost: {error}"));
     }
     Ok(())
 }

@@ -30,9 +30,9 @@ enum NewestError {
         directory: PathBuf,
     },
     /// There is no terminal to ask on, and no `--yes`.
-    #[error("which debate to resume? None is named, and there is no terminal to ask")]
+    #[error("no debate is named to resume, and there is no terminal to ask")]
     Unasked {
-        /// Its short name.
+        /// The short name.
         name: String,
     },
 }

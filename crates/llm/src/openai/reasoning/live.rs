@@ -20,8 +20,8 @@ enum ReasoningState {
 }
 
 impl Spoken {
-    /// For a new answer. With `begins_within`, its model begins inside reasoning, and everything is held until that
-    /// ends.
+    /// Creates the state for a new answer. With `begins_within`, its model begins inside reasoning, and everything is
+    /// held until that ends.
     pub(in crate::openai) fn new(begins_within: bool) -> Self {
         let state = if begins_within {
             ReasoningState::Reasoning { block: ReasoningTag::Unopened, searched: 0 }

@@ -1,4 +1,4 @@
-//! How to read an answer when it is recorded, and what it can refer to.
+//! ! How to parse an answer when it is recorded, and what it can refer to.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -45,14 +45,14 @@ pub enum Reads {
         /// Its author's last text without the answers in it.
         before: String,
     },
-    /// What is wrong with a change.
+    /// Problems found in a change.
     Findings {
         /// The paths of its files.
         paths: Vec<String>,
     },
-    /// What is said of another one's findings.
+    /// Opinions on other readers' findings.
     Opinion {
-        /// Their numbers.
+        /// The numbers of the findings.
         findings: Vec<String>,
     },
     /// The text after a check, with answers under a separate heading.
@@ -82,7 +82,7 @@ fn numbers(points: &[Numbered]) -> Vec<&str> {
 }
 
 impl Ledger {
-    /// The unsettled points that `critic` rechecks in the text of `target`: its own, or those of the critic it
+    /// The unsettled points that `critic` rechecks in the text of `target`: its own, or those of the critic that it
     /// replaces.
     pub fn to_recheck(&self, debate: &Debate, critic: &AgentId, target: &AgentId, round: u32) -> Vec<&Objection> {
         let rechecks = debate.rechecks(critic, target, round);
@@ -282,7 +282,7 @@ impl Reads {
         }
     }
 
-    /// Whether a second text says more of what was asked for than the first, whose reading is `reading`.
+    /// Whether a second text contains more of what was requested than the first, whose reading is `reading`.
     pub fn is_better(&self, more: &Reading, reading: &Reading) -> bool {
         match self {
             Self::Findings { .. } | Self::Opinion { .. } => !self.lacks_points(more),
@@ -392,7 +392,7 @@ impl Debate {
         debate
     }
 
-    /// The calls on which a text rested, as far as the record's order tells: its author's previous text, and later
+    /// The calls on which a text rested, as far as the record's order shows: its author's previous text, and later
     /// remarks about it.
     fn texts_before(&self, at: usize, place: usize) -> Vec<CallKey> {
         let author = &self.rounds[at].contributions[place].agent_id;

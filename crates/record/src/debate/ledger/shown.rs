@@ -100,7 +100,7 @@ impl Objection {
         format!("{} ({}{more})", self.number(), shown.trim_end())
     }
 
-    /// The author's answer in words.
+    /// The author's answer as text.
     pub fn answer_in_words(&self) -> &'static str {
         match self.answer {
             Answered::Unanswered if self.is_final_word() => NOTHING,
@@ -112,13 +112,13 @@ impl Objection {
         }
     }
 
-    /// The later critics' recheck in words.
+    /// The later critics' recheck as text.
     pub fn recheck_in_words(&self) -> &'static str {
         let nobody = if self.is_final_word() || self.draft.is_some() { NOTHING } else { "never rechecked" };
         self.critic.map_or(nobody, RecheckStanding::name)
     }
 
-    /// The judge's ruling in words; `None` if none was required.
+    /// The judge's ruling as text; `None` if none was required.
     pub fn ruling_in_words(&self) -> Option<&'static str> {
         self.ruling.as_ref().map(Ruling::in_words)
     }

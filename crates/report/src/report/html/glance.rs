@@ -63,7 +63,7 @@ fn confidence(view: &View<'_>) -> Markup {
     }
 }
 
-/// What the judge's own assessment says against the answer, beside the number.
+/// The reservations in the judge's own assessment, shown next to the number.
 fn reservations(solution: &Solution) -> Vec<String> {
     let unmet = solution.unfulfilled_major_requirements.len() as u64;
     let partly = solution.partly_fulfilled.len() as u64;

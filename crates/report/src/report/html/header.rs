@@ -48,7 +48,7 @@ fn status(view: &View<'_>) -> Markup {
     let is_full = view.debate.outcome.as_ref().is_some_and(|outcome| outcome.kind == OutcomeKind::Full);
     html! {
         span.pill.(class) { (view.how_it_ended()) }
-        // Of the procedure, that is, and not of the answer.
+        // This refers to the procedure, not to the answer.
         @if is_full && view.debate.status == Status::Completed { " " small { "no part of the debate is missing" } }
     }
 }

@@ -19,7 +19,7 @@ pub fn review_github(debate: &Debate) -> String {
     let mut body = format!("**{}**\n{}", review.verdict(), review.note());
     for part in [elsewhere, review.dismissed_in_words(), review.receipt()] {
         if body.chars().count() + part.chars().count() > MOST {
-            body += "\nThere is more than a review takes; the record has all of it.\n";
+            body += "\nThe rest exceeds what a review can contain; the record has all of it.\n";
             break;
         }
         body += &part;
@@ -33,7 +33,7 @@ pub fn review_github(debate: &Debate) -> String {
     pretty(&written)
 }
 
-/// The comment at a finding's place; nothing where the diff does not show it, or the platform does not take so much.
+/// The comment at a finding's place; `None` if the diff does not show it, or the platform does not accept its length.
 fn comment(debate: &Debate, review: &ReviewText<'_>, finding: &ReviewedFinding) -> Option<Value> {
     let shown = shown(debate, finding).filter(|shown| shown.is_in_diff)?;
     let lines = shown.lines?;
