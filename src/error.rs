@@ -45,7 +45,7 @@ pub enum Error {
     /// Some problems could not be compared.
     #[error("{missing} of {all} comparisons are missing")]
     NotCompared {
-        /// How many.
+        /// The number of missing comparisons.
         missing: usize,
         /// The total number.
         all: usize,

@@ -192,10 +192,10 @@ pub struct DebateStatus {
     pub stopping: bool,
     /// The files.
     pub paths: Paths,
-    /// When it was begun.
+    /// The start.
     #[serde(skip)]
     pub created_at: Option<Timestamp>,
-    /// When something was recorded last.
+    /// The time of the last event.
     #[serde(skip)]
     pub updated_at: Option<Timestamp>,
 }
@@ -232,7 +232,7 @@ impl DebateStatus {
         Ok(Self::from_record(entry, &debate, before, runner))
     }
 
-    /// Like [`of`](Self::of), for a record that was already read; `before` are the events already seen.
+    /// Like [`of`](Self::of), for a record that was already read; `before` is the presence before it was read.
     pub fn from_record(entry: &Entry, debate: &Debate, before: Presence, runner: &Runner) -> Self {
         let rest = runner.forecast_rest(entry, debate).map(|rest| rest.count().low);
         let status = Standing::of(entry, debate, before);

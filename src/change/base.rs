@@ -1,4 +1,4 @@
-//! ! The configuration of the base revision, since a change must not configure its own review.
+//! The configuration of the base revision, since a change must not configure its own review.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -67,7 +67,7 @@ fn named(config: &[u8]) -> BTreeSet<String> {
     found
 }
 
-/// A directory of this commit's own: a debate that is resumed reads its prompts there again.
+/// A directory for this commit: a resumed debate reads its prompts there again.
 fn place(commit: &str, prefix: &Path) -> Result<PathBuf, ChangeError> {
     let name = format!("{commit}-{}", plain(prefix).replace('/', "%"));
     if let Some(cache) = cache_directory() {

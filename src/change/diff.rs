@@ -1,4 +1,4 @@
-//! ! Diffs: written for two versions of a file, and parsed if they come from elsewhere.
+//! Diffs: written for two versions of a file, and parsed if they come from elsewhere.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use imara_diff::{Algorithm, Diff, InternedInput, Interner};
 
 use dialectic_record::debate::Lines;
 
-/// Unchanged lines around a change.
+/// The number of unchanged lines around a change.
 const CONTEXT: usize = 3;
 
 /// The change of a file, as a diff describes it.
@@ -20,9 +20,9 @@ pub(super) struct FileDiff {
     pub(super) new_hash: Option<String>,
     /// The kind of change, if it is not a change of text.
     pub(super) kind: Kind,
-    /// The stretches of the file after the change that are shown.
+    /// The line ranges of the changed file that the diff shows.
     pub(super) hunks: Vec<Lines>,
-    /// The diff, header included.
+    /// The diff, including its header.
     pub(super) text: String,
 }
 
@@ -78,7 +78,7 @@ pub(super) fn between(old: Option<(&str, &str)>, new: Option<(&str, &str)>) -> O
     Some(FileDiff { old_path, new_path, new_hash: None, kind: Kind::Text, hunks, text })
 }
 
-/// A path cannot begin another line of a diff.
+/// Puts a path on one line, so that it cannot begin another line of a diff.
 fn one_line(path: &str) -> String {
     path.replace(char::is_control, "\u{FFFD}")
 }

@@ -1,4 +1,4 @@
-//! ! Git, configured to run no other programs: a repository and its configuration may be a stranger's.
+//! Git, configured to run no other programs: a repository and its configuration may be a stranger's.
 //!
 //! It is asked only for names, hashes and stored bytes, with all filters disabled. Commands that could start external
 //! diffs or conversions are not used: this program reads the files of the working tree and computes the changes itself.
@@ -9,8 +9,8 @@ use std::process::{Command, Output, Stdio};
 
 use dialectic_engine::access::Environment;
 
-/// Given with every call: no hook, monitor, pager, program for a remote, or other way in which a configuration runs
-/// something.
+/// The arguments of every call: they disable hooks, monitors, pagers, remote helpers, and all other ways in which a
+/// configuration runs a program.
 const HARDENED: [&str; 15] = [
     "--no-pager",
     "--no-replace-objects",
@@ -30,7 +30,7 @@ const HARDENED: [&str; 15] = [
 ];
 /// The environment variables that git receives. All `GIT_*` variables are removed.
 const KEPT: [&str; 6] = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG", "SYSTEMROOT", "USERPROFILE"];
-/// Bytes of a stored file that are read.
+/// The maximum number of bytes read of a stored file.
 pub(super) const MOST: u64 = 4 << 20;
 
 /// A repository.
@@ -40,7 +40,7 @@ pub(super) struct Git {
     variables: Vec<(&'static str, String)>,
 }
 
-/// Why git brought nothing.
+/// Why a git command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     /// Git is not installed, or cannot be started.
@@ -97,7 +97,7 @@ pub(super) fn root_of(directory: &Path) -> Option<PathBuf> {
 }
 
 impl Git {
-    /// The repository with its top at `root`.
+    /// The repository with its root at `root`.
     pub(super) fn at(root: &Path, environment: &Environment) -> Self {
         let kept = |name: &&'static str| Some((*name, environment.get(name)?.to_owned()));
         Self { root: root.to_owned(), variables: KEPT.iter().filter_map(kept).collect() }
@@ -207,7 +207,7 @@ impl Git {
         Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(text).collect())
     }
 
-    /// Whether the index has a file of that path.
+    /// Whether the index has a file with that path.
     pub(super) fn tracks(&self, path: &str) -> Result<bool, GitError> {
         Ok(!self.run(&["ls-files", "-z", "--", path], &[])?.is_empty())
     }
@@ -259,7 +259,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// `:100644 100644 <hash> <hash> M`, a zero byte, the path, and of a rename its second path.
+/// Parses `:100644 100644 <hash> <hash> M`, a zero byte, the path, and for a rename its second path.
 fn entries(listed: &[u8]) -> Vec<Entry> {
     let mut fields = listed.split(|byte| *byte == 0).map(text);
     let mut found = Vec::new();

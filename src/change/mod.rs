@@ -1,4 +1,4 @@
-//! ! A change to review, from a repository or from a given diff.
+//! A change to review, from a repository or from a given diff.
 //!
 //! All of it may be hostile. It is read but never followed: git runs nothing for it, files are read through the
 //! sandbox, files that may hold secrets are withheld, and everything withheld is listed with the reason.
@@ -50,7 +50,7 @@ const SHARE: usize = 2000;
 /// Why there is no change to review.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// Nothing to compare is here.
+    /// The directory is not in a git repository.
     #[error("there is no git repository here")]
     NoRepository,
     /// No base is given or found.
@@ -62,7 +62,7 @@ pub enum ChangeError {
         /// The name as typed.
         name: String,
     },
-    /// Two commits have nothing in common.
+    /// The two commits have no common ancestor.
     #[error("{base} and {head} have no commit in common")]
     Unrelated {
         /// The base.
@@ -79,15 +79,15 @@ pub enum ChangeError {
     /// The root of the repository cannot be read.
     #[error("cannot read {}", path.display())]
     Unreadable {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// Standard input is not a diff.
     #[error("there is no diff on standard input")]
     NoDiff,
-    /// Nothing of it can be shown.
+    /// None of the change can be shown.
     #[error("none of this change can be read: {}", reasons(.0))]
     AllLeftOut(Vec<LeftOut>),
     /// The change cannot be attached.
@@ -139,14 +139,14 @@ impl Diagnostic for ChangeError {
 #[derive(Debug)]
 pub struct Repository {
     git: Git,
-    /// The commit that the change starts from.
+    /// The base commit.
     base: String,
-    /// The commit that it ends at; nothing for the working tree.
+    /// The head commit; `None` for the working tree.
     head: Option<String>,
     of: String,
 }
 
-/// A change, ready to be handed to readers.
+/// A change, ready for its readers.
 #[derive(Debug)]
 pub struct Change {
     /// The task.
@@ -235,7 +235,7 @@ impl Repository {
         Ok(std::fs::read(path).is_ok_and(|bytes| self.git.hash(&bytes).is_ok_and(|now| now == hash)))
     }
 
-    /// Whether git has never heard of a file of the working tree.
+    /// Whether a file in the working tree is untracked.
     pub fn is_untracked(&self, path: &Path) -> bool {
         let Ok(inside) = path.strip_prefix(self.git.root()) else { return true };
         let inside = plain(inside);
@@ -478,7 +478,7 @@ pub fn piped(
     assemble(files, set, settings, environment)
 }
 
-/// The lines of a text with their numbers, which models cannot count.
+/// The lines of a text with their numbers, since models cannot count lines.
 fn numbered(text: &str) -> String {
     let line = |(number, line): (usize, &str)| format!("{number:>4} | {line}\n");
     (1..).zip(text.lines()).map(line).collect()

@@ -1,4 +1,4 @@
-//! ! Which part of a change to review.
+//! Which part of a change to review.
 
 use std::path::{Component, Path, PathBuf};
 

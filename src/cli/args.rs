@@ -74,7 +74,7 @@ pub(super) enum Command {
     Init(InitArgs),
     /// Debate a problem and print the solution
     Debate(Box<DebateArgs>),
-    /// Have a change read by several: findings, confirmed or refuted by the others, and ruled on
+    /// Have several agents review a change: each finding is confirmed or refuted by the others, and the judge rules
     Review(Box<ReviewArgs>),
     /// Continue a paused, failed or killed debate from its last finished call
     Resume(ResumeArgs),
@@ -126,7 +126,7 @@ pub(super) enum Command {
     Models(ModelsArgs),
     /// List the protocols, or print one
     Protocols(ProtocolsArgs),
-    /// Hold debates for coding agents, over the Model Context Protocol (MCP)
+    /// Run debates for coding agents, over the Model Context Protocol (MCP)
     Mcp(McpArgs),
     /// Teach coding agents to use this program
     Skill(SkillArgs),
@@ -170,7 +170,7 @@ pub(super) struct DebateArgs {
     #[arg(help_heading = "Problem", long, conflicts_with = "detach")]
     pub(super) edit: bool,
 
-    /// Write the problem in your editor, starting from headings that make a good one
+    /// Write the problem in your editor, starting from a template
     #[arg(help_heading = "Problem", long, value_name = "KIND", value_enum, conflicts_with_all = ["problem", "problem_file", "detach"])]
     pub(super) template: Option<ProblemTemplate>,
 
@@ -181,7 +181,7 @@ pub(super) struct DebateArgs {
     #[command(flatten)]
     pub(super) models: ModelArgs,
 
-    /// Use a ready panel: `cheap`, `strong` or `mixed` models, or a file with agents and a judge
+    /// Use a ready-made panel: `cheap`, `strong` or `mixed` models, or a file with agents and a judge
     #[arg(help_heading = "Who debates", long, value_name = "PANEL")]
     pub(super) panel: Option<String>,
 
@@ -225,7 +225,7 @@ pub(super) struct DebateArgs {
     #[arg(help_heading = "Who debates", long)]
     pub(super) offline: bool,
 
-    /// Never spend more than this many dollars; the judge's answer is included
+    /// The cost limit in dollars, including the judge's answer
     #[arg(help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost: Option<Usd>,
 
@@ -298,7 +298,8 @@ pub(super) struct RunArgs {
     #[arg(hide_short_help = true, long)]
     pub(super) strict: bool,
 
-    /// Print the debate's id as soon as it has begun, and let it run by itself: `dialectic wait <id>` waits for its end
+    /// Print the debate's id once it has started, and let it run in the background: `dialectic wait <id>` waits for its
+    /// end
     #[arg(long)]
     pub(super) detach: bool,
 
@@ -369,7 +370,7 @@ pub(super) struct ResumeArgs {
     #[arg(short, long, conflicts_with = "debate")]
     pub(super) yes: bool,
 
-    /// Go straight to the solution, from what has been said so far
+    /// Go straight to the solution, using the texts so far
     #[arg(long)]
     pub(super) finish: bool,
 
@@ -406,7 +407,7 @@ pub(super) struct EvalArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: Option<PathBuf>,
 
-    /// Never make more than this many calls in a day (UTC), by all commands in this directory that say so
+    /// The maximum number of calls per day (UTC) by all commands in this directory that set this limit
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_calls_per_day: Option<u32>,
 
@@ -465,8 +466,9 @@ pub(super) struct ForkArgs {
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: Option<String>,
 
-    /// The first stage to make anew, such as `2.critique` or `3.rebuttal`. The fork keeps everything before it; `start`
-    /// keeps only the problem and the settings. With `--protocol`, the default is after the proposals of the first round
+    /// The first stage to repeat, such as `2.critique` or `3.rebuttal`. The fork keeps everything before it; `start`
+    /// keeps only the problem and the settings. With `--protocol`, the default is after the proposals of the first
+    /// round
     #[arg(long, value_name = "ROUND.STAGE", required_unless_present = "protocol")]
     pub(super) at: Option<ForkPoint>,
 
@@ -497,7 +499,7 @@ pub(super) struct VerifyArgs {
     #[command(flatten)]
     pub(super) which: NewestArg,
 
-    /// Require the signature of a signer in this file, in the form of `allowed_signers` of ssh-keygen
+    /// Require the signature of a signer in this file, in the `allowed_signers` format of ssh-keygen
     #[arg(long, value_name = "FILE")]
     pub(super) signers: Option<PathBuf>,
 
@@ -529,11 +531,11 @@ pub(super) struct ReportArgs {
     #[arg(long, value_name = "FORM", value_enum)]
     pub(super) format: Option<ReportFormatArg>,
 
-    /// Open the page in a browser; without `--output` it is saved beside the debate
+    /// Open the page in a browser; without `--output` it is saved next to the debate
     #[arg(long)]
     pub(super) open: bool,
 
-    /// Leave out attachments, results of tools, paths and where prompts come from; the report says what it left out
+    /// Leave out attachments, tool results, paths and the origins of prompts; the report lists what it left out
     #[arg(long)]
     pub(super) share: bool,
 
@@ -555,7 +557,7 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub(super) port: u16,
 
-    /// The address to listen at; beyond this machine it requires `DIALECTIC_TOKEN` and both cost limits
+    /// The address to listen on; access from other machines requires `DIALECTIC_TOKEN` and both cost limits
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(super) host: String,
 
@@ -672,7 +674,7 @@ pub(super) struct ModelsArgs {
     #[arg(value_name = "MODEL")]
     pub(super) models: Vec<String>,
 
-    /// Have each configured or named model say a word; asks before it spends anything
+    /// Call each configured or named model once with a tiny prompt; asks before it spends money
     #[arg(long)]
     pub(super) probe: bool,
 
@@ -742,11 +744,11 @@ fn dollars(text: &str) -> Result<Usd, String> {
 /// Limits of requests.
 #[derive(Debug, Args)]
 pub(super) struct CallsArgs {
-    /// Never make more than this many calls of models, repeated ones included
+    /// The maximum number of model calls, including retries
     #[arg(help_heading = "Cost", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_calls: Option<u32>,
 
-    /// Never make more than this many calls in a day (UTC), by all commands in this directory that say so
+    /// The maximum number of calls per day (UTC) by all commands in this directory that set this limit
     #[arg(hide_short_help = true, help_heading = "Cost", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_calls_per_day: Option<u32>,
 }

@@ -47,7 +47,7 @@ pub(super) struct Files<'a> {
 pub(super) struct ReviewEnd {
     /// The form.
     pub(super) format: ReviewFormat,
-    /// The least grave finding that fails.
+    /// The minimum severity that fails.
     pub(super) fail_on: Option<Severity>,
 }
 

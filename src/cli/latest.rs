@@ -1,4 +1,4 @@
-//! ! The newest debate, if none is named.
+//! The newest debate, if none is named.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -34,7 +34,7 @@ impl Diagnostic for Unnamed {
     }
 }
 
-/// The debate of that name, else the newest.
+/// The debate with that name, else the newest.
 pub(super) fn or_latest(name: Option<&str>) -> Result<Entry, Error> {
     Ok(debates()?.find(name.unwrap_or(LATEST))?)
 }
@@ -74,7 +74,7 @@ pub(super) fn is_debate(word: &str, directory: &Directory) -> Result<bool, Error
     Ok(ids.iter().any(|id| id == word) || ids.iter().filter(|id| id.ends_with(word)).count() == 1)
 }
 
-/// The arguments with `latest` before the part of a debate that `show` is to print: `show points`.
+/// Inserts `latest` before the part of a debate that `show` prints: `show points`.
 pub(super) fn with_latest(arguments: Vec<OsString>) -> Vec<OsString> {
     let mut words = arguments.iter().enumerate().skip(1);
     let mut is_show = false;

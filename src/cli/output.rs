@@ -34,9 +34,9 @@ pub(super) enum ReportFormatArg {
     /// The saved state
     #[value(name = "json")]
     State,
-    /// Of a review: SARIF 2.1.0
+    /// A review as SARIF 2.1.0
     Sarif,
-    /// Of a review: the body of a pull request review, as GitHub's API takes it
+    /// A review as the body of a pull request review for GitHub's API
     Github,
 }
 

@@ -110,8 +110,8 @@ impl Leave {
         self.most.into_iter().flat_map(option)
     }
 
-    /// Runs a command that takes a debate up, and lets the next waiting call proceed as soon as it has the record, by which
-    /// it counts from then on.
+    /// Runs a command that takes up a debate. The next waiting call proceeds as soon as the command has the record, by
+    /// which the debate counts from then on.
     pub(super) async fn until_taken_up<T>(self, entry: &Entry, command: impl Future<Output = T>) -> T {
         let is_held = async {
             let is_held = || {

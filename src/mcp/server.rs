@@ -1,4 +1,4 @@
-//! ! Runs the tools for a client: debates as detached runs, and their status from their records.
+//! Runs the tools for a client: debates as detached runs, and their status from their records.
 
 mod handler;
 
@@ -398,7 +398,7 @@ impl Server {
         self.forms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether that is still to come.
+    /// Whether the event is still pending.
     async fn is_awaited(&self, entry: &Entry, awaited: &Awaited<'_>) -> bool {
         match awaited {
             Awaited::Form(form) => self.form(form) == Some(FormState::Open),
@@ -614,7 +614,7 @@ fn progress(status: &DebateStatus) -> String {
     format!("{place}{}{planned} calls{cost}", status.calls.done)
 }
 
-/// A result with the record's figures, without anyone's words.
+/// A result with the record's figures, without texts of models or users.
 fn with_facts(mut result: CallToolResult, status: &DebateStatus) -> CallToolResult {
     let DebateStatus { id, status: standing, exit_code, stage, round, rounds, calls, cost_usd, .. } = status;
     result.structured_content = Some(json!({

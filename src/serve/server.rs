@@ -1,4 +1,4 @@
-//! ! The server: its options, its parts, and its shutdown.
+//! The server: its options, its parts, and its shutdown.
 
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
 use std::ops::Deref;

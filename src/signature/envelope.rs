@@ -1,4 +1,4 @@
-//! ! The contents of a signature: its key and its purpose.
+//! The contents of a signature: its key and its purpose.
 //!
 //! The format is OpenSSH's (`PROTOCOL.sshsig`): Base64 between two lines, containing fields that begin with their
 //! length.

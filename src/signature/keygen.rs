@@ -87,7 +87,7 @@ impl Keygen {
         Ok(if signed_by.is_empty() { Err(Refusal::UnknownSigner { said }) } else { Ok(signed_by) })
     }
 
-    /// Runs it with `input`, without a word to the user.
+    /// Runs `ssh-keygen` with `input`, silently.
     fn ask(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Output, SignatureError> {
         let mut command = Command::new(&self.0);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,4 +1,4 @@
-//! ! Signatures of records, made and checked with `ssh-keygen -Y`. They cover the [`Statement`] about a journal.
+//! Signatures of records, made and checked with `ssh-keygen -Y`. They cover the [`Statement`] about a journal.
 
 mod envelope;
 mod keygen;
@@ -21,7 +21,7 @@ pub const NAMESPACE: &str = "dialectic-record@v1";
 
 /// The keys to try, in this order, if none is named; `ssh` tries the same ones.
 const USUAL_KEYS: [&str; 5] = ["id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk"];
-/// Bytes of a statement or a signature at most: more is neither.
+/// The maximum number of bytes of a statement or a signature; a larger file is neither.
 const MOST_BYTES: u64 = 64 * 1024;
 
 /// Why nothing was signed, or a signature cannot be checked.
@@ -41,7 +41,7 @@ pub enum SignatureError {
     Key {
         /// The key.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// `ssh-keygen` did not sign.
@@ -55,7 +55,7 @@ pub enum SignatureError {
     Signers {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// The record has no event.
@@ -127,7 +127,7 @@ pub struct CheckedSignature {
     pub signed: Option<SignedLines>,
     /// The signers who made it; empty if no signers are given or none match.
     pub signers: Vec<String>,
-    /// Why it counts for less than was asked.
+    /// Why it does not satisfy the request.
     pub refusal: Option<Refusal>,
 }
 
@@ -146,27 +146,27 @@ impl CheckedSignature {
 /// How much of a journal is signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignedLines {
-    /// How many of its lines, from the first.
+    /// The number of signed lines, from the first.
     pub lines: u64,
-    /// How many came later.
+    /// The number of later lines.
     pub later: u64,
 }
 
-/// Why a signature counts for less than was asked.
+/// Why a signature does not satisfy the request.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// One of its two files is not there.
+    /// One of its two files is missing.
     #[error("{} is missing", .path.display())]
     Missing {
-        /// Which.
+        /// The path.
         path: PathBuf,
     },
     /// A file exists but cannot be read.
     #[error("{} cannot be read: {why}", .path.display())]
     Unreadable {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// The signature has another namespace.
@@ -190,13 +190,13 @@ pub enum Refusal {
         /// The message of `ssh-keygen` about a signer who has the key and may not sign.
         said: Option<String>,
     },
-    /// Nothing here can check it.
+    /// `ssh-keygen` is missing, so the signature was not checked.
     #[error("it was not checked: there is no program `ssh-keygen` on PATH")]
     Unchecked,
 }
 
 impl Refusal {
-    /// One word for programs.
+    /// The name in JSON output.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Missing { .. } => "missing",
@@ -249,7 +249,7 @@ fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Why a check goes no further.
+/// Why a check stops.
 enum Stop {
     Refused(Refusal),
     Failed(SignatureError),

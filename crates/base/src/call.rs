@@ -1,4 +1,4 @@
-//! One paid call of a model: what it took.
+//! The usage of one paid model call.
 
 use std::ops::Add;
 
@@ -74,7 +74,7 @@ pub struct CallRecord {
     pub notional_usd: Option<Usd>,
     /// Milliseconds from the first attempt to the answer, including the waits between attempts.
     pub latency_ms: u64,
-    /// Attempts made, the successful one included; 0 if the cost limit allowed none.
+    /// The number of attempts, including the successful one; 0 if the cost limit allowed none.
     pub attempts: u32,
     /// Whether the provider stated the cost; otherwise it is computed from list prices.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -106,13 +106,13 @@ impl CallRecord {
         self.tokens.is_none() && (self.attempts > 0 || self.cost_usd.is_none())
     }
 
-    /// How its answer was cut, if it was.
+    /// How the answer was cut, if it was.
     pub fn cut(&self) -> Option<Cut> {
         Cut::marked(self.truncated, self.filtered, self.interrupted)
     }
 }
 
-/// Why an answer is incomplete that is used all the same.
+/// Why an answer that is used anyway is incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cut {

@@ -16,7 +16,7 @@ pub struct ProgramSettings {
     #[schemars(inner(length(min = 1)))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub argv: Vec<String>,
-    /// What it prints: its answer (`text`), or JSON with the answer in it (`json`). Only for your own programs.
+    /// The output format: the answer (`text`), or JSON that contains the answer (`json`). Only for your own programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<ProgramOutput>,
     /// The JSON pointer to the answer.
@@ -39,7 +39,7 @@ pub struct ProgramSettings {
     #[schemars(regex(pattern = r"^(/.*)?$"), example = &"/cost")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<String>,
-    /// Changes to the environment that it is given.
+    /// Changes to the program's environment.
     #[serde(skip_serializing_if = "ProgramEnvironment::is_empty")]
     pub env: ProgramEnvironment,
     /// The argument that precedes the output limit of a call, if the program has one.

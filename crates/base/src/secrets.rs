@@ -131,7 +131,7 @@ impl std::fmt::Debug for KnownKeys {
 }
 
 impl KnownKeys {
-    /// Keeps the values that are real keys: long enough and no placeholders.
+    /// Keeps the values that are real keys: long enough, and not placeholders.
     pub fn new(values: impl IntoIterator<Item = (String, SecretString)>) -> Self {
         let is_key = |value: &str| value.len() >= SHORTEST_KEY && !is_placeholder(value);
         let mut keys: Vec<_> = values.into_iter().filter(|(_, value)| is_key(value.expose_secret())).collect();

@@ -183,7 +183,7 @@ impl ModelPreference {
         Self { provider: text("provider"), model: text("model") }
     }
 
-    /// The same, with a program in place of a model's name that means one.
+    /// Replaces a model's name that stands for a program with that program.
     pub(super) fn with_program_named(self, own: &[String]) -> Self {
         let meant = self.model.as_deref().filter(|_| self.provider.is_none()).and_then(|model| of_program(model, own));
         match meant {
@@ -451,7 +451,7 @@ pub(super) fn may_serve(provider: &str, model: &str) -> bool {
     facts(vendor, model).is_some() || !is_elsewhere()
 }
 
-/// The options with programs in place of the models' names that mean them.
+/// Replaces models' names in the options that stand for programs with those programs.
 pub(super) fn with_programs_named(options: &Overrides, own: &[String]) -> Overrides {
     let mut options = options.clone();
     if options.provider.is_some() {

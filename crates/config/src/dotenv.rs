@@ -19,7 +19,7 @@ pub(super) struct Parsed {
 /// A fault in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DotenvFault {
-    /// It sets nothing.
+    /// The line sets no variable.
     NoPair,
     /// The value begins with a quote that is never closed; it was taken literally.
     OpenQuote,

@@ -92,7 +92,7 @@ pub enum ConfigError {
     /// The directory for context cannot be opened.
     #[error("cannot use the context directory `{}`", path.display())]
     ContextDir {
-        /// As given.
+        /// The path as given.
         path: PathBuf,
         /// The cause.
         source: io::Error,

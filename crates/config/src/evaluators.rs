@@ -1,7 +1,7 @@
 //! The configuration of `dialectic eval`: the evaluators and their providers.
 //!
-//! A separate file with the keys and checks of a debate's. Unlike there, a missing file or an empty list is an error: a
-//! user who names evaluators wants these.
+//! A separate file with the keys and checks of a debate's. Unlike for a debate, a missing file or an empty list is an
+//! error: a user who names evaluators wants them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ pub enum EvaluatorsError {
     /// There is no such file.
     #[error("there is no evaluator configuration `{}`", path.display())]
     Missing {
-        /// As given.
+        /// The path as given.
         path: PathBuf,
     },
     /// No evaluator is left.

@@ -92,7 +92,7 @@ impl Scanner<'_> {
         Some(self.bytes[self.at])
     }
 
-    /// Whether a list goes on after an element.
+    /// Whether a list continues after an element.
     fn goes_on(&mut self) -> Option<bool> {
         let goes_on = self.peek()? == b',';
         self.at += 1;

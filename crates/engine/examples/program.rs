@@ -1,4 +1,4 @@
-//! ! Calls a program once, as a debate does: `tests/vendors/run` compares what reaches a server with the request.
+//! Calls a program once, as a debate does: `tests/vendors/run` compares what reaches a server with the request.
 //!
 //! `program <provider> <model> <settings as JSON>` takes the prompt from standard input.
 

@@ -13,7 +13,7 @@ pub(in crate::cli) struct WaitArgs {
     #[command(flatten)]
     pub(in crate::cli) which: NewestArg,
 
-    /// Wait no longer than this, and exit with 124 if the debate still runs [default: wait for its end]
+    /// Wait no longer than this, and exit with 124 if the debate is still running [default: wait for its end]
     #[arg(long, value_name = "SECONDS")]
     pub(in crate::cli) timeout: Option<u64>,
 
@@ -55,7 +55,7 @@ pub(in crate::cli) struct AnswerArgs {
     #[arg(long, value_name = "PATH")]
     pub(in crate::cli) file: Option<PathBuf>,
 
-    /// Skip every question that is not answered here, and be asked no more
+    /// Skip every question that is not answered here, and allow no further ones
     #[arg(long)]
     pub(in crate::cli) skip_rest: bool,
 

@@ -1,4 +1,4 @@
-//! `dialectic review`: a change, read by several.
+//! `dialectic review`: has several agents review a change.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use dialectic_record::protocol::CODE_REVIEW;
 use super::debate::{panel, today};
 use super::dry_run;
 
-/// Bytes of a diff that are read from a pipe.
+/// The maximum number of bytes of a diff from a pipe.
 const MOST: u64 = 64 << 20;
 /// The environment file of a directory.
 const ENV_FILE: &str = ".env";

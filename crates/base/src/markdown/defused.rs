@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::{fenced, inline, is_bidi_control, line};
 
-/// Breaks a word that a platform would turn into a link, and shows nothing.
+/// An invisible character that breaks a word which a platform would turn into a link.
 const JOINT: char = '\u{200B}';
 
-/// `text` as Markdown that reads the same and does nothing: no link, image, HTML, mention, reference, list, heading or
-/// suggestion is left of it. Code stays code, in blocks that name no language.
+/// `text` as Markdown that reads the same but has no effect: links, images, HTML, mentions, references, lists, headings
+/// and suggestions are disabled. Code stays code, in blocks that name no language.
 pub fn defused(text: &str) -> String {
     let text = text.replace(|c: char| c.is_control() && c != '\n', " ").replace(is_bidi_control, "\u{FFFD}");
     let (mut blocks, mut code): (Vec<String>, Option<(&str, Vec<&str>)>) = (Vec::new(), None);

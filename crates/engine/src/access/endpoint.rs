@@ -173,7 +173,7 @@ pub fn elsewhere(settings: &Settings, environment: &Environment) -> BTreeSet<Str
     used.map(str::to_owned).collect()
 }
 
-/// Whether the calls of a built-in provider go to another host than its own.
+/// Whether the calls of a built-in provider go to a host other than its own.
 pub fn is_elsewhere(
     provider: &str,
     configured: &BTreeMap<String, ProviderSettings>,

@@ -167,7 +167,7 @@ pub enum Value {
     Challenge(Challenge),
     /// The kinds of argument in texts.
     Kinds(Vec<Observation>),
-    /// Scores of the debaters, or of their texts.
+    /// The judge's rulings on findings, or why they could not be parsed even after a second request.
     Judgement(Judgement),
     /// The judge's rulings on findings; or why they could not be read, also when they were asked for once more.
     Ruled(Ruled, Option<AnswerError>),
@@ -590,7 +590,7 @@ impl Ask {
     /// Asks for rulings on findings with these numbers, and once more with the reason if none can be parsed.
     ///
     /// # Errors
-    /// When the first call fails for good.
+    /// The first call fails for good.
     async fn rulings(self, numbers: &[String]) -> Result<RequestResult, FailedCall> {
         let (read, record) = self.json(|text| RawRulings::read(text, numbers)).await?;
         let value = match read {

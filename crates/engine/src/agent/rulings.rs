@@ -1,4 +1,4 @@
-//! ! The findings of a review as prompts list them, and the judge's rulings on them.
+//! The findings of a review as prompts list them, and the judge's rulings on them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -23,7 +23,7 @@ use super::{AnswerError, read_json};
 pub(super) struct ListedFindings {
     /// The findings as the prompt shows them.
     pub(super) text: String,
-    /// The numbers under which the judge can rule on them: of all under one number, and of each of these.
+    /// The numbers that the judge can rule on: those of groups, and those of single findings.
     pub(super) numbers: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ fn for_judge(debate: &Debate, finding: &ReviewedFinding) -> String {
     text
 }
 
-/// The judge's rulings, as they are asked for.
+/// The judge's rulings, as requested.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct RawRulings {
     #[schemars(length(max = 120))]
@@ -139,7 +139,7 @@ fn numbered<'n>(name: &str, numbers: &'n [String]) -> Option<&'n String> {
     numbers.iter().find(|number| number.eq_ignore_ascii_case(name))
 }
 
-/// The judge's rulings, read.
+/// The judge's rulings, parsed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ruled {
     rulings: Vec<FindingRuling>,

@@ -195,25 +195,15 @@ fn outcomes(protocol: &Protocol, settings: &Settings, calls: &[PlannedCall], rou
     let yielding = |wanted| protocol.stages.iter().find(move |stage| stage.info.yields == Some(wanted));
     let mut outcomes = Vec::new();
     if yielding(ResultKind::Agreement).is_some() {
-        outcomes.push("minimum: all texts decide the same in the same words from the beginning".to_owned());
+        outcomes.push("minimum: all texts make the same decisions in the same words from the start".to_owned());
     }
     let challenge = yielding(ResultKind::Challenge).map(|stage| &stage.info);
     if let Some(challenge) = challenge.filter(|stage| calls.iter().any(|call| call.key.stage == stage.id)) {
-        outcomes.push(format!(
-            "minimum: all texts make the same decisions in the same words from the start",
-            challenge.words.plural
-        ));
+        outcomes.push(format!("maximum: the {} send back as many agreements as they may", challenge.words.plural));
     }
     let further = rounds.high.saturating_sub(settings.debate.rounds);
     if let Some(closing) = protocol.stage(protocol.closing).filter(|_| further > 0) {
-        let (words, added) = (
-            &closing.info.words.plural,
-            counted(
-                further.into(),
-                "maximum: the {} send back as \
-            many agreements as they may",
-            ),
-        );
+        let (words, added) = (&closing.info.words.plural, counted(further.into(), "round"));
         outcomes.push(format!("maximum: the {words} find something missing and add {added}"));
     }
     outcomes

@@ -69,7 +69,7 @@ pub struct Spec {
     pub context: Option<String>,
     /// Files shown to all agents with the problem.
     pub attachments: Arc<[Attachment]>,
-    /// The change that is reviewed.
+    /// The change to review, if any.
     pub change: Option<Arc<ChangeSet>>,
     /// The protocol; takes precedence over the settings.
     pub protocol: &'static Protocol,

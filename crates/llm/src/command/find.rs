@@ -97,7 +97,8 @@ fn is_program(path: &Path) -> bool {
 pub(super) struct Stamp {
     changed: Option<SystemTime>,
     length: u64,
-    /// The file itself and when it came to be there: packages have the same time in every version.
+    /// The file's identity and the time of its last status change: a package's files have the same modification time in
+    /// every version.
     #[cfg(unix)]
     place: (u64, i64, i64),
 }
@@ -154,10 +155,10 @@ impl Program {
         if self.preset.is_none() { Ok(()) } else { self.check(&self.version()?) }
     }
 
-    /// The same of a version that it has stated.
+    /// Like [`check_version`](Self::check_version), for a version that the program has reported.
     ///
     /// # Errors
-    /// The version is neither tried nor allowed.
+    /// The version is neither tested nor allowed.
     pub(super) fn check(&self, version: &str) -> Result<(), ProgramFault> {
         let tried = self.preset.map_or(&[][..], |preset| preset.versions);
         let is_allowed = |allowed: &String| match allowed.strip_suffix('*') {

@@ -85,7 +85,7 @@ pub struct CommandModel {
 }
 
 impl CommandModel {
-    /// The models that `program` calls, whose version was checked.
+    /// The models of `program`, whose version was already checked.
     pub fn new(program: Program) -> Self {
         let words = [&*program.name, &program.executable.to_string_lossy()].map(str::to_owned);
         let bound = words.into_iter().chain(program.leading.iter().cloned()).collect::<Vec<_>>().join("\0");
@@ -175,7 +175,7 @@ impl CommandModel {
         Ok(())
     }
 
-    /// Asks the program once who is logged in.
+    /// Asks the program once for its login.
     async fn ask_for_login(&self) {
         let ask = || async {
             let program = self.program.clone();

@@ -1,14 +1,14 @@
-//! ! A change under review: the files and lines that it touches, and what of it was read.
+//! A change under review: the files and lines that it touches, and what of it was read.
 
 use serde::{Deserialize, Serialize};
 
-/// A change, as its readers got it.
+/// A change, as shown to its readers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeSet {
     /// The compared revisions, as text: `main and the working tree`.
     pub of: String,
-    /// The commit that it starts from; absent for a diff from a pipe.
+    /// The base commit; absent for a diff from a pipe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     /// The head commit; absent if the head is the working tree or unknown.
@@ -39,11 +39,11 @@ pub struct ChangedFile {
 pub struct LeftOut {
     /// The path.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Lines of a file, counted from 1, the last one included.
+/// A range of lines in a file, counted from 1, including the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Lines {
     /// The first.
@@ -71,13 +71,13 @@ impl Lines {
         (one > 0 && other > 0).then(|| Self { first: one.min(other), last: one.max(other) })
     }
 
-    /// The lines that both have.
+    /// The lines in both ranges.
     pub fn shared(self, other: Self) -> Option<Self> {
         let (first, last) = (self.first.max(other.first), self.last.min(other.last));
         (first <= last).then_some(Self { first, last })
     }
 
-    /// How many they are.
+    /// The number of lines.
     pub fn count(self) -> u32 {
         self.last - self.first + 1
     }
@@ -91,7 +91,7 @@ impl std::fmt::Display for Lines {
 }
 
 impl ChangeSet {
-    /// The file of that path.
+    /// The file with that path.
     pub fn file(&self, path: &str) -> Option<&ChangedFile> {
         self.files.iter().find(|file| file.path == path)
     }

@@ -35,7 +35,7 @@ pub struct Debate {
     /// The user's attachments.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub attachments: Arc<[Attachment]>,
-    /// The change that is reviewed.
+    /// The change to review, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Arc<ChangeSet>>,
     /// The status.

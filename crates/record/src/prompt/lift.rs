@@ -1,4 +1,4 @@
-//! ! The instructions for the judges of `lift`: plain text with placeholders, filled in one pass.
+//! The instructions for the judges of `lift`: plain text with placeholders, filled in one pass.
 
 use dialectic_base::markdown::fenced;
 

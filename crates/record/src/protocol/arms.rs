@@ -1,4 +1,4 @@
-//! ! The alternatives that a debate must beat for the same money: one answer, an answer that its author criticised and
+//! The alternatives that a debate must beat for the same money: one answer, an answer that its author criticised and
 //! rewrote, and the best of several answers. Each is a protocol, so that it can be run, limited, resumed and read like
 //! any debate.
 
@@ -211,7 +211,7 @@ fn last_text(debate: &Debate) -> Option<CallKey> {
     last_text_after(debate, debate.current_round)
 }
 
-/// The text that a round criticises. In the first it may still be on its way.
+/// The text that a round criticises. In the first round it may be pending.
 fn criticised_text(debate: &Debate, author: &AgentSettings) -> CallKey {
     let before = debate.current_round.saturating_sub(1);
     last_text_after(debate, before).unwrap_or_else(|| text_after(0, author))
@@ -259,7 +259,7 @@ fn own_refinement(debate: &Debate) -> Vec<Step> {
     vec![refinement.after([criticised_text(debate, author), critique])]
 }
 
-/// A round that brought no new text is the last: another would ask the same again.
+/// A round without a new text is the last: another one would repeat it.
 fn refined(debate: &Debate) -> Trigger {
     let is_new = author(debate)
         .is_some_and(|author| debate.settled(&text_after(debate.current_round, author)) == Some(CallStatus::Done));
@@ -287,7 +287,7 @@ fn choice(debate: &Debate) -> Option<Step> {
     Some(ballot.showing(PromptContext::Candidates { salt: 0 }).paid(BudgetClass::Closing))
 }
 
-/// The answer that was chosen, or the only one that came.
+/// The chosen answer, or the only one.
 fn chosen(debate: &Debate) -> Option<CallKey> {
     let settings = debate.settings.as_ref()?;
     let ballot = debate.contribution(&key(debate, CHOICE, &settings.judge));
@@ -322,7 +322,7 @@ fn delivered(debate: &Debate, which: fn(&Debate) -> Option<CallKey>) -> Vec<Even
     vec![event]
 }
 
-/// How a debate ends that has an answer, no text at all, or texts and no answer.
+/// How a debate ends: with an answer, without a text, or with texts but no answer.
 fn ended(debate: &Debate, nothing: &str, failed: &str) -> Result<Trigger, String> {
     if let Some(trigger) = check::drafted(debate) {
         return Ok(trigger);

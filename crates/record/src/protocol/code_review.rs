@@ -1,4 +1,4 @@
-//! ! The review of a change by several readers: each looks for faults, each reads the others' findings, and the judge
+//! The review of a change by several readers: each looks for faults, each reads the others' findings, and the judge
 //! rules.
 
 use crate::debate::{
@@ -123,7 +123,7 @@ fn confirmations(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// The judge rules on all that was found.
+/// The judge rules on all findings.
 fn ruling(debate: &Debate) -> Option<Step> {
     let settings = debate.settings.as_ref().filter(|_| !debate.findings_ruled(&[]).is_empty())?;
     let round = debate.current_round;

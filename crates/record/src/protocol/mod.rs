@@ -314,9 +314,6 @@ pub fn no_steps(_: &Debate) -> Vec<Step> {
     Vec::new()
 }
 
-/// The outcome of a call kind, which is not a separate stage.
-///
-/// # Errors
 const PROPOSAL: StageId = StageId::new("proposal");
 const CRITIQUE: StageId = StageId::new("critique");
 const SYNTHESIS: StageId = StageId::new("synthesis");

@@ -1,4 +1,4 @@
-//! ! The signed statement about a record: the debate, the last line of its journal, and the number of lines.
+//! The signed statement about a record: the debate, the last line of its journal, and the number of lines.
 //!
 //! Each line contains the hash of the line before, so the last hash covers all lines before it. Later lines leave the
 //! signed part unchanged.
@@ -17,7 +17,7 @@ pub struct Statement {
     pub id: DebateId,
     /// The SHA-256 of the last signed line without its line break, in hexadecimal.
     pub head: String,
-    /// How many lines are signed.
+    /// The number of signed lines.
     pub lines: u64,
 }
 
@@ -27,15 +27,15 @@ pub enum StatementFault {
     /// The signature belongs to another debate.
     #[error("the signature belongs to another debate, {signed}")]
     OtherDebate {
-        /// Which.
+        /// The signed debate.
         signed: DebateId,
     },
     /// The journal is shorter than the signed one.
     #[error("the journal was shortened: {signed} events were signed, and it has {found}")]
     Shortened {
-        /// How many lines were signed.
+        /// The number of signed lines.
         signed: u64,
-        /// How many there are.
+        /// The number of lines in the journal.
         found: u64,
     },
     /// The journal has different content.

@@ -185,7 +185,7 @@ fn is_of_course(event: &Event) -> bool {
     !is_of_question && !event.is_about_the_record()
 }
 
-/// The debate that a journal with this first event is of.
+/// The debate of a journal with this first event.
 fn id_of(first: &Recorded) -> Option<DebateId> {
     match &first.event {
         Event::Created(created) => Some(created.id.clone()),

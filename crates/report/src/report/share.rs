@@ -1,4 +1,4 @@
-//! ! A debate for strangers to read: without attachments, tool calls and results, paths, and the origins of prompts.
+//! A debate for strangers to read: without attachments, tool calls and results, paths, and the origins of prompts.
 //!
 //! The parts are removed from a copy of the record, so that no form of a report can show them. The texts of agents, the
 //! judge and the user stay as they are and may quote them; the report says so.
@@ -17,7 +17,7 @@ const PATH: &str = "[path]";
 /// A debate without the parts that strangers must not see.
 #[derive(Debug)]
 pub struct Shared {
-    /// The rest of it.
+    /// The remaining debate.
     pub debate: Debate,
     /// The list of omitted parts, as a sentence or two.
     pub notice: String,
@@ -104,7 +104,7 @@ fn summarization(settings: SummarizationSettings) -> SummarizationSettings {
     SummarizationSettings { prompt_path: None, ..settings }
 }
 
-/// Takes the calls of tools out of a text's metadata; returns how many there were.
+/// Removes the tool calls from a text's metadata, and returns their number.
 fn without_tools(one: &mut Arc<Contribution>) -> usize {
     let Metadata { tool_calls, tool_results, .. } = &one.metadata;
     if tool_calls.is_empty() && tool_results.is_empty() {
@@ -154,7 +154,7 @@ fn hide_paths(debate: &mut Debate, known: &[String]) {
     }
 }
 
-/// A sentence with [`PATH`] for each of the known paths, and for each word that looks like one.
+/// A sentence in which [`PATH`] replaces each known path, and each word that looks like one.
 fn without_paths(text: &str, known: &[String]) -> String {
     let text = known.iter().fold(text.to_owned(), |text, path| text.replace(path.as_str(), PATH));
     let is_edge = |c: char| c.is_whitespace() || "\"'`()<>,;=“”‘’".contains(c);

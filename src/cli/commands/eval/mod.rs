@@ -169,7 +169,7 @@ fn panel(
     Ok(evaluators(&settings.evaluators, caller))
 }
 
-/// How each evaluator is called. `per_day` is the limit of calls in a day, for those who keep to one.
+/// Builds the callers of evaluators. `per_day` is the limit of calls in a day, if any.
 pub(super) fn callers<'a>(
     settings: &'a EvaluationSettings,
     environment: &'a Environment,

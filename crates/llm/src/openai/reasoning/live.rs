@@ -11,7 +11,7 @@ pub(in crate::openai) struct Spoken {
 }
 
 enum ReasoningState {
-    /// Nothing was passed on yet; `reasoned` tells whether reasoning was removed.
+    /// Nothing was passed on yet; `reasoned` is whether reasoning was removed.
     Beginning { reasoned: bool },
     /// Inside reasoning; `searched` is how much was searched for its end.
     Reasoning { block: ReasoningTag, searched: usize },

@@ -1,4 +1,4 @@
-//! ! A review as Markdown: the findings that stand, those that were dismissed, and what was read.
+//! A review as Markdown: the findings that stand, those that were dismissed, and what was read.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use dialectic_base::severity::Severity;
 
 use crate::debate::{ChangeSet, Debate, FindingDecision, FindingRuling, Placed, ReviewedFinding, Stance, Voices};
 
-/// A review with these rulings and this word of the judge's, for people: nothing that a model wrote does anything in it.
+/// A review with these rulings and the judge's summary, as Markdown for people: the models' Markdown is disabled.
 pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str) -> String {
     let review = ReviewText::of(debate, debate.findings_ruled(rulings));
     let mut out = format!("**{}**\n", review.verdict());
@@ -21,7 +21,7 @@ pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str
     out
 }
 
-/// A review on its way into words, as Markdown in which nothing that a model wrote does anything.
+/// The text of a review, as Markdown in which the models' own Markdown is disabled.
 #[derive(Debug, Clone)]
 pub struct ReviewText<'a> {
     debate: &'a Debate,
@@ -77,7 +77,7 @@ impl<'a> ReviewText<'a> {
         note.map(|note| format!("\n{note}\n")).unwrap_or_default()
     }
 
-    /// The findings that were not dismissed and are wanted, each under a heading.
+    /// The findings that were not dismissed and that `is_wanted` accepts, each under a heading.
     pub fn kept_in_words(&self, is_wanted: impl Fn(&ReviewedFinding) -> bool) -> String {
         let numbered = (1..).zip(self.kept().filter(|finding| is_wanted(finding)));
         let section =
@@ -85,7 +85,7 @@ impl<'a> ReviewText<'a> {
         numbered.map(section).collect()
     }
 
-    /// The findings that were dismissed, a line each.
+    /// The dismissed findings, one line each.
     pub fn dismissed_in_words(&self) -> String {
         let line = |finding: &ReviewedFinding| {
             let why = finding.ruling.as_ref().map(|ruling| defused_line(&ruling.reason)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! ! The findings of a change's readers, the other readers' opinions, and the judge's rulings: folded from what was
+//! The findings of a change's readers, the other readers' opinions, and the judge's rulings: folded from what was
 //! parsed from their texts.
 
 mod describe;
@@ -16,14 +16,14 @@ pub use voices::Voices;
 /// A fault that a reader found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// How grave it is.
+    /// The severity.
     pub severity: Severity,
     /// The place, if the text names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// The fault, as Markdown.
     pub text: String,
-    /// How to see it.
+    /// How to observe the fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
 }
@@ -54,7 +54,7 @@ pub struct Opinion {
     pub finding: String,
     /// The opinion.
     pub stance: Stance,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -79,10 +79,10 @@ pub struct FindingRuling {
     pub finding: String,
     /// The decision.
     pub decision: FindingDecision,
-    /// How grave it is.
+    /// The severity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
-    /// Why.
+    /// The reason.
     #[serde(default)]
     pub reason: String,
 }
@@ -129,9 +129,9 @@ pub struct Report {
 /// An opinion on a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenOpinion {
-    /// Who.
+    /// The reader.
     pub by: AgentId,
-    /// What.
+    /// The opinion.
     pub opinion: Opinion,
 }
 
@@ -172,7 +172,7 @@ impl Debate {
         self.findings_ruled(rulings)
     }
 
-    /// The same with these rulings.
+    /// Like [`findings`](Self::findings), with these rulings.
     pub fn findings_ruled(&self, rulings: &[FindingRuling]) -> Vec<ReviewedFinding> {
         let mut findings = self.grouped();
         let of = |number: &str| rulings.iter().rev().find(|ruling| ruling.finding == number).cloned();
@@ -199,7 +199,7 @@ impl Debate {
         findings
     }
 
-    /// The number that a reader's finding has, counted from 1.
+    /// The number of a reader's finding, from 1.
     fn finding_number(&self, by: &AgentId, place: usize) -> String {
         let number = self.text_number(by).map_or_else(|| by.to_string(), |number| number.to_string());
         format!("{number}.{place}")
@@ -217,7 +217,7 @@ impl Debate {
         Some((1..).zip(findings).map(report).collect())
     }
 
-    /// The texts of that kind.
+    /// The texts of stages with this kind of result.
     pub fn texts_yielding(&self, yields: ResultKind) -> impl Iterator<Item = &Contribution> {
         self.contributions().map(|(_, one)| one.as_ref()).filter(move |one| self.yield_of(one) == Some(yields))
     }
@@ -264,7 +264,7 @@ impl Debate {
     }
 }
 
-/// How many lines two findings have in common.
+/// The number of lines that two findings share.
 fn overlap(one: &Finding, other: &Finding) -> Option<u32> {
     let (one, other) = (one.place.as_ref()?, other.place.as_ref()?);
     (one.path == other.path).then(|| one.lines?.shared(other.lines?)).flatten().map(Lines::count)

@@ -1,4 +1,4 @@
-//! ! Counts voices by model family: models of one family have learned alike and err alike.
+//! Counts voices by model family: models of one family have learned alike and err alike.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use dialectic_base::provider::family;
 
 use crate::debate::{AgentId, AgentSettings, Debate};
 
-/// How those who found or confirmed something are counted.
+/// Counts the readers who found or confirmed something.
 #[derive(Debug, Clone, Copy)]
 pub struct Voices<'a> {
     debate: &'a Debate,

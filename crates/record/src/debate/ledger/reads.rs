@@ -1,4 +1,4 @@
-//! ! How to parse an answer when it is recorded, and what it can refer to.
+//! How to parse an answer when it is recorded, and what it can refer to.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

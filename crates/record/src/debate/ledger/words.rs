@@ -27,8 +27,8 @@ pub struct Point {
 }
 
 impl Point {
-    /// The requirement or part, and the objection. Readings of earlier builds have the one at the beginning of the
-    /// other.
+    /// The requirement or part, and the objection. Readings of earlier builds have the requirement at the beginning of
+    /// the objection.
     pub fn in_words(&self) -> Cow<'_, str> {
         let bare = |text: &'_ str| text.trim_start_matches(|c: char| !c.is_alphanumeric()).to_owned();
         match &self.about {

@@ -1,4 +1,4 @@
-//! ! The findings of a change's readers, and their opinions on each other's findings: `1. [major] src/store.rs:42-48:
+//! The findings of a change's readers, and their opinions on each other's findings: `1. [major] src/store.rs:42-48:
 //! what goes wrong. To see it: the input that shows it.`
 
 use dialectic_base::severity::Severity;
@@ -67,7 +67,7 @@ fn place<'t>(text: &'t str, paths: &[&str]) -> Option<(Place, &'t str)> {
     Some((Place { path: path.to_owned(), lines }, after_separator(rest)))
 }
 
-/// The longest path of the change that a text begins with, also as diffs write it.
+/// The longest path of the change at the beginning of a text, also in the form of diffs.
 fn known_path<'p, 't>(text: &'t str, paths: &[&'p str]) -> Option<(&'p str, &'t str)> {
     let starts = ["", "a/", "b/", "./"].into_iter().filter_map(|prefix| text.strip_prefix(prefix));
     let found = starts.flat_map(|start| paths.iter().filter_map(move |path| Some((*path, start.strip_prefix(path)?))));

@@ -1,5 +1,5 @@
-//! A review as the body of `POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews`: a comment, never an approval. It is
-//! written, and nothing is posted.
+//! A review as the body of `POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews`: a comment, never an approval.
+//! Nothing is posted.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use dialectic_record::debate::{Debate, ReviewText, ReviewedFinding};
 
 use super::{pretty, shown};
 
-/// Characters of a text that the platform takes, with room for a last word.
+/// The maximum number of characters of a text on the platform, with room for a closing note.
 const MOST: usize = 60_000;
 
 /// The review with a comment at each finding that the diff shows, and all others in its text.

@@ -1,4 +1,4 @@
-//! A review as JSON of our own: everything, with nothing rendered.
+//! A review as JSON in our own format: complete, with unrendered texts.
 
 use serde_json::{Value, json};
 

@@ -31,7 +31,7 @@ fn shown<'a>(debate: &Debate, finding: &'a ReviewedFinding) -> Option<Shown<'a>>
     Some(Shown { path: &place.path, lines, is_in_diff })
 }
 
-/// JSON for people, too, with a line end.
+/// Indented JSON with a final line break.
 fn pretty(value: &impl Serialize) -> String {
     // Keys are text and numbers are integers, so writing cannot fail.
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"

@@ -1,4 +1,4 @@
-//! ! A review as SARIF 2.1.0, which platforms show next to the code.
+//! A review as SARIF 2.1.0, which platforms show next to the code.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use dialectic_record::debate::{Debate, ReviewedFinding, Stance, Status, Voices};
 use super::{pretty, shown};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-/// Characters of a message.
+/// The maximum number of characters in a message.
 const MESSAGE: usize = 4000;
 
 /// The findings that were not dismissed, as results.

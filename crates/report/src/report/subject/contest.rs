@@ -1,4 +1,4 @@
-//! ! How competing solutions fared: the starting material, the chosen agents, the agreement of the texts and the
+//! How competing solutions fared: the starting material, the chosen agents, the agreement of the texts and the
 //! challenges to it, and the kinds of argument.
 
 use dialectic_base::figures::score;
@@ -150,7 +150,7 @@ fn of_round<'v>(round: &Round, what: &'static str, more: Phrase<'v>) -> ListItem
     ListItem::of([line![figure(format!("Round {}", round.round_number)), what], more].concat())
 }
 
-/// Decision of a matter, and in whose texts.
+/// The decisions of a matter, with the authors of the texts.
 fn decisions(matter: &Matter) -> Phrase<'_> {
     let decisions = matter.decisions.iter().map(|one| {
         let by = joined(one.agents.iter().map(|agent| line![agent]), ", ");
