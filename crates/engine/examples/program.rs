@@ -2,7 +2,7 @@
 //!
 //! `program <provider> <model> <settings as JSON>` takes the prompt from standard input.
 
-#![expect(clippy::print_stdout, reason = "a program of its own says what it has to say")]
+#![expect(clippy::print_stdout, reason = "an example prints its output")]
 
 use std::collections::BTreeMap;
 use std::error::Error;

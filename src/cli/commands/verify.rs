@@ -182,7 +182,7 @@ fn signature_lines(signature: &CheckedSignature) -> Vec<String> {
             lines.push(format!("           {} came later: not signed", counted(later, "event")));
         }
         if signature.signers.is_empty() && signature.refusal.is_none() {
-            lines.push("           --signers says whose key this is".to_owned());
+            lines.push("           --signers shows whose key this is".to_owned());
         }
     } else {
         lines.push(format!("  signed   not counted{}", key.map(|key| format!(" ({key})")).unwrap_or_default()));

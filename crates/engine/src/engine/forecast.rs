@@ -334,6 +334,6 @@ struct UnaskedModel;
 
 impl ChatModel for UnaskedModel {
     fn ask<'a>(&'a self, _: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
-        Box::pin(async { Err(ModelError::Broken { message: "a rehearsal asks nobody".to_owned() }.into()) })
+        Box::pin(async { Err(ModelError::Broken { message: "a rehearsal calls no model".to_owned() }.into()) })
     }
 }

@@ -92,7 +92,7 @@ pub static SELF_REFINE: Protocol = Protocol {
 /// Every agent answers independently, and the judge chooses one of the answers.
 pub static BEST_OF_N: Protocol = Protocol {
     name: "best-of-n",
-    about: "every agent answers by itself, and the judge chooses one of the answers",
+    about: "every agent answers independently, and the judge chooses one of the answers",
     suits: "a baseline for what a debate adds, and a question whose answers are easier to compare than to write",
     calls: "n + 1, and 4 for the check",
     check: best_of_several,

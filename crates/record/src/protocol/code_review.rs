@@ -30,7 +30,7 @@ static RULE: Prompt = prompt!("code-review/rule.md", None);
 /// Each agent reads a change and the findings of each other agent; the judge rules on the findings.
 pub static CODE_REVIEW: Protocol = Protocol {
     name: "code-review",
-    about: "each agent reads a change and names findings, each confirms or refutes the others' findings, the judge rules",
+    about: "each agent reads a change and reports findings, the others confirm or refute them, and the judge rules",
     suits: "a change that needs review before it is merged: `dialectic review` reads it from git",
     calls: "at most n + n·(n - 1) + 1",
     check,

@@ -172,7 +172,7 @@ impl StoreError {
             Self::Write { .. } => (General, hint("check permissions and free space, or name another file"), None),
             Self::Remove { .. } | Self::Fold { .. } => (General, None, None),
             Self::JournalGone { .. } => {
-                let put_back = "restore it; a state file alone can only be reported and evaluated";
+                let put_back = "restore it; without it the debate can only be reported and evaluated";
                 (Arguments, hint(put_back), None)
             }
             Self::Ambiguous { .. } => (Arguments, hint("type more of the id"), None),

@@ -119,7 +119,7 @@ pub(super) fn call_table(debate: &Debate, participants: &Participants<'_>, calls
     html! {
         details {
             summary { "The calls as a table" }
-            (table("calls", "Calls in the order in which they came back", &columns, &rows, None))
+            (table("calls", "Calls in the order in which they ended", &columns, &rows, None))
         }
     }
 }

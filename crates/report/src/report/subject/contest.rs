@@ -27,7 +27,7 @@ pub(crate) fn material(debate: &Debate) -> Vec<Block<'_>> {
         });
         ListItem::with(line, text.into_iter().collect())
     });
-    vec![Block::lead(line!["All agents were shown this beside the problem."]), Block::List(items.collect())]
+    vec![Block::lead(line!["All agents were shown this in addition to the problem."]), Block::List(items.collect())]
 }
 
 /// The agents chosen to take part, and why.
