@@ -24,7 +24,7 @@ pub(super) fn header(view: &View<'_>, calls: &[CallEntry<'_>], glance: &Markup) 
                 "Debate " (name(debate.id.as_str()))
                 @if let Some(parent) = &debate.forked_from {
                     ", forked from " (name(parent.id.as_str())) " at " (parent.at)
-                    ": what came before was paid for there"
+                    ": earlier calls were paid for there"
                 }
             }
             h1 dir="auto" { (title(view)) }

@@ -43,7 +43,7 @@ pub(crate) fn extent(debate: &Debate) -> Vec<ListItem<'_>> {
             foreign(parent.id.as_str()),
             " at ",
             at,
-            "; what came before was paid for there"
+            "; earlier calls were paid for there"
         ])
     }));
     let settings = debate.settings.as_ref().map(|settings| &settings.debate);
