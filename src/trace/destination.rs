@@ -101,7 +101,7 @@ impl Diagnostic for TraceConfigError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Missing { variables } => format!(
-                "put {}=... into the environment or a `.env` file, or remove `trace` from the configuration",
+                "set {}=... in the environment or a `.env` file, or remove `trace` from the configuration",
                 variables.join("=... and ")
             ),
             Self::Stranger(error) => return error.hint(),

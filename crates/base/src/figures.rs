@@ -116,8 +116,11 @@ mod tests {
         assert_eq!(grouped, ["0", "999", "1,000", "12,345", "1,234,567"]);
         assert_eq!([0, 1, 2].map(tokens), ["0 tokens", "1 token", "2 tokens"]);
         let sums = [(132, 0), (132, 2), (0, 1)].map(|(known, silent)| sum_of_tokens(known, silent));
-        let expected =
-            ["132 tokens", "at least 132 tokens (2 calls did not report theirs)", "at least 0 tokens (1 call did not report theirs)"];
+        let expected = [
+            "132 tokens",
+            "at least 132 tokens (2 calls did not report theirs)",
+            "at least 0 tokens (1 call did not report theirs)",
+        ];
         assert_eq!(sums, expected);
     }
 

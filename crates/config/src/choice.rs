@@ -130,8 +130,8 @@ impl Diagnostic for NoKey {
         let variables = DEFAULT_MODELS.iter().filter_map(|(name, _)| Outline::of(name, &none)?.api_key_env());
         let variables: Vec<&str> = variables.collect();
         Some(format!(
-            "put one of {} into the environment or a `.env` file; or try `--offline`, which needs no key; \
-                 or answer the questions of `dialectic init`. With the program `claude` or `codex`, `-m \
+            "set one of {} in the environment or a `.env` file; or try `--offline`, which needs no key; \
+                 or run `dialectic init`. With the program `claude` or `codex`, `-m \
                  claude` and `-m codex` need no key either",
             variables.join(", ")
         ))

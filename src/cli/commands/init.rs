@@ -87,7 +87,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
     if let Some(variable) = missing_variable(&wanted, &environment) {
         let keys = environment.keys_path().unwrap_or_default();
         terminal.warning(&format!(
-            "{variable} is not set yet: put {variable}=... into the environment, or into {} with mode 0600",
+            "{variable} is not set yet: set {variable}=... in the environment, or in {} with mode 0600",
             keys.display()
         ));
     }

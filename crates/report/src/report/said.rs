@@ -91,7 +91,7 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
         all.extend(round.contributions.iter().map(|one| of_contribution(view, number, one)));
         if let Some(evaluation) = &round.evaluation {
             let reached = evaluation.score.map_or_else(|| "could not be read".to_owned(), score);
-            let line = format!("{}: {reached} ({} are enough)\n", evaluation.kind.name(), score(evaluation.threshold));
+            let line = format!("{}: {reached} ({} needed)\n", evaluation.kind.name(), score(evaluation.threshold));
             all.push(text(number, stage(ResultKind::Score), &view.judge.id, Cow::Owned(line)));
         }
         if !round.observations.is_empty() {

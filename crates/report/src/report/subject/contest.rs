@@ -23,7 +23,7 @@ pub(crate) fn material(debate: &Debate) -> Vec<Block<'_>> {
         };
         let line = [line![one.source.name(), " ", foreign(&*one.name)], more].concat();
         let text = (!one.text.is_empty()).then(|| {
-            Block::Aside(vec![Block::Folded(line!["What of it was shown"], vec![Block::Verbatim((&*one.text).into())])])
+            Block::Aside(vec![Block::Folded(line!["The text as shown"], vec![Block::Verbatim((&*one.text).into())])])
         });
         ListItem::with(line, text.into_iter().collect())
     });
