@@ -121,7 +121,7 @@ pub(super) fn write_report(
         terminal.warning(warning);
     }
     if matches!(format, ReportFormatArg::Sarif | ReportFormatArg::Github) && saved.debate.change.is_none() {
-        let message = "is a form of a review, and this debate is not one".to_owned();
+        let message = "is a review format, and this debate is not a review".to_owned();
         return Err(ConfigError::Argument { option: "--format", message }.into());
     }
     let shared = (readership == Readership::Strangers).then(|| Shared::of(&saved.debate));

@@ -127,7 +127,7 @@ fn eight_processes_share_the_calls_of_a_day_and_go_on_the_next() {
     assert!(paused.len() >= 5, "{ended:?}");
     assert!(ended.iter().all(|(code, _)| [0, 75].contains(code)), "{ended:?}");
     for (_, told) in paused {
-        assert!(told.contains("today's 50 calls are used up; it resets at "), "{told}");
+        assert!(told.contains("today's 50 calls are used up; the limit resets at "), "{told}");
     }
     let one = sandbox.debates().into_iter().find(|id| sandbox.state(id)["status"] == "paused").unwrap();
     sandbox.run(["resume", &one]).expect_code(75);

@@ -142,7 +142,7 @@ pub enum ModelError {
         limit: BudgetLimit,
     },
     /// Not sent: the directory's daily limit of requests is reached.
-    #[error("today's {limit} calls are used up; it resets at {}", until.format("%Y-%m-%d %H:%M UTC"))]
+    #[error("today's {limit} calls are used up; the limit resets at {}", until.format("%Y-%m-%d %H:%M UTC"))]
     NoCallsToday {
         /// The daily limit.
         limit: u32,

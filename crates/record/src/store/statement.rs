@@ -31,7 +31,7 @@ pub enum StatementFault {
         signed: DebateId,
     },
     /// The journal is shorter than the signed one.
-    #[error("the journal was shortened: {signed} events were signed, and it has {found}")]
+    #[error("the journal was shortened: {signed} events were signed, but it has {found}")]
     Shortened {
         /// The number of signed lines.
         signed: u64,
