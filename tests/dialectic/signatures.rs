@@ -188,7 +188,7 @@ fn each_forgery_is_refused_in_its_own_words() {
     let shortened = refused(&["--signers", "signers"]);
     assert_eq!((shortened.0, shortened.1.as_str()), ([true, false, false], "shortened"));
     let (all, left) = (lines.len(), lines.len() - 2);
-    assert_eq!(shortened.2, format!("the journal was shortened: {all} events were signed, and it has {left}"));
+    assert_eq!(shortened.2, format!("the journal was shortened: {all} events were signed, but it has {left}"));
     assert_eq!(shortened.3, "error: the signature of [id] is not valid");
 
     // Another end of the same length, whose hashes fit.
